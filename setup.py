@@ -1,19 +1,24 @@
 """Compile ``pyx/<name>.pyx`` into ``rmqalloc._engine.<name>``; every compiler flag lives here.
 
-The C files are most of the work, and some serve several modules: each is compiled once, and linked into every module that names
-it. All files, and then all modules, are worked on side by side. Cython's own code for memory views is a module too,
-``_cython_memoryviews``, which the others import: compiled into each of them it was more than half of all work.
+The C files are most of the work, and some serve several modules: each is compiled once, and linked
+into every module that names it. All files, and then all modules, are worked on side by side.
+Cython's own code for memory views is a module too, ``_cython_memoryviews``, which the others
+import: compiled into each of them it was more than half of all work.
 
-A build in place of a checkout keeps every object by the content that it is compiled from: only changed content is compiled.
+A build in place of a checkout keeps every object by the content that it is compiled from: only
+changed content is compiled.
 
 Environment
 -----------
 RMQALLOC_DEBUG=1
-    Rebuild with bounds checks, wraparound checks off but memory views verified, and without optimisation.
+    Rebuild with bounds checks, wraparound checks off but memory views verified, and without
+    optimisation.
 RMQALLOC_CACHE=FOLDER
-    Keep objects below this folder, for wheels, too. Without it a build in place of a checkout keeps them below .cache.
+    Keep objects below this folder, for wheels, too. Without it a build in place of a checkout keeps
+    them below .cache.
 SOURCE_DATE_EPOCH=SECONDS
-    The time stamped on every file of the sdist and of the wheel, so that two builds of one commit are the same bytes.
+    The time stamped on every file of the sdist and of the wheel, so that two builds of one commit
+    are the same bytes.
 """
 
 import gzip
@@ -52,13 +57,17 @@ C_SOURCES: dict[str, list[str]] = {
 
 
 def compile_args(compiler_type: str) -> list[str]:
-    """Give the flags for setuptools' kind of compiler: Visual Studio's, or GCC and what takes the same flags.
+    """Give the flags for setuptools' kind of compiler: Visual Studio's, or GCC and what takes the
+    same flags.
 
-    Portable ones only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.
+    Portable ones only: a wheel must run on any CPU of its architecture; wider instruction sets are
+    chosen at run time.
     """
     if compiler_type == "msvc":
         return ["/std:c11", *(["/Od", "/Zi", "/UNDEBUG"] if DEBUG else ["/O2"])]
-    checks = ["-Werror=incompatible-pointer-types"]  # as newer ones than GCC 13 have it by themselves
+    checks = [
+        "-Werror=incompatible-pointer-types"
+    ]  # as newer ones than GCC 13 have it by themselves
     return [*checks, *(["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"])]
 
 
@@ -79,7 +88,8 @@ JOBS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.
 
 # What a file of pyx/ takes in; names of other folders (libc) are no files there.
 INCLUDED = re.compile(
-    r'^[ \t]*(?:#[ \t]*include|include|cdef extern from)[ \t]+"([^"]+)"|^[ \t]*from (\w+) cimport', re.M
+    r'^[ \t]*(?:#[ \t]*include|include|cdef extern from)[ \t]+"([^"]+)"|^[ \t]*from (\w+) cimport',
+    re.M,
 )
 
 KEPT_OBJECTS = 300
@@ -100,8 +110,12 @@ def modules() -> list[Extension]:
     return [*(extension(path) for path in sorted(Path("pyx").glob("*.pyx"))), memory_views]
 
 
-def extensions(build_dir: str, chosen: list[Extension] | None = None, **options: Any) -> list[Extension]:
-    """Generate the C of all or the chosen modules below `build_dir`; options are those of `cythonize`."""
+def extensions(
+    build_dir: str, chosen: list[Extension] | None = None, **options: Any
+) -> list[Extension]:
+    """Generate the C of all or the chosen modules below `build_dir`; options are those of
+    `cythonize`.
+    """
     return list(
         cythonize(
             chosen or modules(),
@@ -117,7 +131,9 @@ def extensions(build_dir: str, chosen: list[Extension] | None = None, **options:
 def digests() -> str:
     """Give one line of digest and name for every file that decides what is compiled."""
     files = [Path("setup.py"), *sorted(path for path in Path("pyx").rglob("*") if path.is_file())]
-    return "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.as_posix()}\n" for path in files)
+    return "".join(
+        f"{sha256(path.read_bytes()).hexdigest()}  {path.as_posix()}\n" for path in files
+    )
 
 
 def parts(source: str) -> list[Path]:
@@ -135,14 +151,26 @@ def parts(source: str) -> list[Path]:
 
 
 class Objects:
-    """Objects kept by content: the files, the flags and the programs that one is compiled by are its name.
+    """Objects kept by content: the files, the flags and the programs that one is compiled by are
+    its name.
 
-    An object is written aside and renamed, so that builds of several checkouts may share the folder.
+    An object is written aside and renamed, so that builds of several checkouts may share the
+    folder.
     """
 
     def __init__(self, folder: Path, compiler: list[str], flags: list[str]) -> None:
-        version = subprocess.run([compiler[0], "--version"], capture_output=True, check=False).stdout
-        described = [sys.version, sysconfig.get_platform(), CYTHON, DIRECTIVES, compiler, version, flags]
+        version = subprocess.run(
+            [compiler[0], "--version"], capture_output=True, check=False
+        ).stdout
+        described = [
+            sys.version,
+            sysconfig.get_platform(),
+            CYTHON,
+            DIRECTIVES,
+            compiler,
+            version,
+            flags,
+        ]
         self._folder, self._described = folder, repr(described).encode()
 
     def path(self, source: str) -> Path:
@@ -178,7 +206,9 @@ class Objects:
 
 
 class BuildObjects(build_ext):
-    """Compiles each file once, unless its object is kept from an earlier build, and links the modules."""
+    """Compiles each file once, unless its object is kept from an earlier build, and links the
+    modules.
+    """
 
     def finalize_options(self) -> None:
         """Work on as many modules at once as there are processors, unless told otherwise."""
@@ -201,25 +231,39 @@ class BuildObjects(build_ext):
         """Hand the objects of all files to the modules, which have nothing left to compile."""
         if self.compiler.compiler_type == "unix":
             require_compiler(self.compiler.compiler_so[0])
-        sources = {ext.name: [*ext.sources, *C_SOURCES.get(ext.name.rpartition(".")[2], [])] for ext in self.extensions}
-        objects = self._objects(list(dict.fromkeys(source for needed in sources.values() for source in needed)))
+        sources = {
+            ext.name: [*ext.sources, *C_SOURCES.get(ext.name.rpartition(".")[2], [])]
+            for ext in self.extensions
+        }
+        objects = self._objects(
+            list(dict.fromkeys(source for needed in sources.values() for source in needed))
+        )
         for ext in self.extensions:
             ext.sources, ext.extra_objects = [], [objects[source] for source in sources[ext.name]]
         super().build_extensions()
 
     def _objects(self, sources: list[str]) -> dict[str, str]:
-        """Return the object of every file; those that are not kept are compiled, C files first, as they take longest."""
+        """Return the object of every file; those that are not kept are compiled, C files first, as
+        they take longest.
+        """
         flags = compile_args(self.compiler.compiler_type)
         kept = self._kept(flags)
         paths = {source: kept.path(source) for source in sources} if kept else {}
         objects = {source: str(path) for source, path in paths.items() if kept and kept.find(path)}
-        missing = sorted(set(sources) - set(objects), key=lambda one: (not one.endswith("_core.c"), sources.index(one)))
+        missing = sorted(
+            set(sources) - set(objects),
+            key=lambda one: (not one.endswith("_core.c"), sources.index(one)),
+        )
         generated = self._generated(missing)
-        folder = os.path.join(self.build_temp, "debug" if DEBUG else "objects")  # never of other flags
+        folder = os.path.join(
+            self.build_temp, "debug" if DEBUG else "objects"
+        )  # never of other flags
 
         def compiled(source: str) -> str:
             file = generated.get(source, source)
-            [made] = self.compiler.compile([file], output_dir=folder, include_dirs=["pyx"], extra_postargs=flags)
+            [made] = self.compiler.compile(
+                [file], output_dir=folder, include_dirs=["pyx"], extra_postargs=flags
+            )
             if kept:
                 kept.keep(paths[source], source, made)
             return str(made)
@@ -235,7 +279,11 @@ class BuildObjects(build_ext):
         chosen = [ext for ext in modules() if ext.sources[0] in sources]
         names = [ext.sources[0] for ext in chosen]
         folder = "build/cython-debug" if DEBUG else "build/cython"
-        made = extensions(folder, chosen, force=True, nthreads=JOBS if JOBS > 1 else 0) if chosen else []
+        made = (
+            extensions(folder, chosen, force=True, nthreads=JOBS if JOBS > 1 else 0)
+            if chosen
+            else []
+        )
         return {name: ext.sources[0] for name, ext in zip(names, made, strict=True)}
 
     def _kept(self, flags: list[str]) -> Objects | None:
@@ -249,7 +297,11 @@ class BuildObjects(build_ext):
             lock(Path("build"))
         except OSError:
             return None
-        return Objects(folder, self.compiler.compiler_so, flags) if os.access(folder, os.W_OK) else None
+        return (
+            Objects(folder, self.compiler.compiler_so, flags)
+            if os.access(folder, os.W_OK)
+            else None
+        )
 
 
 def lock(folder: Path) -> None:
@@ -261,10 +313,15 @@ def lock(folder: Path) -> None:
 
 
 def require_compiler(program: str) -> None:
-    """Raise CompileError that names what to install, where there is no C compiler or Python's headers are missing."""
+    """Raise CompileError that names what to install, where there is no C compiler or Python's
+    headers are missing.
+    """
     headers = Path(sysconfig.get_path("include"), "Python.h")
     if shutil.which(program) is None:
-        lacks, packages = f"there is no C compiler {program} (set CC to name another)", "gcc libc6-dev"
+        lacks, packages = (
+            f"there is no C compiler {program} (set CC to name another)",
+            "gcc libc6-dev",
+        )
     elif not headers.is_file():
         lacks, packages = f"Python's headers are missing: there is no {headers}", "python3-dev"
     else:
@@ -277,9 +334,13 @@ def require_compiler(program: str) -> None:
 
 
 class ReproducibleSdist(sdist):
-    """Writes an archive that does not say who made it, where, or under which umask; nor when, if SOURCE_DATE_EPOCH is set."""
+    """Writes an archive that does not say who made it, where, or under which umask; nor when, if
+    SOURCE_DATE_EPOCH is set.
+    """
 
-    def make_archive(self, base_name: str, format: str, root_dir=None, base_dir=None, owner=None, group=None) -> str:
+    def make_archive(
+        self, base_name: str, format: str, root_dir=None, base_dir=None, owner=None, group=None
+    ) -> str:
         """Pack the tree in order of names; formats other than gztar are left to setuptools."""
         if format != "gztar" or not base_dir:
             return str(super().make_archive(base_name, format, root_dir, base_dir, owner, group))

@@ -1,7 +1,8 @@
-"""The headline figures, their table and their chart, from the committed results: ``python benchmarks/chart.py``.
+"""The headline figures, their table and their chart, from the committed results: ``python
+benchmarks/chart.py``.
 
-Reads benchmarks/results.md and benchmarks/spark/results/side-by-side.md; fills README.md, docs/benchmarks.md and
-docs/images/speed.svg.
+Reads benchmarks/results.md and benchmarks/spark/results/side-by-side.md; fills README.md,
+docs/benchmarks.md and docs/images/speed.svg.
 """
 
 import math
@@ -44,7 +45,9 @@ def cells(page: Path, begin: str) -> list[dict[str, str]]:
     text = page.read_text(encoding="utf-8")
     lines = text[text.index(begin) :].partition("\n\n")[0].splitlines()
     header, _, *found = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("|")
     ]
     return [dict(zip(header, row, strict=True)) for row in found]
 
@@ -61,7 +64,9 @@ def chart(table: dict[str, dict[str, str]]) -> str:
         text = table[f"{SHAPE} {strategy}"][column]
         width = 130 * math.log10(float(text.rstrip("×").replace(",", "")))
         parts.append(f'<text x="215" y="{y + 15}" text-anchor="end">{name}</text>')
-        parts.append(f'<rect class="bar" x="225" y="{y + 3}" width="{width:.1f}" height="15" rx="2"/>')
+        parts.append(
+            f'<rect class="bar" x="225" y="{y + 3}" width="{width:.1f}" height="15" rx="2"/>'
+        )
         parts.append(f'<text class="end" x="{232 + width:.1f}" y="{y + 15}">{text}</text>')
         y += 22
         if (strategy, column) == BARS[2][:2]:
@@ -95,9 +100,7 @@ def whole() -> str:
     of = {row["command"]: row for row in found if size.items() <= row.items()}
     sql, polars = (of[name]["bulk's wall over it"] for name in ("DuckDB, SQL", "Polars"))
     wall = of["rmqalloc bulk"]["wall"]
-    return (
-        f"- **{wall}** a million groups, file to file: {sql} of the time of DuckDB's closed form, {polars} of Polars';"
-    )
+    return f"- **{wall}** a million groups, file to file: {sql} of the time of DuckDB's closed form, {polars} of Polars';"
 
 
 def spark_ratio(what: str) -> str:
@@ -119,7 +122,9 @@ def summary() -> str:
     for name, cells in rows(RESULTS).items():
         if name.startswith(SHAPES):
             lines.append(
-                f"| {name} | {cells['wall / group']} | " + " | ".join(cells[column] for column in columns) + " |"
+                f"| {name} | {cells['wall / group']} | "
+                + " | ".join(cells[column] for column in columns)
+                + " |"
             )
     return "\n".join(lines)
 

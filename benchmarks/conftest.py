@@ -25,7 +25,11 @@ MOST_ROUNDS = 101
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--quick``."""
-    parser.addoption("--quick", action="store_true", help="tiny fleets and few rounds: shows that the harness runs")
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="tiny fleets and few rounds: shows that the harness runs",
+    )
 
 
 def pytest_configure() -> None:
@@ -42,13 +46,17 @@ def quick(request: pytest.FixtureRequest) -> bool:
 
 @dataclass
 class Clock:
-    """Measures a call and stores medians of wall and CPU seconds per call beside pytest-benchmark's own figures."""
+    """Measures a call and stores medians of wall and CPU seconds per call beside pytest-benchmark's
+    own figures.
+    """
 
     benchmark: Any
     quick: bool
 
     def __call__(self, function: Callable[[], object], **labels: object) -> None:
-        """Time `function`; `labels` say what one call does, see `table.py`. CPU time is that of all threads."""
+        """Time `function`; `labels` say what one call does, see `table.py`. CPU time is that of all
+        threads.
+        """
         calls, rounds = self._pace(function)
         walls: list[float] = []
         cpus: list[float] = []
@@ -61,7 +69,14 @@ class Clock:
             walls.append((time.perf_counter() - wall) / calls)
 
         self.benchmark.pedantic(one_round, rounds=rounds, iterations=1)
-        self.note(wall=median(walls), cpu=median(cpus), fastest=min(walls), calls=calls, rounds=rounds, **labels)
+        self.note(
+            wall=median(walls),
+            cpu=median(cpus),
+            fastest=min(walls),
+            calls=calls,
+            rounds=rounds,
+            **labels,
+        )
 
     def once(self, function: Callable[[], Any]) -> Any:
         """Run something that keeps its own clock, or that gives figures and no time."""
@@ -79,7 +94,9 @@ class Clock:
         if once < BUDGET_SECONDS / 5:
             once = seconds(function, int(ROUND_SECONDS / once) + 1)
         calls = int(ROUND_SECONDS / once) + 1
-        return calls, min(MOST_ROUNDS, max(3 if once > 1 else 5, int(BUDGET_SECONDS / (calls * once))))
+        return calls, min(
+            MOST_ROUNDS, max(3 if once > 1 else 5, int(BUDGET_SECONDS / (calls * once)))
+        )
 
 
 def seconds(function: Callable[[], object], calls: int) -> float:
@@ -96,7 +113,9 @@ def clock(benchmark: Any, quick: bool) -> Clock:
     return Clock(benchmark, quick)
 
 
-def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
+def pytest_benchmark_update_machine_info(
+    config: pytest.Config, machine_info: dict[str, Any]
+) -> None:
     """Name the machine by what matters for the figures, and not by its host name."""
     machine_info.clear()
     machine_info.update(
@@ -128,4 +147,6 @@ def first_line(command: str, argument: str) -> str:
     program = command.split()[0]
     if shutil.which(program) is None:
         return ""
-    return subprocess.run([program, argument], capture_output=True, text=True, check=False).stdout.partition("\n")[0]
+    return subprocess.run(
+        [program, argument], capture_output=True, text=True, check=False
+    ).stdout.partition("\n")[0]

@@ -1,11 +1,12 @@
-"""Count the instructions of every kernel with callgrind: repeatable to the last few, on a busy machine too.
+"""Count the instructions of every kernel with callgrind: repeatable to the last few, on a busy
+machine too.
 
     python benchmarks/instructions.py compare    # against benchmarks/instructions.json; fails beyond --bound
     python benchmarks/instructions.py update     # after a change that is meant, or with another compiler
 
-The kernels are those of the tree this file stands in, built in place. Callgrind collects only inside their entry
-points. It knows no AVX-512, so the counts are of narrower code, and they say nothing of memory or of the pipeline: a
-report beside the clock, not instead of it.
+The kernels are those of the tree this file stands in, built in place. Callgrind collects only
+inside their entry points. It knows no AVX-512, so the counts are of narrower code, and they say
+nothing of memory or of the pipeline: a report beside the clock, not instead of it.
 """
 
 import argparse
@@ -35,13 +36,23 @@ CALL = "ffi_call"
 # What needs fewer is the call and not the loop.
 FEWEST = 5_000
 
-STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "ORDINAL", "STABLE", "WEIGHTED")
+STRATEGIES = (
+    "AVG",
+    "AVG_BY_CIRCLE",
+    "CONSISTENT_HASH",
+    "CONSISTENT_HASH_BOUNDED",
+    "ORDINAL",
+    "STABLE",
+    "WEIGHTED",
+)
 
 Counts = dict[str, int]
 
 
 def work(strategies: Sequence[str] = STRATEGIES) -> None:
-    """Put every kernel of the strategies to work, and name the instruction set; this is what runs under callgrind."""
+    """Put every kernel of the strategies to work, and name the instruction set; this is what runs
+    under callgrind.
+    """
     import random
 
     from rmqalloc import Fleet, strategy
@@ -82,17 +93,24 @@ def kernel_name(entry: str) -> str:
 
 
 def count(isa: str = "", package: str = str(ROOT), program: str = __file__) -> tuple[str, Counts]:
-    """Run `work` under callgrind with an instruction set (the widest it knows), which is named, and give the counts.
+    """Run `work` under callgrind with an instruction set (the widest it knows), which is named, and
+    give the counts.
 
-    A kernel's count includes what it calls. Another package, such as an unpacked wheel, may need another program whose
-    verb ``work`` it can do.
+    A kernel's count includes what it calls. Another package, such as an unpacked wheel, may need
+    another program whose verb ``work`` it can do.
     """
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": package, "RMQALLOC_ISA": isa}
     with tempfile.TemporaryDirectory() as directory:
         output = f"{directory}/callgrind.out"
-        options = ["--tool=callgrind", f"--toggle-collect={ENTRY}*", f"--callgrind-out-file={output}"]
+        options = [
+            "--tool=callgrind",
+            f"--toggle-collect={ENTRY}*",
+            f"--callgrind-out-file={output}",
+        ]
         used = run(["valgrind", *options, sys.executable, program, "work"], environment).strip()
-        annotated = run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", output], environment)
+        annotated = run(
+            ["callgrind_annotate", "--inclusive=yes", "--threshold=100", output], environment
+        )
     lines = re.findall(rf"^\s*([\d,]+) .*?:({ENTRY}\w+)", annotated, flags=re.MULTILINE)
     counts = {kernel_name(entry): int(number.replace(",", "")) for number, entry in lines}
     return used, {kernel: number for kernel, number in counts.items() if number >= FEWEST}
@@ -100,14 +118,17 @@ def count(isa: str = "", package: str = str(ROOT), program: str = __file__) -> t
 
 def run(command: list[str], environment: dict[str, str]) -> str:
     """Run a program and give what it prints; exit with its messages if it fails."""
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         sys.exit(f"{command[0]} failed:\n{done.stderr}")
     return done.stdout
 
 
 def count_calls(module: str, arguments: list[str], isa: str = "avx2") -> tuple[str, list[int]]:
-    """Run a module under callgrind and count each call that it makes by `counted`: what it prints, and a count for each.
+    """Run a module under callgrind and count each call that it makes by `counted`: what it prints,
+    and a count for each.
 
     A count holds everything below that call: Python, numpy and kernels.
     """
@@ -122,12 +143,16 @@ def count_calls(module: str, arguments: list[str], isa: str = "avx2") -> tuple[s
         ]
         printed = run(["valgrind", *options, sys.executable, "-m", module, *arguments], environment)
         dumps = sorted(Path(directory).glob("calls.*"), key=lambda path: int(path.suffix[1:]))
-        totals = [re.search(r"^totals: (\d+)", path.read_text(), flags=re.MULTILINE) for path in dumps]
+        totals = [
+            re.search(r"^totals: (\d+)", path.read_text(), flags=re.MULTILINE) for path in dumps
+        ]
     return printed, [int(total[1]) for total in totals if total]
 
 
 def counted(function: Callable[[], object]) -> None:
-    """Make a call that `count_calls` counts: the only one that goes through libffi, by whose name callgrind knows it."""
+    """Make a call that `count_calls` counts: the only one that goes through libffi, by whose name
+    callgrind knows it.
+    """
     failed: list[BaseException] = []
 
     def guarded() -> None:
@@ -148,11 +173,15 @@ def compiler() -> str:
 
 
 def compare(bound: float) -> None:
-    """Print the differences; fail where a kernel needs more than `bound` times the instructions of the baseline."""
+    """Print the differences; fail where a kernel needs more than `bound` times the instructions of
+    the baseline.
+    """
     baseline = json.loads(BASELINE.read_text(encoding="utf-8"))
     here = compiler()
     if here != baseline["compiler"]:
-        print(f"The baseline was counted with {baseline['compiler']}, this build is of {here}: expect differences.\n")
+        print(
+            f"The baseline was counted with {baseline['compiler']}, this build is of {here}: expect differences.\n"
+        )
     print("| kernel | baseline | now | change |\n| --- | ---: | ---: | ---: |")
     worse = []
     ask = "from rmqalloc._engine.md5 import available_isas as a; print(*a())"
@@ -175,15 +204,24 @@ def compare(bound: float) -> None:
 def update() -> None:
     """Count anew and write the baseline."""
     instructions = dict([count(), count("scalar")])
-    text = json.dumps({"compiler": compiler(), "instructions": instructions}, indent=1, sort_keys=True)
+    text = json.dumps(
+        {"compiler": compiler(), "instructions": instructions}, indent=1, sort_keys=True
+    )
     BASELINE.write_text(text + "\n", encoding="utf-8")
 
 
 def main() -> None:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(description="Instructions of every kernel, counted by callgrind")
+    parser = argparse.ArgumentParser(
+        description="Instructions of every kernel, counted by callgrind"
+    )
     parser.add_argument("verb", choices=["compare", "update", "work"])
-    parser.add_argument("--bound", type=float, default=1.25, help="growth that `compare` still accepts (default: 1.25)")
+    parser.add_argument(
+        "--bound",
+        type=float,
+        default=1.25,
+        help="growth that `compare` still accepts (default: 1.25)",
+    )
     options = parser.parse_args()
     if options.verb == "work":
         work()

@@ -1,4 +1,5 @@
-"""RocketMQ's own Java classes under the clock: one thread, a warm JVM, the program `Bench` of ``tests/support/java``.
+"""RocketMQ's own Java classes under the clock: one thread, a warm JVM, the program `Bench` of
+``tests/support/java``.
 
 ``python benchmarks/java_rival.py`` prints the figures of `SHAPES` as JSON.
 """
@@ -16,7 +17,14 @@ from java_driver import java
 # Queues and clients of one group, and points per client on the ring.
 Shape = tuple[int, int, int]
 
-SHAPES: list[Shape] = [(16, 4, 10), (64, 16, 10), (64, 16, 160), (1024, 100, 10), (1024, 100, 160), (10_000, 500, 10)]
+SHAPES: list[Shape] = [
+    (16, 4, 10),
+    (64, 16, 10),
+    (64, 16, 160),
+    (1024, 100, 10),
+    (1024, 100, 160),
+    (10_000, 500, 10),
+]
 
 
 def java_times(shapes: Iterable[Shape] = SHAPES) -> list[dict[str, Any]]:
@@ -30,10 +38,11 @@ def java_times(shapes: Iterable[Shape] = SHAPES) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        For each shape AVG, AVG_BY_CIRCLE and CONSISTENT_HASH ``client by client`` (each client calls ``allocate``, as
-        RocketMQ's do), and CONSISTENT_HASH by ``one router`` that routes every queue once. ``median_seconds`` and
-        ``min_seconds`` are those of a whole group, and ``median_cpu_seconds`` is what its thread alone used; where they
-        are ``extrapolated``, single clients were timed.
+        For each shape AVG, AVG_BY_CIRCLE and CONSISTENT_HASH ``client by client`` (each client
+        calls ``allocate``, as RocketMQ's do), and CONSISTENT_HASH by ``one router`` that routes
+        every queue once. ``median_seconds`` and ``min_seconds`` are those of a whole group, and
+        ``median_cpu_seconds`` is what its thread alone used; where they are ``extrapolated``,
+        single clients were timed.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """The fleets that are measured, built with numpy so that a million groups take seconds.
 
-A shape is written ``n_groups x n_queues x n_clients``. Every group has a topic of its own and client ids of its own, as
-RocketMQ spells them (``ip@pid#nanos``, of varying length), so nothing can be hashed once and used for two groups.
+A shape is written ``n_groups x n_queues x n_clients``. Every group has a topic of its own and
+client ids of its own, as RocketMQ spells them (``ip@pid#nanos``, of varying length), so nothing can
+be hashed once and used for two groups.
 """
 
 from collections.abc import Sequence
@@ -109,7 +110,9 @@ def client_ids(n: int, seed: int = SEED) -> pa.StringArray:
 
         octets = [number(0, 256, 3) for _ in range(3)]
         pid, nanos = number(1, 100_000, 5), number(10**13, 10**16, 16)
-        return _text([b"10.", octets[0], b".", octets[1], b".", octets[2], b"@", pid, b"#", nanos], size)
+        return _text(
+            [b"10.", octets[0], b".", octets[1], b".", octets[2], b"@", pid, b"#", nanos], size
+        )
 
     return _strings([piece(min(CHUNK, n - start)) for start in range(0, n, CHUNK)])
 
@@ -122,18 +125,24 @@ def lists(values: pa.Array, lengths: NDArray[np.int64]) -> pa.ListArray:
 
 
 def table_of(shape: Shape) -> pa.Table:
-    """Build the shape as Arrow columns, one row per group: brokers with their queue counts, and client ids."""
+    """Build the shape as Arrow columns, one row per group: brokers with their queue counts, and
+    client ids.
+    """
     rng = np.random.default_rng(SEED)
     n_routes = shape.n_groups * shape.n_brokers
     read_queue_nums = np.full(n_routes, shape.n_queues // shape.n_brokers, np.int32)
     n_clients = np.full(shape.n_groups, shape.n_clients, np.int64)
     if shape.mixed:
-        read_queue_nums = rng.integers(1, 2 * (shape.n_queues // shape.n_brokers) + 1, n_routes, dtype=np.int32)
+        read_queue_nums = rng.integers(
+            1, 2 * (shape.n_queues // shape.n_brokers) + 1, n_routes, dtype=np.int32
+        )
         n_clients = rng.integers(1, 2 * shape.n_clients + 1, shape.n_groups)
     names = numbered(b"broker-", 100, shape.n_brokers).take(
         pa.array(np.tile(np.arange(shape.n_brokers), shape.n_groups))
     )
-    brokers = pa.StructArray.from_arrays([names, pa.array(read_queue_nums)], ["broker_name", "read_queue_nums"])
+    brokers = pa.StructArray.from_arrays(
+        [names, pa.array(read_queue_nums)], ["broker_name", "read_queue_nums"]
+    )
     return pa.table(
         {
             "consumer_group": numbered(b"GID-orders-", 1_000_000, shape.n_groups),

@@ -1,13 +1,15 @@
-"""Turn the JSON of pytest-benchmark into Markdown tables, and put them into marked sections of a file.
+"""Turn the JSON of pytest-benchmark into Markdown tables, and put them into marked sections of a
+file.
 
     python benchmarks/table.py .benchmarks/bench.json
     python benchmarks/table.py .benchmarks/bench.json --docs benchmarks/results.md
 
-A row is what `Clock` stored for one test. All have ``table`` and ``contender``. Rows of the table "strategies" have
-``shape``, ``strategy``, ``groups`` and ``queues`` (that one call serves), ``sizes``, ``hashes`` and ``cut``. Rows
-of the others have ``case``, ``unit``, ``units`` (that one call serves) and ``base``, true for the one the others of
-the case are compared with; the ratio is of CPU time unless ``by`` is "wall". A row without a time has ``missing``,
-the reason; a row of ``figures`` has those and no time.
+A row is what `Clock` stored for one test. All have ``table`` and ``contender``. Rows of the table
+"strategies" have ``shape``, ``strategy``, ``groups`` and ``queues`` (that one call serves),
+``sizes``, ``hashes`` and ``cut``. Rows of the others have ``case``, ``unit``, ``units`` (that one
+call serves) and ``base``, true for the one the others of the case are compared with; the ratio is
+of CPU time unless ``by`` is "wall". A row without a time has ``missing``, the reason; a row of
+``figures`` has those and no time.
 """
 
 import argparse
@@ -44,7 +46,11 @@ def duration(seconds: float) -> str:
     """Write a time with three digits and its unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
-            return f"{seconds / size:.3g} {unit}" if seconds / size < 999.5 else f"{seconds / size:.0f} {unit}"
+            return (
+                f"{seconds / size:.3g} {unit}"
+                if seconds / size < 999.5
+                else f"{seconds / size:.0f} {unit}"
+            )
     return f"{seconds / 1e-9:.3g} ns"
 
 
@@ -67,7 +73,11 @@ def java_rows(times: list[Row], engines: Iterable[Row]) -> list[Row]:
         for found in times:
             of = [found["n_queues"], found["n_clients"], found["virtual_nodes"] if sizes[2] else 0]
             if found["strategy"] == name and of == sizes:
-                time = {"wall": found["median_seconds"], "cpu": found["median_cpu_seconds"], "groups": 1}
+                time = {
+                    "wall": found["median_seconds"],
+                    "cpu": found["median_cpu_seconds"],
+                    "groups": 1,
+                }
                 rows.append({**engine, **time, "contender": f"Java, {found['way']}"})
     return rows
 
@@ -82,13 +92,19 @@ def strategies(rows: list[Row]) -> str:
             continue
         cpu = engine["cpu"] / engine["groups"]
         cut = f" (first {engine['groups']:,.0f} groups)" if engine["cut"] else ""
-        line = [f"{shape} {strategy}{cut}", duration(engine["wall"] / engine["groups"]), duration(cpu)]
+        line = [
+            f"{shape} {strategy}{cut}",
+            duration(engine["wall"] / engine["groups"]),
+            duration(cpu),
+        ]
         line.append(f"{engine['cpu'] / engine['queues'] * 1e9:.3g}")
         for name in present:
             rival = times.get((shape, strategy, name))
             line.append(ratio(rival["cpu"] / rival["groups"] / cpu) if rival else "–")
         lines.append(line)
-    return markdown(["shape, strategy", "wall / group", "CPU / group", "ns / queue", *present], lines)
+    return markdown(
+        ["shape, strategy", "wall / group", "CPU / group", "ns / queue", *present], lines
+    )
 
 
 def others(rows: list[Row]) -> str:
@@ -101,9 +117,20 @@ def others(rows: list[Row]) -> str:
             lines.append([name, row["missing"], "–", "–"])
             continue
         by = row.get("by", "cpu")
-        against = "base" if row is base else ratio(per_unit(row, by) / per_unit(base, by)) if base else "–"
+        against = (
+            "base"
+            if row is base
+            else ratio(per_unit(row, by) / per_unit(base, by))
+            if base
+            else "–"
+        )
         lines.append(
-            [name, f"{duration(per_unit(row, 'wall'))} / {row['unit']}", duration(per_unit(row, "cpu")), against]
+            [
+                name,
+                f"{duration(per_unit(row, 'wall'))} / {row['unit']}",
+                duration(per_unit(row, "cpu")),
+                against,
+            ]
         )
     return markdown(["case", "wall", "CPU", "time / base"], lines)
 
@@ -117,7 +144,8 @@ def figures(rows: list[Row]) -> str:
     """List figures that are not times."""
     names = list(rows[0]["figures"])
     return markdown(
-        ["case", *names], [[row["case"], *(f"{row['figures'][name]:.3g}" for name in names)] for row in rows]
+        ["case", *names],
+        [[row["case"], *(f"{row['figures'][name]:.3g}" for name in names)] for row in rows],
     )
 
 
@@ -136,16 +164,31 @@ def hash_cost(rows: list[Row]) -> str:
 def machine(info: Row) -> str:
     """Describe the machine in a line."""
     versions = [f"{name} {info[name]}" for name in ("Python", "numpy", "pyarrow")]
-    parts = [info["cpu"], f"{info['cores']} cores", info["isa"], info["compiler"], *versions, info["java"]]
+    parts = [
+        info["cpu"],
+        f"{info['cores']} cores",
+        info["isa"],
+        info["compiler"],
+        *versions,
+        info["java"],
+    ]
     parts.append(f"load {info['load']:.1f} at the end")
     text = "Machine: " + ", ".join(part for part in parts if part) + "."
-    return text + (" **Quick run: the harness runs; the figures mean nothing.**" if info["quick"] else "")
+    return text + (
+        " **Quick run: the harness runs; the figures mean nothing.**" if info["quick"] else ""
+    )
 
 
 def busy(rows: list[Row]) -> str:
     """Say how far wall time is from CPU time, which tells whether the machine was shared."""
-    shares = sorted(row["wall"] / row["cpu"] for row in rows if row["table"] == "strategies" and "calls" in row)
-    return f"Wall over CPU time of these rows: median {median(shares):.2f}, worst {shares[-1]:.2f}." if shares else ""
+    shares = sorted(
+        row["wall"] / row["cpu"] for row in rows if row["table"] == "strategies" and "calls" in row
+    )
+    return (
+        f"Wall over CPU time of these rows: median {median(shares):.2f}, worst {shares[-1]:.2f}."
+        if shares
+        else ""
+    )
 
 
 def put(path: Path, text: str, section: str = "bench") -> None:
@@ -172,8 +215,16 @@ def report(run: Row, java: list[Row]) -> str:
     compared = [row for row in rows if row["table"] == "strategies"]
     compared += java_rows(times, [row for row in compared if row["contender"] == "engine"])
     about = f"{machine(run['machine_info'])} {busy(rows)}"
-    parts = [strategies(compared), ABOUT.replace("\n", " "), about, "### CONSISTENT_HASH per hash", hash_cost(rows)]
-    for name in dict.fromkeys(row["table"] for row in rows if row["table"] not in ("strategies", "java")):
+    parts = [
+        strategies(compared),
+        ABOUT.replace("\n", " "),
+        about,
+        "### CONSISTENT_HASH per hash",
+        hash_cost(rows),
+    ]
+    for name in dict.fromkeys(
+        row["table"] for row in rows if row["table"] not in ("strategies", "java")
+    ):
         of = [row for row in rows if row["table"] == name]
         parts += [f"### {name}", figures(of) if "figures" in of[0] else others(of)]
     return "\n\n".join(parts)
@@ -183,7 +234,9 @@ def main() -> None:
     """Print the tables, and update files where asked."""
     parser = argparse.ArgumentParser(description="Markdown tables of a benchmark run")
     parser.add_argument("json", type=Path, help="file written by --benchmark-json")
-    parser.add_argument("--java", type=Path, help="output of java_rival.py, if the run did not include Java")
+    parser.add_argument(
+        "--java", type=Path, help="output of java_rival.py, if the run did not include Java"
+    )
     parser.add_argument("--docs", type=Path, help="file whose marked section gets all tables")
     options = parser.parse_args()
     java = json.loads(options.java.read_text(encoding="utf-8")) if options.java else []

@@ -1,4 +1,6 @@
-"""From an Arrow batch to a sorted fleet, and its owners by AVG: what a job does with every batch before anything else."""
+"""From an Arrow batch to a sorted fleet, and its owners by AVG: what a job does with every batch
+before anything else.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,7 +26,9 @@ def units_of(n_rows: int) -> pa.Table:
     places = rng.permuted(np.arange(len(entries.values)).reshape(n_rows, 4), axis=1).reshape(-1)
     n_clients = rng.integers(4, 17, n_rows)
     clients = units["client_ids"].combine_chunks().values.slice(0, n_clients.sum())
-    units = units.set_column(2, "brokers", lists(entries.values.take(pa.array(places)), np.full(n_rows, 4)))
+    units = units.set_column(
+        2, "brokers", lists(entries.values.take(pa.array(places)), np.full(n_rows, 4))
+    )
     return units.set_column(3, "client_ids", lists(clients, n_clients))
 
 
@@ -35,7 +39,8 @@ def written_out(units: pa.Table) -> pa.Table:
     of_entry = np.repeat(np.arange(len(names)), numbers)
     ids = np.arange(of_entry.size) - np.repeat(np.cumsum(numbers) - numbers, numbers)
     entries = pa.StructArray.from_arrays(
-        [names.take(pa.array(of_entry)), pa.array(ids.astype(np.int32))], ["broker_name", "queue_id"]
+        [names.take(pa.array(of_entry)), pa.array(ids.astype(np.int32))],
+        ["broker_name", "queue_id"],
     )
     n_queues = np.add.reduceat(np.asarray(numbers), np.asarray(brokers.offsets)[:-1])
     return units.set_column(2, "queues", lists(entries, n_queues))
@@ -44,7 +49,9 @@ def written_out(units: pa.Table) -> pa.Table:
 def in_order(units: pa.Table) -> pa.Table:
     """Sort brokers and clients of every row."""
     clients = [sorted(ids) for ids in units["client_ids"].to_pylist()]
-    brokers = [sorted(entries, key=lambda e: e["broker_name"]) for entries in units["brokers"].to_pylist()]
+    brokers = [
+        sorted(entries, key=lambda e: e["broker_name"]) for entries in units["brokers"].to_pylist()
+    ]
     units = units.set_column(2, "brokers", pa.array(brokers, units["brokers"].type))
     return units.set_column(3, "client_ids", pa.array(clients, units["client_ids"].type))
 
@@ -58,7 +65,9 @@ FORMS: dict[str, Callable[[pa.Table], pa.Table]] = {
 STEPS: dict[str, Callable[[pa.RecordBatch], object]] = {
     "from_arrow": lambda batch: Fleet.from_arrow(batch, on_error="report"),
     "from_arrow and sorted": lambda batch: Fleet.from_arrow(batch, on_error="report").sorted(),
-    "and AVG": lambda batch: AVG.assign_fleet(Fleet.from_arrow(batch, on_error="report").sorted(), on_error="report"),
+    "and AVG": lambda batch: AVG.assign_fleet(
+        Fleet.from_arrow(batch, on_error="report").sorted(), on_error="report"
+    ),
 }
 
 
@@ -89,5 +98,9 @@ def test_forms_agree() -> None:
     """All forms of a batch are one fleet once they are sorted."""
     fleets = [Fleet.from_arrow(batch_of(form, 50)).sorted() for form in FORMS]
     for fleet in fleets[1:]:
-        assert [fleet.queues_of(u) for u in range(50)] == [fleets[0].queues_of(u) for u in range(50)]
-        assert [fleet.client_ids_of(u) for u in range(50)] == [fleets[0].client_ids_of(u) for u in range(50)]
+        assert [fleet.queues_of(u) for u in range(50)] == [
+            fleets[0].queues_of(u) for u in range(50)
+        ]
+        assert [fleet.client_ids_of(u) for u in range(50)] == [
+            fleets[0].client_ids_of(u) for u in range(50)
+        ]

@@ -1,7 +1,8 @@
-"""Time per queue from a thousand groups to ten million: a straight line, or something that grows with the fleet.
+"""Time per queue from a thousand groups to ten million: a straight line, or something that grows
+with the fleet.
 
-What no longer fits the caches takes longer to write, whoever writes it: beside the growth stands the ratio to `out.fill`
-at each size, which says how much of the growth is the engine's own.
+What no longer fits the caches takes longer to write, whoever writes it: beside the growth stands
+the ratio to `out.fill` at each size, which says how much of the growth is the engine's own.
 """
 
 from collections.abc import Callable
@@ -32,8 +33,20 @@ def labels_of(table: str, name: str, n_groups: int) -> dict[str, Any]:
     """Name a row: a case is a strategy in the one table and a size in the other."""
     size = f"{n_groups:,} groups"
     if table == GROWTH:
-        return {"table": table, "contender": size, "case": name, "unit": "queue", "base": n_groups == 1_000}
-    return {"table": table, "contender": name, "case": size, "unit": "queue", "base": name == "out.fill"}
+        return {
+            "table": table,
+            "contender": size,
+            "case": name,
+            "unit": "queue",
+            "base": n_groups == 1_000,
+        }
+    return {
+        "table": table,
+        "contender": name,
+        "case": size,
+        "unit": "queue",
+        "base": name == "out.fill",
+    }
 
 
 @pytest.mark.parametrize(("table", "name"), ROWS)

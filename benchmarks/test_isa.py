@@ -1,4 +1,6 @@
-"""CONSISTENT_HASH by each instruction set: what the wide ones gain, and whether the narrowest still beats plain Python."""
+"""CONSISTENT_HASH by each instruction set: what the wide ones gain, and whether the narrowest still
+beats plain Python.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +51,10 @@ ROWS = [(isa, md5.available_isas()[0]) for isa in md5.available_isas()] + [("sca
 def test_isa(shape: Shape, n_groups: int, isa: str, base: str, clock: Any, quick: bool) -> None:
     """Measure one instruction set."""
     shape = shape.small() if quick else shape
-    of, engine = fleet(shape, min(n_groups, shape.n_groups)), strategy("CONSISTENT_HASH", virtual_nodes=VIRTUAL_NODES)
+    of, engine = (
+        fleet(shape, min(n_groups, shape.n_groups)),
+        strategy("CONSISTENT_HASH", virtual_nodes=VIRTUAL_NODES),
+    )
     out = np.zeros(of.queue_offsets[-1], np.int32)
     clock(lambda: engine.assign_fleet(of, out=out), units=of.n_units, **labels_of(shape, isa, base))
 
@@ -61,7 +66,10 @@ def test_plain_python(shape: Shape, n_groups: int, clock: Any, quick: bool) -> N
     some = groups(shape, min(FEW, n_groups * shape.n_queues // 1_000, shape.n_groups))
     of = fleet(shape, len(some))
     owners = strategy("CONSISTENT_HASH", virtual_nodes=VIRTUAL_NODES).assign_fleet(of)
-    assert np.concatenate([rivals.plain_ring(group, VIRTUAL_NODES) for group in some]).tolist() == owners.tolist()
+    assert (
+        np.concatenate([rivals.plain_ring(group, VIRTUAL_NODES) for group in some]).tolist()
+        == owners.tolist()
+    )
     clock(
         lambda: [rivals.plain_ring(group, VIRTUAL_NODES) for group in some],
         units=len(some),

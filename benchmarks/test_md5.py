@@ -1,4 +1,6 @@
-"""The MD5 stage alone: keys written and hashed, per instruction set, against hashlib and against the bare kernel."""
+"""The MD5 stage alone: keys written and hashed, per instruction set, against hashlib and against
+the bare kernel.
+"""
 
 from collections.abc import Callable, Iterator
 from hashlib import md5 as hashlib_md5
@@ -42,7 +44,9 @@ def points(n: int) -> tuple[Call, Call, NDArray[np.uint32]]:
     out = np.zeros(n * VIRTUAL_NODES, np.uint32)
 
     def by_hashlib() -> list[bytes]:
-        return [hashlib_md5(f"{i}-{k}".encode()).digest()[:4] for i in ids for k in range(VIRTUAL_NODES)]
+        return [
+            hashlib_md5(f"{i}-{k}".encode()).digest()[:4] for i in ids for k in range(VIRTUAL_NODES)
+        ]
 
     return lambda: md5.points(values, offsets, 0, n, None, VIRTUAL_NODES, out), by_hashlib, out
 
@@ -58,7 +62,9 @@ def queues(n: int) -> tuple[Call, Call, NDArray[np.uint32]]:
 
     def by_hashlib() -> list[bytes]:
         return [
-            hashlib_md5(f"MessageQueue [topic={topic}, brokerName=broker-100, queueId={i}]".encode()).digest()[:4]
+            hashlib_md5(
+                f"MessageQueue [topic={topic}, brokerName=broker-100, queueId={i}]".encode()
+            ).digest()[:4]
             for topic in topics
             for i in range(QUEUES_PER_ROUTE)
         ]
@@ -109,7 +115,15 @@ def test_stage(stage: str, isa: str, clock: Any, quick: bool) -> None:
     """Measure a stage with one instruction set."""
     by_engine, _, out = prepare(stage, 100 if quick else N_CLIENTS)
     widest = isa == md5.available_isas()[0]
-    clock(by_engine, contender=isa, case=stage, units=out.size, base=widest, bare=stage == "bare" and widest, **LABELS)
+    clock(
+        by_engine,
+        contender=isa,
+        case=stage,
+        units=out.size,
+        base=widest,
+        bare=stage == "bare" and widest,
+        **LABELS,
+    )
 
 
 @pytest.mark.parametrize("stage", ["points", "queues"])

@@ -1,4 +1,6 @@
-"""How even the strategies are, and how many queues change owner when a client leaves or joins; figures, not times."""
+"""How even the strategies are, and how many queues change owner when a client leaves or joins;
+figures, not times.
+"""
 
 import random
 from typing import Any
@@ -22,18 +24,24 @@ SIZES = [(24, 4, 200), (64, 16, 100), (1_024, 100, 20), (10_000, 500, 5)]
 
 
 def moved(before: NDArray[np.int32], after: NDArray[np.int32], changed: int) -> float:
-    """Give the share of queues whose owner differs; `after` is of the list without client `changed`."""
+    """Give the share of queues whose owner differs; `after` is of the list without client
+    `changed`.
+    """
     return float(np.mean(before != after + (after >= changed)))
 
 
 def least(n_queues: int, n_clients: int, leaving: bool) -> float:
-    """Give the least share that a perfectly even allocation must move, on the average over the clients."""
+    """Give the least share that a perfectly even allocation must move, on the average over the
+    clients.
+    """
     return 1 / n_clients if leaving else (n_queues // (n_clients + 1)) / n_queues
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize(("n_queues", "n_clients", "trials"), SIZES)
-def test_movement(n_queues: int, n_clients: int, trials: int, name: str, clock: Any, quick: bool) -> None:
+def test_movement(
+    n_queues: int, n_clients: int, trials: int, name: str, clock: Any, quick: bool
+) -> None:
     """Average over random client ids: one client leaves, and in the other direction joins."""
     rng = random.Random(n_queues)
     kind, parameters = STRATEGIES[name]
@@ -51,7 +59,9 @@ def test_movement(n_queues: int, n_clients: int, trials: int, name: str, clock: 
         return [float(skew), float(idle), moved(now, fewer, leaver), moved(more, now, comer)]
 
     trials = 2 if quick else trials
-    skew, idle, leave, join = np.mean(clock.once(lambda: [trial(seed) for seed in range(trials)]), axis=0)
+    skew, idle, leave, join = np.mean(
+        clock.once(lambda: [trial(seed) for seed in range(trials)]), axis=0
+    )
     shares = {
         "skew": skew,
         "idle": idle,

@@ -1,4 +1,6 @@
-"""Where the time of a whole fleet goes beside the kernel: columns in, the first call, a new output, columns out."""
+"""Where the time of a whole fleet goes beside the kernel: columns in, the first call, a new output,
+columns out.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,6 @@
-"""The strategies that RocketMQ does not ship, each beside the one of RocketMQ's that it replaces or that is inside it."""
+"""The strategies that RocketMQ does not ship, each beside the one of RocketMQ's that it replaces or
+that is inside it.
+"""
 
 from typing import Any
 
@@ -8,7 +10,10 @@ from shapes import Shape, fleet
 
 from rmqalloc import strategy
 
-SHAPES = [Shape("20k x 64q x 16c", 20_000, 64, 16, 8), Shape("1k x 1024q x 100c", 1_000, 1_024, 100, 64)]
+SHAPES = [
+    Shape("20k x 64q x 16c", 20_000, 64, 16, 8),
+    Shape("1k x 1024q x 100c", 1_000, 1_024, 100, 64),
+]
 
 # Where brokers, which end in a number, and clients stand; in one room of three there is no client.
 ROOMS: dict[str, Any] = {
@@ -38,10 +43,18 @@ ROWS = [
 
 
 @pytest.mark.parametrize(
-    ("shape", "rival", "rooms", "contender", "params"), ROWS, ids=[f"{row[0].name} {row[3]}" for row in ROWS]
+    ("shape", "rival", "rooms", "contender", "params"),
+    ROWS,
+    ids=[f"{row[0].name} {row[3]}" for row in ROWS],
 )
 def test_own_strategies(
-    shape: Shape, rival: str, rooms: tuple[str, ...], contender: str, params: dict[str, Any], clock: Any, quick: bool
+    shape: Shape,
+    rival: str,
+    rooms: tuple[str, ...],
+    contender: str,
+    params: dict[str, Any],
+    clock: Any,
+    quick: bool,
 ) -> None:
     """Measure one of them, into a warm `out`."""
     shape = shape.small() if quick else shape

@@ -1,6 +1,8 @@
-"""Plans of snapshots, over what must be done at the least: the figures of the same units by `plan_batch`.
+"""Plans of snapshots, over what must be done at the least: the figures of the same units by
+`plan_batch`.
 
-The rest is reading the snapshot into units, and the tables by group and by name, which a plan makes when they are read.
+The rest is reading the snapshot into units, and the tables by group and by name, which a plan makes
+when they are read.
 """
 
 from collections.abc import Callable
@@ -42,11 +44,15 @@ def snapshot_of(n_groups: int) -> Snapshot:
     topics, groups = {}, []
     for number, (name, units) in enumerate(list(rows.items())[:n_groups]):
         for row in units:
-            brokers = (TopicBroker(one["broker_name"], one["read_queue_nums"]) for one in row["brokers"])
+            brokers = (
+                TopicBroker(one["broker_name"], one["read_queue_nums"]) for one in row["brokers"]
+            )
             topics[row["topic"]] = Topic(row["topic"], tuple(brokers))
         read = tuple(dict.fromkeys(row["topic"] for row in units))
         clients = tuple(map(Client, units[0]["client_ids"]))
-        groups.append(Group(name, read, clients, strategy=STRATEGIES[number % 4], strategy_source="given"))
+        groups.append(
+            Group(name, read, clients, strategy=STRATEGIES[number % 4], strategy_source="given")
+        )
     return Snapshot(tuple(topics.values()), tuple(groups))
 
 
@@ -60,5 +66,10 @@ def test_plans(contender: str, clock: Any, quick: bool) -> None:
     if contender in READ:
         call = lambda: READ[contender](plan_snapshot(snapshot, SCENARIOS))  # noqa: E731
     case = f"{n_groups:,} groups, {len(SCENARIOS)} scenarios"
-    labels = {"table": "Plans of snapshots", "case": case, "unit": "unit and state", "base": contender == "plan_batch"}
+    labels = {
+        "table": "Plans of snapshots",
+        "case": case,
+        "unit": "unit and state",
+        "base": contender == "plan_batch",
+    }
     clock(call, contender=contender, units=units.num_rows * len(spec.names), **labels)

@@ -1,6 +1,8 @@
-"""AVG and AVG_BY_CIRCLE on a million small groups beside writing the same memory, once by the C library and once by numpy.
+"""AVG and AVG_BY_CIRCLE on a million small groups beside writing the same memory, once by the C
+library and once by numpy.
 
-All of a case write one warm buffer: of two large ones in turns each drives the other out of the caches, memset too.
+All of a case write one warm buffer: of two large ones in turns each drives the other out of the
+caches, memset too.
 """
 
 import ctypes

@@ -1,4 +1,6 @@
-"""Client ids in Java's order: a million groups of 16 random ids each, against the sorts people would reach for."""
+"""Client ids in Java's order: a million groups of 16 random ids each, against the sorts people
+would reach for.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +35,9 @@ def by_building(shape: Shape) -> tuple[Callable[[], object], int]:
 
 
 def by_order(shape: Shape) -> tuple[Callable[[], object], int]:
-    """Find the order of every list and move nothing: what a sort of Python objects does too, which moves pointers."""
+    """Find the order of every list and move nothing: what a sort of Python objects does too, which
+    moves pointers.
+    """
     lists = Fleet.from_arrow(columns_of(shape, shape.n_groups)[0]).client_lists
     return lambda: lists.client_ids.order(lists.offsets), shape.n_groups
 
@@ -57,15 +61,21 @@ def by_calls(shape: Shape) -> tuple[Callable[[], object], int]:
 
 
 def by_list_sort(shape: Shape) -> tuple[Callable[[], object], int]:
-    """Python's own sort, list after list; right as long as no id has characters beyond the basic plane."""
+    """Python's own sort, list after list; right as long as no id has characters beyond the basic
+    plane.
+    """
     lists = columns_of(shape, 2_000)[0]["client_ids"].to_pylist()
     return lambda: [sorted(ids) for ids in lists], len(lists)
 
 
 def by_numpy(shape: Shape) -> tuple[Callable[[], object], int]:
-    """Sort a matrix of fixed-width bytes by rows; making it is not counted, and it needs lists of one length."""
+    """Sort a matrix of fixed-width bytes by rows; making it is not counted, and it needs lists of
+    one length.
+    """
     n_groups = min(shape.n_groups, 100_000)
-    ids = np.array(columns_of(shape, n_groups)[1].to_pylist(), dtype="S").reshape(n_groups, shape.n_clients)
+    ids = np.array(columns_of(shape, n_groups)[1].to_pylist(), dtype="S").reshape(
+        n_groups, shape.n_clients
+    )
     return lambda: np.sort(ids, axis=1), n_groups
 
 
@@ -117,4 +127,6 @@ def test_sorts_agree() -> None:
     assert [in_order.client_ids_of(u) for u in range(shape.n_groups)] == expected
     assert [sort_client_ids(ids) for ids in units["client_ids"].to_pylist()] == expected
     assert by_numpy(shape)[0]().astype(str).tolist() == expected  # type: ignore[attr-defined]
-    assert by_pyarrow(shape)[0]().to_pylist() == [client_id for ids in expected for client_id in ids]  # type: ignore[attr-defined]
+    assert by_pyarrow(shape)[0]().to_pylist() == [
+        client_id for ids in expected for client_id in ids
+    ]  # type: ignore[attr-defined]

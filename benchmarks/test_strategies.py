@@ -1,4 +1,6 @@
-"""AVG, AVG_BY_CIRCLE and CONSISTENT_HASH on every shape, the engine and each rival one after the other."""
+"""AVG, AVG_BY_CIRCLE and CONSISTENT_HASH on every shape, the engine and each rival one after the
+other.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -13,7 +15,8 @@ from shapes import SHAPES, Group, Shape, fleet, groups
 from rmqalloc import strategy
 from rmqalloc._engine import md5
 
-# A round of CONSISTENT_HASH hashes at most this often; a bigger fleet is cut to its first groups, as the table says.
+# A round of CONSISTENT_HASH hashes at most this often; a bigger fleet is cut to its first groups,
+# as the table says.
 MAX_HASHES = 10_000_000 if md5.isa() == "scalar" else 70_000_000
 
 # One call of a rival that takes group after group handles at most this many queues and points.
@@ -35,7 +38,11 @@ class Case(NamedTuple):
     @property
     def n_groups(self) -> int:
         """Count the groups the engine is given."""
-        return min(self.shape.n_groups, MAX_HASHES // self.steps) if self.virtual_nodes else self.shape.n_groups
+        return (
+            min(self.shape.n_groups, MAX_HASHES // self.steps)
+            if self.virtual_nodes
+            else self.shape.n_groups
+        )
 
     def some(self, steps_per_group: int) -> int:
         """Count the groups a slow rival is given."""
@@ -43,7 +50,9 @@ class Case(NamedTuple):
 
     def engine(self) -> Any:
         """Make the strategy."""
-        return strategy(self.strategy, **({"virtual_nodes": self.virtual_nodes} if self.virtual_nodes else {}))
+        return strategy(
+            self.strategy, **({"virtual_nodes": self.virtual_nodes} if self.virtual_nodes else {})
+        )
 
 
 class Prepared(NamedTuple):
@@ -89,7 +98,9 @@ def by_numpy(case: Case) -> Prepared:
 
 
 def by_ring(function: Callable[[Group, int], Any], case: Case, same: float = 1.0) -> Prepared:
-    """One ring per group, on the first groups; `same` is the share of queues whose owner must be the engine's."""
+    """One ring per group, on the first groups; `same` is the share of queues whose owner must be
+    the engine's.
+    """
     some = groups(case.shape, case.some(case.steps))
 
     def call() -> list[Any]:
@@ -101,20 +112,29 @@ def by_ring(function: Callable[[Group, int], Any], case: Case, same: float = 1.0
 
 
 def by_translation(case: Case) -> Prepared:
-    """RocketMQ's `allocate` in Python, client after client; of a group too big for that, every so-manieth client."""
+    """RocketMQ's `allocate` in Python, client after client; of a group too big for that, every
+    so-manieth client.
+    """
     steps = case.shape.n_queues if case.strategy == "AVG" else case.steps * case.shape.n_clients
     some = groups(case.shape, case.some(steps))
-    stride = 1 if steps <= MAX_STEPS else -(-case.shape.n_clients // max(1, MAX_STEPS // case.steps))
+    stride = (
+        1 if steps <= MAX_STEPS else -(-case.shape.n_clients // max(1, MAX_STEPS // case.steps))
+    )
     asked = [group.client_ids[::stride] for group in some]
 
     def call() -> list[list[list[rivals.Queue]]]:
-        return [rivals.translated(case.strategy, case.virtual_nodes, *pair) for pair in zip(some, asked, strict=True)]
+        return [
+            rivals.translated(case.strategy, case.virtual_nodes, *pair)
+            for pair in zip(some, asked, strict=True)
+        ]
 
     offsets = fleet(case.shape, case.n_groups).queue_offsets
     for u, answers in enumerate(call()):
         owners = owners_of(case)[offsets[u] : offsets[u + 1]]
         for i, answer in enumerate(answers):
-            assert answer == [some[u].queues[queue] for queue in np.flatnonzero(owners == i * stride)]
+            assert answer == [
+                some[u].queues[queue] for queue in np.flatnonzero(owners == i * stride)
+            ]
     share = sum(map(len, asked)) / sum(len(group.client_ids) for group in some)
     return Prepared(call, len(some) * share, int(offsets[len(some)]) * share)
 
@@ -139,7 +159,11 @@ STRATEGIES = [
     ("CONSISTENT_HASH", 160, HASHING),
 ]
 ROWS = [
-    pytest.param(Case(name, virtual_nodes, shape), contender, id=f"{shape.name} {name} {virtual_nodes} {contender}")
+    pytest.param(
+        Case(name, virtual_nodes, shape),
+        contender,
+        id=f"{shape.name} {name} {virtual_nodes} {contender}",
+    )
     for shape in SHAPES
     for name, virtual_nodes, contenders in STRATEGIES
     for contender in contenders
@@ -170,4 +194,8 @@ def test_strategy(case: Case, contender: str, clock: Any, quick: bool) -> None:
 def hashes(case: Case) -> int:
     """Count the hashes that the engine's call needs, every group having a ring of its own."""
     of = fleet(case.shape, case.n_groups)
-    return int(of.queue_offsets[-1] + of.n_clients.sum() * case.virtual_nodes) if case.virtual_nodes else 0
+    return (
+        int(of.queue_offsets[-1] + of.n_clients.sum() * case.virtual_nodes)
+        if case.virtual_nodes
+        else 0
+    )

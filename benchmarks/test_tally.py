@@ -13,22 +13,35 @@ CASES = ["loads", "balance", "moved", "least_moves", "movement", "align", "cross
 
 
 class Both:
-    """Two allocations of groups of 16 queues and 4 clients, the second of which leaves; `align` also drops the last queue."""
+    """Two allocations of groups of 16 queues and 4 clients, the second of which leaves; `align`
+    also drops the last queue.
+    """
 
     def __init__(self, n_groups: int) -> None:
         of = fleet(SHAPES[0], n_groups)
         self.offsets, self.slots = of.queue_offsets, of.client_offsets
-        self.n_queues, self.n_clients, self.n_after = of.n_queues, of.n_clients, of.n_clients - np.int32(1)
-        self.before, self.after = strategy("CONSISTENT_HASH").assign_fleet(of), strategy("AVG").assign_fleet(of) % 3
+        self.n_queues, self.n_clients, self.n_after = (
+            of.n_queues,
+            of.n_clients,
+            of.n_clients - np.int32(1),
+        )
+        self.before, self.after = (
+            strategy("CONSISTENT_HASH").assign_fleet(of),
+            strategy("AVG").assign_fleet(of) % 3,
+        )
         self.renamed = np.tile(np.array([0, -1, 1, 2], np.int32), n_groups)
         self.slot_of_queue = np.repeat(self.slots[:-1], of.n_queues)
         self.load, self.out = np.empty(self.slots[-1], np.int32), np.empty((4, n_groups), np.int32)
         self.scratch = np.empty(13, np.int32)
         rng = np.random.default_rng(1)
         self.starts, self.slot_starts = of.queue_starts, of.slot_starts
-        self.queue_route, self.route_offsets = of.queue_lists.queue_route, of.queue_lists.route_offsets
+        self.queue_route, self.route_offsets = (
+            of.queue_lists.queue_route,
+            of.queue_lists.route_offsets,
+        )
         self.route_room, self.slot_room = (
-            rng.integers(-1, 3, n, dtype=np.int32) for n in (of.queue_lists.route_topic.size, self.slots[-1])
+            rng.integers(-1, 3, n, dtype=np.int32)
+            for n in (of.queue_lists.route_topic.size, self.slots[-1])
         )
 
     def set_up_align(self) -> None:
@@ -38,7 +51,10 @@ class Both:
         self.ends = [np.arange(n_groups + 1) * n for n in (16, 15)]
         self.order = [keys.astype(np.int32) for keys in self.keys]
         self.kept = np.ascontiguousarray(self.after.reshape(-1, 16)[:, :15]).reshape(-1)
-        self.aligned, self.aligned_offsets = np.empty((2, 31 * n_groups), np.int32), np.empty(n_groups + 1, np.int64)
+        self.aligned, self.aligned_offsets = (
+            np.empty((2, 31 * n_groups), np.int32),
+            np.empty(n_groups + 1, np.int64),
+        )
 
 
 class Engine(Both):
@@ -53,7 +69,9 @@ class Engine(Both):
         return self.out
 
     def moved(self) -> Any:
-        tally.moved(self.offsets, self.before, self.after, self.slots[:-1], self.renamed, self.out[0])
+        tally.moved(
+            self.offsets, self.before, self.after, self.slots[:-1], self.renamed, self.out[0]
+        )
         return self.out[0]
 
     def least_moves(self) -> Any:
@@ -71,9 +89,13 @@ class Engine(Both):
         return self.out[:3]
 
     def align(self) -> Any:
-        sides = zip(self.ends, self.order, self.keys, self.ends, (self.before, self.kept), strict=True)
+        sides = zip(
+            self.ends, self.order, self.keys, self.ends, (self.before, self.kept), strict=True
+        )
         (starts, *before), (starts_after, *after) = sides
-        tally.align(starts[:-1], *before, starts_after[:-1], *after, self.aligned_offsets, *self.aligned)
+        tally.align(
+            starts[:-1], *before, starts_after[:-1], *after, self.aligned_offsets, *self.aligned
+        )
         return self.aligned[:, : self.aligned_offsets[-1]]
 
     def cross_room(self) -> Any:
@@ -94,7 +116,9 @@ class Numpy(Both):
         counts, lo = self.loads(), self.slots[:-1]
         unowned = np.add.reduceat(self.before < 0, self.offsets[:-1])
         idle = np.add.reduceat(counts == 0, lo)
-        return np.stack([unowned, idle, np.minimum.reduceat(counts, lo), np.maximum.reduceat(counts, lo)])
+        return np.stack(
+            [unowned, idle, np.minimum.reduceat(counts, lo), np.maximum.reduceat(counts, lo)]
+        )
 
     def moved(self) -> Any:
         changed = self.renamed[self.slot_of_queue + self.before] != self.after
@@ -105,10 +129,14 @@ class Numpy(Both):
         size, extra = np.divmod(self.n_queues, self.n_clients - 1)
         each, lo = np.repeat(size, self.n_clients), self.slots[:-1]
         over = np.add.reduceat(counts > each, lo)
-        return self.n_queues - np.add.reduceat(np.minimum(counts, each), lo) - np.minimum(over, extra)
+        return (
+            self.n_queues - np.add.reduceat(np.minimum(counts, each), lo) - np.minimum(over, extra)
+        )
 
     def movement(self) -> Any:
-        """Clients after have the numbers of the slots before, those that are gone the numbers behind all of these."""
+        """Clients after have the numbers of the slots before, those that are gone the numbers
+        behind all of these.
+        """
         n_slots, lo = self.slots[-1], self.slots[:-1]
         gone = np.arange(n_slots, 2 * n_slots)
         numbers = np.where(self.renamed >= 0, np.repeat(lo, self.n_clients) + self.renamed, gone)
@@ -117,7 +145,9 @@ class Numpy(Both):
         touched = np.zeros(2 * n_slots, bool)
         touched[was[changed]] = touched[now[changed]] = True
         moved = np.add.reduceat(changed, self.offsets[:-1], dtype=np.int32)
-        return np.stack([moved, self.least_moves(), np.add.reduceat(touched.reshape(2, -1).sum(axis=0), lo)])
+        return np.stack(
+            [moved, self.least_moves(), np.add.reduceat(touched.reshape(2, -1).sum(axis=0), lo)]
+        )
 
     def align(self) -> Any:
         unit_keys = [np.repeat(np.arange(ends.size - 1), np.diff(ends)) * 2**32 + keys.view(np.int64)
@@ -130,8 +160,13 @@ class Numpy(Both):
         return aligned
 
     def cross_room(self) -> Any:
-        rooms, other = self.route_room[self.queue_route], self.slot_room[self.slot_of_queue + self.before]
-        return np.add.reduceat((rooms != other) & (rooms >= 0) & (other >= 0), self.offsets[:-1], dtype=np.int32)
+        rooms, other = (
+            self.route_room[self.queue_route],
+            self.slot_room[self.slot_of_queue + self.before],
+        )
+        return np.add.reduceat(
+            (rooms != other) & (rooms >= 0) & (other >= 0), self.offsets[:-1], dtype=np.int32
+        )
 
 
 SIDES: dict[str, type[Both]] = {"engine": Engine, "numpy": Numpy}

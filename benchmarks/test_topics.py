@@ -13,12 +13,16 @@ N_TOPICS = 10
 
 
 def fleet_of(contender: str, n_units: int) -> Fleet:
-    """Give units of 16 queues and 4 clients, with topics of their own; ten in a row share their group, or none do."""
+    """Give units of 16 queues and 4 clients, with topics of their own; ten in a row share their
+    group, or none do.
+    """
     units = table(SHAPES[0]._replace(n_groups=n_units))
     if contender.startswith("10 topics"):
         shared = pa.array(np.arange(n_units) // N_TOPICS)
         for name in ("consumer_group", "client_ids"):
-            units = units.set_column(units.schema.get_field_index(name), name, units[name].take(shared))
+            units = units.set_column(
+                units.schema.get_field_index(name), name, units[name].take(shared)
+            )
     assert units["topic"].equals(pa.chunked_array([numbered(b"order-events-", 1_000_000, n_units)]))
     return Fleet.from_arrow(units)
 
@@ -28,7 +32,10 @@ def fleet_of(contender: str, n_units: int) -> Fleet:
 def test_topics(virtual_nodes: int, contender: str, clock: Any, quick: bool) -> None:
     """Measure the same number of units, hashes shared or not."""
     n_units = 100 if quick else 50_000
-    of, engine = fleet_of(contender, n_units), strategy("CONSISTENT_HASH", virtual_nodes=virtual_nodes)
+    of, engine = (
+        fleet_of(contender, n_units),
+        strategy("CONSISTENT_HASH", virtual_nodes=virtual_nodes),
+    )
     out = np.zeros(of.queue_offsets[-1], np.int32)
     clock(
         lambda: engine.assign_fleet(of, out=out),

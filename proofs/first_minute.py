@@ -1,7 +1,9 @@
-"""The first minute of a new user: ``python -m first_minute WHEEL [--quick] [--report PAGE] [--environment VENV]``.
+"""The first minute of a new user: ``python -m first_minute WHEEL [--quick] [--report PAGE]
+[--environment VENV]``.
 
-An empty virtual environment gets the wheel with ``[cli]``; then the first three commands of the README are run in an empty
-folder, and must print what the README shows. The transcript names no path of the machine. ``--environment`` names another.
+An empty virtual environment gets the wheel with ``[cli]``; then the first three commands of the
+README are run in an empty folder, and must print what the README shows. The transcript names no
+path of the machine. ``--environment`` names another.
 """
 
 import argparse
@@ -32,21 +34,37 @@ def commands(page):
 
 
 def run(environment, folder, words):
-    """Exit code and what was printed by a program of the environment, which knows nothing of this process's settings."""
-    kept = {name: os.environ[name] for name in ("HOME", "LANG", "PIP_INDEX_URL", "PIP_CACHE_DIR") if name in os.environ}
+    """Exit code and what was printed by a program of the environment, which knows nothing of this
+    process's settings.
+    """
+    kept = {
+        name: os.environ[name]
+        for name in ("HOME", "LANG", "PIP_INDEX_URL", "PIP_CACHE_DIR")
+        if name in os.environ
+    }
     kept |= {"PATH": str(environment / "bin"), "PYTHONUTF8": "1"}
     command = [str(environment / "bin" / words[0]), *words[1:]]
-    done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=900)
+    done = subprocess.run(
+        command, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=900
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 def installed(environment, folder, wheel, lines):
     """Install the wheel and list what came with it."""
-    code, said = run(environment, folder, ["pip", "install", "-q", "--disable-pip-version-check", f"{wheel}[cli]"])
+    code, said = run(
+        environment,
+        folder,
+        ["pip", "install", "-q", "--disable-pip-version-check", f"{wheel}[cli]"],
+    )
     if code:
         sys.exit(f"pip install ended with {code}: {said}")
-    _, listed = run(environment, folder, ["pip", "list", "--disable-pip-version-check", "--format", "freeze"])
-    packages = sorted(line for line in listed.splitlines() if not line.startswith(("pip==", "setuptools==")))
+    _, listed = run(
+        environment, folder, ["pip", "list", "--disable-pip-version-check", "--format", "freeze"]
+    )
+    packages = sorted(
+        line for line in listed.splitlines() if not line.startswith(("pip==", "setuptools=="))
+    )
     packages = [re.sub(" @ .*", "", line) for line in packages]
     lines += ['$ fresh/bin/pip install "rmqalloc-*.whl[cli]"', "$ fresh/bin/pip freeze", *packages]
     return {re.split("[= ]", line)[0].lower() for line in packages}
@@ -67,17 +85,25 @@ def minute(environment, wheel, page):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m first_minute", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m first_minute", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--report", type=Path, help="page to write")
-    parser.add_argument("--environment", type=Path, help="virtual environment to use instead of a new one")
-    parser.add_argument("--quick", action="store_true", help="changes nothing: all of it takes a minute")
+    parser.add_argument(
+        "--environment", type=Path, help="virtual environment to use instead of a new one"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="changes nothing: all of it takes a minute"
+    )
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         environment = given.environment or Path(folder, "fresh")
         if given.environment is None:
             subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-        lines, wrong = minute(environment.absolute(), given.wheel.absolute(), (ROOT / "README.md").read_text("utf-8"))
+        lines, wrong = minute(
+            environment.absolute(), given.wheel.absolute(), (ROOT / "README.md").read_text("utf-8")
+        )
     text = "\n".join(lines)
     if given.report is not None and not wrong:
         head = "# The first minute\n\nA new virtual environment, the wheel with `[cli]`, and the README's first three commands."

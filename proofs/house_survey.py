@@ -2,8 +2,9 @@
 
 ``--root`` names another checkout.
 
-Rooms, what they import, circles (imports inside functions and under TYPE_CHECKING included), names that occur more than once,
-public names, and four walks through the code, each with the files it enters and the Python functions that return on its way.
+Rooms, what they import, circles (imports inside functions and under TYPE_CHECKING included), names
+that occur more than once, public names, and four walks through the code, each with the files it
+enters and the Python functions that return on its way.
 """
 
 import argparse
@@ -77,18 +78,25 @@ with Loopback() as servers:
 def room_of(module, modules):
     """The room of a module: a folder of the package, or a file beside them."""
     parts = module.split(".")
-    if parts[:2] == ["spark_udfs", "job"] and modules.get("spark_udfs.job", Path()).name == "__init__.py":
+    if (
+        parts[:2] == ["spark_udfs", "job"]
+        and modules.get("spark_udfs.job", Path()).name == "__init__.py"
+    ):
         return "spark_udfs.job"
     return ".".join(parts[: 1 if parts[0] == "spark_udfs" else 2])
 
 
 def public_names(name, path):
-    """Names that a module offers: those of its ``__all__``, else what it defines without an underscore."""
+    """Names that a module offers: those of its ``__all__``, else what it defines without an
+    underscore.
+    """
     if any(part.startswith("_") and part != "__main__" for part in name.split(".")):
         return []
     tree = ast.parse(path.read_text())
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(getattr(one, "id", "") == "__all__" for one in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            getattr(one, "id", "") == "__all__" for one in node.targets
+        ):
             return list(ast.literal_eval(node.value))
     defined = [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     return [one for one in defined if not one.startswith("_")]
@@ -97,13 +105,16 @@ def public_names(name, path):
 def walks_of(root):
     """Files entered and functions returned from on each of the four walks.
 
-    They go through the checkout's own package if it is compiled in place, and else through the one that is installed.
+    They go through the checkout's own package if it is compiled in place, and else through the one
+    that is installed.
     """
     is_compiled = any((root / "rmqalloc" / "_engine").glob("*.so"))
     folders = [*([root] if is_compiled else []), root / "tests" / "support", root / "tests"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     command = [sys.executable, "-c", f"ROOT = {str(root)!r}\n{WALKS}"]
-    done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        command, env=environment, cwd=root, capture_output=True, text=True, timeout=120, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -116,7 +127,9 @@ def survey(root):
     for name, path in modules.items():
         lines[room_of(name, modules)] += len(path.read_text().splitlines())
         arrows[room_of(name, modules)] |= {room_of(one, modules) for one in needs[name]}
-    offered = sorted({(name, one) for name, path in modules.items() for one in public_names(name, path)})
+    offered = sorted(
+        {(name, one) for name, path in modules.items() for one in public_names(name, path)}
+    )
     return {
         "modules": len(modules),
         "lines": sum(lines.values()),
@@ -131,13 +144,24 @@ def survey(root):
 def figures(before, after):
     """Rows of the first table of the page."""
     yield from ((text, before[key], after[key]) for key, text in COUNTS.items())
-    yield "modules in circles of imports, hidden ones included", len(before["circles"]), len(after["circles"])
+    yield (
+        "modules in circles of imports, hidden ones included",
+        len(before["circles"]),
+        len(after["circles"]),
+    )
     for kind in ("modules", "classes", "functions"):
-        yield f"names of {kind} that several have", len(before["repeated"][kind]), len(after["repeated"][kind])
+        yield (
+            f"names of {kind} that several have",
+            len(before["repeated"][kind]),
+            len(after["repeated"][kind]),
+        )
     largest = [max((n, room) for room, (n, _) in one["rooms"].items()) for one in (before, after)]
     yield (
         "largest room",
-        *(f"{room}, {n / one['lines']:.1%}" for (n, room), one in zip(largest, (before, after), strict=True)),
+        *(
+            f"{room}, {n / one['lines']:.1%}"
+            for (n, room), one in zip(largest, (before, after), strict=True)
+        ),
     )
 
 
@@ -182,7 +206,9 @@ def main():
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout to measure")
     parser.add_argument("--keep", type=Path, help="write the figures into this file")
     parser.add_argument("--report", type=Path, help="write the page of before and now")
-    parser.add_argument("--quick", action="store_true", help="changes nothing: all of it takes seconds")
+    parser.add_argument(
+        "--quick", action="store_true", help="changes nothing: all of it takes seconds"
+    )
     options = parser.parse_args()
     found = survey(options.root)
     if options.keep:

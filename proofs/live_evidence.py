@@ -1,4 +1,5 @@
-"""What the verbs say of a real cluster where it is easily read wrong: ``python -m live_evidence [--quick] [--report FILE]``.
+"""What the verbs say of a real cluster where it is easily read wrong: ``python -m live_evidence
+[--quick] [--report FILE]``.
 
 With ``--grpc`` also clients behind a real proxy, whose jars (125 MB) the tests do without.
 """
@@ -38,7 +39,10 @@ def divided(page: Page, cluster: LiveCluster, java: Consumers) -> None:
     join_divided(cluster, java)
     for group, one in DIVIDED.items():
         wait_until(
-            cluster, (group,), lambda s: sum(len(c.owned or ()) for c in s.groups[0].clients) == ALL_QUEUES, "owned"
+            cluster,
+            (group,),
+            lambda s: sum(len(c.owned or ()) for c in s.groups[0].clients) == ALL_QUEUES,
+            "owned",
         )
         page.add(f"Clients divide by {one.told}", cluster.name_server, group)
     java.leave_all()
@@ -47,7 +51,9 @@ def divided(page: Page, cluster: LiveCluster, java: Consumers) -> None:
 def popping(page: Page, cluster: LiveCluster, java: Consumers) -> None:
     """A group that pops."""
     join_popping(cluster, java, "evidence-pop")
-    wait_until(cluster, ("evidence-pop",), lambda s: s.groups[0].server_assignment == "POP", "popping")
+    wait_until(
+        cluster, ("evidence-pop",), lambda s: s.groups[0].server_assignment == "POP", "popping"
+    )
     page.add("A group in POP mode, popShareQueueNum 2", cluster.name_server, "evidence-pop")
     java.leave_all()
 
@@ -59,14 +65,20 @@ def pulling(page: Page, cluster: LiveCluster) -> None:
             join_plain(process, release)
             time.sleep(5)
             for kind in ("push", "lite_pull", "pull"):
-                page.add(f"Two {kind} consumers of {release}", cluster.name_server, plain_group(release, kind))
+                page.add(
+                    f"Two {kind} consumers of {release}",
+                    cluster.name_server,
+                    plain_group(release, kind),
+                )
 
 
 def bereft(page: Page, cluster: LiveCluster, java: Consumers) -> None:
     """A broker of which only the slave is left."""
     start_pair(cluster)
     lose_master(cluster, java, "evidence-bereft", "evidence-bereft-orders")
-    page.add("An ordered group whose broker's master is gone", cluster.name_server, "evidence-bereft")
+    page.add(
+        "An ordered group whose broker's master is gone", cluster.name_server, "evidence-bereft"
+    )
     java.leave_all()
     cluster.kill_broker("pair-slave")
 
@@ -80,9 +92,13 @@ def behind_proxy(page: Page, cluster: LiveCluster, java: Consumers) -> None:
         with proxy.consumers("evidence-grpc", TOPIC), proxy.consumers("evidence-mixed", TOPIC):
             java.join("evidence-mixed", MEMBERS[0], [TOPIC], strategy="AVG")
             for group, n in (("evidence-grpc", 2), ("evidence-mixed", 3)):
-                wait_until(cluster, (group,), lambda s, n=n: len(s.groups[0].clients) == n, "all clients")
+                wait_until(
+                    cluster, (group,), lambda s, n=n: len(s.groups[0].clients) == n, "all clients"
+                )
             page.add("Two gRPC clients behind a proxy", cluster.name_server, "evidence-grpc")
-            page.add("The same beside a Java client of brokers", cluster.name_server, "evidence-mixed")
+            page.add(
+                "The same beside a Java client of brokers", cluster.name_server, "evidence-mixed"
+            )
             java.leave_all()
 
 
@@ -102,7 +118,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m live_evidence", description=__doc__)
     parser.add_argument("--report", help="page to write")
     parser.add_argument("--grpc", action="store_true", help="clients behind a proxy, too")
-    parser.add_argument("--quick", action="store_true", help="only clients that name strategies, and a group that pops")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="only clients that name strategies, and a group that pops",
+    )
     given = parser.parse_args()
     page = Page()
     with LiveCluster() as cluster, Consumers(cluster.name_server) as java:

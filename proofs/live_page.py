@@ -23,12 +23,19 @@ class Page:
             self.run(name_server, *verb, groups=groups)
 
     def run(
-        self, name_server: str, *verb: str, groups: Sequence[str] = (), hidden: Mapping[str, str] | None = None
+        self,
+        name_server: str,
+        *verb: str,
+        groups: Sequence[str] = (),
+        hidden: Mapping[str, str] | None = None,
     ) -> None:
         """What a verb says of groups; hidden are texts of no interest, with what stands for each."""
         patterns = [part for group in groups for part in ("-g", group)]
         done = python("-m", "rmqalloc", *verb, *patterns, "-n", name_server)
-        said = [*done.stdout.splitlines(), *(f"(stderr) {line}" for line in done.stderr.splitlines())]
+        said = [
+            *done.stdout.splitlines(),
+            *(f"(stderr) {line}" for line in done.stderr.splitlines()),
+        ]
         more = [f"... {len(said) - LONGEST} more lines"] if len(said) > LONGEST else []
         command = " ".join(["rmqalloc", *verb, *patterns, "-n", name_server])
         text = "\n".join([f"$ {command}", *said[:LONGEST], *more])

@@ -29,9 +29,15 @@ class ProxyServer:
     def __enter__(self) -> Self:
         home = self._cluster.home
         port = int(self._endpoint.rpartition(":")[2])
-        self._cluster.configure_broker("proxy", int(self.broker.rpartition(":")[2]), brokerName=NAME)
+        self._cluster.configure_broker(
+            "proxy", int(self.broker.rpartition(":")[2]), brokerName=NAME
+        )
         ports = {"grpcServerPort": port, "remotingListenPort": port + 1, "grpcThreadPoolNums": 2}
-        settings = {"rocketMQClusterName": "live", "proxyMode": "LOCAL", "namesrvAddr": self._cluster.name_server}
+        settings = {
+            "rocketMQClusterName": "live",
+            "proxyMode": "LOCAL",
+            "namesrvAddr": self._cluster.name_server,
+        }
         (home / "proxy.json").write_text(json.dumps(settings | ports), encoding="utf-8")
         arguments = [
             command("java"), f"-Drocketmq.home.dir={home}", f"-Duser.home={home}", *SMALL, "-Xmx256m",

@@ -1,4 +1,6 @@
-"""Groups whose clients differ, or report no strategy, as sections of a page: planned, changed for real, and compared."""
+"""Groups whose clients differ, or report no strategy, as sections of a page: planned, changed for
+real, and compared.
+"""
 
 from __future__ import annotations
 
@@ -47,17 +49,25 @@ COLUMNS = (
 
 
 def differing(page: Page, cluster: LiveCluster, java: Consumers, saved: str) -> None:
-    """Groups whose clients differ, or report no strategy: each change is planned, made, and compared with its plan."""
+    """Groups whose clients differ, or report no strategy: each change is planned, made, and
+    compared with its plan.
+    """
     make_topics(cluster, java)
     hidden, rows = {saved: "plan.json"}, list[str]()
 
     def planned(group: str, *change: str) -> None:
-        page.run(cluster.name_server, "plan", *change, "--out", saved, groups=[group], hidden=hidden)
+        page.run(
+            cluster.name_server, "plan", *change, "--out", saved, groups=[group], hidden=hidden
+        )
 
     def made(group: str, what: str, change: Callable[[], object]) -> None:
-        rows.append(_row(cluster, group, what, carried_out(cluster, java, group, load_plan(saved), change)))
+        rows.append(
+            _row(cluster, group, what, carried_out(cluster, java, group, load_plan(saved), change))
+        )
         rule = () if what == REPAIR else ("--rule", "differs-from-plan")
-        page.run(cluster.name_server, "check", "--plan", saved, *rule, groups=[group], hidden=hidden)
+        page.run(
+            cluster.name_server, "check", "--plan", saved, *rule, groups=[group], hidden=hidden
+        )
 
     without_notices(cluster, java, "views-unnoticed")
     for group, clients in PLANNED.items():

@@ -1,9 +1,11 @@
-"""CPU time per message of a member in Python, and of Java's consumer beside it: ``python -m member_speed [--messages N]``.
+"""CPU time per message of a member in Python, and of Java's consumer beside it: ``python -m
+member_speed [--messages N]``.
 
-A released broker on loopback holds messages of 100 bytes. Each kind of member joins a group of its own, reads N of them to get
-warm, then 2 N that are sent while it waits, and the clock of its process says what those cost it. Pulls bring 32 messages; the
-listener gets one at a time and does nothing (Java's remembers the place of each). Ends with 1 if a member in Python takes more
-than `MOST` microseconds per message.
+A released broker on loopback holds messages of 100 bytes. Each kind of member joins a group of its
+own, reads N of them to get warm, then 2 N that are sent while it waits, and the clock of its
+process says what those cost it. Pulls bring 32 messages; the listener gets one at a time and does
+nothing (Java's remembers the place of each). Ends with 1 if a member in Python takes more than
+`MOST` microseconds per message.
 """
 
 import argparse
@@ -39,7 +41,21 @@ async def send(address, n_messages):
     reader, writer = await asyncio.open_connection(*host_and_port(address))
     one = struct.pack(">iiiii", 22 + len(BODY), 0, 0, 0, len(BODY)) + BODY + struct.pack(">h", 0)
     for number in range(n_messages // PER_BATCH):
-        values = ("speed", TOPIC, "TBW102", "4", str(number % QUEUES), "0", "0", "0", "", "0", "false", "16", "true")
+        values = (
+            "speed",
+            TOPIC,
+            "TBW102",
+            "4",
+            str(number % QUEUES),
+            "0",
+            "0",
+            "0",
+            "",
+            "0",
+            "false",
+            "16",
+            "true",
+        )
         fields = dict(zip("abcdefghijklm", values, strict=True))
         writer.write(encode(Command(SEND_BATCH, number, fields, one * PER_BATCH)))
         answer = decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
@@ -54,7 +70,9 @@ async def consumed(address, group):
         for queue_id in range(QUEUES):
             fields = query_offset_fields(group, MessageQueue(TOPIC, BROKER, queue_id))
             try:
-                n_messages += read_offset((await connection.ask(MemberCode.QUERY_CONSUMER_OFFSET, fields)).ext_fields)
+                n_messages += read_offset(
+                    (await connection.ask(MemberCode.QUERY_CONSUMER_OFFSET, fields)).ext_fields
+                )
             except ResponseError:
                 continue  # nothing is stored yet
     finally:
@@ -66,7 +84,9 @@ async def until_consumed(address, group, n_messages):
     """Wait until a group has stored so many messages as consumed; members store every five seconds."""
     began = time.monotonic()
     while await consumed(address, group) < n_messages:
-        assert time.monotonic() - began < PATIENCE, f"{group} has not consumed {n_messages} messages"
+        assert time.monotonic() - began < PATIENCE, (
+            f"{group} has not consumed {n_messages} messages"
+        )
         await asyncio.sleep(0.1)
 
 
@@ -121,9 +141,18 @@ def main():
         address = cluster.running[BROKER]
         java.do("topic", topic=TOPIC, broker=address, read=QUEUES, write=QUEUES)
         for kind in KINDS:
-            arguments = [sys.executable, "-m", "member_speed", "--member", kind, cluster.name_server]
+            arguments = [
+                sys.executable,
+                "-m",
+                "member_speed",
+                "--member",
+                kind,
+                cluster.name_server,
+            ]
             with tied.popen(arguments, stdin=subprocess.PIPE) as process:
-                found[f"Python, {kind}"] = measured(address, f"speed-{kind}", process.pid, n_sent, n_messages)
+                found[f"Python, {kind}"] = measured(
+                    address, f"speed-{kind}", process.pid, n_sent, n_messages
+                )
             n_sent += 3 * n_messages
         java.join("speed-java", "j", [TOPIC], strategy="AVG")
         found["Java"] = measured(address, "speed-java", java.process.pid, n_sent, n_messages)

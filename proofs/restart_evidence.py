@@ -1,7 +1,9 @@
-"""Rolling restarts of real consumers, beside what was predicted: ``python -m restart_evidence [--quick] [--report FILE]``.
+"""Rolling restarts of real consumers, beside what was predicted: ``python -m restart_evidence
+[--quick] [--report FILE]``.
 
-A real RocketMQ on loopback; groups of 12 consumers in 2 processes and of 48 in 4, under AVG and under the classes of ``java/``.
-Fails if other queues move than predicted. Takes about a quarter of an hour.
+A real RocketMQ on loopback; groups of 12 consumers in 2 processes and of 48 in 4, under AVG and
+under the classes of ``java/``. Fails if other queues move than predicted. Takes about a quarter of
+an hour.
 """
 
 import argparse
@@ -54,14 +56,19 @@ def line(n_members: int, n_processes: int, name: str, found: Restart) -> str:
 
 
 def of_size(
-    cluster: LiveCluster, strategies: Sequence[str], n_members: int, n_processes: int, per_broker: int
+    cluster: LiveCluster,
+    strategies: Sequence[str],
+    n_members: int,
+    n_processes: int,
+    per_broker: int,
 ) -> list[tuple[str, Restart]]:
     """Restarts of groups of one size, by strategy."""
     topic, classes = f"restarting-{n_members}", strategy_programs.tested_java()
     found = []
     with contextlib.ExitStack() as stack:
         processes = [
-            stack.enter_context(Consumers(cluster.name_server, (), more_classes=classes)) for _ in range(n_processes)
+            stack.enter_context(Consumers(cluster.name_server, (), more_classes=classes))
+            for _ in range(n_processes)
         ]
         make_topic(cluster, processes[0], topic, per_broker)
         for name in strategies:
@@ -73,14 +80,18 @@ def of_size(
 def main() -> int:
     """Restart groups of all sizes; 1 if a prediction fails."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="twelve consumers, under AVG and ORDINAL alone")
+    parser.add_argument(
+        "--quick", action="store_true", help="twelve consumers, under AVG and ORDINAL alone"
+    )
     parser.add_argument("--report", type=Path)
     arguments = parser.parse_args()
     n_strategies, n_sizes = (2, 1) if arguments.quick else (len(STRATEGIES), len(SIZES))
     lines, wrong = [HEAD.format(per_second=PER_SECOND)], []
     with LiveCluster() as cluster:
         for n_members, n_processes, per_broker in SIZES[:n_sizes]:
-            for name, found in of_size(cluster, STRATEGIES[:n_strategies], n_members, n_processes, per_broker):
+            for name, found in of_size(
+                cluster, STRATEGIES[:n_strategies], n_members, n_processes, per_broker
+            ):
                 lines.append(line(n_members, n_processes, name, found))
                 if found.moved != found.predicted["moved"]:
                     wrong.append(f"{n_members} consumers under {name}: {found.moved} moves")

@@ -1,8 +1,10 @@
-"""Where the time of a large simulation goes: ``python -m simulation_speed [--quick] [--clients N] [--report FILE]``.
+"""Where the time of a large simulation goes: ``python -m simulation_speed [--quick] [--clients N]
+[--report FILE]``.
 
-A group on ten queues per client is restarted, once concurrent and once ordered. Calls of Python functions are counted, which is
-the same on a busy machine too, within half a percent. `BEFORE` and `TABLES_BEFORE` hold what this program saw of the same
-scripts when every look was at every read (commit 2dcd9fe; ``--tables`` wrote them). Ends with 1 if a form needs more calls than
+A group on ten queues per client is restarted, once concurrent and once ordered. Calls of Python
+functions are counted, which is the same on a busy machine too, within half a percent. `BEFORE` and
+`TABLES_BEFORE` hold what this program saw of the same scripts when every look was at every read
+(commit 2dcd9fe; ``--tables`` wrote them). Ends with 1 if a form needs more calls than
 `MOST_OF_BEFORE` of those.
 """
 
@@ -26,7 +28,13 @@ MOST_ROWS = 25
 def script(clients, ordered):
     """A rolling restart of all clients, a fiftieth at a time."""
     restart = {"group": "payments", "batch": max(1, clients // 50), "every": "10s", "down": "5s"}
-    group = {"name": "payments", "topics": "orders", "clients": clients, "ordered": ordered, "listener_time": "300ms"}
+    group = {
+        "name": "payments",
+        "topics": "orders",
+        "clients": clients,
+        "ordered": ordered,
+        "listener_time": "300ms",
+    }
     return Script.of(
         {
             "duration": "10m",
@@ -61,22 +69,37 @@ def rows(stats):
 
 
 def measured(clients, forms):
-    """Rows of the summary, the profile of each form as a table, and the forms that need too many calls."""
+    """Rows of the summary, the profile of each form as a table, and the forms that need too many
+    calls.
+    """
     summary, tables, slow = [], [], []
     for form in forms:
         n_calls, seconds, stats = profiled(clients, form == "ordered")
         before = BEFORE[form] if clients == CLIENTS else 0
-        ratio = f"{before:,} | {n_calls:,} | {before / n_calls:.2f}" if before else f"– | {n_calls:,} | –"
+        ratio = (
+            f"{before:,} | {n_calls:,} | {before / n_calls:.2f}"
+            if before
+            else f"– | {n_calls:,} | –"
+        )
         summary.append(f"| {form} | {ratio} | {seconds:.1f} s |")
         slow += [form] * bool(before and n_calls > MOST_OF_BEFORE * before)
-        head = f"### {form.capitalize()}", "", "| function | calls | own time |", "| --- | ---: | ---: |"
+        head = (
+            f"### {form.capitalize()}",
+            "",
+            "| function | calls | own time |",
+            "| --- | ---: | ---: |",
+        )
         tables += [*head, *rows(stats), ""]
     return summary, tables, slow
 
 
 def page(summary, tables, clients):
     """The report."""
-    before = ["## Profile before", "", TABLES_BEFORE.read_text(encoding="utf-8")] if clients == CLIENTS else []
+    before = (
+        ["## Profile before", "", TABLES_BEFORE.read_text(encoding="utf-8")]
+        if clients == CLIENTS
+        else []
+    )
     lines = [
         "# Speed of the simulation",
         "",
@@ -105,7 +128,9 @@ def main():
     parser.add_argument("--report", type=Path)
     parser.add_argument("--tables", type=Path, help="where to write the profiles alone")
     arguments = parser.parse_args()
-    summary, tables, slow = measured(arguments.clients, ["concurrent"] if arguments.quick else [*BEFORE])
+    summary, tables, slow = measured(
+        arguments.clients, ["concurrent"] if arguments.quick else [*BEFORE]
+    )
     text = page(summary, tables, arguments.clients)
     print(text)
     if arguments.report:

@@ -1,7 +1,9 @@
-"""The recipes of docs/spark-sql.md through beeline: ``python -m sql_transcript [--quick] [--report FILE]``.
+"""The recipes of docs/spark-sql.md through beeline: ``python -m sql_transcript [--quick] [--report
+FILE]``.
 
-A server of `spark_udfs.sql_server` is started on a fleet, and every statement is given to the real beeline. Fails if one fails
-or answers nothing. The program ``spark-sql`` is asked once, without the server.
+A server of `spark_udfs.sql_server` is started on a fleet, and every statement is given to the real
+beeline. Fails if one fails or answers nothing. The program ``spark-sql`` is asked once, without the
+server.
 """
 
 import argparse
@@ -48,20 +50,38 @@ def recipes():
 def program(name, *words, **how):
     """Run one of Spark's own programs."""
     home = Path(pyspark.__file__).parent
-    variables = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SUBMIT_OPTS": QUICK_START}
+    variables = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SUBMIT_OPTS": QUICK_START,
+    }
     command = [str(home / "bin" / name), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=variables, **how)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=variables, **how
+    )
 
 
 @contextlib.contextmanager
 def served(folder, port, *words):
     """A server that works in a folder, once it listens; terminated at the end, as a service is."""
-    command = [sys.executable, "-m", "spark_udfs.sql_server", "--master", "local[2]", "--port", str(port), *words]
+    command = [
+        sys.executable,
+        "-m",
+        "spark_udfs.sql_server",
+        "--master",
+        "local[2]",
+        "--port",
+        str(port),
+        *words,
+    ]
     command += ["--conf", "spark.driver.memory=1g", "--conf", "spark.sql.shuffle.partitions=2"]
     log = folder / "server.log"
     with (
         log.open("w") as errors,
-        tied.popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()) as server,
+        tied.popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()
+        ) as server,
     ):
         try:
             said = server.stdout.readline()
@@ -74,34 +94,67 @@ def served(folder, port, *words):
 
 def transcript(folder, asked):
     """Statements and their answers, as lines of a page."""
-    assert rmqalloc(["generate", "--units", "500", "--seed", "1", "--files", "1", "--out", str(folder / "fleet")]) == 0
+    assert (
+        rmqalloc(
+            [
+                "generate",
+                "--units",
+                "500",
+                "--seed",
+                "1",
+                "--files",
+                "1",
+                "--out",
+                str(folder / "fleet"),
+            ]
+        )
+        == 0
+    )
     port = free_ports(1)
     with served(folder, port):
         address, last = f"jdbc:hive2://127.0.0.1:{port}/", None
         for heading, statement in asked:
-            done = program("beeline", "-u", address, "--silent=true", "--outputformat=table", "-e", f"{statement};")
+            done = program(
+                "beeline",
+                "-u",
+                address,
+                "--silent=true",
+                "--outputformat=table",
+                "-e",
+                f"{statement};",
+            )
             assert done.returncode == 0, f"{statement}\n{done.stdout}{done.stderr}"
-            assert statement.startswith("CREATE") or done.stdout.count("\n|") > 1, f"no answer: {statement}"
+            assert statement.startswith("CREATE") or done.stdout.count("\n|") > 1, (
+                f"no answer: {statement}"
+            )
             if heading != last:
                 yield f"\n## {heading}\n"
             last = heading
             yield f"\n```text\nbeeline> {statement};\n{shortened(done.stdout)}```\n"
     yield "\n## The program spark-sql\n\nIt runs no Python driver that could register a function:\n"
     done = program("spark-sql", "--driver-memory", "1g", "-e", SPARK_SQL, cwd=folder)
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "[" in line and "resolve" in line.lower()]
+    said = [
+        line
+        for line in (done.stdout + done.stderr).splitlines()
+        if "[" in line and "resolve" in line.lower()
+    ]
     assert done.returncode != 0 and said, done.stdout + done.stderr
     yield f'\n```text\n$ spark-sql -e "{SPARK_SQL}"\n{said[0]}\n```\n'
 
 
 def shortened(answer):
     """At most `MANY` lines of an answer, each as wide as a page."""
-    lines = [line if len(line) <= 150 else f"{line[:147]}..." for line in answer.strip("\n").splitlines()]
+    lines = [
+        line if len(line) <= 150 else f"{line[:147]}..." for line in answer.strip("\n").splitlines()
+    ]
     more = [f"... {len(lines) - MANY} lines more"] if len(lines) > MANY else []
     return "".join(f"{line}\n" for line in lines[:MANY] + more if line)
 
 
 def _main():
-    parser = argparse.ArgumentParser(prog="python -m sql_transcript", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m sql_transcript", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("--quick", action="store_true", help=f"the first {QUICK} statements")
     parser.add_argument("--report", type=Path, help="page to write")
     given = parser.parse_args()

@@ -1,11 +1,13 @@
-"""Transitions as they are predicted and as they are simulated: ``python -m transition_evidence [--quick] [--report FILE]``.
+"""Transitions as they are predicted and as they are simulated: ``python -m transition_evidence
+[--quick] [--report FILE]``.
 
-48 clients share 192 queues. They start at random moments without notices of the brokers, so that their timers are out of step;
-then one leaves or one joins, by notice or not. The simulation is the client half and the broker half of RocketMQ in virtual
-time, and shares no code with the prediction. Every seed must keep the bounds (`check`), no more may exceed the percentile than
-chance allows, and expected sums must be the mean of all seeds within four standard errors. What is over within `LATE` does
-not count: a pass takes as long as its requests, and until it is over its client reads neither what it gives up nor what it
-takes on.
+48 clients share 192 queues. They start at random moments without notices of the brokers, so that
+their timers are out of step; then one leaves or one joins, by notice or not. The simulation is the
+client half and the broker half of RocketMQ in virtual time, and shares no code with the prediction.
+Every seed must keep the bounds (`check`), no more may exceed the percentile than chance allows, and
+expected sums must be the mean of all seeds within four standard errors. What is over within `LATE`
+does not count: a pass takes as long as its requests, and until it is over its client reads neither
+what it gives up nor what it takes on.
 """
 
 import argparse
@@ -45,7 +47,9 @@ a seed exceeds a bound, if more exceed the percentile than chance allows, or if 
 
 @dataclass(frozen=True)
 class Seen:
-    """What one seed shows of one change: most queues at one moment, the longest time of one in seconds, the sum over queues."""
+    """What one seed shows of one change: most queues at one moment, the longest time of one in
+    seconds, the sum over queues.
+    """
 
     unowned: int
     unowned_seconds: float
@@ -59,7 +63,9 @@ def script(strategy, way, change, seed):
     """A group whose clients start at random moments of the first forty seconds."""
     rng = np.random.default_rng(seed)
     starts = {f"p-{i}": int(at) for i, at in enumerate(rng.integers(1, 40_000, N_CLIENTS), start=1)}
-    join = {one: {"at": f"{at}ms", "join": {"group": "p", "clients": one}} for one, at in starts.items()}
+    join = {
+        one: {"at": f"{at}ms", "join": {"group": "p", "clients": one}} for one, at in starts.items()
+    }
     last = {"at": f"{CHANGE}ms", "shutdown": {"clients": ONE}}
     if change == "joins":
         last = join.pop(ONE) | {"at": f"{CHANGE}ms"}
@@ -99,7 +105,9 @@ def simulated(strategy, way, change, seed):
     [group] = simulate(script(strategy, way, change, seed)).ownerships
     spans = [some.within(CHANGE, END) for some in (group.gaps, group.double_owned)]
     kept = [lasting(one) for one in spans]
-    return Seen(*(f for one in kept for f in (most_at_once(one), one.longest() / 1e3, one.total() / 1e3)))
+    return Seen(
+        *(f for one in kept for f in (most_at_once(one), one.longest() / 1e3, one.total() / 1e3))
+    )
 
 
 def predicted(strategy, way, change):
@@ -123,8 +131,13 @@ def check(row, seen):
         longest = sorted(getattr(one, f"{which}_seconds") for one in seen)
         if longest[-1] > row[f"{which}_seconds_worst"] + LATE / 1e3:
             yield f"{which} for {longest[-1]} s, at most {row[f'{which}_seconds_worst']} s predicted"
-        n, over = len(longest), sum(one > row[f"{which}_seconds_p99"] + LATE / 1e3 for one in longest)
-        if over > 0.01 * n + 4 * math.sqrt(0.01 * 0.99 * n):  # of so many seeds, if one in a hundred may be
+        n, over = (
+            len(longest),
+            sum(one > row[f"{which}_seconds_p99"] + LATE / 1e3 for one in longest),
+        )
+        if over > 0.01 * n + 4 * math.sqrt(
+            0.01 * 0.99 * n
+        ):  # of so many seeds, if one in a hundred may be
             yield f"{over} of {n} seeds had queues {which} for more than the 99th percentile, {row[f'{which}_seconds_p99']} s"
         sums = np.array([getattr(one, f"{which}_queue_seconds") for one in seen])
         error = 4 * sums.std() / math.sqrt(len(seen)) + LATE / 1e3 * row[which]
@@ -151,7 +164,10 @@ def proven(n_seeds, workers=2):
     lines, wrong = [], []
     with ProcessPoolExecutor(workers) as pool:
         for case in itertools.product(STRATEGIES, WAYS, CHANGES):
-            row, seen = predicted(*case), list(pool.map(partial(simulated, *case), range(n_seeds), chunksize=5))
+            row, seen = (
+                predicted(*case),
+                list(pool.map(partial(simulated, *case), range(n_seeds), chunksize=5)),
+            )
             lines.append(line(*case, row, seen))
             wrong += [f"{', '.join(case)}: {one}" for one in check(row, seen)]
     return lines, wrong
@@ -165,7 +181,9 @@ def main():
     arguments = parser.parse_args()
     n_seeds = QUICK_SEEDS if arguments.quick else arguments.seeds
     lines, wrong = proven(n_seeds)
-    head = HEAD.format(clients=N_CLIENTS, others=N_CLIENTS - 1, queues=2 * PER_BROKER, seeds=n_seeds, late=LATE)
+    head = HEAD.format(
+        clients=N_CLIENTS, others=N_CLIENTS - 1, queues=2 * PER_BROKER, seeds=n_seeds, late=LATE
+    )
     text = "\n".join([head, *lines, "", *(wrong or ["Every prediction holds."]), ""])
     if arguments.report:
         arguments.report.write_text(text, encoding="utf-8")

@@ -1,7 +1,8 @@
 # Hashes of client-go's ring: CRC-32 (IEEE, reflected) of many short keys.
 #
-# The register is linear over XOR: behind n more bytes it is what n zero bytes make of it, XOR what those bytes make of an
-# empty one. So a client's id is read once for all of its points, and what stands before an id counts for all ids of one length.
+# The register is linear over XOR: behind n more bytes it is what n zero bytes make of it, XOR what
+# those bytes make of an empty one. So a client's id is read once for all of its points, and what
+# stands before an id counts for all ids of one length.
 
 from typedefs cimport byte_t, hash_t, index_t, offset_t
 

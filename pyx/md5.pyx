@@ -1,4 +1,5 @@
-# Hashes of the consistent hash ring: the first 32 bits of MD5 (RFC 1321) for many short keys, biggest byte first.
+# Hashes of the consistent hash ring: the first 32 bits of MD5 (RFC 1321) for many short keys,
+# biggest byte first.
 
 from libc.math cimport sin
 from libc.stdint cimport int64_t
@@ -23,7 +24,8 @@ cdef extern from "vector/md5.h" nogil:
 
 # ---- MD5 of a key ----
 
-# A key that is being hashed: the state after its whole blocks, and the bytes of the block that it has begun.
+# A key that is being hashed: the state after its whole blocks, and the bytes of the block that it
+# has begun.
 cdef struct key_t:
     hash_t state[4]
     byte_t block[64]
@@ -116,7 +118,8 @@ cdef inline void add_number(key_t *key, index_t number) noexcept nogil:
         add(key, digits[n])
 
 
-# The end mark, zeros, and the length in bits; then the first word of the state, its bytes the other way round.
+# The end mark, zeros, and the length in bits; then the first word of the state, its bytes the other
+# way round.
 cdef inline hash_t hash_of(key_t *key) noexcept nogil:
     cdef offset_t bits = 8 * key.length
     cdef int i

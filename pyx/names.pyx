@@ -11,7 +11,8 @@ ctypedef fused number_t:
     hash_t
 
 
-# Where a column begins; an empty one has no place that a build with bounds checks would let be named.
+# Where a column begins; an empty one has no place that a build with bounds checks would let be
+# named.
 cdef inline const byte_t *begin_of(const byte_t[::1] values) noexcept nogil:
     return &values[0] if values.shape[0] else NULL
 

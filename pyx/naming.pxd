@@ -1,5 +1,5 @@
-# Names as numbers, text by text: for columns of names in names.pyx, and for one group of objects in plain_group.pxd. Texts are
-# UTF-8, lone surrogates in their 3-byte form.
+# Names as numbers, text by text: for columns of names in names.pyx, and for one group of objects in
+# plain_group.pxd. Texts are UTF-8, lone surrogates in their 3-byte form.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp
@@ -16,7 +16,8 @@ cdef inline offset_t size_of(const byte_t *text, offset_t n) noexcept nogil:
     return size if size <= n else 1
 
 
-# String.hashCode of a text, over its UTF-16 code units. ASCII goes four at a time, for each step waits for the one before.
+# String.hashCode of a text, over its UTF-16 code units. ASCII goes four at a time, for each step
+# waits for the one before.
 cdef inline hash_t hash_of(const byte_t *at, const byte_t *end) noexcept nogil:
     cdef hash_t hashed = 0, code
     cdef offset_t size, i
@@ -66,7 +67,8 @@ cdef inline bint ends_in(const byte_t *begin, const byte_t *end, const byte_t *t
     return end - begin >= n and (n == 0 or memcmp(end - n, text, n) == 0)
 
 
-# The number between two texts that the instance name of a client id ends in, -1 without one; nine digits at most.
+# The number between two texts that the instance name of a client id ends in, -1 without one; nine
+# digits at most.
 cdef inline index_t slot_in(const byte_t *text, offset_t n, const byte_t *before, offset_t n_before, const byte_t *after,
                             offset_t n_after) noexcept nogil:
     cdef const byte_t *begin = <const byte_t *> memchr(text, c"@", n) if n else NULL

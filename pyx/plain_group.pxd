@@ -1,8 +1,9 @@
-# One group as plain Python objects, for the kernels that divide one group: reading it by arrays costs many times the work. What is
-# not plain (no 3-tuple of str, str, int32; a lone surrogate; an id that is empty or there twice) they leave to the way by arrays.
+# One group as plain Python objects, for the kernels that divide one group: reading it by arrays
+# costs many times the work. What is not plain (no 3-tuple of str, str, int32; a lone surrogate; an
+# id that is empty or there twice) they leave to the way by arrays.
 #
-# No lock is taken, with or without a global one: all that is read is a tuple, a str or an int, which never change, and the
-# outer tuples, which the caller holds, keep what is in them alive.
+# No lock is taken, with or without a global one: all that is read is a tuple, a str or an int,
+# which never change, and the outer tuples, which the caller holds, keep what is in them alive.
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
@@ -78,7 +79,8 @@ cdef inline hash_t text_hash(PyObject *text) noexcept:
     return hash_of(<const byte_t *> data, <const byte_t *> data + size)
 
 
-# The hash of the topic of the first queue, and by it every queue's number; names are hashed wherever another object begins.
+# The hash of the topic of the first queue, and by it every queue's number; names are hashed
+# wherever another object begins.
 cdef inline uint64_t number_queues(tuple queues, uint64_t *numbers) noexcept:
     cdef PyObject *queue
     cdef PyObject *topic = NULL

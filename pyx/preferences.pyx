@@ -1,8 +1,10 @@
-# Owners of queues by mutual preference, unit by unit; docs/strategies/stable.md defines the order of pairs.
+# Owners of queues by mutual preference, unit by unit; docs/strategies/stable.md defines the order
+# of pairs.
 #
-# A pair is a number of 64 bits, its score counted down and then the queue, so that a lesser pair comes first. Going through all pairs
-# would take a sort of n_queues * n_clients. It is enough to go through one of each queue, that with its best client. When its turn
-# comes and this client is full, the queue gets another turn, with its best client of those that are not: all pairs between are of
+# A pair is a number of 64 bits, its score counted down and then the queue, so that a lesser pair
+# comes first. Going through all pairs would take a sort of n_queues * n_clients. It is enough to go
+# through one of each queue, that with its best client. When its turn comes and this client is full,
+# the queue gets another turn, with its best client of those that are not: all pairs between are of
 # full clients, which stay full.
 #
 # Room to work in are pairs and words: an `offset_t` named after a list says where it begins there.
@@ -166,7 +168,8 @@ cdef inline void sort_first_choices(match_t *match, const hash_t *queues, const 
     pairs[match.sorted + match.n_queues] = <pair_t> -1
 
 
-# Give a client one more. As the last extra queue goes, all that have no more than theirs are closed.
+# Give a client one more. As the last extra queue goes, all that have no more than theirs are
+# closed.
 cdef inline void take(match_t *match, hash_t *words, offset_t client) noexcept nogil:
     cdef bint is_extra = words[match.load + client] >= match.low
     words[match.load + client] += 1
@@ -248,14 +251,16 @@ cdef struct draft_t:
     offset_t n_kept, size           # favourites that there is memory for; those of each active client
     offset_t load, active, favourite        # words
     offset_t found, room, bound             # pairs: of queues that one client likes or of clients that ask, and room to sort
-                                            # them; of each client: what comes before it was looked up
+                                            # them; of each client: what comes before it was looked
+                                            # up
 
 
 cdef inline bint has_room(const draft_t *draft, const hash_t *words, offset_t client) noexcept nogil:
     return words[draft.load + client] < draft.low or (words[draft.load + client] < draft.most and draft.pool > 0)
 
 
-# The pairs of a client that are at least a bound, and greater by no more than a width; how many they are.
+# The pairs of a client that are at least a bound, and greater by no more than a width; how many
+# they are.
 cdef inline offset_t find_band(const draft_t *draft, const hash_t *queues, hash_t client, pair_t bound, pair_t width,
                                pair_t *pairs) noexcept nogil:
     cdef offset_t queue, n = 0
@@ -265,7 +270,8 @@ cdef inline offset_t find_band(const draft_t *draft, const hash_t *queues, hash_
     return n
 
 
-# A client's next favourites, in order. Scores are even, so that a band of them has about as many as it should.
+# A client's next favourites, in order. Scores are even, so that a band of them has about as many as
+# it should.
 cdef inline void look_up_of(const draft_t *draft, const hash_t *queues, const hash_t *clients, offset_t at,
                             pair_t *pairs, hash_t *words) noexcept nogil:
     cdef pair_t last = <pair_t> -1, each = last // <pair_t> draft.n_queues, times = draft.size * 5 // 4 + 8, rest, width
@@ -294,7 +300,8 @@ cdef inline void look_up(draft_t *draft, const hash_t *queues, const hash_t *cli
         look_up_of(draft, queues, clients, at, pairs, words)
 
 
-# Each client asks for its favourite at this place in its list; conflicts go by the second score. Returns how many queues go.
+# Each client asks for its favourite at this place in its list; conflicts go by the second score.
+# Returns how many queues go.
 cdef inline offset_t hold_round(draft_t *draft, const hash_t *queues, const hash_t *clients, offset_t place,
                                 pair_t *pairs, hash_t *words, owner_t *out) noexcept nogil:
     cdef offset_t at, client, queue, i, asked, n_asked = 0, n_gone = 0
@@ -346,7 +353,8 @@ cdef void draft_unit(draft_t draft, const hash_t *queues, const hash_t *clients,
 
 # ---- units ----
 
-# Enough for every unit of no more queues and no more clients: no sum has a quotient in it, which falls as clients grow in number.
+# Enough for every unit of no more queues and no more clients: no sum has a quotient in it, which
+# falls as clients grow in number.
 cdef inline offset_t most_pairs(offset_t n_queues, offset_t n_clients) noexcept nogil:
     return 2 * n_queues + 3 * n_clients + 2
 

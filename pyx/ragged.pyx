@@ -42,7 +42,8 @@ def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not 
     cdef digest_t h[BATCH]
     with nogil:
         while first < n and 2 * kinds < table.shape[0]:
-            # All digests first, so that the slots are on their way from memory when they are asked for.
+            # All digests first, so that the slots are on their way from memory when they are asked
+            # for.
             for i in range(min(<offset_t> BATCH, n - first)):
                 row = first + i
                 h[i] = rmq_digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row],

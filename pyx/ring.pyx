@@ -1,5 +1,6 @@
-# Which client's point comes first at or after the hash of each queue, unit by unit: AllocateMessageQueueConsistentHash. The plain
-# loops sort the points of a client list (`sort_points`) and search them for each hash (`search`).
+# Which client's point comes first at or after the hash of each queue, unit by unit:
+# AllocateMessageQueueConsistentHash. The plain loops sort the points of a client list
+# (`sort_points`) and search them for each hash (`search`).
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -29,7 +30,8 @@ cdef extern from "vector/ring.h" nogil:
     int64_t rmq_ring_scratch_size(int64_t n_points)
 
 
-# The keys of n points from `first` on, sorted by merging; the other half of the room is where they are merged.
+# The keys of n points from `first` on, sorted by merging; the other half of the room is where they
+# are merged.
 cdef inline void sort_points(const hash_t[::1] points, offset_t first, offset_t n, index_t virtual_nodes,
                              key_t[::1] keys) noexcept nogil:
     cdef offset_t i, left, right, middle, end, width = 1
@@ -52,7 +54,8 @@ cdef inline void sort_points(const hash_t[::1] points, offset_t first, offset_t 
         width *= 2
 
 
-# The owner of each hash: the client of the first point at or after it; past the last point the first one follows.
+# The owner of each hash: the client of the first point at or after it; past the last point the
+# first one follows.
 cdef inline void search(const key_t[::1] keys, offset_t n, const hash_t[::1] hashes, offset_t first, offset_t n_queues,
                         owner_t[::1] out, offset_t at) noexcept nogil:
     cdef offset_t queue, begin, end, middle
@@ -83,7 +86,8 @@ cdef inline bint adjoins(Py_ssize_t unit, const offset_t[::1] out_starts, const 
             and out_starts[unit] == out_starts[unit - 1] + n_queues[unit - 1])
 
 
-# Some units: the points of each client list are sorted once, and searched for the queues of all units that have it.
+# Some units: the points of each client list are sorted once, and searched for the queues of all
+# units that have it.
 cdef void locate_plainly(Py_ssize_t unit, Py_ssize_t end, const offset_t[::1] out_starts, const index_t[::1] n_queues,
                          const offset_t[::1] queue_starts, const offset_t[::1] slot_starts, const index_t[::1] n_clients,
                          offset_t first_queue, offset_t first_slot, index_t virtual_nodes, const hash_t[::1] points,
@@ -139,7 +143,8 @@ def locate(
                 continue
             crowded = not level.take(&ring, hashes_of(points) + (slot_starts[unit] - first_slot) * virtual_nodes, n_clients[unit],
                                      asked, n_spans)
-            # Those whose queues adjoin as well are asked as one: small units would leave most of a vector empty.
+            # Those whose queues adjoin as well are asked as one: small units would leave most of a
+            # vector empty.
             while unit < end and not crowded:
                 first, asked, unit = unit, n_queues[unit], unit + 1
                 while unit < end and adjoins(unit, out_starts, n_queues, queue_starts):
@@ -155,7 +160,8 @@ def locate(
                 unit = end
 
 
-# One huge client list: its points are taken in portions, so that the caller can be interrupted in between.
+# One huge client list: its points are taken in portions, so that the caller can be interrupted in
+# between.
 def sift_begin(const hash_t[::1] hashes not None, key_t[::1] scratch not None, byte_t[::1] out not None):
     cdef const rmq_rings_t *level = rmq_rings(False)
     cdef rmq_ring_t ring
@@ -188,7 +194,8 @@ cdef inline bint is_full(offset_t point, const owner_t[::1] holders, const owner
     return loads[holders[point]] >= cap
 
 
-# The first of a list's sorted points, from `lo` to `hi`, at or after a hash; past the end the first one follows.
+# The first of a list's sorted points, from `lo` to `hi`, at or after a hash; past the end the first
+# one follows.
 cdef inline offset_t first_at(hash_t hashed, const hash_t[::1] points, offset_t lo, offset_t hi) noexcept nogil:
     cdef offset_t begin = lo, end = hi, middle
     while begin < end:
@@ -228,7 +235,8 @@ def locate_bounded(
             for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
                 first = first_at(hashes[queue_starts[unit] + queue - queue_offsets[unit]], points, lo, hi)
                 point = first
-                # Between a point and the one that follows it all clients are full, and stay so: ways get shorter.
+                # Between a point and the one that follows it all clients are full, and stay so:
+                # ways get shorter.
                 while room and is_full(point, holders, loads, caps[unit]):
                     after = following[point - lo]
                     if is_full(after, holders, loads, caps[unit]):

@@ -1,5 +1,5 @@
-# The ring for one group of plain Python objects, see plain_group.pxd. Where the level in use has no loops of its own, too, it is left
-# to others: the plain ones are those of md5.pyx and ring.pyx.
+# The ring for one group of plain Python objects, see plain_group.pxd. Where the level in use has no
+# loops of its own, too, it is left to others: the plain ones are those of md5.pyx and ring.pyx.
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t

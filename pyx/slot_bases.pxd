@@ -1,7 +1,9 @@
-# Owners by slot numbers where all slots are present, and where some are not; docs/strategies/ordinal.md defines every step.
+# Owners by slot numbers where all slots are present, and where some are not;
+# docs/strategies/ordinal.md defines every step.
 #
-# Goals, in this order: the same answer everywhere (integers only, everything decided by names), balance to one, few moves. A size is
-# a number of slots. Owners of some sizes, the anchors, are drawn; those between come from the two anchors around them.
+# Goals, in this order: the same answer everywhere (integers only, everything decided by names),
+# balance to one, few moves. A size is a number of slots. Owners of some sizes, the anchors, are
+# drawn; those between come from the two anchors around them.
 #
 # Inline functions, for slots.pyx.
 
@@ -49,7 +51,8 @@ cdef struct kind_t:
 
 # ---- draws ----
 
-# One of n slots for a random number: all alike, and the same for n and n + 1 but for one number in n + 1.
+# One of n slots for a random number: all alike, and the same for n and n + 1 but for one number in
+# n + 1.
 cdef inline offset_t slot_of(number_t u, offset_t n) noexcept nogil:
     cdef hash_t w, top, rest
     cdef number_t v
@@ -88,7 +91,8 @@ cdef inline bint take_any(index_t *load, room_t *room, offset_t slot) noexcept n
     return take(load + slot, room.full, &room.pool[slot >= room.first_new])
 
 
-# Give the waiting queues to slots of n by their draws. A slot is absent if its client is below 0; without clients none is.
+# Give the waiting queues to slots of n by their draws. A slot is absent if its client is below 0;
+# without clients none is.
 cdef inline void rounds(const job_t *job, offset_t n_waiting, offset_t n, room_t room, const index_t *client,
                         index_t *owners) noexcept nogil:
     cdef index_t *waiting = job.waiting
@@ -132,7 +136,8 @@ cdef inline void anchor(const job_t *job, offset_t n, index_t *owners) noexcept 
     rounds(job, job.n_queues, n, room, NULL, owners)
 
 
-# Room at size c, which has more slots than size a; where there are more slots than queues new ones get their share of these.
+# Room at size c, which has more slots than size a; where there are more slots than queues new ones
+# get their share of these.
 cdef inline room_t room_between(const job_t *job, offset_t a, offset_t c) noexcept nogil:
     cdef room_t room
     cdef number_t by_lot
@@ -146,7 +151,8 @@ cdef inline room_t room_between(const job_t *job, offset_t a, offset_t c) noexce
     return room
 
 
-# Give the queues of one kind to their slots, as far as there is room; the others stay in the list. Returns what is left of a pool.
+# Give the queues of one kind to their slots, as far as there is room; the others stay in the list.
+# Returns what is left of a pool.
 cdef inline index_t settle(const job_t *job, kind_t *kind, const index_t *to, index_t full, index_t pool,
                            index_t *owners) noexcept nogil:
     cdef index_t *queues = kind.queues
@@ -163,7 +169,8 @@ cdef inline index_t settle(const job_t *job, kind_t *kind, const index_t *to, in
     return pool
 
 
-# Queues that have one owner in both sizes are given to it, the others are listed. Returns what is left of the pool.
+# Queues that have one owner in both sizes are given to it, the others are listed. Returns what is
+# left of the pool.
 cdef inline index_t keep(const job_t *job, const index_t *low, const index_t *high, index_t full, index_t pool, kind_t *moving,
                          index_t *owners) noexcept nogil:
     cdef offset_t queue, n_moving = 0
@@ -266,7 +273,8 @@ cdef inline void push(const chain_t *chain, offset_t slot, index_t queue) noexce
     chain.top[slot] = queue
 
 
-# The highest of n + 1 slots leaves. Loads are even at every size, so that the sizes say how many are above the new least one.
+# The highest of n + 1 slots leaves. Loads are even at every size, so that the sizes say how many
+# are above the new least one.
 cdef inline void leave(const job_t *job, const chain_t *chain, offset_t n) noexcept nogil:
     cdef room_t room
     cdef offset_t n_waiting = 0
@@ -309,8 +317,8 @@ cdef inline void join(const job_t *job, const chain_t *chain, offset_t c) noexce
         chain.owners[queue] = <index_t> c
 
 
-# Owners if all n slots are present, in the first of two lists. The start has at most two slots for each queue, so that loads and tops
-# fit where the other bases have kinds and loads.
+# Owners if all n slots are present, in the first of two lists. The start has at most two slots for
+# each queue, so that loads and tops fit where the other bases have kinds and loads.
 cdef inline index_t *chained_base(job_t *job, offset_t n, index_t *first, index_t *second) noexcept nogil:
     cdef offset_t queue, size, start = start_of(job)
     cdef chain_t chain
@@ -329,7 +337,8 @@ cdef inline index_t *chained_base(job_t *job, offset_t n, index_t *first, index_
 
 # ---- holes ----
 
-# Give the queues of absent slots to present ones; `client` has the client of each slot, -1 where it is absent.
+# Give the queues of absent slots to present ones; `client` has the client of each slot, -1 where it
+# is absent.
 cdef inline void fill_holes(const job_t *job, offset_t n_slots, offset_t n_present, const index_t *client,
                             index_t *owners) noexcept nogil:
     cdef room_t room

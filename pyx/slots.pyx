@@ -1,4 +1,5 @@
-# Owners by slot numbers, unit by unit; docs/strategies/ordinal.md defines every step, slot_bases.pxd holds most.
+# Owners by slot numbers, unit by unit; docs/strategies/ordinal.md defines every step,
+# slot_bases.pxd holds most.
 #
 # All room to work in is one stretch of numbers, of which each list has its part.
 
@@ -21,8 +22,9 @@ cdef inline offset_t slot_limit(offset_t n_clients) noexcept nogil:
     return 4 * n_clients + 64
 
 
-# The slots of a list: -1 without one, -2 for who takes no part. Those that repeat one go on behind all by slot and position, then
-# those without a usable one by position: `repeats` gets the next number for each slot.
+# The slots of a list: -1 without one, -2 for who takes no part. Those that repeat one go on behind
+# all by slot and position, then those without a usable one by position: `repeats` gets the next
+# number for each slot.
 cdef inline offset_t number_rest(const index_t *slots, offset_t n_clients, offset_t limit, offset_t after, index_t *repeats,
                                  index_t *client) noexcept nogil:
     cdef offset_t i, slot, place
@@ -46,7 +48,8 @@ cdef inline offset_t number_rest(const index_t *slots, offset_t n_clients, offse
     return after
 
 
-# Which client has each number, -1 for none. Returns how many numbers there are; `n_present` gets the number of clients.
+# Which client has each number, -1 for none. Returns how many numbers there are; `n_present` gets
+# the number of clients.
 cdef inline offset_t number_clients(const index_t *slots, offset_t n_clients, index_t *repeats, index_t *client,
                                     offset_t *n_present) noexcept nogil:
     cdef offset_t i, slot, limit, after = 0, n = 0, n_odd = 0
@@ -168,7 +171,8 @@ def number(const offset_t[::1] slot_offsets not None, const index_t[::1] slots n
                     numbers[lo + client[one]] = <index_t> one
 
 
-# The digits of orders stand for slots that the seed decides, so that not the same slots take more in every topic.
+# The digits of orders stand for slots that the seed decides, so that not the same slots take more
+# in every topic.
 cdef inline void relabel(number_t seed, index_t k, index_t *label) noexcept nogil:
     cdef index_t digit, i, j
     for digit in range(k):

@@ -1,6 +1,8 @@
-# Splits of a run of queues among clients. Unit u's queues are out[queue_offsets[u]:queue_offsets[u+1]];
-# a unit without clients leaves its queues to nobody (-1). Of RocketMQ's three ways to share queues two stand here: `contiguous` is
-# AllocateMessageQueueAveragely, `circular` AllocateMessageQueueAveragelyByCircle; AllocateMessageQueueConsistentHash is in ring.pyx.
+# Splits of a run of queues among clients. Unit u's queues are
+# out[queue_offsets[u]:queue_offsets[u+1]]; a unit without clients leaves its queues to nobody (-1).
+# Of RocketMQ's three ways to share queues two stand here: `contiguous` is
+# AllocateMessageQueueAveragely, `circular` AllocateMessageQueueAveragelyByCircle;
+# AllocateMessageQueueConsistentHash is in ring.pyx.
 
 from libc.stdint cimport int64_t
 

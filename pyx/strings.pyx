@@ -1,5 +1,6 @@
-# Text as columns: string i is values[offsets[i]:offsets[i+1]], UTF-8 with lone surrogates in their 3-byte form. Java's order of text is
-# that of UTF-16 code units, a shorter prefix first (`compare`); the plain loops sort lists by merging.
+# Text as columns: string i is values[offsets[i]:offsets[i+1]], UTF-8 with lone surrogates in their
+# 3-byte form. Java's order of text is that of UTF-16 code units, a shorter prefix first
+# (`compare`); the plain loops sort lists by merging.
 
 from libc.stdint cimport int64_t
 from libc.string cimport memchr, memcmp, memcpy
@@ -25,7 +26,8 @@ cdef extern from "vector/strings.h" nogil:
 
 # ---- two strings ----
 
-# Six bits of a byte behind the first one of a character; 0 past the end, where text that is not UTF-8 may lead.
+# Six bits of a byte behind the first one of a character; 0 past the end, where text that is not
+# UTF-8 may lead.
 cdef inline hash_t more_at(const byte_t[::1] values, offset_t at, offset_t end) noexcept nogil:
     return values[at] & 0x3F if at < end else 0
 
@@ -49,8 +51,8 @@ cdef inline hash_t next_unit(const byte_t[::1] values, offset_t at, offset_t end
     return unit_at(values, at, end, True) if values[at] >= 0xF0 else unit_at(values, at + 3, end, False)
 
 
-# Java's order of two strings: negative, zero or positive. It is byte order but for characters that begin with ED or more: EE and EF
-# come behind F0 to F4, whose first unit is a surrogate.
+# Java's order of two strings: negative, zero or positive. It is byte order but for characters that
+# begin with ED or more: EE and EF come behind F0 to F4, whose first unit is a surrogate.
 cdef inline int compare(const byte_t[::1] values, const offset_t[::1] offsets, offset_t i, offset_t j) noexcept nogil:
     cdef offset_t a = offsets[i], b = offsets[j]
     cdef hash_t one, other

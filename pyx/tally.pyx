@@ -53,8 +53,8 @@ cdef extern from "vector/tally.h" nogil:
 ABSENT = RMQ_TALLY_ABSENT
 
 
-# The first element's place. An empty view has none to point at, and C may not add even 0 to a null pointer, as the loops do with the
-# offsets of units: it gets a place that is never read or written.
+# The first element's place. An empty view has none to point at, and C may not add even 0 to a null
+# pointer, as the loops do with the offsets of units: it gets a place that is never read or written.
 cdef owner_t no_owner = -1
 cdef int64_t no_offset = 0
 
@@ -78,7 +78,8 @@ cdef enum:
     FEW_QUEUES = 255        # counters in memory would wait for one another
 
 
-# Loads of n clients from `first` on, of queues that both sides have; returns how many of these nobody has.
+# Loads of n clients from `first` on, of queues that both sides have; returns how many of these
+# nobody has.
 cdef inline owner_t count(const owner_t[::1] owners, const owner_t[::1] after, offset_t queue, offset_t end, owner_t[::1] loads,
                           offset_t first, offset_t n) noexcept nogil:
     cdef unsigned long long counts = 0
@@ -102,7 +103,8 @@ cdef inline owner_t count(const owner_t[::1] owners, const owner_t[::1] after, o
     return unowned
 
 
-# Queues that change owner where both sides have all of them: what a client that is gone had does not stay, not even with nobody.
+# Queues that change owner where both sides have all of them: what a client that is gone had does
+# not stay, not even with nobody.
 cdef inline owner_t count_moved(const owner_t[::1] before, const owner_t[::1] after, offset_t queue, offset_t end,
                                 const owner_t[::1] renamed, offset_t slot) noexcept nogil:
     cdef owner_t n_moved = 0
@@ -114,8 +116,9 @@ cdef inline owner_t count_moved(const owner_t[::1] before, const owner_t[::1] af
     return n_moved
 
 
-# Fewest moves of the queues of both sides: every client that is not gone may keep a share of the queues after, and as many as these
-# leave over one more each. Without clients nobody keeps what nobody had.
+# Fewest moves of the queues of both sides: every client that is not gone may keep a share of the
+# queues after, and as many as these leave over one more each. Without clients nobody keeps what
+# nobody had.
 cdef inline owner_t fewest_moves(const owner_t[::1] before, const owner_t[::1] after, offset_t queue, offset_t end,
                                  const owner_t[::1] renamed, offset_t slot, owner_t n_before, owner_t n_after,
                                  owner_t[::1] loads) noexcept nogil:
@@ -132,8 +135,8 @@ cdef inline owner_t fewest_moves(const owner_t[::1] before, const owner_t[::1] a
     return <owner_t> (n_both - stay - min(above, n_there - share * n_after))
 
 
-# Clients that lose or gain a queue, and the queues of both sides that change owner. Clients are numbered by their places after,
-# from 1 on, those of before that are gone behind them; 0 is nobody.
+# Clients that lose or gain a queue, and the queues of both sides that change owner. Clients are
+# numbered by their places after, from 1 on, those of before that are gone behind them; 0 is nobody.
 cdef inline owner_t count_affected(const owner_t[::1] before, const owner_t[::1] after, offset_t queue, offset_t end,
                                    const owner_t[::1] renamed, offset_t slot, owner_t n_before, owner_t n_after,
                                    owner_t[::1] touched, owner_t *n_moved) noexcept nogil:

@@ -1,6 +1,7 @@
-# Queues of different weights among clients of different capacities: the heaviest first to who is done soonest, then moves and
-# swaps away from the fullest client while they make the fuller of the two less full than that. Shares of capacities are
-# compared by cross-multiplication, so that every machine has the same answer.
+# Queues of different weights among clients of different capacities: the heaviest first to who is
+# done soonest, then moves and swaps away from the fullest client while they make the fuller of the
+# two less full than that. Shares of capacities are compared by cross-multiplication, so that every
+# machine has the same answer.
 
 from typedefs cimport offset_t, owner_t
 
@@ -15,7 +16,8 @@ cdef inline bint is_less(offset_t load, offset_t capacity, offset_t other, offse
     return rmq_is_lesser_product(load, other_capacity, other, capacity)
 
 
-# The client with the least load over capacity when it gets a weight, the first of several; those without capacity take none.
+# The client with the least load over capacity when it gets a weight, the first of several; those
+# without capacity take none.
 cdef inline offset_t soonest(const_offsets_t capacities, const offset_t[::1] loads, offset_t lo, offset_t hi,
                              offset_t weight) noexcept nogil:
     cdef offset_t slot, best = -1
@@ -35,8 +37,8 @@ cdef inline offset_t fullest(const_offsets_t capacities, const offset_t[::1] loa
     return best
 
 
-# Whether the fuller of two clients, after `weight` went from one to the other, is less full than the fullest so far; if so
-# that share is the one to undercut from now on.
+# Whether the fuller of two clients, after `weight` went from one to the other, is less full than
+# the fullest so far; if so that share is the one to undercut from now on.
 cdef inline bint undercuts(const_offsets_t capacities, const offset_t[::1] loads, offset_t source, offset_t target,
                            offset_t weight, offset_t *load, offset_t *capacity) noexcept nogil:
     cdef offset_t one = loads[source] - weight, other = loads[target] + weight
@@ -48,7 +50,8 @@ cdef inline bint undercuts(const_offsets_t capacities, const offset_t[::1] loads
     return True
 
 
-# One move or swap from the fullest client, the best there is and the first of several; false if none is any good.
+# One move or swap from the fullest client, the best there is and the first of several; false if
+# none is any good.
 cdef inline bint improve(const_offsets_t weights, const_offsets_t capacities, offset_t first, offset_t last,
                          offset_t lo, offset_t hi, offset_t[::1] loads, owner_t[::1] out) noexcept nogil:
     cdef offset_t top = fullest(capacities, loads, lo, hi), load = loads[top], capacity = capacities[top]

@@ -1,4 +1,5 @@
-"""RocketMQ queue allocation: the answers of the real Java strategies, and what happens to a cluster if something changes.
+"""RocketMQ queue allocation: the answers of the real Java strategies, and what happens to a cluster
+if something changes.
 
 A strategy answers for one client, a group, or a fleet of millions:
 
@@ -7,7 +8,8 @@ A strategy answers for one client, a group, or a fleet of millions:
 >>> strategy("AVG").assign(queues, ["client-1", "client-2", "client-3"]).owners
 array([0, 0, 1, 2], dtype=int32)
 
-The verbs take a snapshot of a cluster (`read`, `fetch`); their results print, convert and save themselves:
+The verbs take a snapshot of a cluster (`read`, `fetch`); their results print, convert and save
+themselves:
 
 >>> import rmqalloc
 >>> cluster = rmqalloc.read("example:seed")
@@ -108,7 +110,9 @@ def __getattr__(name: str) -> Any:
 
         if not is_optional(error):
             raise
-        text = f"rmqalloc.{name} needs {error.name}, which is not installed: {needs(error.name or '')}"
+        text = (
+            f"rmqalloc.{name} needs {error.name}, which is not installed: {needs(error.name or '')}"
+        )
         raise ModuleNotFoundError(text, name=error.name) from None
     return found
 

@@ -21,7 +21,8 @@ _GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)
 
 
 def is_chosen(client_id: str) -> bool:
-    """Return whether somebody chose the instance name of a client id, so that it comes back after a restart.
+    """Return whether somebody chose the instance name of a client id, so that it comes back after a
+    restart.
 
     Examples
     --------
@@ -35,10 +36,11 @@ def is_chosen(client_id: str) -> bool:
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     """Id of a client after a restart.
 
-    Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced, or one is added, so the
-    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id. An
-    instance name that somebody chose stays as it is; such a client has another id by its address alone, or if both are there at
-    once, as with a surge.
+    Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced,
+    or one is added, so the client nearly always keeps its position among the others. With "address"
+    the address is replaced by a hash of the id. An instance name that somebody chose stays as it
+    is; such a client has another id by its address alone, or if both are there at once, as with a
+    surge.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Whether what other code raises is taken as its failure, or is a defect of rmqalloc.
 
-As Java's do, `rmqalloc.rebalance` and `rmqalloc.broker` outlive whatever a transport, a listener or a strategy raises that a
-user hands them: they log it and go on. In a simulation all of these are ours, so there only an `Error` is a failure: a defect
-would end as a wrong figure otherwise.
+As Java's do, `rmqalloc.rebalance` and `rmqalloc.broker` outlive whatever a transport, a listener or
+a strategy raises that a user hands them: they log it and go on. In a simulation all of these are
+ours, so there only an `Error` is a failure: a defect would end as a wrong figure otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def all_is_ours() -> Iterator[None]:
 
 
 def refuse_defect(error: Exception) -> None:
-    """Raise an error again that is a defect; nothing for an `Error`, an OSError, or where other code than ours may run.
+    """Raise an error again that is a defect; nothing for an `Error`, an OSError, or where other
+    code than ours may run.
 
     Examples
     --------

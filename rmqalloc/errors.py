@@ -6,8 +6,8 @@ __all__ = ["ArgumentError", "ArgumentTypeError", "Error", "RoomsUnknownError"]
 class Error(Exception):
     """Something that rmqalloc was given, or that a file, a server or Spark did, is wrong.
 
-    Every error class of `rmqalloc` and `spark_udfs` derives from it. Most derive from a built-in error as well (``ValueError``,
-    ``OSError``), so code that catches those goes on working.
+    Every error class of `rmqalloc` and `spark_udfs` derives from it. Most derive from a built-in
+    error as well (``ValueError``, ``OSError``), so code that catches those goes on working.
 
     Examples
     --------
@@ -18,9 +18,11 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """What a caller gave has the right type and cannot be used: a name that is not known, a number out of bounds.
+    """What a caller gave has the right type and cannot be used: a name that is not known, a number
+    out of bounds.
 
-    Where a room has an error of its own for what is wrong, it raises that. A ``ValueError`` that is none of these is a defect.
+    Where a room has an error of its own for what is wrong, it raises that. A ``ValueError`` that is
+    none of these is a defect.
 
     Examples
     --------
@@ -30,7 +32,8 @@ class ArgumentError(Error, ValueError):
 
 
 class ArgumentTypeError(Error, TypeError):
-    """What a caller gave is of the wrong type, or a column of a table is missing or holds something else.
+    """What a caller gave is of the wrong type, or a column of a table is missing or holds something
+    else.
 
     A ``TypeError`` that is no `Error` is a defect.
 

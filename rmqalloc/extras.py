@@ -1,8 +1,11 @@
-"""Packages that not every installation has, and the smallest extra of rmqalloc that brings each: every hint comes from here."""
+"""Packages that not every installation has, and the smallest extra of rmqalloc that brings each:
+every hint comes from here.
+"""
 
 __all__ = ["EXTRAS", "hint", "is_optional", "needs"]
 
-# Module, distribution that holds it, smallest extra that brings it; the extras themselves stand in pyproject.toml.
+# Module, distribution that holds it, smallest extra that brings it; the extras themselves stand in
+# pyproject.toml.
 _TABLE = """
 click        click                     cli
 yaml         PyYAML                    yaml
@@ -21,7 +24,10 @@ mcp          mcp                       mcp
 anyio        anyio                     mcp
 """
 
-EXTRAS = {module: (distribution, extra) for module, distribution, extra in map(str.split, _TABLE.strip().splitlines())}
+EXTRAS = {
+    module: (distribution, extra)
+    for module, distribution, extra in map(str.split, _TABLE.strip().splitlines())
+}
 """Distribution and extra of every module that is imported only where it is needed."""
 
 _BY_DISTRIBUTION = {distribution.lower(): module for module, (distribution, _) in EXTRAS.items()}
@@ -47,11 +53,16 @@ def needs(module: str) -> str:
     ('pip install "rmqalloc[yaml]"', 'pip install "rmqalloc[arrow]"')
     """
     package = module.partition(".")[0]
-    return f'pip install "rmqalloc[{EXTRAS[package][1]}]"' if package in EXTRAS else f"pip install {package}"
+    return (
+        f'pip install "rmqalloc[{EXTRAS[package][1]}]"'
+        if package in EXTRAS
+        else f"pip install {package}"
+    )
 
 
 def hint(error: ImportError) -> str:
-    """Return what to say of an import that failed: which package is not installed, and what brings it.
+    """Return what to say of an import that failed: which package is not installed, and what brings
+    it.
 
     Examples
     --------
@@ -63,12 +74,15 @@ def hint(error: ImportError) -> str:
     package = _module(error)
     if not package:
         return f"a package is not installed: {error}"
-    return f"{EXTRAS[package][0] if package in EXTRAS else package} is not installed: {needs(package)}"
+    return (
+        f"{EXTRAS[package][0] if package in EXTRAS else package} is not installed: {needs(package)}"
+    )
 
 
 def _module(error: ImportError) -> str:
-    """Return the package that an error names, by its module or, as libraries do that look for others, by its
-    distribution."""
+    """Return the package that an error names, by its module or, as libraries do that look for
+    others, by its distribution.
+    """
     if error.name:
         return error.name.partition(".")[0]
     words = (word.strip("'\"`,;:()").lower() for word in str(error).split())

@@ -11,7 +11,9 @@ _MANY_OBJECTS = 1 << 15
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """No search for cycles among the millions of objects that a large file makes; it takes half of the time and finds none."""
+    """No search for cycles among the millions of objects that a large file makes; it takes half of
+    the time and finds none.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

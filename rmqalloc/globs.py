@@ -1,9 +1,11 @@
-"""Patterns of names: ``*`` is any text, ``?`` one character, ``[seq]`` and ``[!seq]`` one of some; one answer for all rooms.
+"""Patterns of names: ``*`` is any text, ``?`` one character, ``[seq]`` and ``[!seq]`` one of some;
+one answer for all rooms.
 
-Patterns and names come from files and from clusters, so the time that both take has to be bounded. The answer is that of
-`fnmatch.fnmatchcase`, to whose expression patterns are translated: every stretch between two stars is sought once, from left to
-right, and is not sought again (an atomic group), so a name costs its length times the longest stretch at most. Translating and
-compiling take more than that, so patterns have a longest length; a text without any mark is compared and has none.
+Patterns and names come from files and from clusters, so the time that both take has to be bounded.
+The answer is that of `fnmatch.fnmatchcase`, to whose expression patterns are translated: every
+stretch between two stars is sought once, from left to right, and is not sought again (an atomic
+group), so a name costs its length times the longest stretch at most. Translating and compiling take
+more than that, so patterns have a longest length; a text without any mark is compared and has none.
 """
 
 from __future__ import annotations
@@ -17,7 +19,16 @@ from typing import Any
 from rmqalloc.errors import Error
 from rmqalloc.text import shortened
 
-__all__ = ["MAX_PATTERN", "PatternError", "glob", "is_pattern", "literal", "matcher", "matching", "plain"]
+__all__ = [
+    "MAX_PATTERN",
+    "PatternError",
+    "glob",
+    "is_pattern",
+    "literal",
+    "matcher",
+    "matching",
+    "plain",
+]
 
 MAX_PATTERN = 1024
 """Most characters of a pattern: four of the longest names of a consumer group."""
@@ -40,7 +51,9 @@ def plain(pattern: str) -> str | None:
     """
     if _MARKS.isdisjoint(pattern):
         return pattern
-    return _OF_ITSELF.sub(r"\1", pattern) if _MARKS.isdisjoint(_OF_ITSELF.sub("", pattern)) else None
+    return (
+        _OF_ITSELF.sub(r"\1", pattern) if _MARKS.isdisjoint(_OF_ITSELF.sub("", pattern)) else None
+    )
 
 
 def literal(name: str) -> str:
@@ -67,7 +80,8 @@ def is_pattern(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def glob(pattern: str) -> Callable[[str], Any]:
-    """Return a function that says whether a name matches a pattern: `fnmatch.fnmatchcase`, translated once.
+    """Return a function that says whether a name matches a pattern: `fnmatch.fnmatchcase`,
+    translated once.
 
     Examples
     --------
@@ -77,12 +91,17 @@ def glob(pattern: str) -> Callable[[str], Any]:
     if pattern == "*":
         return lambda name: True
     only = plain(pattern)
-    return (lambda name: name == only) if only is not None else re.compile(translate(_bounded(pattern))).match
+    return (
+        (lambda name: name == only)
+        if only is not None
+        else re.compile(translate(_bounded(pattern))).match
+    )
 
 
 @lru_cache(maxsize=64)
 def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
-    """Return a function that says whether a name matches one of the patterns; those of a single text are looked up at once.
+    """Return a function that says whether a name matches one of the patterns; those of a single
+    text are looked up at once.
 
     Examples
     --------
@@ -93,7 +112,11 @@ def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
     others = [glob(one) for one in patterns if plain(one) is None]
     if len(others) == 1 and not texts:
         return others[0]
-    return (lambda name: name in texts or any(one(name) for one in others)) if others else texts.__contains__
+    return (
+        (lambda name: name in texts or any(one(name) for one in others))
+        if others
+        else texts.__contains__
+    )
 
 
 def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
@@ -112,5 +135,7 @@ def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
 def _bounded(pattern: str) -> str:
     if len(pattern) > MAX_PATTERN:
         shown = shortened(pattern, 40)
-        raise PatternError(f"a pattern has at most {MAX_PATTERN:,} characters, got {len(pattern):,}: {shown!r}")
+        raise PatternError(
+            f"a pattern has at most {MAX_PATTERN:,} characters, got {len(pattern):,}: {shown!r}"
+        )
     return pattern

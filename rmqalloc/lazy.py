@@ -1,8 +1,10 @@
-"""Properties that are computed when first read and then kept, without a lock; names that are imported when first looked up.
+"""Properties that are computed when first read and then kept, without a lock; names that are
+imported when first looked up.
 
-`functools.cached_property` of Python 3.11 holds one lock for all instances of a class while it computes. A process that
-forks at such a moment leaves its child a lock that nobody will ever release, and the child hangs at the first property it
-reads. What is kept here follows from fields that never change, so two threads that compute it at once get equal values.
+`functools.cached_property` of Python 3.11 holds one lock for all instances of a class while it
+computes. A process that forks at such a moment leaves its child a lock that nobody will ever
+release, and the child hangs at the first property it reads. What is kept here follows from fields
+that never change, so two threads that compute it at once get equal values.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ is_command = False
 class lazy_property(Generic[T]):
     """A property whose value is kept in the instance, under its own name.
 
-    Threads that read it for the first time at once may all compute it; they all get the one that was kept first.
+    Threads that read it for the first time at once may all compute it; they all get the one that
+    was kept first.
 
     Examples
     --------
@@ -50,13 +53,15 @@ class lazy_property(Generic[T]):
     def __get__(self, instance: object | None, owner: type | None = None) -> lazy_property[T] | T:
         if instance is None:
             return self
-        # No method of Python code runs inside setdefault with a text as key, so nothing can come between.
+        # No method of Python code runs inside setdefault with a text as key, so nothing can come
+        # between.
         kept: T = instance.__dict__.setdefault(self._name, self._make(instance))
         return kept
 
 
 def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a room's door, which imports a name when it is first looked up; ``names`` by module.
+    """Return the ``__getattr__`` of a room's door, which imports a name when it is first looked up;
+    ``names`` by module.
 
     Examples
     --------
@@ -76,8 +81,8 @@ def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[
 def import_ahead(*modules: str) -> None:
     """Import what functions of a module import when they need it.
 
-    A process may fork while one of its threads imports; a child that needs the same module then waits forever. A command
-    forks none, and starts sooner without.
+    A process may fork while one of its threads imports; a child that needs the same module then
+    waits forever. A command forks none, and starts sooner without.
 
     Examples
     --------

@@ -1,7 +1,9 @@
-"""Most that is taken of anything that can be counted, and the refusal of a topic with more queues than can be laid out.
+"""Most that is taken of anything that can be counted, and the refusal of a topic with more queues
+than can be laid out.
 
-Whoever reads a file, a table or a server's answer refuses what is above these before anything is made of it, so damaged or
-hostile data cost no memory. What one file alone limits stands in that file.
+Whoever reads a file, a table or a server's answer refuses what is above these before anything is
+made of it, so damaged or hostile data cost no memory. What one file alone limits stands in that
+file.
 """
 
 from rmqalloc.errors import Error
@@ -47,4 +49,6 @@ class TooManyQueuesError(Error, ValueError):
 def check_queue_count(topic: str, n: int) -> None:
     """Refuse a topic with more queues than `MAX_QUEUES`."""
     if n > MAX_QUEUES:
-        raise TooManyQueuesError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")
+        raise TooManyQueuesError(
+            f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked"
+        )

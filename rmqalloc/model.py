@@ -14,7 +14,9 @@ from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from typing_extensions import TypeVar  # the checker's own; with a default, `Assignment` needs no parameter
+    from typing_extensions import (
+        TypeVar,
+    )  # the checker's own; with a default, `Assignment` needs no parameter
 
     Queue = TypeVar("Queue", default=Any)
 else:
@@ -72,7 +74,8 @@ class MessageQueue(NamedTuple):
 
 
 def queue_text(topic: str | None, broker_name: str | None, queue_id: int) -> str:
-    """Return Java's ``MessageQueue.toString()``, which is also the key a queue is hashed by; a null field reads ``null``.
+    """Return Java's ``MessageQueue.toString()``, which is also the key a queue is hashed by; a null
+    field reads ``null``.
 
     Examples
     --------
@@ -139,17 +142,24 @@ def _check(queue: Any, topic: Any, broker_name: Any, queue_id: Any) -> None:
     """Refuse fields of the wrong kind, in the caller's words."""
     for name, text in (("topic", topic), ("broker_name", broker_name)):
         if text is not None and not isinstance(text, str):
-            raise ArgumentTypeError(f"the {name} of a queue must be a string, got {text!r} in {queue!r}")
+            raise ArgumentTypeError(
+                f"the {name} of a queue must be a string, got {text!r} in {queue!r}"
+            )
     try:
         number = queue_id.__index__()
     except AttributeError:
-        raise ArgumentTypeError(f"the queue_id of a queue must be an integer, got {queue_id!r} in {queue!r}") from None
+        raise ArgumentTypeError(
+            f"the queue_id of a queue must be an integer, got {queue_id!r} in {queue!r}"
+        ) from None
     if not -(2**31) <= number < 2**31:
-        raise ArgumentError(f"the queue_id of a queue must be a signed 32-bit integer, got {queue_id!r} in {queue!r}")
+        raise ArgumentError(
+            f"the queue_id of a queue must be a signed 32-bit integer, got {queue_id!r} in {queue!r}"
+        )
 
 
 def joined(text: str) -> str:
-    """Return the text with surrogate halves that stand side by side made one character, as Java sees them; lone ones stay.
+    """Return the text with surrogate halves that stand side by side made one character, as Java
+    sees them; lone ones stay.
 
     Examples
     --------
@@ -162,18 +172,21 @@ def joined(text: str) -> str:
 
 
 class Assignment(NamedTuple, Generic[Queue]):
-    """Who owns each queue of one group; ``Assignment[Queue]`` for a type checker, of queues of the caller's own type.
+    """Who owns each queue of one group; ``Assignment[Queue]`` for a type checker, of queues of the
+    caller's own type.
 
     Attributes
     ----------
     owners : ndarray of int32, shape (n_queues,)
-        ``owners[i]`` is the position in ``client_ids`` of the client that owns ``mq_all[i]``; -1 means nobody does.
+        ``owners[i]`` is the position in ``client_ids`` of the client that owns ``mq_all[i]``; -1
+        means nobody does.
     mq_all : sequence
         The queues, the caller's own objects.
     client_ids : sequence of str
         The clients.
 
-    Its methods raise IndexError where ``owners`` has not one entry per queue or names a client that is not there.
+    Its methods raise IndexError where ``owners`` has not one entry per queue or names a client that
+    is not there.
 
     Examples
     --------
@@ -215,7 +228,9 @@ class Assignment(NamedTuple, Generic[Queue]):
                 f"owners must be a numpy array of int32, got {getattr(owners, 'dtype', type(owners).__name__)}"
             )
         if owners.shape != (n,):
-            raise IndexError(f"owners must have shape ({n},), one entry per queue, got {owners.shape}")
+            raise IndexError(
+                f"owners must have shape ({n},), one entry per queue, got {owners.shape}"
+            )
         if n and (most := int(owners.max())) >= m:
             raise IndexError(
                 f"owners names client {most}; positions in client_ids are 0 to {m - 1}, and -1 is nobody's"
@@ -224,13 +239,14 @@ class Assignment(NamedTuple, Generic[Queue]):
 
 
 class SharedAssignment(NamedTuple, Generic[Queue]):
-    """What each client of one group gets where a queue may go to several of them, or come from elsewhere (CONFIG, POP).
+    """What each client of one group gets where a queue may go to several of them, or come from
+    elsewhere (CONFIG, POP).
 
     Attributes
     ----------
     queues : list of (list or None)
-        ``queues[i]`` is what the strategy's ``allocate`` answers to ``client_ids[i]``, repeats and all; ``None`` where it
-        answers null or an error.
+        ``queues[i]`` is what the strategy's ``allocate`` answers to ``client_ids[i]``, repeats and
+        all; ``None`` where it answers null or an error.
     errors : dict of int to str
         Position of a client and the error its ``allocate`` raises.
     client_ids : sequence of str
@@ -242,7 +258,9 @@ class SharedAssignment(NamedTuple, Generic[Queue]):
     client_ids: Sequence[str]
 
     @classmethod
-    def by_client(cls, strategy: Any, mq_all: Sequence[Any], client_ids: Sequence[str]) -> SharedAssignment[Any]:
+    def by_client(
+        cls, strategy: Any, mq_all: Sequence[Any], client_ids: Sequence[str]
+    ) -> SharedAssignment[Any]:
         """Ask a strategy on behalf of every client."""
         queues: list[list[Any] | None] = []
         errors: dict[int, str] = {}

@@ -1,4 +1,6 @@
-"""Names made harmless, for they come from the network and may hold anything; and numbers with their nouns."""
+"""Names made harmless, for they come from the network and may hold anything; and numbers with their
+nouns.
+"""
 
 import re
 from collections.abc import Iterable
@@ -44,8 +46,9 @@ def without_secrets(where: str) -> str:
 def printable(name: str) -> str:
     """Return a name as it may be shown to people.
 
-    Whatever is not plainly visible (control and escape characters, line breaks, marks that turn the direction of
-    writing, lone surrogates) is written as its Python escape, and a backslash is doubled, so no escape is ambiguous.
+    Whatever is not plainly visible (control and escape characters, line breaks, marks that turn the
+    direction of writing, lone surrogates) is written as its Python escape, and a backslash is
+    doubled, so no escape is ambiguous.
 
     Examples
     --------
@@ -53,14 +56,19 @@ def printable(name: str) -> str:
     10.0.0.1@1\\x1b[2J
     """
     name = name.replace("\\", "\\\\")
-    return name if name.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+    return (
+        name
+        if name.isprintable()
+        else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+    )
 
 
 def harmless(text: str) -> str:
-    """Return our lines as they may go to a terminal: line breaks stay, all else that is not plainly visible is escaped.
+    """Return our lines as they may go to a terminal: line breaks stay, all else that is not plainly
+    visible is escaped.
 
-    Names within them are made `printable` where the lines are put together; this is for the one that was forgotten. It doubles
-    no backslash, so what is escaped already stays as it is.
+    Names within them are made `printable` where the lines are put together; this is for the one
+    that was forgotten. It doubles no backslash, so what is escaped already stays as it is.
 
     Examples
     --------
@@ -74,7 +82,8 @@ def harmless(text: str) -> str:
 
 
 def message(text: str, most: int = MOST_SAID) -> str:
-    """Return what somebody else says in one line of ``most`` characters at most, both of its ends kept.
+    """Return what somebody else says in one line of ``most`` characters at most, both of its ends
+    kept.
 
     Examples
     --------
@@ -85,7 +94,8 @@ def message(text: str, most: int = MOST_SAID) -> str:
 
 
 def is_formula(text: str) -> bool:
-    """Return True if a spreadsheet may take a cell for a formula, and run it where the file is opened.
+    """Return True if a spreadsheet may take a cell for a formula, and run it where the file is
+    opened.
 
     Examples
     --------
@@ -96,7 +106,8 @@ def is_formula(text: str) -> bool:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the text in ``most`` characters at most, both of its ends kept: they tell hosts and processes apart.
+    """Return the text in ``most`` characters at most, both of its ends kept: they tell hosts and
+    processes apart.
 
     Examples
     --------
@@ -110,7 +121,8 @@ def shortened(text: str, most: int) -> str:
 
 
 def quoted(text: object, most: int = 200) -> str:
-    """Return a wrong text as Python spells it, cut as `shortened`: it may be as long as its column allows.
+    """Return a wrong text as Python spells it, cut as `shortened`: it may be as long as its column
+    allows.
 
     Examples
     --------
@@ -145,7 +157,8 @@ def natural_key(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
 
 
 def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6) -> list[str]:
-    """Return the names most similar to a wrong one, the most similar first; case and dashes for underscores do not count.
+    """Return the names most similar to a wrong one, the most similar first; case and dashes for
+    underscores do not count.
 
     The work is bounded: a long name is compared with none, and not more than 20,000 are compared.
 
@@ -170,7 +183,8 @@ def _folded(name: str) -> str:
 
 
 def did_you_mean(given: str, names: Iterable[str]) -> str:
-    """Return the end of an error about an unknown name: the name that was perhaps meant, or nothing.
+    """Return the end of an error about an unknown name: the name that was perhaps meant, or
+    nothing.
 
     Examples
     --------

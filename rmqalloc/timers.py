@@ -1,6 +1,8 @@
-"""RocketMQ's timers that several rooms know, in milliseconds, with the Java field or property whose default each is.
+"""RocketMQ's timers that several rooms know, in milliseconds, with the Java field or property whose
+default each is.
 
-What differs between releases stands in `rmqalloc.remoting.Profile`; a timer that one file alone knows stands in that file.
+What differs between releases stands in `rmqalloc.remoting.Profile`; a timer that one file alone
+knows stands in that file.
 """
 
 REBALANCE = 20_000

@@ -1,11 +1,13 @@
 """RocketMQ queue allocation on Spark columns, for a million consumer groups at a time.
 
 ``functions``
-    For ``DataFrame.select``: ``import spark_udfs.functions as rf``, then ``rf.allocate("queues", "client_ids", "AVG")``.
+    For ``DataFrame.select``: ``import spark_udfs.functions as rf``, then ``rf.allocate("queues",
+    "client_ids", "AVG")``.
 ``register_all``
     The same functions under SQL names (``sql``), described for ``DESCRIBE FUNCTION``.
 ``transforms``
-    For ``DataFrame.transform``: one row per consumer group and topic in; plans, owners or loads out.
+    For ``DataFrame.transform``: one row per consumer group and topic in; plans, owners or loads
+    out.
 ``joins``
     Units from tables of routes, consumers and subscriptions; scenarios from a table.
 ``streaming``
@@ -13,7 +15,8 @@
 ``datasource``
     ``spark.read.format("rmqalloc")``: a snapshot or a running cluster as tables.
 ``plan_table``, ``UnitSource``
-    A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m spark_udfs.job`` does the same.
+    A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m
+    spark_udfs.job`` does the same.
 ``session``, ``requirements``
     A Spark session with suitable settings; what Spark needs on a machine.
 ``map_in_arrow``
@@ -36,12 +39,15 @@ _look_up = imported_on_use(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs PySpark when it is first asked for: workers and ``import spark_udfs`` do without."""
+    """Import what needs PySpark when it is first asked for: workers and ``import spark_udfs`` do
+    without.
+    """
     try:
         return _look_up(name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "pyspark":
             raise
         raise ModuleNotFoundError(
-            f"spark_udfs.{name} needs PySpark, which is not installed: {needs('pyspark')}", name="pyspark"
+            f"spark_udfs.{name} needs PySpark, which is not installed: {needs('pyspark')}",
+            name="pyspark",
         ) from None

@@ -1,8 +1,9 @@
-"""Figures of owners in Arrow arrays, one row per consumer group: the rest of what `spark_udfs.functions` runs in workers.
+"""Figures of owners in Arrow arrays, one row per consumer group: the rest of what
+`spark_udfs.functions` runs in workers.
 
-Imports no pyspark. A bad row never raises, its figures are null. What is wrong with a whole column does raise. The answers
-from numbers alone (``..._by_count``) are what SQL calls where it cannot define functions; everywhere else
-`spark_udfs._closed_form` has them as Spark's own expressions.
+Imports no pyspark. A bad row never raises, its figures are null. What is wrong with a whole column
+does raise. The answers from numbers alone (``..._by_count``) are what SQL calls where it cannot
+define functions; everywhere else `spark_udfs._closed_form` has them as Spark's own expressions.
 """
 
 from __future__ import annotations
@@ -88,13 +89,19 @@ def assignment_metrics(owners: pa.Array, n_clients: pa.Array) -> pa.Array:
     mean = mean_load(n_queues, clients)
     skew = most * clients.astype(np.float64) / np.maximum(n_queues, 1)
     figures = (n_queues, clients, idle, unowned, least, mean, most, skew)
-    return pa.StructArray.from_arrays([pa.array(figure) for figure in figures], METRICS, mask=pa.array(~good))
+    return pa.StructArray.from_arrays(
+        [pa.array(figure) for figure in figures], METRICS, mask=pa.array(~good)
+    )
 
 
 def moved(
-    owners_before: pa.Array, clients_before: pa.Array, owners_after: pa.Array, clients_after: pa.Array
+    owners_before: pa.Array,
+    clients_before: pa.Array,
+    owners_after: pa.Array,
+    clients_after: pa.Array,
 ) -> pa.Array:
-    """Count the queues of every row whose owner's client id changes, as `spark_udfs.functions.moved`.
+    """Count the queues of every row whose owner's client id changes, as
+    `spark_udfs.functions.moved`.
 
     Examples
     --------
@@ -106,7 +113,10 @@ def moved(
 
 
 def least_moves(
-    owners_before: pa.Array, clients_before: pa.Array, owners_after: pa.Array, clients_after: pa.Array
+    owners_before: pa.Array,
+    clients_before: pa.Array,
+    owners_after: pa.Array,
+    clients_after: pa.Array,
 ) -> pa.Array:
     """Return the fewest queues of every row that could move, as `spark_udfs.functions.least_moves`.
 
@@ -128,7 +138,11 @@ class _Compared(NamedTuple):
 
     @classmethod
     def of(
-        cls, owners_before: pa.Array, clients_before: pa.Array, owners_after: pa.Array, clients_after: pa.Array
+        cls,
+        owners_before: pa.Array,
+        clients_before: pa.Array,
+        owners_after: pa.Array,
+        clients_after: pa.Array,
     ) -> _Compared:
         ids_before, ids_after = _id_lists(clients_before), _id_lists(clients_after)
         if pa.types.is_integer(clients_before.type) != pa.types.is_integer(clients_after.type):
@@ -153,11 +167,15 @@ class _Compared(NamedTuple):
 
 
 def _id_lists(clients: pa.Array) -> pa.Array:
-    """Return the lists of client ids, null if one of them is null; a number becomes ids that sort by position."""
+    """Return the lists of client ids, null if one of them is null; a number becomes ids that sort
+    by position.
+    """
     if pa.types.is_integer(clients.type):
         counts, bad = counts_of(clients, "clients")
         offsets = offsets_of(counts)
-        ids = pc.utf8_lpad(pa.array(list_positions(offsets)).cast(pa.string()), len(str(MAX_OF_ROW)), "0")
+        ids = pc.utf8_lpad(
+            pa.array(list_positions(offsets)).cast(pa.string()), len(str(MAX_OF_ROW)), "0"
+        )
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), ids, mask=pa.array(bad))
     clients = typed(clients, CLIENTS)
     if not is_lists(clients.type):
@@ -174,14 +192,21 @@ def _fleet(n_queues: Ints, ids: pa.Array, good: Mask) -> Fleet:
     """Return the good rows as units with nameless queues."""
     n_units = n_queues.size
     nothing, one_each = pa.repeat("", n_units), pa.array(np.arange(n_units + 1, dtype=np.int32))
-    entries = pa.StructArray.from_arrays([nothing, pa.array(n_queues)], ["broker_name", "read_queue_nums"])
-    columns = {"consumer_group": nothing, "topic": nothing, "brokers": pa.ListArray.from_arrays(one_each, entries)}
+    entries = pa.StructArray.from_arrays(
+        [nothing, pa.array(n_queues)], ["broker_name", "read_queue_nums"]
+    )
+    columns = {
+        "consumer_group": nothing,
+        "topic": nothing,
+        "brokers": pa.ListArray.from_arrays(one_each, entries),
+    }
     columns["client_ids"] = ids if good.all() else ids.filter(pa.array(good))
     return Fleet.from_arrow(pa.table(columns)).sorted()
 
 
 def allocate_by_count(strategy: pa.Array, n_queues: pa.Array, n_clients: pa.Array) -> pa.Array:
-    """Return the owners by a strategy that numbers suffice for; null as `spark_udfs.functions.allocate_by_count`.
+    """Return the owners by a strategy that numbers suffice for; null as
+    `spark_udfs.functions.allocate_by_count`.
 
     Raises
     ------

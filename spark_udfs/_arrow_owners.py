@@ -1,8 +1,10 @@
-"""Owners from Arrow arrays, one row per consumer group: what `spark_udfs.functions` runs in workers. Imports no pyspark.
+"""Owners from Arrow arrays, one row per consumer group: what `spark_udfs.functions` runs in
+workers. Imports no pyspark.
 
-The arrays become a batch of units, which `rmqalloc.evaluation.row_check` checks as it checks the rows of a table. A bad row
-never raises, its owners are null. What is wrong with a whole column, such as its type, does raise; for SQL so does what is
-wrong with a strategy or its parameters (`owners`).
+The arrays become a batch of units, which `rmqalloc.evaluation.row_check` checks as it checks the
+rows of a table. A bad row never raises, its owners are null. What is wrong with a whole column,
+such as its type, does raise; for SQL so does what is wrong with a strategy or its parameters
+(`owners`).
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ _HOLDS: dict[str, Holds] = {"strategy": "strings", "virtual_nodes": "integers"}
 
 
 def by_count() -> dict[str, Formula]:
-    """Return the strategies that read nothing but how many queues and clients there are, with their formulas.
+    """Return the strategies that read nothing but how many queues and clients there are, with their
+    formulas.
 
     Examples
     --------
@@ -44,7 +47,9 @@ def by_count() -> dict[str, Formula]:
     return {name: made.formula for name, made in STRATEGIES.items() if made.formula is not None}
 
 
-def usable(name: Any, params: Mapping[str, Any], given: Collection[str], by_numbers: bool = False) -> Strategy:
+def usable(
+    name: Any, params: Mapping[str, Any], given: Collection[str], by_numbers: bool = False
+) -> Strategy:
     """Make a strategy that `allocate_arrays` can use with the columns that are given.
 
     Examples
@@ -57,13 +62,22 @@ def usable(name: Any, params: Mapping[str, Any], given: Collection[str], by_numb
     outer, taken = with_params(name, params)
     made = whole_rule(outer, **taken)
     if made.reads_rooms:  # else it has been tried already
-        none = {"consumer_group": pa.string(), "topic": pa.string(), "queues": QUEUES, "client_ids": CLIENTS}
+        none = {
+            "consumer_group": pa.string(),
+            "topic": pa.string(),
+            "queues": QUEUES,
+            "client_ids": CLIENTS,
+        }
         none |= {column: CLIENTS for column in ("broker_rooms", "client_rooms") if column in given}
-        made.assign_fleet(Fleet.from_arrow(pa.table({column: pa.nulls(0, kind) for column, kind in none.items()})))
+        made.assign_fleet(
+            Fleet.from_arrow(pa.table({column: pa.nulls(0, kind) for column, kind in none.items()}))
+        )
     if made.reads_topic and "topic" not in given:
         raise ArgumentTypeError(f"strategy {outer} reads the topic of a queue: give topic")
     if by_numbers and made.formula is None:
-        raise ArgumentTypeError(f"strategy {outer} reads names: give queues and clients, not their numbers")
+        raise ArgumentTypeError(
+            f"strategy {outer} reads names: give queues and clients, not their numbers"
+        )
     return made
 
 
@@ -86,7 +100,11 @@ def allocate_arrays(
     [{'owners': [0, 0, 1, 2], 'error': None}, {'owners': None, 'error': 'mqAll is null or mqAll empty'}]
     """
     columns = {"topic": topic, "broker_rooms": broker_rooms, "client_rooms": client_rooms}
-    given = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms} | params
+    given = {
+        "strategy": strategy,
+        "virtual_nodes": virtual_nodes,
+        "machine_rooms": machine_rooms,
+    } | params
     return _by_strategy(queues, clients, columns, given)
 
 
@@ -99,18 +117,26 @@ def _by_strategy(
 ) -> pa.StructArray:
     """Return the owners, or what is wrong, of all rows; with ``strict`` wrong strategies raise."""
     by_row = {name: value for name, value in given.items() if isinstance(value, pa.Array)}
-    same = {name: value for name, value in given.items() if name not in by_row and value is not None}
+    same = {
+        name: value for name, value in given.items() if name not in by_row and value is not None
+    }
     arrays = {name: array for name, array in columns.items() if array is not None}
     sides = [plain(queues, "queues"), plain(clients, "clients")]
-    by_numbers = any(pa.types.is_primitive(side.type) or pa.types.is_decimal(side.type) for side in sides)
+    by_numbers = any(
+        pa.types.is_primitive(side.type) or pa.types.is_decimal(side.type) for side in sides
+    )
     make = partial(_made, same, frozenset(by_row), frozenset(arrays), by_numbers)
-    own = StrategyColumns({name: _HOLDS.get(name, "any values") for name in by_row}, lambda _, __, row: make(row))
+    own = StrategyColumns(
+        {name: _HOLDS.get(name, "any values") for name in by_row}, lambda _, __, row: make(row)
+    )
     try:
         default = make({})
     except Error as error:
         default = Unusable(str(error))
     if by_numbers:
-        batch = pa.RecordBatch.from_pydict(dict(zip(("queues", "clients"), _counted(sides), strict=True)) | by_row)
+        batch = pa.RecordBatch.from_pydict(
+            dict(zip(("queues", "clients"), _counted(sides), strict=True)) | by_row
+        )
         parts = list(owners_of_counts(batch, default, own))
     else:
         batch = pa.RecordBatch.from_pydict(_units(*sides) | arrays | by_row)
@@ -122,9 +148,15 @@ def _by_strategy(
 
 
 def _made(
-    same: Mapping[str, Any], by_row: frozenset[str], given: frozenset[str], by_numbers: bool, row: Mapping[str, Any]
+    same: Mapping[str, Any],
+    by_row: frozenset[str],
+    given: frozenset[str],
+    by_numbers: bool,
+    row: Mapping[str, Any],
 ) -> Strategy:
-    """Return the strategy of a row; where rows name theirs, each is given those parameters that it takes."""
+    """Return the strategy of a row; where rows name theirs, each is given those parameters that it
+    takes.
+    """
     params = {**same, **row}
     name, nodes = params.pop("strategy", DEFAULT), row.get("virtual_nodes")
     if "virtual_nodes" in row:
@@ -161,7 +193,9 @@ def _is_compact(kind: pa.DataType) -> bool:
 
 
 def typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Return the array in plain form, with a type for SQL's untyped NULLs and for lists that hold nothing else."""
+    """Return the array in plain form, with a type for SQL's untyped NULLs and for lists that hold
+    nothing else.
+    """
     array = plain(array, "of an argument")
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), type_)
@@ -179,9 +213,10 @@ def owners(
 ) -> pa.Array:
     """Allocate as `allocate_arrays` with arguments that SQL can name; return the owners alone.
 
-    What is wrong with a strategy or its parameters is raised, for a misspelt name would otherwise be null in all rows and
-    nobody noticed. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this
-    holds for every value, wherever it comes from. Queues, clients and topics are data: a row of bad ones is null.
+    What is wrong with a strategy or its parameters is raised, for a misspelt name would otherwise
+    be null in all rows and nobody noticed. A worker cannot tell a literal of SQL from a column, and
+    gets rows in batches that nobody chose: so this holds for every value, wherever it comes from.
+    Queues, clients and topics are data: a row of bad ones is null.
 
     Examples
     --------

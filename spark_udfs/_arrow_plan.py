@@ -1,7 +1,8 @@
-"""Plans from an Arrow array of structs, one per consumer group and topic: what `spark_udfs.functions.plan` runs in workers.
+"""Plans from an Arrow array of structs, one per consumer group and topic: what
+`spark_udfs.functions.plan` runs in workers.
 
-Imports no pyspark. A bad row never raises, its reason is in the structs of its plan. What is wrong with the struct's fields
-does raise; for SQL so does what is wrong with a strategy or the scenarios.
+Imports no pyspark. A bad row never raises, its reason is in the structs of its plan. What is wrong
+with the struct's fields does raise; for SQL so does what is wrong with a strategy or the scenarios.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
     ('current', 1)
     """
     if not pa.types.is_struct(unit.type):
-        raise ArgumentTypeError(f"unit must be a struct with the columns of a table, got {unit.type}")
+        raise ArgumentTypeError(
+            f"unit must be a struct with the columns of a table, got {unit.type}"
+        )
     names = [field.name for field in unit.type]
     read = read_columns(names)
     arrays = dict(zip(names, unit.flatten(), strict=True))
@@ -65,14 +68,19 @@ def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, pa.concat_arrays(plans))
 
 
-def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, output: pa.Array = None) -> pa.Array:
+def plan_rows(
+    unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, output: pa.Array = None
+) -> pa.Array:
     """Plan as `plan_array` with arguments that SQL can name.
 
-    What is wrong with scenarios, strategy or output is raised, as in `spark_udfs._arrow_owners.owners`. A null strategy or
-    output is the default; a row without scenarios is null.
+    What is wrong with scenarios, strategy or output is raised, as in
+    `spark_udfs._arrow_owners.owners`. A null strategy or output is the default; a row without
+    scenarios is null.
     """
     texts = {"scenarios": scenarios, "strategy": strategy, "output": output}
-    given = {name: utf8(typed(text, pa.string())) for name, text in texts.items() if text is not None}
+    given = {
+        name: utf8(typed(text, pa.string())) for name, text in texts.items() if text is not None
+    }
     for name, array in given.items():
         check_type(name, array.type, is_text(array.type), "strings")
     table = pa.table({**given, "row": pa.array(np.arange(len(unit)))})
@@ -81,17 +89,27 @@ def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, ou
         at = np.array(group.pop("row_list"), np.int64)
         rows.append(pa.array(at))
         said = {name: text for name, text in group.items() if text is not None}
-        parts.append(plan_array(taken(unit, at), _spec(**said)) if "scenarios" in said else pa.nulls(at.size, _TYPE))
+        parts.append(
+            plan_array(taken(unit, at), _spec(**said))
+            if "scenarios" in said
+            else pa.nulls(at.size, _TYPE)
+        )
     if not parts:
         return pa.nulls(0, _TYPE)
-    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts).take(pc.sort_indices(pa.concat_arrays(rows)))
+    return (
+        parts[0]
+        if len(parts) == 1
+        else pa.concat_arrays(parts).take(pc.sort_indices(pa.concat_arrays(rows)))
+    )
 
 
 @lru_cache(maxsize=64)
 def _spec(scenarios: str, strategy: str = "AVG", output: str = "metrics") -> PlanSpec:
     """Return the spec that texts of SQL describe."""
     if output not in SQL_OUTPUTS:
-        raise ArgumentError(f"output must be one of {', '.join(SQL_OUTPUTS)}, got {output!r}; for owners use allocate")
+        raise ArgumentError(
+            f"output must be one of {', '.join(SQL_OUTPUTS)}, got {output!r}; for owners use allocate"
+        )
     return PlanSpec(strategy, scenarios=scenarios_of_text(scenarios), output=output)
 
 

@@ -1,9 +1,11 @@
-"""Functions of Arrow arrays as functions of pandas' series, for releases of PySpark that have no Arrow functions.
+"""Functions of Arrow arrays as functions of pandas' series, for releases of PySpark that have no
+Arrow functions.
 
-Spark sends such functions Arrow data anyway, and PySpark turns it into series and back. That loses types: whole numbers
-beside a null become floats, and a column that holds nothing but nulls has no type at all. Here both are restored, so that
-``body`` answers what it answers in an Arrow function. Two things cannot be: a NaN is a null, and a whole number above 2**53
-beside a null is rounded; no count, owner or position is as large. Imports no pyspark, and pandas only where it runs.
+Spark sends such functions Arrow data anyway, and PySpark turns it into series and back. That loses
+types: whole numbers beside a null become floats, and a column that holds nothing but nulls has no
+type at all. Here both are restored, so that ``body`` answers what it answers in an Arrow function.
+Two things cannot be: a NaN is a null, and a whole number above 2**53 beside a null is rounded; no
+count, owner or position is as large. Imports no pyspark, and pandas only where it runs.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ def on_series(body: Callable[..., Any], form: str = "array") -> Callable[..., An
 
 
 def from_series(column: Any) -> pa.Array:
-    """Return a column in Arrow as it was before PySpark turned it into a series; a data frame is a struct.
+    """Return a column in Arrow as it was before PySpark turned it into a series; a data frame is a
+    struct.
 
     Examples
     --------
@@ -62,12 +65,15 @@ def from_series(column: Any) -> pa.Array:
         return pa.StructArray.from_arrays(fields, names)
     if column.dtype == "object":
         # PySpark makes an empty list an array of floats, whatever it is a list of.
-        column = column.map(lambda value: [] if isinstance(value, np.ndarray) and not value.size else value)
+        column = column.map(
+            lambda value: [] if isinstance(value, np.ndarray) and not value.size else value
+        )
     return _typed(pa.array(column, from_pandas=True), "")
 
 
 def to_series(array: pa.Array, form: str = "array") -> Any:
-    """Return the series, or for the form "frame" the data frame, that PySpark turns into this array; see `on_series`.
+    """Return the series, or for the form "frame" the data frame, that PySpark turns into this
+    array; see `on_series`.
 
     Examples
     --------
@@ -78,22 +84,32 @@ def to_series(array: pa.Array, form: str = "array") -> Any:
 
     if form == "frame":
         columns = zip([field.name for field in array.type], array.flatten(), strict=True)
-        return pd.DataFrame({name: pd.Series(column.to_pylist(), dtype="object") for name, column in columns})
+        return pd.DataFrame(
+            {name: pd.Series(column.to_pylist(), dtype="object") for name, column in columns}
+        )
     if form == "structs":
         return pd.Series([[row] for row in array.to_pylist()], dtype="object")
-    if is_lists(array.type) and pa.types.is_integer(array.type.value_type) and not array.flatten().null_count:
+    if (
+        is_lists(array.type)
+        and pa.types.is_integer(array.type.value_type)
+        and not array.flatten().null_count
+    ):
         return array.to_pandas()
     return pd.Series(array.to_pylist(), dtype="object")
 
 
 def _typed(array: pa.Array, name: str) -> pa.Array:
-    """Return the array with whole numbers where they became floats, and with types where nulls have none."""
+    """Return the array with whole numbers where they became floats, and with types where nulls have
+    none.
+    """
     kind = _restored(array, name)
     return array if kind == array.type else array.cast(kind)
 
 
 def _restored(array: pa.Array, name: str) -> pa.DataType:
-    """Return the type that the column of a table had; ``name`` is that of a field, "" if it is none."""
+    """Return the type that the column of a table had; ``name`` is that of a field, "" if it is
+    none.
+    """
     kind = array.type
     if pa.types.is_struct(kind):
         fields = zip(kind, array.flatten(), strict=True)

@@ -1,4 +1,6 @@
-"""Columns of a DataFrame that a transform does not read and carries through: which they are, and whether they can be."""
+"""Columns of a DataFrame that a transform does not read and carries through: which they are, and
+whether they can be.
+"""
 
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
@@ -46,17 +48,31 @@ def checked_carry(carry: Carry) -> bool | tuple[str, ...]:
     if isinstance(carry, bool):
         return carry
     names = () if isinstance(carry, str) or not isinstance(carry, Iterable) else tuple(carry)
-    if isinstance(carry, str) or not isinstance(carry, Iterable) or not all(isinstance(name, str) for name in names):
-        raise ArgumentTypeError(f"carry must be True, False or a list of names of columns, got {carry!r}")
+    if (
+        isinstance(carry, str)
+        or not isinstance(carry, Iterable)
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise ArgumentTypeError(
+            f"carry must be True, False or a list of names of columns, got {carry!r}"
+        )
     return tuple(dict.fromkeys(names))
 
 
-def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.Schema) -> list[StructField]:
-    """Return the columns of a table that stand beside the result of a transform, in the order of the table."""
+def carried_fields(
+    units: DataFrame, carry: bool | Collection[str], result: pa.Schema
+) -> list[StructField]:
+    """Return the columns of a table that stand beside the result of a transform, in the order of
+    the table.
+    """
     if carry is False:
         return []
     fields = list(units.schema.fields)
-    names = [field.name for field in fields if field.name not in INPUT_COLUMNS] if carry is True else list(carry)
+    names = (
+        [field.name for field in fields if field.name not in INPUT_COLUMNS]
+        if carry is True
+        else list(carry)
+    )
     if not is_case_sensitive(units):
         there = {name.lower(): name for name in units.columns}
         names = [name if name in units.columns else there.get(name.lower(), name) for name in names]
@@ -67,8 +83,12 @@ def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.S
             raise ArgumentTypeError(
                 f"the table has no column {name} to carry; it has {', '.join(units.columns)}{meant}"
             )
-    if twice := [name for name in names if [one.lower() for one in units.columns].count(name.lower()) > 1]:
-        raise ArgumentError(f"the table has two columns {twice[0]}: rename one, or leave them out with carry=")
+    if twice := [
+        name for name in names if [one.lower() for one in units.columns].count(name.lower()) > 1
+    ]:
+        raise ArgumentError(
+            f"the table has two columns {twice[0]}: rename one, or leave them out with carry="
+        )
     check_carried(names, result)
     carried = [field for field in fields if field.name in names]
     for field in carried:
@@ -82,7 +102,8 @@ def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.S
 
 
 def arrow_form(kind: DataType) -> DataType:
-    """Return the type as which Spark reads a column that comes back from Arrow: it is cast to ``kind`` where that is another.
+    """Return the type as which Spark reads a column that comes back from Arrow: it is cast to
+    ``kind`` where that is another.
 
     Arrow's texts have no collation and its durations no units.
 
@@ -100,20 +121,37 @@ def arrow_form(kind: DataType) -> DataType:
     if isinstance(kind, MapType) and not isinstance(kind.keyType, NullType):
         return MapType(arrow_form(kind.keyType), arrow_form(kind.valueType), kind.valueContainsNull)
     if isinstance(kind, StructType) and len(set(kind.names)) == len(kind.names):
-        return StructType([StructField(one.name, arrow_form(one.dataType), one.nullable, one.metadata) for one in kind])
-    if isinstance(kind, MapType | StructType | UserDefinedType) or type(kind).__name__ in _WITHOUT_ARROW:
+        return StructType(
+            [
+                StructField(one.name, arrow_form(one.dataType), one.nullable, one.metadata)
+                for one in kind
+            ]
+        )
+    if (
+        isinstance(kind, MapType | StructType | UserDefinedType)
+        or type(kind).__name__ in _WITHOUT_ARROW
+    ):
         raise ArgumentTypeError(f"as there is no {kind.simpleString()} in Arrow for Python")
     return kind
 
 
 def through_arrow(
-    units: DataFrame, read: Collection[str], carried: Collection[StructField], send: Callable[..., DataFrame]
+    units: DataFrame,
+    read: Collection[str],
+    carried: Collection[StructField],
+    send: Callable[..., DataFrame],
 ) -> DataFrame:
     """Send columns that are read, and those to carry, through workers."""
-    # PySpark's mapInArrow cannot send a column whose name has a dot, so other names stand in for those to carry.
-    names = {one.name: one.name if one.name in read else f"carried_{n}" for n, one in enumerate(carried)}
+    # PySpark's mapInArrow cannot send a column whose name has a dot, so other names stand in for
+    # those to carry.
+    names = {
+        one.name: one.name if one.name in read else f"carried_{n}" for n, one in enumerate(carried)
+    }
     also = [F.col(quoted(name)).alias(sent) for name, sent in names.items() if name not in read]
-    back = [StructField(names[one.name], arrow_form(one.dataType), one.nullable, one.metadata) for one in carried]
+    back = [
+        StructField(names[one.name], arrow_form(one.dataType), one.nullable, one.metadata)
+        for one in carried
+    ]
     result = send(units.select(*read, *also), [*names.values()], back)
     if not carried:
         return result

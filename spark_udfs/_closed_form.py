@@ -1,10 +1,13 @@
-"""What follows from numbers of queues and clients alone, as Spark's own expressions: no Python worker takes part.
+"""What follows from numbers of queues and clients alone, as Spark's own expressions: no Python
+worker takes part.
 
-Client ids are taken to be distinct, and clients are known by their positions. Everything is null where a number is null,
-below 1 or above `MAX_OF_ROW`, as it is when the kernels are asked the same; strict owners fail there. What is no integer fails.
+Client ids are taken to be distinct, and clients are known by their positions. Everything is null
+where a number is null, below 1 or above `MAX_OF_ROW`, as it is when the kernels are asked the same;
+strict owners fail there. What is no integer fails.
 
-Every expression is written once, for operands that are columns or `SqlText`, the text of an expression, of which the bodies of
-SQL functions are made: Spark makes neither from the other. The formula of a strategy stands on the strategy.
+Every expression is written once, for operands that are columns or `SqlText`, the text of an
+expression, of which the bodies of SQL functions are made: Spark makes neither from the other. The
+formula of a strategy stands on the strategy.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ def _infix(operator: str) -> Callable[[Any, Any], SqlText]:
 
 @dataclass(frozen=True, eq=False)
 class SqlText:
-    """The text of an SQL expression, with those of a column's operators and methods that are used here.
+    """The text of an SQL expression, with those of a column's operators and methods that are used
+    here.
 
     Examples
     --------
@@ -69,11 +73,15 @@ def _call(name: str, *operands: Any) -> Any:
     """Call a function of Spark with columns or texts, and numbers beside them."""
     if any(isinstance(operand, SqlText) for operand in operands):
         return SqlText(f"{name}({', '.join(map(text_of, operands))})")
-    return F.call_function(name, *(one if isinstance(one, Column) else F.lit(one) for one in operands))
+    return F.call_function(
+        name, *(one if isinstance(one, Column) else F.lit(one) for one in operands)
+    )
 
 
 def _when(condition: Operand, value: Any, otherwise: Operand | None = None) -> Operand:
-    """Return the value where the condition holds, else null or another; neither is evaluated elsewhere."""
+    """Return the value where the condition holds, else null or another; neither is evaluated
+    elsewhere.
+    """
     if isinstance(condition, SqlText):
         other = "" if otherwise is None else f" ELSE {text_of(otherwise)}"
         return SqlText(f"CASE WHEN {condition.text} THEN {text_of(value)}{other} END")
@@ -99,8 +107,11 @@ def _div(dividend: Operand, divisor: Any) -> Operand:
 _SPARK = Arithmetic(_div, lambda one, other: _call("greatest", one, other))
 
 
-def owners_expression(n_queues: Operand, n_clients: Operand, formula: Formula, strict: bool = False) -> Operand:
-    """Return the owners of the queues, array<int>; with ``strict`` a row fails where they would be null.
+def owners_expression(
+    n_queues: Operand, n_clients: Operand, formula: Formula, strict: bool = False
+) -> Operand:
+    """Return the owners of the queues, array<int>; with ``strict`` a row fails where they would be
+    null.
 
     Examples
     --------
@@ -115,14 +126,17 @@ def owners_expression(n_queues: Operand, n_clients: Operand, formula: Formula, s
         each = _each("transform", _queues(n), lambda queue: formula.owner(_SPARK, queue, n, m))
         return _when(_countable(n_queues, n_clients), each.cast("array<int>"), failure)
     served = _call("least", n, m)
-    rounds = _call("array_repeat", _call("sequence", 0, served - 1), _div(n + served - 1, served).cast("int"))
+    rounds = _call(
+        "array_repeat", _call("sequence", 0, served - 1), _div(n + served - 1, served).cast("int")
+    )
     in_turn = _call("slice", _call("flatten", rounds), 1, n)
     answer = in_turn if formula.rounds == "in turn" else _call("sort_array", in_turn)
     return _when(_countable(n_queues, n_clients), answer, failure)
 
 
 def metrics_expression(n_queues: Operand, n_clients: Operand) -> Operand:
-    """Return the struct of `spark_udfs.functions.assignment_metrics` for AVG and AVG_BY_CIRCLE, whose figures are equal.
+    """Return the struct of `spark_udfs.functions.assignment_metrics` for AVG and AVG_BY_CIRCLE,
+    whose figures are equal.
 
     Examples
     --------
@@ -152,12 +166,16 @@ def moved_expression(
     numbers = [_whole(number) for number in (n_queues, n_clients_before, n_clients_after)]
     n, before, after = (number.cast("bigint") for number in numbers)
     owner = partial(formula.owner, _SPARK)
-    moving = _each("filter", _queues(n), lambda queue: owner(queue, n, before) != owner(queue, n, after))
+    moving = _each(
+        "filter", _queues(n), lambda queue: owner(queue, n, before) != owner(queue, n, after)
+    )
     return _when(_countable(*numbers), _call("size", moving))
 
 
 def _whole(number: Operand) -> Operand:
-    """Return a number that fails if its type is not one of integers; Spark knows the type, so an integer costs nothing."""
+    """Return a number that fails if its type is not one of integers; Spark knows the type, so an
+    integer costs nothing.
+    """
     if isinstance(number, SqlText):
         return number  # `sql_functions` has read it
     kind = F.typeof(number)
@@ -190,17 +208,21 @@ def _countable(*numbers: Operand) -> Operand:
 
 
 def sql_functions(prefix: str) -> list[str]:
-    """Return statements that create temporary SQL functions; each has a second one inside, which takes what was read.
+    """Return statements that create temporary SQL functions; each has a second one inside, which
+    takes what was read.
 
-    Arguments are texts to SQL, into which it turns every number. So a fraction is refused, which Spark would cut off for a
-    ``BIGINT``, and so is a strategy in the first place, where it once was.
+    Arguments are texts to SQL, into which it turns every number. So a fraction is refused, which
+    Spark would cut off for a ``BIGINT``, and so is a strategy in the first place, where it once
+    was.
 
     Examples
     --------
     >>> [statement.split("(")[0].split()[-1] for statement in sql_functions("rmq_")[1::2]]
     ['rmq_allocate_by_count', 'rmq_try_allocate_by_count', 'rmq_metrics_by_count', 'rmq_moved_by_count']
     """
-    n, m, before, after = map(SqlText, ("n_queues", "n_clients", "n_clients_before", "n_clients_after"))
+    n, m, before, after = map(
+        SqlText, ("n_queues", "n_clients", "n_clients_before", "n_clients_after")
+    )
     names = " or ".join(by_count())
     said = f"Owners by {names} from the numbers of queues and clients alone"
     functions = (
@@ -233,13 +255,21 @@ def _defined(
     comment: str,
     answer: SqlText | Callable[[Formula], SqlText],
 ) -> tuple[str, str]:
-    """Return the statements that create the inner function of numbers and the outer one that reads them."""
+    """Return the statements that create the inner function of numbers and the outer one that reads
+    them.
+    """
     create, inner = "CREATE OR REPLACE TEMPORARY FUNCTION", f"{prefix}_{name}"
     by_strategy = not isinstance(answer, SqlText)
-    usage = f"; the arguments are ({', '.join(map(text_of, numbers))}{' [, strategy]' * by_strategy})"
-    outside = [f"{number.text} STRING" for number in numbers] + ["strategy STRING DEFAULT 'AVG'"] * by_strategy
+    usage = (
+        f"; the arguments are ({', '.join(map(text_of, numbers))}{' [, strategy]' * by_strategy})"
+    )
+    outside = [f"{number.text} STRING" for number in numbers] + [
+        "strategy STRING DEFAULT 'AVG'"
+    ] * by_strategy
     inside = [f"{number.text} BIGINT" for number in numbers] + ["strategy STRING"] * by_strategy
-    read = [_read(number.text, usage) for number in numbers] + ["coalesce(strategy, 'AVG')"] * by_strategy
+    read = [_read(number.text, usage) for number in numbers] + [
+        "coalesce(strategy, 'AVG')"
+    ] * by_strategy
     body = answer.text if isinstance(answer, SqlText) else _by_strategy(answer, usage)
     return (
         f"{create} {inner}({', '.join(inside)}) RETURNS {result} RETURN {body}",
@@ -255,10 +285,14 @@ def _read(number: str, usage: str) -> str:
 
 
 def _by_strategy(answer: Callable[[Formula], SqlText], usage: str) -> str:
-    """Return the answer of the strategy that the argument names; an error if numbers do not suffice for it."""
+    """Return the answer of the strategy that the argument names; an error if numbers do not suffice
+    for it.
+    """
     known = by_count()
     names = ", ".join(f"'{name}'" for name in known)
     said = f"numbers of queues and clients suffice for {', '.join(known)} alone, got \\'' || strategy || '\\'"
-    cases = "\n    ".join(f"WHEN '{name}' THEN {answer(formula).text}" for name, formula in known.items())
+    cases = "\n    ".join(
+        f"WHEN '{name}' THEN {answer(formula).text}" for name, formula in known.items()
+    )
     return f"""CASE WHEN strategy NOT IN ({names}) THEN raise_error('{said}; use allocate{usage}')
     ELSE CASE strategy {cases} END END"""

@@ -1,7 +1,8 @@
 """Functions of columns from functions of Arrow arrays, on every release of PySpark.
 
-From 4.1 on PySpark calls a function with Arrow arrays (``arrow_udf``). Before, it calls one with pandas' series
-(``pandas_udf``), and `spark_udfs._arrow_series` converts them. Both give the same answers.
+From 4.1 on PySpark calls a function with Arrow arrays (``arrow_udf``). Before, it calls one with
+pandas' series (``pandas_udf``), and `spark_udfs._arrow_series` converts them. Both give the same
+answers.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,8 @@ HAS_ARROW_FUNCTIONS = hasattr(F, "arrow_udf")
 def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:
     """Return a function of columns that runs ``body`` on Arrow arrays in Python workers.
 
-    What has structs is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
+    What has structs is marked nondeterministic; otherwise Spark would evaluate it once for every
+    field that is read.
 
     Examples
     --------
@@ -36,13 +38,16 @@ def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., 
     if HAS_ARROW_FUNCTIONS or not _is_struct(return_type):
         made: Callable[..., Column] = sql_function(body, return_type)
         return made
-    # A function of pandas returns structs as a data frame, which has no null rows, but lists of structs as they are.
+    # A function of pandas returns structs as a data frame, which has no null rows, but lists of
+    # structs as they are.
     listed = _pandas_function(body, f"array<{return_type}>", "structs")
     return lambda *columns: listed(*columns).getItem(0)
 
 
 def sql_function(body: Callable[..., Any], return_type: str) -> Any:
-    """Return the function as SQL can register it; without `HAS_ARROW_FUNCTIONS` a null struct is a struct of nulls."""
+    """Return the function as SQL can register it; without `HAS_ARROW_FUNCTIONS` a null struct is a
+    struct of nulls.
+    """
     if not HAS_ARROW_FUNCTIONS:
         return _pandas_function(body, return_type, "frame" if _is_struct(return_type) else "array")
     return _evaluated_once(_in_pyspark("arrow_udf")(body, returnType=return_type), return_type)

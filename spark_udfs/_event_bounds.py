@@ -1,7 +1,9 @@
-"""What an event of live plans may say: every number, text and time of it is within bounds before anything is made of it.
+"""What an event of live plans may say: every number, text and time of it is within bounds before
+anything is made of it.
 
-Events are checked once, where they first are texts in a worker and before Spark's watermark sees their times. What is refused
-thus moves no clock and enters no state; it travels on as a text that says why, and becomes a row.
+Events are checked once, where they first are texts in a worker and before Spark's watermark sees
+their times. What is refused thus moves no clock and enters no state; it travels on as a text that
+says why, and becomes a row.
 
 Runs in Python workers; imports no pyspark.
 """
@@ -74,27 +76,33 @@ class Window(NamedTuple):
             return None
         given = _iso(time) or f"one {time // 1_000_000} s after 1970"
         units = (
-            "; it is read as seconds after 1970, and seems to be milliseconds" if first <= time // 1000 <= last else ""
+            "; it is read as seconds after 1970, and seems to be milliseconds"
+            if first <= time // 1000 <= last
+            else ""
         )
         return f"event_time must be from {_iso(first)} (max_age) to {_iso(last)} (max_ahead), got {given}{units}"
 
     def watermark(self, of_spark: int, now: int) -> int:
         """Return the watermark that state goes by.
 
-        No event moves Spark's beyond processing time less ``lateness``; only a checkpoint of an earlier release may be
-        beyond it, and events that come now are no less welcome then.
+        No event moves Spark's beyond processing time less ``lateness``; only a checkpoint of an
+        earlier release may be beyond it, and events that come now are no less welcome then.
         """
         return max(0, min(of_spark, now - self.lateness))
 
     def latest(self, now: int) -> int:
-        """Return a time later than that of any event, even if the clock of an earlier driver was hours ahead."""
+        """Return a time later than that of any event, even if the clock of an earlier driver was
+        hours ahead.
+        """
         return now + self.max_ahead + _DAY
 
 
 def check(event: Mapping[str, Any], topic: str, now: int, window: Window) -> None:
     """Raise ArgumentError for a wrong event; an empty topic is none, times are microseconds."""
     if "raw" in event:
-        raise ArgumentError("the event is no JSON object with the fields of EVENT_SCHEMA in their types")
+        raise ArgumentError(
+            "the event is no JSON object with the fields of EVENT_SCHEMA in their types"
+        )
     if not topic:
         raise ArgumentError("the event names no topic: give topic, or topics without an empty name")
     _check_text("topic", topic)
@@ -119,18 +127,24 @@ def _check_client(event: Mapping[str, Any]) -> None:
     for name in ("consumer_group", "client_id"):
         given = event.get(name)
         if not isinstance(given, str) or not given:
-            raise ArgumentError(f"an event of kind {event['kind']} needs a {name}, got {_shown(given)}")
+            raise ArgumentError(
+                f"an event of kind {event['kind']} needs a {name}, got {_shown(given)}"
+            )
         _check_text(name, given)
     channels = event.get("channels", 1)
     if not _is_whole(channels) or not 1 <= channels <= MAX_CHANNELS:
-        raise ArgumentError(f"channels must be an integer from 1 to {MAX_CHANNELS}, got {_shown(channels)}")
+        raise ArgumentError(
+            f"channels must be an integer from 1 to {MAX_CHANNELS}, got {_shown(channels)}"
+        )
 
 
 def brokers_of(event: Mapping[str, Any], topic: str = "") -> tuple[tuple[str, int], ...]:
     """Return the brokers of a route in Java's order, without those that have no queues."""
     given = event.get("brokers")
     if not isinstance(given, list):
-        raise ArgumentError("an event of kind route needs brokers; an empty list if the topic is gone")
+        raise ArgumentError(
+            "an event of kind route needs brokers; an empty list if the topic is gone"
+        )
     found: dict[str, int] = {}
     for one in given:
         name, number = (one or {}).get("broker_name"), (one or {}).get("read_queue_nums")
@@ -154,12 +168,15 @@ def brokers_of(event: Mapping[str, Any], topic: str = "") -> tuple[tuple[str, in
     return tuple((name, found[name]) for name in sort_client_ids(found) if found[name])
 
 
-def checked(topic: str, text: str, now: int, window: Window, n_copies: int = 1) -> tuple[int | None, str]:
+def checked(
+    topic: str, text: str, now: int, window: Window, n_copies: int = 1
+) -> tuple[int | None, str]:
     """Check an event and return it as it goes on to the state.
 
-    The time is for Spark's watermark: a clock that is ahead moves it to processing time at most, a refused event not at all.
-    The text of a refused event is a JSON object of `REFUSED`, `CODE` and ``event``. An event that is too long to be copied for
-    all of its ``n_copies`` topics is refused, and comes once, without a topic.
+    The time is for Spark's watermark: a clock that is ahead moves it to processing time at most, a
+    refused event not at all. The text of a refused event is a JSON object of `REFUSED`, `CODE` and
+    ``event``. An event that is too long to be copied for all of its ``n_copies`` topics is refused,
+    and comes once, without a topic.
     """
     event = json.loads(text)
     try:
@@ -180,7 +197,9 @@ CHECKED_DDL = "event_time timestamp, topic string, event string"
 
 
 class CheckedEvents:
-    """`checked` as ``mapInArrow`` takes it: from ``topic``, ``event``, ``n_copies`` and ``now`` to `CHECKED_DDL`."""
+    """`checked` as ``mapInArrow`` takes it: from ``topic``, ``event``, ``n_copies`` and ``now`` to
+    `CHECKED_DDL`.
+    """
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -189,8 +208,15 @@ class CheckedEvents:
         """Check the events of the batches."""
         for batch in batches:
             topics = batch.column("topic").to_pylist()
-            given = zip(topics, *(batch.column(name).to_pylist() for name in ("event", "now", "n_copies")), strict=True)
-            made = [checked(topic, text, now, self._window, n_copies) for topic, text, now, n_copies in given]
+            given = zip(
+                topics,
+                *(batch.column(name).to_pylist() for name in ("event", "now", "n_copies")),
+                strict=True,
+            )
+            made = [
+                checked(topic, text, now, self._window, n_copies)
+                for topic, text, now, n_copies in given
+            ]
             times = pa.array([time for time, _ in made], pa.timestamp("us", "UTC"))
             texts = pa.array([text for _, text in made], pa.string())
             yield pa.RecordBatch.from_arrays(
@@ -201,7 +227,9 @@ class CheckedEvents:
 def _check_text(name: str, text: str) -> None:
     n_bytes = len(text.encode("utf-8", "surrogatepass"))
     if n_bytes > MAX_TEXT_BYTES:
-        raise EventError(ErrCode.TOO_LARGE, f"{name} must be at most {MAX_TEXT_BYTES} bytes long, got {n_bytes}")
+        raise EventError(
+            ErrCode.TOO_LARGE, f"{name} must be at most {MAX_TEXT_BYTES} bytes long, got {n_bytes}"
+        )
 
 
 def _is_whole(value: Any) -> TypeGuard[int]:

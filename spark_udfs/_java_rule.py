@@ -1,6 +1,7 @@
 """Which Java a release of Spark runs on, and whether this machine has it.
 
-The standard library alone: ``make plan`` loads this file from the checkout, before anything is installed.
+The standard library alone: ``make plan`` loads this file from the checkout, before anything is
+installed.
 """
 
 import os
@@ -33,14 +34,17 @@ def java_version() -> tuple[str, int] | None:
 
 
 def java_bounds(release: Release | None) -> tuple[int, int | None]:
-    """Return the oldest Java that a release of Spark runs on, and the newest if newer ones fail; None is the newest release.
+    """Return the oldest Java that a release of Spark runs on, and the newest if newer ones fail;
+    None is the newest release.
 
     Examples
     --------
     >>> java_bounds((3, 5)), java_bounds((4, 3))
     ((8, 20), (17, None))
     """
-    return 8 if release is not None and release < (4, 0) else 17, NEWEST_JAVA.get(release) if release else None
+    return 8 if release is not None and release < (4, 0) else 17, NEWEST_JAVA.get(
+        release
+    ) if release else None
 
 
 def java_fault(found: tuple[str, int] | None, release: Release | None) -> str:

@@ -1,17 +1,22 @@
-"""What is known of topics while events arrive: the route of each, and the clients of every consumer group that reads it.
+"""What is known of topics while events arrive: the route of each, and the clients of every consumer
+group that reads it.
 
-The state is a set of registers: one for the route, one for every client of every group. The event with the highest stamp
-``(event_time, sequence)`` wins in each, whatever the order of arrival, and an event that is there twice changes nothing. So the
-state depends on the set of events alone, and not on how they were cut into batches.
+The state is a set of registers: one for the route, one for every client of every group. The event
+with the highest stamp ``(event_time, sequence)`` wins in each, whatever the order of arrival, and
+an event that is there twice changes nothing. So the state depends on the set of events alone, and
+not on how they were cut into batches.
 
-State is kept by topic and not by group: a change of a route has to reach every group that reads the topic, and all of them
-are here. A change of a group's clients names the topics that it concerns, as RocketMQ's own events do
-(``ConsumerGroupEvent.CLIENT_UNREGISTER`` carries the topics that the group subscribes to).
+State is kept by topic and not by group: a change of a route has to reach every group that reads the
+topic, and all of them are here. A change of a group's clients names the topics that it concerns, as
+RocketMQ's own events do (``ConsumerGroupEvent.CLIENT_UNREGISTER`` carries the topics that the group
+subscribes to).
 
-Spark keeps many topics under one key, a bucket: a call per key costs it milliseconds, an event costs us a fiftieth of one. The
-text of a bucket has a line per topic, and only lines that an event or the time concerns are parsed.
+Spark keeps many topics under one key, a bucket: a call per key costs it milliseconds, an event
+costs us a fiftieth of one. The text of a bucket has a line per topic, and only lines that an event
+or the time concerns are parsed.
 
-Runs in Python workers; imports no pyspark. Owners are not computed here: who owns what follows from the lists before and after.
+Runs in Python workers; imports no pyspark. Owners are not computed here: who owns what follows from
+the lists before and after.
 """
 
 from __future__ import annotations
@@ -40,12 +45,16 @@ class LiveRules(NamedTuple):
     """What decides about a state besides its events."""
 
     described: str  # all parameters of the query as text; a state that was kept under other ones is refused
-    client_ttl: int | None  # microseconds after its last event that a client is there; None for until it leaves
+    client_ttl: (
+        int | None
+    )  # microseconds after its last event that a client is there; None for until it leaves
     group_ttl: int  # microseconds after its last change that a group without clients is remembered
 
 
 class _Stamped(NamedTuple):
-    """Register of a client. Of equal stamps a leave wins, then more channels: any order gives the same."""
+    """Register of a client. Of equal stamps a leave wins, then more channels: any order gives the
+    same.
+    """
 
     time: int
     sequence: int
@@ -72,12 +81,20 @@ class _LiveGroup:
     clients: dict[str, _Stamped] = field(default_factory=dict)
 
     def view(self, brokers: tuple[tuple[str, int], ...]) -> _View:
-        """Return the brokers, and the ids of present clients in Java's order, each once per channel."""
+        """Return the brokers, and the ids of present clients in Java's order, each once per
+        channel.
+        """
         there = {name: of.channels for name, of in self.clients.items() if not of.is_gone}
         n_clients = sum(there.values())
         if n_clients > MAX_CLIENTS:
-            return _View(brokers, (), f"the group has {n_clients} clients; at most {MAX_CLIENTS} can be planned")
-        return _View(brokers, tuple(sort_client_ids(one for name, n in there.items() for one in (name,) * n)))
+            return _View(
+                brokers,
+                (),
+                f"the group has {n_clients} clients; at most {MAX_CLIENTS} can be planned",
+            )
+        return _View(
+            brokers, tuple(sort_client_ids(one for name, n in there.items() for one in (name,) * n))
+        )
 
 
 class _View(NamedTuple):
@@ -92,10 +109,13 @@ class Advanced(NamedTuple):
     """What came of a batch of events."""
 
     state: str | None  # the new state of the bucket; None if there is nothing left to remember
-    deadline: int | None  # the watermark (microseconds) at which something expires next; None for never
-    # What changed, by topic and group: ``consumer_group``, ``topic``, ``version``, ``event_time``, ``before`` and
-    # ``after``, each with ``brokers`` and ``client_ids``; and ``refused``, why the clients are not listed, if they are too
-    # many. After those of a topic the events that were refused: ``event``, ``err_msg``, ``err_code``.
+    deadline: (
+        int | None
+    )  # the watermark (microseconds) at which something expires next; None for never
+    # What changed, by topic and group: ``consumer_group``, ``topic``, ``version``, ``event_time``,
+    # ``before`` and ``after``, each with ``brokers`` and ``client_ids``; and ``refused``, why the
+    # clients are not listed, if they are too many. After those of a topic the events that were
+    # refused: ``event``, ``err_msg``, ``err_code``.
     rows: list[dict[str, Any]]
 
 
@@ -122,7 +142,9 @@ class LiveTopic:
         (time, sequence, brokers), groups = json.loads(text)
         topic._route = _Route(time, sequence, tuple((name, n) for name, n in brokers))
         for name, (version, clients) in groups.items():
-            topic._groups[name] = _LiveGroup(version, {one: _Stamped(*of) for one, of in clients.items()})
+            topic._groups[name] = _LiveGroup(
+                version, {one: _Stamped(*of) for one, of in clients.items()}
+            )
         return topic
 
     @property
@@ -132,7 +154,10 @@ class LiveTopic:
 
     def text(self) -> str:
         """Return the registers in one line; equal registers have equal texts."""
-        groups = {name: [of.version, dict(sorted(of.clients.items()))] for name, of in sorted(self._groups.items())}
+        groups = {
+            name: [of.version, dict(sorted(of.clients.items()))]
+            for name, of in sorted(self._groups.items())
+        }
         return json.dumps([self._route, groups], ensure_ascii=False, separators=(",", ":"))
 
     def apply(self, event: Mapping[str, Any]) -> None:
@@ -151,7 +176,9 @@ class LiveTopic:
             self._route = _NO_ROUTE
 
     def forget_after(self, latest: int) -> None:
-        """Forget registers of a time that an earlier release took in: they would win over all that comes."""
+        """Forget registers of a time that an earlier release took in: they would win over all that
+        comes.
+        """
         if self._route.time > latest:
             self._route = _NO_ROUTE
         for group in self._groups.values():
@@ -161,7 +188,8 @@ class LiveTopic:
     def expire(self, watermark: int, rules: LiveRules) -> None:
         """Forget what no event that is still accepted can change, and clients whose time is up.
 
-        Events at the watermark or before it are refused by Spark, so what a tombstone kept away can no longer come.
+        Events at the watermark or before it are refused by Spark, so what a tombstone kept away can
+        no longer come.
         """
         for name, group in list(self._groups.items()):
             dead = [one for one, of in group.clients.items() if _end(of, rules) <= watermark]
@@ -175,14 +203,18 @@ class LiveTopic:
     def deadline(self, rules: LiveRules) -> int:
         """Return the next watermark at which `expire` has something to do."""
         ends = [_end(of, rules) for group in self._groups.values() for of in group.clients.values()]
-        ends += [group.version + rules.group_ttl for group in self._groups.values() if not group.clients]
+        ends += [
+            group.version + rules.group_ttl for group in self._groups.values() if not group.clients
+        ]
         if not self._route.brokers and not self._groups and self._route.time >= 0:
             ends.append(self._route.time)
         return min(ends, default=_NEVER)
 
     def views(self) -> dict[str, _View]:
         """Return the brokers and client ids of every group, the groups sorted."""
-        return {name: group.view(self._route.brokers) for name, group in sorted(self._groups.items())}
+        return {
+            name: group.view(self._route.brokers) for name, group in sorted(self._groups.items())
+        }
 
     def shown(self) -> dict[str, _View]:
         """Return the views of groups that had a row: what the last row said."""
@@ -191,8 +223,9 @@ class LiveTopic:
     def next_version(self, group: str, newest: int) -> int:
         """Return the version of a group's next row: a hybrid logical clock.
 
-        It is the newest event's time, or one more than the last version, whichever is greater: so versions of a unit never
-        repeat, also where a group was forgotten in between, for what comes then is newer than what was forgotten.
+        It is the newest event's time, or one more than the last version, whichever is greater: so
+        versions of a unit never repeat, also where a group was forgotten in between, for what comes
+        then is newer than what was forgotten.
         """
         known = self._groups.get(group)
         version = max(newest, known.version + 1 if known else 0)
@@ -202,7 +235,11 @@ class LiveTopic:
 
 
 def advance(
-    state: str | None, events: Iterable[tuple[str, str]], watermark: int, rules: LiveRules, latest: int = _NEVER
+    state: str | None,
+    events: Iterable[tuple[str, str]],
+    watermark: int,
+    rules: LiveRules,
+    latest: int = _NEVER,
 ) -> Advanced:
     """Take in the events of one micro-batch, and say what they changed.
 
@@ -243,7 +280,9 @@ class _Line(NamedTuple):
 
 
 def _kept(state: str | None, rules: LiveRules) -> dict[str, _Line]:
-    """Read the topics of a bucket: a line that says what wrote it, then deadline, topic and registers of each, in tabs."""
+    """Read the topics of a bucket: a line that says what wrote it, then deadline, topic and
+    registers of each, in tabs.
+    """
     if state is None:
         return {}
     head, *lines = state.split("\n")
@@ -265,7 +304,9 @@ def _kept(state: str | None, rules: LiveRules) -> dict[str, _Line]:
 def _bucket(kept: Mapping[str, _Line], rules: LiveRules) -> str | None:
     if not kept:
         return None
-    lines = [f"{line.deadline}\t{_escaped(topic)}\t{line.text}" for topic, line in sorted(kept.items())]
+    lines = [
+        f"{line.deadline}\t{_escaped(topic)}\t{line.text}" for topic, line in sorted(kept.items())
+    ]
     return "\n".join([f"{_FORM}\t{_escaped(rules.described)}", *lines])
 
 
@@ -287,7 +328,12 @@ def _advance_topic(
         event = json.loads(text)
         if REFUSED in event:
             wrong.append(
-                {"topic": topic or None, "event": event["event"], "err_msg": event[REFUSED], CODE: event[CODE]}
+                {
+                    "topic": topic or None,
+                    "event": event["event"],
+                    "err_msg": event[REFUSED],
+                    CODE: event[CODE],
+                }
             )
         else:
             known.apply(event)
@@ -300,7 +346,12 @@ _NOBODY = _View((), ())
 
 
 def _changes(
-    known: LiveTopic, topic: str, before: Mapping[str, _View], newest: int, watermark: int, rules: LiveRules
+    known: LiveTopic,
+    topic: str,
+    before: Mapping[str, _View],
+    newest: int,
+    watermark: int,
+    rules: LiveRules,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the groups that changed."""
     arrived = known.views()
@@ -328,7 +379,9 @@ def _side(view: _View) -> dict[str, Any]:
 
 
 def _end(register: _Stamped, rules: LiveRules) -> int:
-    """Return the watermark at which a client's register is dropped: a tombstone's own time, the end of a client's life."""
+    """Return the watermark at which a client's register is dropped: a tombstone's own time, the end
+    of a client's life.
+    """
     if register.is_gone:
         return register.time
     return _NEVER if rules.client_ttl is None else register.time + rules.client_ttl

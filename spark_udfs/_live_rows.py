@@ -1,4 +1,6 @@
-"""Live plans in Python workers: the function that keeps state for Spark, and the rows of what changed. Imports no pyspark."""
+"""Live plans in Python workers: the function that keeps state for Spark, and the rows of what
+changed. Imports no pyspark.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _CHANGED = pa.list_(
         ]
     )
 )
-_FINDINGS = pa.list_(pa.struct([("severity", pa.string()), ("rule", pa.string()), ("message", pa.string())]))
+_FINDINGS = pa.list_(
+    pa.struct([("severity", pa.string()), ("rule", pa.string()), ("message", pa.string())])
+)
 _FIGURES = ("n_queues", "n_clients", "idle", "unowned", "min_load", "max_load")
 
 LIVE_SCHEMA = pa.schema(
@@ -63,18 +67,27 @@ LIVE_DDL = ddl(LIVE_SCHEMA)
 
 
 class LiveState:
-    """`spark_udfs._live_groups.advance` as ``applyInPandasWithState`` takes it: rows of one column, JSON texts."""
+    """`spark_udfs._live_groups.advance` as ``applyInPandasWithState`` takes it: rows of one column,
+    JSON texts.
+    """
 
     def __init__(self, rules: LiveRules, window: Window) -> None:
         self._rules, self._window = rules, window
 
-    def __call__(self, key: tuple[int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+    def __call__(
+        self, key: tuple[int], frames: Iterable[pd.DataFrame], state: Any
+    ) -> Iterator[pd.DataFrame]:
         """Take in the events of one bucket, or what its time-out ends."""
         import pandas as pd
 
-        events = [pair for frame in frames for pair in zip(frame["topic"], frame["event"], strict=True)]
+        events = [
+            pair for frame in frames for pair in zip(frame["topic"], frame["event"], strict=True)
+        ]
         kept = state.get[0] if state.exists else None
-        of_spark, now = max(0, state.getCurrentWatermarkMs()), state.getCurrentProcessingTimeMs() * 1000
+        of_spark, now = (
+            max(0, state.getCurrentWatermarkMs()),
+            state.getCurrentProcessingTimeMs() * 1000,
+        )
         watermark = self._window.watermark(of_spark * 1000, now)
         done = advance(kept, events, watermark, self._rules, self._window.latest(now))
         if done.state is None:
@@ -84,14 +97,16 @@ class LiveState:
             state.update((done.state,))
             if done.deadline is not None:  # Spark wakes us when the watermark is beyond it
                 state.setTimeoutTimestamp(max(-(-done.deadline // 1000) - 1, of_spark + 1))
-        yield pd.DataFrame({"row": [json.dumps(row, ensure_ascii=False) for row in done.rows]}, dtype=object)
+        yield pd.DataFrame(
+            {"row": [json.dumps(row, ensure_ascii=False) for row in done.rows]}, dtype=object
+        )
 
 
 class LiveRows:
     """Rows of `LIVE_SCHEMA` from what `LiveState` says, as ``mapInArrow`` takes it.
 
-    Units of a batch, before and after, are evaluated together by the one evaluator, as many as have `MAX_LISTED` queues and
-    clients: a route of one event may concern thousands of groups.
+    Units of a batch, before and after, are evaluated together by the one evaluator, as many as have
+    `MAX_LISTED` queues and clients: a route of one event may concern thousands of groups.
 
     Examples
     --------
@@ -114,7 +129,9 @@ class LiveRows:
                 yield pa.RecordBatch.from_pylist(list(self._made(rows)), LIVE_SCHEMA)
 
     def _made(self, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        units = [_unit(row, side) for row in rows if "err_msg" not in row for side in ("before", "after")]
+        units = [
+            _unit(row, side) for row in rows if "err_msg" not in row for side in ("before", "after")
+        ]
         planned = iter(self._planned(units))
         for row in rows:
             if "err_msg" in row:
@@ -127,8 +144,13 @@ class LiveRows:
         """Plan units; those without queues or clients stay as they are."""
         whole = [unit for unit in units if unit["brokers"] and unit["client_ids"]]
         batches = [pa.RecordBatch.from_pylist(whole, _UNITS)] if whole else []
-        plans = iter([row for batch in plan_stream(batches, self._spec) for row in batch.to_pylist()])
-        return [_none_owned(unit) | (next(plans) if unit["brokers"] and unit["client_ids"] else {}) for unit in units]
+        plans = iter(
+            [row for batch in plan_stream(batches, self._spec) for row in batch.to_pylist()]
+        )
+        return [
+            _none_owned(unit) | (next(plans) if unit["brokers"] and unit["client_ids"] else {})
+            for unit in units
+        ]
 
 
 MAX_LISTED = 2 * MAX_READ_QUEUE_NUMS
@@ -136,7 +158,9 @@ MAX_LISTED = 2 * MAX_READ_QUEUE_NUMS
 
 
 def _pieces(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Cut the rows into pieces whose lists fit into memory; there is at least one piece, which may be empty."""
+    """Cut the rows into pieces whose lists fit into memory; there is at least one piece, which may
+    be empty.
+    """
     piece: list[dict[str, Any]] = []
     n_listed = 0
     for row in rows:
@@ -153,18 +177,25 @@ def _n_listed(side: dict[str, Any]) -> int:
     return int(sum(number for _, number in side["brokers"])) + len(side["client_ids"])
 
 
-_UNITS = pa.schema([LIVE_SCHEMA.field(name) for name in ("consumer_group", "topic", "brokers", "client_ids")])
+_UNITS = pa.schema(
+    [LIVE_SCHEMA.field(name) for name in ("consumer_group", "topic", "brokers", "client_ids")]
+)
 
 
 def _unit(row: dict[str, Any], side: str) -> dict[str, Any]:
-    brokers = [{"broker_name": name, "read_queue_nums": number} for name, number in row[side]["brokers"]]
+    brokers = [
+        {"broker_name": name, "read_queue_nums": number} for name, number in row[side]["brokers"]
+    ]
     names = {name: row[name] for name in ("consumer_group", "topic")}
     return {**names, "brokers": brokers, "client_ids": row[side]["client_ids"]}
 
 
 def _none_owned(unit: dict[str, Any]) -> dict[str, Any]:
     """Return a unit whose queues have no owner: nobody is there, or there is nothing to own."""
-    n_queues, n_clients = sum(one["read_queue_nums"] for one in unit["brokers"]), len(unit["client_ids"])
+    n_queues, n_clients = (
+        sum(one["read_queue_nums"] for one in unit["brokers"]),
+        len(unit["client_ids"]),
+    )
     owners = [-1] * n_queues
     figures = {"n_queues": n_queues, "n_clients": n_clients, "idle": n_clients, "unowned": n_queues}
     return unit | figures | {"owners": owners, "err_code": 0, "err_msg": None}
@@ -175,9 +206,18 @@ def _live_row(row: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
     changed = list(_changed(_owned(before), _owned(after)))
     moved = sum(one["change"] == "moved" for one in changed)
     shown = {name: value for name, value in after.items() if name in LIVE_SCHEMA.names}
-    made = {"version": row["version"], "event_time": row["event_time"], "moved": moved, "changed": changed}
+    made = {
+        "version": row["version"],
+        "event_time": row["event_time"],
+        "moved": moved,
+        "changed": changed,
+    }
     if "refused" in row:  # its clients are not listed, so nothing follows from their list
-        return shown | made | {"findings": [], "err_code": int(ErrCode.TOO_LARGE), "err_msg": row["refused"]}
+        return (
+            shown
+            | made
+            | {"findings": [], "err_code": int(ErrCode.TOO_LARGE), "err_msg": row["refused"]}
+        )
     return shown | made | {"findings": list(_findings(after))}
 
 
@@ -185,12 +225,21 @@ _Owned = dict[tuple[str, int], str | None]
 
 
 def _owned(unit: dict[str, Any]) -> _Owned:
-    """Return every queue with its owner; the lists are in Java's order, which is that of the owners."""
-    queues = ((one["broker_name"], number) for one in unit["brokers"] for number in range(one["read_queue_nums"]))
+    """Return every queue with its owner; the lists are in Java's order, which is that of the
+    owners.
+    """
+    queues = (
+        (one["broker_name"], number)
+        for one in unit["brokers"]
+        for number in range(one["read_queue_nums"])
+    )
     if unit["owners"] is None:  # the strategy refuses the unit
         return dict.fromkeys(queues)
     ids = unit["client_ids"]
-    return {queue: None if owner < 0 else ids[owner] for queue, owner in zip(queues, unit["owners"], strict=True)}
+    return {
+        queue: None if owner < 0 else ids[owner]
+        for queue, owner in zip(queues, unit["owners"], strict=True)
+    }
 
 
 def _changed(before: _Owned, after: _Owned) -> Iterator[dict[str, Any]]:
@@ -204,8 +253,16 @@ def _changed(before: _Owned, after: _Owned) -> Iterator[dict[str, Any]]:
             yield _change("removed", queue, owner, None)
 
 
-def _change(change: str, queue: tuple[str, int], before: str | None, after: str | None) -> dict[str, Any]:
-    return {"change": change, "broker_name": queue[0], "queue_id": queue[1], "before": before, "after": after}
+def _change(
+    change: str, queue: tuple[str, int], before: str | None, after: str | None
+) -> dict[str, Any]:
+    return {
+        "change": change,
+        "broker_name": queue[0],
+        "queue_id": queue[1],
+        "before": before,
+        "after": after,
+    }
 
 
 def _findings(unit: dict[str, Any]) -> Iterator[dict[str, str]]:
@@ -215,21 +272,30 @@ def _findings(unit: dict[str, Any]) -> Iterator[dict[str, str]]:
         yield _finding("no-consumer", f"no client is left; nobody reads the {len(owned)} queues")
         return
     if not owned:
-        yield _finding("topic-without-route", f"the topic has no queues; {len(ids)} clients wait for them")
+        yield _finding(
+            "topic-without-route", f"the topic has no queues; {len(ids)} clients wait for them"
+        )
         return
     repeated = [name for name, n in Counter(ids).items() if n > 1]
     if repeated:
-        yield _finding("duplicate-client-id", f"several processes have one client id: {named(repeated, _MOST_NAMES)}")
+        yield _finding(
+            "duplicate-client-id",
+            f"several processes have one client id: {named(repeated, _MOST_NAMES)}",
+        )
     unowned = [f"{broker}:{number}" for (broker, number), owner in owned.items() if owner is None]
     if unowned:
         yield _finding(
-            "unowned-queue", f"{len(unowned)} of {len(owned)} queues have no owner: {named(unowned, _MOST_NAMES)}"
+            "unowned-queue",
+            f"{len(unowned)} of {len(owned)} queues have no owner: {named(unowned, _MOST_NAMES)}",
         )
     if unit["owners"] is not None:
         busy = set(owned.values())
         idle = [name for name in dict.fromkeys(ids) if name not in busy]
         if idle:
-            yield _finding("idle-client", f"{len(idle)} of {len(ids)} clients own no queue: {named(idle, _MOST_NAMES)}")
+            yield _finding(
+                "idle-client",
+                f"{len(idle)} of {len(ids)} clients own no queue: {named(idle, _MOST_NAMES)}",
+            )
 
 
 _MOST_NAMES = 20

@@ -1,7 +1,9 @@
-"""What becomes of an allocation: owners or an error, owners or null, and owners by name. Imports no pyspark.
+"""What becomes of an allocation: owners or an error, owners or null, and owners by name. Imports no
+pyspark.
 
-Functions that are strict raise for the first bad row of a batch, with its reason and what identifies it; those that try make
-its result null. `spark_udfs._sql_owners` gives them arguments in SQL's form.
+Functions that are strict raise for the first bad row of a batch, with its reason and what
+identifies it; those that try make its result null. `spark_udfs._sql_owners` gives them arguments in
+SQL's form.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ OWNERS_DDL = "array<int>"
 OWNERS_OR_ERROR_DDL = "struct<owners: array<int>, error: string>"
 NAMED_DDL = "array<struct<broker_name: string, queue_id: int, client_id: string>>"
 
-_NAMED = pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32()), ("client_id", pa.string())])
+_NAMED = pa.struct(
+    [("broker_name", pa.string()), ("queue_id", pa.int32()), ("client_id", pa.string())]
+)
 _MOST_SHOWN = 120
 
 
@@ -46,7 +50,9 @@ def allocate(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -
 try_allocate returns NULL for a bad row, allocate_or_error its reason
     """
     answer = allocate_arrays(strategy, queues, clients, **given)
-    refuse_bad(answer, {"queues": queues, "clients": clients, "topic": given.get("topic")}, "try_allocate")
+    refuse_bad(
+        answer, {"queues": queues, "clients": clients, "topic": given.get("topic")}, "try_allocate"
+    )
     return answer.field("owners")
 
 
@@ -56,7 +62,8 @@ def try_allocate(strategy: Any, queues: pa.Array, clients: pa.Array, **given: An
 
 
 def owners(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
-    """Return broker, queue id and owner of the queues of every row, in Java's order; else as `allocate`.
+    """Return broker, queue id and owner of the queues of every row, in Java's order; else as
+    `allocate`.
 
     Examples
     --------
@@ -79,9 +86,13 @@ def try_owners(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any)
 def refuse_counts(queues: Any, clients: Any) -> None:
     """Refuse numbers in place of names, on the driver and in workers."""
     for name, value in (("queues", queues), ("clients", clients)):
-        if isinstance(value, int) or (isinstance(value, pa.Array) and pa.types.is_integer(value.type)):
+        if isinstance(value, int) or (
+            isinstance(value, pa.Array) and pa.types.is_integer(value.type)
+        ):
             got = value.type if isinstance(value, pa.Array) else value
-            raise ArgumentTypeError(f"owners returns names, so {name} must be a list of them, got {got}; use allocate")
+            raise ArgumentTypeError(
+                f"owners returns names, so {name} must be a list of them, got {got}; use allocate"
+            )
 
 
 def refuse_bad(answer: pa.StructArray, columns: dict[str, pa.Array | None], other: str) -> None:
@@ -112,6 +123,8 @@ def by_name(queues: pa.Array, clients: pa.Array, positions: pa.Array) -> pa.Arra
     good = units.filter(positions.is_valid()) if positions.null_count else units
     fleet = Fleet.from_arrow(good).sorted()
     named = names_of_owners(fleet, np.asarray(positions.flatten()), np.arange(fleet.n_units))
-    entries = pa.StructArray.from_arrays([named[field.name] for field in _NAMED], fields=list(_NAMED))
+    entries = pa.StructArray.from_arrays(
+        [named[field.name] for field in _NAMED], fields=list(_NAMED)
+    )
     offsets = pa.array(offsets_of(list_lengths(positions)).astype(np.int32))
     return pa.ListArray.from_arrays(offsets, entries, mask=positions.is_null())

@@ -1,4 +1,6 @@
-"""Columns of a DataFrame as they are read: names without regard to case, as in Spark, and types for nulls in lists."""
+"""Columns of a DataFrame as they are read: names without regard to case, as in Spark, and types for
+nulls in lists.
+"""
 
 from collections.abc import Iterable
 
@@ -18,7 +20,9 @@ def is_case_sensitive(frame: DataFrame) -> bool:
 
 
 def with_names(frame: DataFrame, names: Iterable[str], what: str = "the table") -> DataFrame:
-    """Return a table in which columns that differ from the names in case alone have these; others stay as they are."""
+    """Return a table in which columns that differ from the names in case alone have these; others
+    stay as they are.
+    """
     if is_case_sensitive(frame):
         return frame
     for name in names:
@@ -33,9 +37,11 @@ def with_names(frame: DataFrame, names: Iterable[str], what: str = "the table") 
 
 
 def readable(frame: DataFrame, names: Iterable[str]) -> DataFrame:
-    """Return a table with the columns and fields that are read under their names, and with types for lists that have none.
+    """Return a table with the columns and fields that are read under their names, and with types
+    for lists that have none.
 
-    ``array()`` makes such lists, which hold nothing: Arrow has no lists of no type that hold no nulls.
+    ``array()`` makes such lists, which hold nothing: Arrow has no lists of no type that hold no
+    nulls.
     """
     frame = with_names(frame, names)
     is_exact = is_case_sensitive(frame)
@@ -48,7 +54,9 @@ def readable(frame: DataFrame, names: Iterable[str]) -> DataFrame:
             and isinstance(kind, ArrayType)
             and (entry := _with_fields(kind.elementType)) != kind.elementType
         ):
-            frame = frame.withColumn(field.name, F.col(field.name).cast(ArrayType(entry, kind.containsNull)))
+            frame = frame.withColumn(
+                field.name, F.col(field.name).cast(ArrayType(entry, kind.containsNull))
+            )
     return frame
 
 
@@ -59,7 +67,11 @@ def _with_fields(entry: DataType) -> DataType:
     read = [name for name in _FIELDS if name not in entry.names]
     return StructType(
         [
-            StructField(one.name.lower() if one.name.lower() in read else one.name, one.dataType, one.nullable)
+            StructField(
+                one.name.lower() if one.name.lower() in read else one.name,
+                one.dataType,
+                one.nullable,
+            )
             for one in entry
         ]
     )

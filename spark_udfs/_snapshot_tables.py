@@ -1,4 +1,6 @@
-"""Tables of a snapshot or a running cluster, for the data source `spark_udfs.datasource`. Imports no pyspark."""
+"""Tables of a snapshot or a running cluster, for the data source `spark_udfs.datasource`. Imports
+no pyspark.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def _known_units(snapshot: Snapshot) -> Units:
 
 def _clients(snapshot: Snapshot) -> pa.Table:
     rows = [
-        {name: getattr(client, name) for name in _CLIENTS.names[1:]} | {"consumer_group": group.name}
+        {name: getattr(client, name) for name in _CLIENTS.names[1:]}
+        | {"consumer_group": group.name}
         for group in snapshot.groups
         for client in group.clients
     ]
@@ -52,7 +55,11 @@ def _clients(snapshot: Snapshot) -> pa.Table:
 
 
 def _routes(snapshot: Snapshot) -> pa.Table:
-    rows = [asdict(broker) | {"topic": topic.name} for topic in snapshot.topics for broker in topic.brokers]
+    rows = [
+        asdict(broker) | {"topic": topic.name}
+        for topic in snapshot.topics
+        for broker in topic.brokers
+    ]
     return pa.Table.from_pylist(rows, _ROUTES)
 
 
@@ -69,17 +76,32 @@ _TEXT, _LONG = pa.string(), pa.int64()
 _CLIENTS = pa.schema(
     [
         (name, _TEXT)
-        for name in ("consumer_group", "client_id", "host", "machine_room", "language", "version", "strategy")
+        for name in (
+            "consumer_group",
+            "client_id",
+            "host",
+            "machine_room",
+            "language",
+            "version",
+            "strategy",
+        )
     ]
 )
 _NUMBERS = ("read_queue_nums", "write_queue_nums", "perm")
 _ROUTES = pa.schema(
-    [("topic", _TEXT), ("broker_name", _TEXT), *((name, _LONG) for name in _NUMBERS), ("machine_room", _TEXT)]
+    [
+        ("topic", _TEXT),
+        ("broker_name", _TEXT),
+        *((name, _LONG) for name in _NUMBERS),
+        ("machine_room", _TEXT),
+    ]
 )
 _SUBSCRIPTIONS = pa.schema([("consumer_group", _TEXT), ("topic", _TEXT)])
 _REASONS = pa.schema([("reason", _TEXT)])
 _UNITS = read_units(Snapshot()).batch.schema
-_WITH_ROOMS = pa.schema([*_UNITS, *((name, pa.list_(_TEXT)) for name in ("broker_rooms", "client_rooms"))])
+_WITH_ROOMS = pa.schema(
+    [*_UNITS, *((name, pa.list_(_TEXT)) for name in ("broker_rooms", "client_rooms"))]
+)
 
 
 class _SnapshotTable(NamedTuple):
@@ -88,12 +110,18 @@ class _SnapshotTable(NamedTuple):
 
 
 TABLES = {
-    "units": _SnapshotTable(_UNITS, lambda snapshot: pa.Table.from_batches([_known_units(snapshot).batch])),
+    "units": _SnapshotTable(
+        _UNITS, lambda snapshot: pa.Table.from_batches([_known_units(snapshot).batch])
+    ),
     "clients": _SnapshotTable(_CLIENTS, _clients),
     "routes": _SnapshotTable(_ROUTES, _routes),
     "subscriptions": _SnapshotTable(_SUBSCRIPTIONS, _subscriptions),
-    "findings": _SnapshotTable(FINDINGS_SCHEMA, lambda snapshot: check_snapshot(snapshot).main_table()),
-    "left_out": _SnapshotTable(_REASONS, lambda snapshot: pa.table([_known_units(snapshot).warnings], _REASONS)),
+    "findings": _SnapshotTable(
+        FINDINGS_SCHEMA, lambda snapshot: check_snapshot(snapshot).main_table()
+    ),
+    "left_out": _SnapshotTable(
+        _REASONS, lambda snapshot: pa.table([_known_units(snapshot).warnings], _REASONS)
+    ),
 }
 """What can be read; rows of one consumer group (or topic, of routes) stand together."""
 
@@ -155,24 +183,32 @@ class TableRequest:
             raise SnapshotTableError(_unknown(unknown[0]))
         self._name = self._options.get("table", "units")
         if self._name not in TABLES:
-            raise SnapshotTableError(f"table must be one of {', '.join(TABLES)}, got {self._name!r}")
+            raise SnapshotTableError(
+                f"table must be one of {', '.join(TABLES)}, got {self._name!r}"
+            )
         self._file = self._options.get("snapshot", self._options.get("path"))
         self._servers = self._options.get("name_server")
         self._check_source()
-        self._live = {name: _read_option(name, self._options[name]) for name in _LIVE if name in self._options}
+        self._live = {
+            name: _read_option(name, self._options[name]) for name in _LIVE if name in self._options
+        }
         if self._servers is not None:
             _check_allowed(self._servers, allowed, self._live.get("acl_file"))
 
     def _check_source(self) -> None:
         """Refuse both sources, none, and options of the other one."""
         if self._file is not None and self._servers is not None:
-            raise SnapshotTableError("give snapshot (a file) or name_server (a running cluster), not both")
+            raise SnapshotTableError(
+                "give snapshot (a file) or name_server (a running cluster), not both"
+            )
         if self._file is None and self._servers is None:
             raise SnapshotTableError(
                 "give snapshot, the path of a snapshot, or name_server, host:port of a running cluster"
             )
         if {"snapshot", "path"} <= set(self._options):
-            raise SnapshotTableError("give the snapshot as the option snapshot or as the path of load, not both")
+            raise SnapshotTableError(
+                "give the snapshot as the option snapshot or as the path of load, not both"
+            )
         others = sorted(set(self._options) & (set(_LIVE) if self._servers is None else {"form"}))
         if others:
             wanted = "name_server" if self._servers is None else "snapshot"
@@ -180,8 +216,14 @@ class TableRequest:
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of the table; units of a file have machine rooms if the file knows any, as `rmqalloc` itself has it."""
-        if self._name == "units" and self._file is not None and "broker_rooms" in self.read().schema.names:
+        """Columns of the table; units of a file have machine rooms if the file knows any, as
+        `rmqalloc` itself has it.
+        """
+        if (
+            self._name == "units"
+            and self._file is not None
+            and "broker_rooms" in self.read().schema.names
+        ):
             return _WITH_ROOMS
         return TABLES[self._name].schema
 
@@ -194,10 +236,14 @@ class TableRequest:
         return TABLES[self._name].rows(snapshot)
 
     def parts(self, schema: pa.Schema) -> list[bytes]:
-        """Cut the table into Arrow streams, none of which divides a consumer group (or topic, of routes)."""
+        """Cut the table into Arrow streams, none of which divides a consumer group (or topic, of
+        routes).
+        """
         table = self.read()
         if not set(schema.names) <= set(table.schema.names):
-            raise SnapshotTableError(f"{self._file} was changed while it was read: it knows machine rooms no more")
+            raise SnapshotTableError(
+                f"{self._file} was changed while it was read: it knows machine rooms no more"
+            )
         table = table.select(schema.names).cast(schema).combine_chunks()
         return [_as_bytes(table.slice(start, size)) for start, size in _cuts(table)]
 
@@ -222,7 +268,9 @@ def _cuts(table: pa.Table) -> Iterator[tuple[int, int]]:
         yield 0, table.num_rows
         return
     names = table.column(key).combine_chunks()
-    begins = np.flatnonzero(np.asarray(pc.not_equal(names.slice(1), names.slice(0, len(names) - 1)))) + 1
+    begins = (
+        np.flatnonzero(np.asarray(pc.not_equal(names.slice(1), names.slice(0, len(names) - 1)))) + 1
+    )
     start = 0
     while start < table.num_rows:
         beyond = begins[np.searchsorted(begins, start + ROWS_PER_PART) :]

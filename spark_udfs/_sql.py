@@ -37,7 +37,10 @@ _OF_PLAN = {
     "output": "metrics, or best for the best scenario alone; by default metrics",
 }
 _ALLOCATE = f"({sql_owners.ARGUMENTS})"
-_OF_COUNTS = {"n_queues, n_clients, ...": "integers", "strategy": "AVG or AVG_BY_CIRCLE, by default AVG"}
+_OF_COUNTS = {
+    "n_queues, n_clients, ...": "integers",
+    "strategy": "AVG or AVG_BY_CIRCLE, by default AVG",
+}
 _COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
 
 
@@ -52,7 +55,8 @@ class _Function(NamedTuple):
     answer: str
 
     def texts(self) -> tuple[str, str, str]:
-        """Return usage, arguments and examples in the layout of Spark's own; Spark replaces ``_FUNC_`` by the name.
+        """Return usage, arguments and examples in the layout of Spark's own; Spark replaces
+        ``_FUNC_`` by the name.
 
         Examples
         --------
@@ -61,7 +65,11 @@ class _Function(NamedTuple):
         """
         arguments = "".join(f"      * {name} - {what}\n" for name, what in self.arguments.items())
         examples = f"      > SELECT _FUNC_{self.example};\n       {self.answer}\n"
-        return f"_FUNC_{self.usage}", f"\n    Arguments:\n{arguments}  ", f"\n    Examples:\n{examples}  "
+        return (
+            f"_FUNC_{self.usage}",
+            f"\n    Arguments:\n{arguments}  ",
+            f"\n    Examples:\n{examples}  ",
+        )
 
 
 _FUNCTIONS = {
@@ -184,26 +192,28 @@ _BY_COUNT = {
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     """Register the functions of `spark_udfs.functions` in a session's SQL, as temporary functions.
 
-    Arguments are those of Python, in the same order, and may be named, as in ``virtual_nodes => 160``; each may be a literal or
-    a column. ``SELECT * FROM rmq_functions()`` lists the functions and says what they take. Those ``_by_count`` are plain SQL,
-    the others run in Python workers. Parameters that a row's strategy does not take are not read. Those that are no arguments
-    stand behind the name, as in ``'CANARY(share=0.05)'``.
+    Arguments are those of Python, in the same order, and may be named, as in ``virtual_nodes =>
+    160``; each may be a literal or a column. ``SELECT * FROM rmq_functions()`` lists the functions
+    and says what they take. Those ``_by_count`` are plain SQL, the others run in Python workers.
+    Parameters that a row's strategy does not take are not read. Those that are no arguments stand
+    behind the name, as in ``'CANARY(share=0.05)'``.
 
-    A bad row fails ``rmq_allocate`` and ``rmq_owners`` with its reason. ``rmq_try_allocate`` is NULL for bad queues or clients.
-    An unknown strategy, or one whose parameters are missing or out of bounds, fails it too: a misspelt name would be NULL in
-    all rows otherwise (SQL does not say whether it is a literal or in a column). ``rmq_allocate_or_error`` never fails and has
-    the reason as ``error``. Use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because Spark calls a Python
-    function for all rows there.
+    A bad row fails ``rmq_allocate`` and ``rmq_owners`` with its reason. ``rmq_try_allocate`` is
+    NULL for bad queues or clients. An unknown strategy, or one whose parameters are missing or out
+    of bounds, fails it too: a misspelt name would be NULL in all rows otherwise (SQL does not say
+    whether it is a literal or in a column). ``rmq_allocate_or_error`` never fails and has the
+    reason as ``error``. Use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because
+    Spark calls a Python function for all rows there.
 
-    A text in the first place is taken for the strategy until release 0.3.0, as it was before, with a warning on the standard
-    error of the worker. Functions ``_by_count`` refuse it.
+    A text in the first place is taken for the strategy until release 0.3.0, as it was before, with
+    a warning on the standard error of the worker. Functions ``_by_count`` refuse it.
 
-    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for those in plain
-    SQL, because Connect takes no description of a Python function.
+    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark
+    Connect only for those in plain SQL, because Connect takes no description of a Python function.
 
-    Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser refuses them (that of
-    Iceberg does): there all run in Python workers. In 3.5 arguments have no names. In 3.5 and 4.0 a struct that Python workers
-    return is never NULL, but holds nulls.
+    Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser
+    refuses them (that of Iceberg does): there all run in Python workers. In 3.5 arguments have no
+    names. In 3.5 and 4.0 a struct that Python workers return is never NULL, but holds nulls.
 
     Parameters
     ----------
@@ -225,7 +235,9 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     [0, 0, 1, 2]
     """
     if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
-        raise ArgumentError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
+        raise ArgumentError(
+            f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}"
+        )
     new = not spark.catalog.functionExists(f"{prefix}allocate")
     functions = _FUNCTIONS | ({} if _defined_in_sql(spark, prefix) else _BY_COUNT)
     for name, function in functions.items():
@@ -244,13 +256,18 @@ def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
 
 
 def _table_of_functions(prefix: str) -> str:
-    """Return a statement that creates a table function with the descriptions: one that any session of Spark 4 can show."""
+    """Return a statement that creates a table function with the descriptions: one that any session
+    of Spark 4 can show.
+    """
     rows = []
     for name, function in (_FUNCTIONS | _BY_COUNT).items():
         usage, _, example = function.texts()
         arguments = "\n".join(f"{one}: {what}" for one, what in function.arguments.items())
         example = example.replace("Examples:", "", 1)
-        texts = [text.replace("_FUNC_", prefix + name).strip() for text in (prefix + name, usage, arguments, example)]
+        texts = [
+            text.replace("_FUNC_", prefix + name).strip()
+            for text in (prefix + name, usage, arguments, example)
+        ]
         rows.append(f"({', '.join(map(closed_form.text_of, texts))})")
     return f"""CREATE OR REPLACE TEMPORARY FUNCTION {prefix}functions()
 RETURNS TABLE(name STRING, usage STRING, arguments STRING, example STRING)
@@ -261,20 +278,25 @@ RETURN SELECT * FROM VALUES {", ".join(rows)}"""
 def _describe_all(spark: SparkSession, functions: Mapping[str, _Function], new: bool) -> bool:
     """Add descriptions to temporary functions of a session; return False if that failed.
 
-    PySpark registers functions that run in Python workers without one. Spark's registry accepts one, but only through its JVM
-    side, which is not part of PySpark's interface. Where that fails, as under Spark Connect, functions have no description.
+    PySpark registers functions that run in Python workers without one. Spark's registry accepts
+    one, but only through its JVM side, which is not part of PySpark's interface. Where that fails,
+    as under Spark Connect, functions have no description.
     """
     try:
         registry = spark._jsparkSession.sessionState().functionRegistry()
         for name, identifier in _identifiers(registry, functions).items():
             _describe(spark._jvm, registry, identifier, functions[name], new)
-    except Exception:  # whatever another release of Spark raises: a description must not break a function
+    except (
+        Exception
+    ):  # whatever another release of Spark raises: a description must not break a function
         return False
     return True
 
 
 def _identifiers(registry: Any, names: Collection[str]) -> dict[str, Any]:
-    """Return the registry's identifiers of functions: the name, from Spark 4.3 on prefixed with ``system.session.``."""
+    """Return the registry's identifiers of functions: the name, from Spark 4.3 on prefixed with
+    ``system.session.``.
+    """
     listed = registry.listFunction()
     found = {}
     # One text for all: there are hundreds, and each call to the JVM costs.
@@ -295,9 +317,21 @@ def _describe(jvm: Any, registry: Any, identifier: Any, function: _Function, new
     builder = registry.lookupFunctionBuilder(identifier).get()
     usage, arguments, examples = function.texts()
     described = jvm.org.apache.spark.sql.catalyst.expressions.ExpressionInfo(
-        info.getClassName(), info.getDb(), info.getName(), usage, arguments, examples, "", "", "", "", info.getSource()
+        info.getClassName(),
+        info.getDb(),
+        info.getName(),
+        usage,
+        arguments,
+        examples,
+        "",
+        "",
+        "",
+        "",
+        info.getSource(),
     )
-    registry.registerFunction(identifier, info, builder)  # no change, but proves that what is dropped can be registered
+    registry.registerFunction(
+        identifier, info, builder
+    )  # no change, but proves that what is dropped can be registered
     if new:
         registry.dropFunction(identifier)
     registry.registerFunction(identifier, described, builder)

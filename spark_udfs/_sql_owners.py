@@ -1,7 +1,8 @@
 """Functions of owners with arguments that SQL can name, in Python's order. Imports no pyspark.
 
-Up to release `FORMER_ORDER_UNTIL` a text in the place of queues is taken for a strategy: ``(strategy, queues, clients, ...)``
-was the order. The warning about it goes to the standard error of the worker, once in a process: workers have no other way.
+Up to release `FORMER_ORDER_UNTIL` a text in the place of queues is taken for a strategy:
+``(strategy, queues, clients, ...)`` was the order. The warning about it goes to the standard error
+of the worker, once in a process: workers have no other way.
 """
 
 from __future__ import annotations
@@ -77,8 +78,12 @@ def _named_or_avg(strategy: pa.Array | None, n_rows: int) -> pa.Array:
     return pa.repeat(DEFAULT, n_rows) if strategy is None else strategy
 
 
-def _try_allocate(strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
-    """Try to allocate; a strategy that cannot be used is raised nevertheless, as `spark_udfs._arrow_owners.owners` says."""
+def _try_allocate(
+    strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any
+) -> pa.Array:
+    """Try to allocate; a strategy that cannot be used is raised nevertheless, as
+    `spark_udfs._arrow_owners.owners` says.
+    """
     return arrow_owners.owners(strategy, queues, clients, **given)
 
 
@@ -94,13 +99,19 @@ owners = in_order(named_owners.owners)
 try_owners = in_order(_try_owners)
 
 
-def try_allocate_by_count(n_queues: pa.Array, n_clients: pa.Array, strategy: pa.Array = None) -> pa.Array:
-    """Return the owners by a strategy that numbers suffice for; null where a number is null or out of bounds."""
+def try_allocate_by_count(
+    n_queues: pa.Array, n_clients: pa.Array, strategy: pa.Array = None
+) -> pa.Array:
+    """Return the owners by a strategy that numbers suffice for; null where a number is null or out
+    of bounds.
+    """
     numbers = _integers(n_queues, n_clients)
     return arrow_figures.allocate_by_count(_named_or_avg(strategy, len(n_queues)), *numbers)
 
 
-def allocate_by_count(n_queues: pa.Array, n_clients: pa.Array, strategy: pa.Array = None) -> pa.Array:
+def allocate_by_count(
+    n_queues: pa.Array, n_clients: pa.Array, strategy: pa.Array = None
+) -> pa.Array:
     """Return the owners as `try_allocate_by_count`; raise where these are null.
 
     Examples
@@ -109,11 +120,18 @@ def allocate_by_count(n_queues: pa.Array, n_clients: pa.Array, strategy: pa.Arra
     [[0, 1, 2, 0]]
     """
     answer = try_allocate_by_count(n_queues, n_clients, strategy)
-    return named_owners.allocate("AVG", *_integers(n_queues, n_clients)) if answer.null_count else answer
+    return (
+        named_owners.allocate("AVG", *_integers(n_queues, n_clients))
+        if answer.null_count
+        else answer
+    )
 
 
 def moved_by_count(
-    n_queues: pa.Array, n_clients_before: pa.Array, n_clients_after: pa.Array, strategy: pa.Array = None
+    n_queues: pa.Array,
+    n_clients_before: pa.Array,
+    n_clients_after: pa.Array,
+    strategy: pa.Array = None,
 ) -> pa.Array:
     """Count the queues that move when the number of clients changes.
 
@@ -131,5 +149,7 @@ def _integers(*numbers: pa.Array) -> list[pa.Array]:
     typed_ = [typed(number, pa.int64()) for number in numbers]
     for number in typed_:
         if not pa.types.is_integer(number.type):
-            raise ArgumentTypeError(f"numbers must be integers, got {number.type}; the strategy is the last argument")
+            raise ArgumentTypeError(
+                f"numbers must be integers, got {number.type}; the strategy is the last argument"
+            )
     return typed_

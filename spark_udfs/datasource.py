@@ -1,4 +1,6 @@
-"""``spark.read.format("rmqalloc")``: tables of a snapshot or of a running cluster. It needs Spark 4.0 or later."""
+"""``spark.read.format("rmqalloc")``: tables of a snapshot or of a running cluster. It needs Spark
+4.0 or later.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,9 @@ def register(spark: SparkSession) -> None:
     `rmqalloc.read` takes it, or ``name_server`` with options of `rmqalloc.fetch`. The source is read once, where the driver
     runs; executors need neither the file nor the network of the cluster.
 
-    Where the driver has keys of a cluster (``acl_file``, or the environment), ``name_server`` must be in the session's setting
-    ``rmqalloc.name_servers`` (``host:port``, parted by commas). It is read here, once: who can only write SQL cannot add to it.
+    Where the driver has keys of a cluster (``acl_file``, or the environment), ``name_server`` must
+    be in the session's setting ``rmqalloc.name_servers`` (``host:port``, parted by commas). It is
+    read here, once: who can only write SQL cannot add to it.
 
     Examples
     --------
@@ -61,7 +64,8 @@ def register(spark: SparkSession) -> None:
             f'spark.read.format("{FORMAT}") needs Spark 4.0 or later, this is {pyspark.__version__}: '
             "read the snapshot with rmqalloc.read and hand its units to spark.createDataFrame"
         )
-    # Spark makes the source in a process that has no session, so what the session allows travels with the class.
+    # Spark makes the source in a process that has no session, so what the session allows travels
+    # with the class.
     allowed = {"allowed": spark.conf.get(ALLOWED, ""), "__module__": __name__}
     spark.dataSource.register(type(ClusterTables.__name__, (ClusterTables,), allowed))
 

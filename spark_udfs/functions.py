@@ -1,15 +1,17 @@
 """RocketMQ queue allocation as column functions: ``import spark_udfs.functions as rf``.
 
-A text argument is the name of a column, as everywhere in PySpark, except for the name of a strategy.
+A text argument is the name of a column, as everywhere in PySpark, except for the name of a
+strategy.
 
-Owners are positions: entry ``i`` of an owners array belongs to the ``i``-th queue of the row in Java's order (broker name,
-then queue id), and is a position in the row's client ids *in Java's order*, because RocketMQ's clients sort both before they
-divide the queues. Java compares text by UTF-16 code units, which for ASCII is byte order. A repeated client id stands for its
-first position; -1 means that nobody owns the queue.
+Owners are positions: entry ``i`` of an owners array belongs to the ``i``-th queue of the row in
+Java's order (broker name, then queue id), and is a position in the row's client ids *in Java's
+order*, because RocketMQ's clients sort both before they divide the queues. Java compares text by
+UTF-16 code units, which for ASCII is byte order. A repeated client id stands for its first
+position; -1 means that nobody owns the queue.
 
-A bad row (a null, an empty list, a number out of bounds, a queue that is there twice) fails `allocate` and `owners`;
-`try_allocate` and `try_owners` return null for it, `allocate_or_error` the reason. Figures of a row are null where an argument
-is. A column of the wrong type is an error.
+A bad row (a null, an empty list, a number out of bounds, a queue that is there twice) fails
+`allocate` and `owners`; `try_allocate` and `try_owners` return null for it, `allocate_or_error` the
+reason. Figures of a row are null where an argument is. A column of the wrong type is an error.
 """
 
 import inspect
@@ -78,24 +80,28 @@ def allocate(
     Parameters
     ----------
     queues : Column, str or int
-        Array of struct ``broker_name, queue_id``; or array of struct ``broker_name, read_queue_nums``, which stands for the
-        queues 0 to n-1 of each broker; or, for AVG and AVG_BY_CIRCLE, the number of queues.
+        Array of struct ``broker_name, queue_id``; or array of struct ``broker_name,
+        read_queue_nums``, which stands for the queues 0 to n-1 of each broker; or, for AVG and
+        AVG_BY_CIRCLE, the number of queues.
     clients : Column, str or int
         Array of client ids, in any order; or their number, where ``queues`` is a number.
     strategy : str or Column
-        RocketMQ's name of the strategy for all rows, perhaps with parameters as in ``CANARY(share=0.05)``; or a Column that
-        holds one for each.
+        RocketMQ's name of the strategy for all rows, perhaps with parameters as in
+        ``CANARY(share=0.05)``; or a Column that holds one for each.
     topic : Column or str, optional
-        Topic of the queues, which most strategies read: CONSISTENT_HASH hashes ``MessageQueue [topic=..., brokerName=...,
-        queueId=...]``. For one topic give ``F.lit("orders")``.
+        Topic of the queues, which most strategies read: CONSISTENT_HASH hashes ``MessageQueue
+        [topic=..., brokerName=..., queueId=...]``. For one topic give ``F.lit("orders")``.
     virtual_nodes : int or Column, optional
-        Of CONSISTENT_HASH; 10 by default and where the Column is null. A row may ask for 65536 at most.
+        Of CONSISTENT_HASH; 10 by default and where the Column is null. A row may ask for 65536 at
+        most.
     machine_rooms : iterable of str, or Column, optional
         Of MACHINE_ROOM; a Column holds arrays.
     broker_rooms, client_rooms : Column or str, optional
-        Arrays of the rooms beside the queues and the clients, for MACHINE_ROOM_NEARBY and MACHINE_ROOM_NEARBY_POOLED.
+        Arrays of the rooms beside the queues and the clients, for MACHINE_ROOM_NEARBY and
+        MACHINE_ROOM_NEARBY_POOLED.
     **params
-        Further parameters of the strategy, as `rmqalloc.strategy` takes them. Numbers, texts and switches may be Columns.
+        Further parameters of the strategy, as `rmqalloc.strategy` takes them. Numbers, texts and
+        switches may be Columns.
 
     Returns
     -------
@@ -105,9 +111,10 @@ def allocate(
     Raises
     ------
     ValueError, TypeError
-        There is no such strategy, a parameter does not suit it, its queues have no single owner (CONFIG, POP), or it needs
-        a topic. If the strategy is a Column such rows are bad instead, and each row's strategy is given those parameters
-        that it takes. A bad row fails the query when it runs, with the reason, its place in the batch and its clients.
+        There is no such strategy, a parameter does not suit it, its queues have no single owner
+        (CONFIG, POP), or it needs a topic. If the strategy is a Column such rows are bad instead,
+        and each row's strategy is given those parameters that it takes. A bad row fails the query
+        when it runs, with the reason, its place in the batch and its clients.
 
     Notes
     -----
@@ -125,7 +132,9 @@ def allocate(
     return _allocation(named_owners.allocate, OWNERS_DDL, queues, clients, strategy, options)
 
 
-def try_allocate(queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any) -> Column:
+def try_allocate(
+    queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any
+) -> Column:
     """Allocate as `allocate`, and return null for a bad row.
 
     Parameters
@@ -145,7 +154,9 @@ def try_allocate(queues: Count, clients: Count, strategy: str | Column = "AVG", 
     return _allocation(named_owners.try_allocate, OWNERS_DDL, queues, clients, strategy, options)
 
 
-def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any) -> Column:
+def allocate_or_error(
+    queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any
+) -> Column:
     """Allocate as `allocate`, and return the reason if a row is bad.
 
     Parameters
@@ -156,18 +167,23 @@ def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "A
     Returns
     -------
     Column
-        struct<owners: array<int>, error: string>, of which one is null. It is marked nondeterministic, so that Spark
-        evaluates it once for all of its fields; select it before you aggregate or join by it.
+        struct<owners: array<int>, error: string>, of which one is null. It is marked
+        nondeterministic, so that Spark evaluates it once for all of its fields; select it before
+        you aggregate or join by it.
 
     Examples
     --------
     >>> both = units.select("*", rf.allocate_or_error("queues", "client_ids").alias("a"))  # doctest: +SKIP
     >>> good, bad = both.where("a.error IS NULL"), both.where("a.error IS NOT NULL")  # doctest: +SKIP
     """
-    return _allocation(arrow_owners.allocate_arrays, OWNERS_OR_ERROR_DDL, queues, clients, strategy, options)
+    return _allocation(
+        arrow_owners.allocate_arrays, OWNERS_OR_ERROR_DDL, queues, clients, strategy, options
+    )
 
 
-def owners(queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column = "AVG", **options: Any) -> Column:
+def owners(
+    queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column = "AVG", **options: Any
+) -> Column:
     """Return every queue of every row with the name of its owner.
 
     Parameters
@@ -178,8 +194,9 @@ def owners(queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column =
     Returns
     -------
     Column
-        array<struct<broker_name: string, queue_id: int, client_id: string>>, a struct for every queue in Java's order;
-        ``client_id`` is null where nobody owns the queue. It is marked nondeterministic, as `allocate_or_error`.
+        array<struct<broker_name: string, queue_id: int, client_id: string>>, a struct for every
+        queue in Java's order; ``client_id`` is null where nobody owns the queue. It is marked
+        nondeterministic, as `allocate_or_error`.
 
     Raises
     ------
@@ -195,7 +212,9 @@ def owners(queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column =
     return _allocation(named_owners.owners, NAMED_DDL, queues, clients, strategy, options)
 
 
-def try_owners(queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column = "AVG", **options: Any) -> Column:
+def try_owners(
+    queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column = "AVG", **options: Any
+) -> Column:
     """Name the owners as `owners`, and return null for a bad row; arguments as for it."""
     named_owners.refuse_counts(queues, clients)
     return _allocation(named_owners.try_owners, NAMED_DDL, queues, clients, strategy, options)
@@ -214,20 +233,26 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
     Returns
     -------
     Column
-        struct<n_queues, n_clients, idle, unowned, min_load: int, mean_load: double, max_load: int, skew: double>, where
-        ``skew`` is ``max_load`` over ``mean_load``, and 0.0 if nothing is owned; null where an argument is null or an owner
-        is not below ``n_clients``. It counts as nondeterministic, as that of `allocate_or_error`.
+        struct<n_queues, n_clients, idle, unowned, min_load: int, mean_load: double, max_load: int,
+        skew: double>, where ``skew`` is ``max_load`` over ``mean_load``, and 0.0 if nothing is
+        owned; null where an argument is null or an owner is not below ``n_clients``. It counts as
+        nondeterministic, as that of `allocate_or_error`.
 
     Examples
     --------
     >>> figures = rf.assignment_metrics("owners", F.size("client_ids"))  # doctest: +SKIP
     >>> units.select(figures.alias("m")).where("m.skew > 1.5")  # doctest: +SKIP
     """
-    return arrow_function(arrow_figures.assignment_metrics, METRICS_DDL)(*_columns(owners, n_clients))
+    return arrow_function(arrow_figures.assignment_metrics, METRICS_DDL)(
+        *_columns(owners, n_clients)
+    )
 
 
 def moved(
-    owners_before: ColumnOrName, clients_before: Count, owners_after: ColumnOrName, clients_after: Count
+    owners_before: ColumnOrName,
+    clients_before: Count,
+    owners_after: ColumnOrName,
+    clients_after: Count,
 ) -> Column:
     """Count the queues of every row whose owner's client id changes.
 
@@ -236,14 +261,14 @@ def moved(
     owners_before, owners_after : Column or str
         Owners of the same queues, as `allocate` answers.
     clients_before, clients_after : Column, str or int
-        The arrays of client ids that were allocated to, in any order; or their numbers, where clients at the same position
-        are the same.
+        The arrays of client ids that were allocated to, in any order; or their numbers, where
+        clients at the same position are the same.
 
     Returns
     -------
     Column
-        int. A queue that is unowned on one side only has moved. Null where something is null, the owners differ in
-        length, or one is none of the clients.
+        int. A queue that is unowned on one side only has moved. Null where something is null, the
+        owners differ in length, or one is none of the clients.
 
     Examples
     --------
@@ -256,7 +281,10 @@ def moved(
 
 
 def least_moves(
-    owners_before: ColumnOrName, clients_before: Count, owners_after: ColumnOrName, clients_after: Count
+    owners_before: ColumnOrName,
+    clients_before: Count,
+    owners_after: ColumnOrName,
+    clients_after: Count,
 ) -> Column:
     """Return the fewest queues of every row that could move.
 
@@ -268,8 +296,8 @@ def least_moves(
     Returns
     -------
     Column
-        int, of any allocation to the clients after that owns every queue and whose loads differ by one at most. Null as
-        `moved`, and where a client id repeats or is empty.
+        int, of any allocation to the clients after that owns every queue and whose loads differ by
+        one at most. Null as `moved`, and where a client id repeats or is empty.
     """
     sides = _columns(owners_before, clients_before, owners_after, clients_after)
     return arrow_function(arrow_figures.least_moves, "int")(*sides)
@@ -287,8 +315,8 @@ def allocate_by_count(
     strategy : str or Column
         ``AVG`` or ``AVG_BY_CIRCLE``.
     engine : {"auto", "sql", "kernel"}
-        An expression of Spark's own, which needs no Python worker; or the kernels in Python workers. "auto" is "sql" where
-        the strategy is given as text. All answer the same.
+        An expression of Spark's own, which needs no Python worker; or the kernels in Python
+        workers. "auto" is "sql" where the strategy is given as text. All answer the same.
 
     Returns
     -------
@@ -298,8 +326,9 @@ def allocate_by_count(
     Raises
     ------
     ValueError
-        The strategy reads more than numbers, the engine is unknown, or it is "sql" and the strategy is a Column. A row
-        fails the query where a number is null, below 1, above 2**24 or no integer.
+        The strategy reads more than numbers, the engine is unknown, or it is "sql" and the strategy
+        is a Column. A row fails the query where a number is null, below 1, above 2**24 or no
+        integer.
 
     Examples
     --------
@@ -314,9 +343,11 @@ def allocate_by_count(
 def try_allocate_by_count(
     n_queues: Count, n_clients: Count, strategy: str | Column = "AVG", *, engine: str = "auto"
 ) -> Column:
-    """Return the owners as `allocate_by_count`, null where a number is null, below 1 or above 2**24.
+    """Return the owners as `allocate_by_count`, null where a number is null, below 1 or above
+    2**24.
 
-    Arguments are those of `allocate_by_count`. A number that is no integer fails the query here too.
+    Arguments are those of `allocate_by_count`. A number that is no integer fails the query here
+    too.
     """
     if _by_sql(strategy, engine):
         n, m = _columns(n_queues, n_clients)
@@ -325,7 +356,8 @@ def try_allocate_by_count(
 
 
 def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto") -> Column:
-    """Return the figures that follow from the numbers of queues and clients, equal for AVG and AVG_BY_CIRCLE.
+    """Return the figures that follow from the numbers of queues and clients, equal for AVG and
+    AVG_BY_CIRCLE.
 
     Parameters
     ----------
@@ -355,7 +387,8 @@ def moved_by_count(
     *,
     engine: str = "auto",
 ) -> Column:
-    """Count the queues that move when the number of clients changes, if those that come or go sort last.
+    """Count the queues that move when the number of clients changes, if those that come or go sort
+    last.
 
     Parameters
     ----------
@@ -377,7 +410,9 @@ def moved_by_count(
     if _by_sql(strategy, engine):
         n, one, other = _columns(n_queues, n_clients_before, n_clients_after)
         return closed_form.moved_expression(n, one, other, arrow_owners.by_count()[strategy])
-    before, after = (try_allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
+    before, after = (
+        try_allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after)
+    )
     return moved(before, n_clients_before, after, n_clients_after)
 
 
@@ -389,24 +424,27 @@ def plan(
     best_by: Iterable[str] = BEST_BY,
     **params: Any,
 ) -> Column:
-    """Return the plan of every row as an array of structs: `spark_udfs.transforms.plan` in a column.
+    """Return the plan of every row as an array of structs: `spark_udfs.transforms.plan` in a
+    column.
 
-    The transform is for plans alone. A column is for a plan among other columns, in a ``select``, a window or a ``MERGE``;
-    the array has every row of the plan at once, so take the transform for huge groups under many scenarios with owners.
+    The transform is for plans alone. A column is for a plan among other columns, in a ``select``, a
+    window or a ``MERGE``; the array has every row of the plan at once, so take the transform for
+    huge groups under many scenarios with owners.
 
     Parameters
     ----------
     unit : Column, str or iterable of them
-        A struct with the fields that the transform reads as columns, such as ``F.struct("*")``; or these columns.
+        A struct with the fields that the transform reads as columns, such as ``F.struct("*")``; or
+        these columns.
     scenarios, strategy, output, best_by, **params
         As for the transform.
 
     Returns
     -------
     Column
-        array<struct>, with the columns of the plan but for ``consumer_group`` and ``topic``. The first struct is "current",
-        those of the scenarios follow in their order; with the output "best" there is one. Never null: in a bad row the
-        structs have an ``err_code``.
+        array<struct>, with the columns of the plan but for ``consumer_group`` and ``topic``. The
+        first struct is "current", those of the scenarios follow in their order; with the output
+        "best" there is one. Never null: in a bad row the structs have an ``err_code``.
 
     Raises
     ------
@@ -446,11 +484,15 @@ def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
         raise ArgumentError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if isinstance(strategy, Column):
         if engine == "sql":
-            raise ArgumentError('engine="sql" needs the name of one strategy, got a Column; use engine="kernel"')
+            raise ArgumentError(
+                'engine="sql" needs the name of one strategy, got a Column; use engine="kernel"'
+            )
         return False
     if strategy not in arrow_owners.by_count():
         known = ", ".join(arrow_owners.by_count())
-        raise ArgumentError(f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate")
+        raise ArgumentError(
+            f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate"
+        )
     return engine != "kernel"
 
 
@@ -470,9 +512,19 @@ def _allocation(
         )
     arrays: dict[str, Any] = {"queues": queues, "clients": clients}
     arrays |= {name: options.get(name) for name in ("topic", "broker_rooms", "client_rooms")}
-    params = {name: value for name, value in options.items() if name not in arrays and value is not None}
-    by_row = {name: value for name, value in ({"strategy": strategy} | params).items() if isinstance(value, Column)}
-    literals = {name: value for name, value in ({"strategy": strategy} | params).items() if name not in by_row}
+    params = {
+        name: value for name, value in options.items() if name not in arrays and value is not None
+    }
+    by_row = {
+        name: value
+        for name, value in ({"strategy": strategy} | params).items()
+        if isinstance(value, Column)
+    }
+    literals = {
+        name: value
+        for name, value in ({"strategy": strategy} | params).items()
+        if name not in by_row
+    }
     read = {name: _column(value) for name, value in arrays.items() if value is not None} | by_row
     _check(literals | {name: _STAND_INS.get(name) for name in by_row}, read)
     return arrow_function(_bound(body, list(read), literals), return_type)(*read.values())
@@ -486,11 +538,17 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
         return
     known = {name for made in STRATEGIES.values() for name in inspect.signature(made).parameters}
     if unknown := params.keys() - known:
-        raise ArgumentTypeError(f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}")
+        raise ArgumentTypeError(
+            f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}"
+        )
 
 
-def _bound(body: Callable[..., Any], names: list[str], literals: dict[str, Any]) -> Callable[..., Any]:
-    """Return the function that workers run; it does not refer to this module, so workers need not import pyspark."""
+def _bound(
+    body: Callable[..., Any], names: list[str], literals: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return the function that workers run; it does not refer to this module, so workers need not
+    import pyspark.
+    """
 
     def bound(*arrays: pa.Array) -> pa.Array:
         return body(**literals, **dict(zip(names, arrays, strict=True)))

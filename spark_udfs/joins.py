@@ -1,4 +1,6 @@
-"""Units from tables of routes, consumers and subscriptions; scenarios from a table with one per row."""
+"""Units from tables of routes, consumers and subscriptions; scenarios from a table with one per
+row.
+"""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -27,43 +29,51 @@ _OPTIONAL: dict[str, dict[str, type[DataType]]] = {
 
 
 def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Join tables into the rows that `spark_udfs.transforms.plan` reads, one for every consumer group and topic.
+    """Join tables into the rows that `spark_udfs.transforms.plan` reads, one for every consumer
+    group and topic.
 
     Parameters
     ----------
     routes : DataFrame
-        ``topic``, ``broker_name``, ``read_queue_nums`` (integer), and optionally ``perm`` (integer) and ``machine_room`` of
-        the broker: a row for every topic on every broker. A broker that ``perm`` does not let read has no queues, as in
+        ``topic``, ``broker_name``, ``read_queue_nums`` (integer), and optionally ``perm`` (integer)
+        and ``machine_room`` of the broker: a row for every topic on every broker. A broker that
+        ``perm`` does not let read has no queues, as in
         ``MQClientInstance.topicRouteData2TopicSubscribeInfo``.
     consumers : DataFrame
-        ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client and ``channels`` (integer): a row for
-        every connection to a broker, or one for several with their number, from 1 to 1,024 (null is 1). A repeated row counts
-        again, as in ``ConsumerManager``, which lists a client id once per channel: two processes with one client id are the
-        most common fault, and leave queues unowned. Apply ``distinct()`` first to a table that repeats clients for another
-        reason.
+        ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client and
+        ``channels`` (integer): a row for every connection to a broker, or one for several with
+        their number, from 1 to 1,024 (null is 1). A repeated row counts again, as in
+        ``ConsumerManager``, which lists a client id once per channel: two processes with one client
+        id are the most common fault, and leave queues unowned. Apply ``distinct()`` first to a
+        table that repeats clients for another reason.
     subscriptions : DataFrame
         ``consumer_group``, ``topic``. Repeated rows of routes and subscriptions count once.
 
     Returns
     -------
     DataFrame
-        ``consumer_group``, ``topic``, ``brokers``, ``client_ids``, and ``broker_rooms`` and ``client_rooms`` where the tables
-        have a ``machine_room``, ``unit_err_msg`` where they have ``channels``. Lists are sorted, so equal tables give equal
-        rows; a client id is listed once per channel. Every subscription has a row: one without a route or a client has an
-        empty list, which the plan reports in ``err_msg``. So it does of a group with a client of another number of channels:
-        its ``client_ids`` is null, and ``unit_err_msg`` says why. `unmatched` reports on all three tables.
+        ``consumer_group``, ``topic``, ``brokers``, ``client_ids``, and ``broker_rooms`` and
+        ``client_rooms`` where the tables have a ``machine_room``, ``unit_err_msg`` where they have
+        ``channels``. Lists are sorted, so equal tables give equal rows; a client id is listed once
+        per channel. Every subscription has a row: one without a route or a client has an empty
+        list, which the plan reports in ``err_msg``. So it does of a group with a client of another
+        number of channels: its ``client_ids`` is null, and ``unit_err_msg`` says why. `unmatched`
+        reports on all three tables.
 
     Raises
     ------
     TypeError
-        A column is missing or of the wrong type, or a table is a stream: see `spark_udfs.streaming.live_plans`.
+        A column is missing or of the wrong type, or a table is a stream: see
+        `spark_udfs.streaming.live_plans`.
 
     Examples
     --------
     >>> tables = [spark.table(name) for name in ("routes", "consumers", "subscriptions")]  # doctest: +SKIP
     >>> plans = units(*tables).transform(plan("scenarios.yaml"))  # doctest: +SKIP
     """
-    routes, consumers, subscriptions = _checked(routes=routes, consumers=consumers, subscriptions=subscriptions)
+    routes, consumers, subscriptions = _checked(
+        routes=routes, consumers=consumers, subscriptions=subscriptions
+    )
     brokers = _listed(_readable(routes), ["topic"], ["broker_name", "read_queue_nums"], once=True)
     clients = _listed(_by_channel(consumers), ["consumer_group"], ["client_id"], once=False)
     if "channels" in consumers.columns:
@@ -72,10 +82,18 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     joined = joined.join(brokers, "topic", "left").join(clients, "consumer_group", "left")
     refused = [name for name in joined.columns if name == _WHY]
     kinds = {name: dict(joined.dtypes)[name] for name in ("brokers", "client_ids")}
-    columns = [F.col("consumer_group"), F.col("topic"), *[_or_empty(name, kind) for name, kind in kinds.items()]]
+    columns = [
+        F.col("consumer_group"),
+        F.col("topic"),
+        *[_or_empty(name, kind) for name, kind in kinds.items()],
+    ]
     rooms = [name for name in ("broker_rooms", "client_rooms") if name in joined.columns]
     made = joined.select(*columns, *[_or_empty(name, "array<string>") for name in rooms], *refused)
-    return made.withColumn("client_ids", F.when(F.col(_WHY).isNull(), F.col("client_ids"))) if refused else made
+    return (
+        made.withColumn("client_ids", F.when(F.col(_WHY).isNull(), F.col("client_ids")))
+        if refused
+        else made
+    )
 
 
 def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
@@ -84,24 +102,37 @@ def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame)
     Returns
     -------
     DataFrame
-        ``table`` (which), ``consumer_group``, ``topic``, ``reason``: subscriptions without a readable route or without a
-        client, topics that no group subscribes to, groups that subscribe to nothing. In no order.
+        ``table`` (which), ``consumer_group``, ``topic``, ``reason``: subscriptions without a
+        readable route or without a client, topics that no group subscribes to, groups that
+        subscribe to nothing. In no order.
 
     Raises
     ------
     TypeError
         See `units`.
     """
-    routes, consumers, subscriptions = _checked(routes=routes, consumers=consumers, subscriptions=subscriptions)
+    routes, consumers, subscriptions = _checked(
+        routes=routes, consumers=consumers, subscriptions=subscriptions
+    )
     wanted = subscriptions.select("consumer_group", "topic").distinct()
     topics = routes.select("topic").distinct()
     readable = _readable(routes).select("topic").distinct()
     groups = consumers.select("consumer_group").distinct()
     parts = [
-        _without(wanted, readable, "topic", "subscriptions", "the topic has no route that can be read"),
-        _without(wanted, groups, "consumer_group", "subscriptions", "the consumer group has no client"),
+        _without(
+            wanted, readable, "topic", "subscriptions", "the topic has no route that can be read"
+        ),
+        _without(
+            wanted, groups, "consumer_group", "subscriptions", "the consumer group has no client"
+        ),
         _without(topics, wanted, "topic", "routes", "no consumer group subscribes to the topic"),
-        _without(groups, wanted, "consumer_group", "consumers", "the consumer group subscribes to no topic"),
+        _without(
+            groups,
+            wanted,
+            "consumer_group",
+            "consumers",
+            "the consumer group subscribes to no topic",
+        ),
     ]
     found = parts[0]
     for part in parts[1:]:
@@ -115,8 +146,8 @@ def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
     Parameters
     ----------
     frame : DataFrame
-        The columns that a scenario has in a file: ``name``, ``changes`` (JSON text, or an array of structs), and optionally
-        ``groups`` and ``topics``. It is brought to the driver.
+        The columns that a scenario has in a file: ``name``, ``changes`` (JSON text, or an array of
+        structs), and optionally ``groups`` and ``topics``. It is brought to the driver.
 
     Returns
     -------
@@ -138,7 +169,9 @@ def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
 
 
 def _checked(**tables: DataFrame) -> list[DataFrame]:
-    """Return tables with the names of columns that are read; one missing or of the wrong type, or a stream, is refused."""
+    """Return tables with the names of columns that are read; one missing or of the wrong type, or a
+    stream, is refused.
+    """
     checked = []
     for table, frame in tables.items():
         if frame.isStreaming:
@@ -153,7 +186,9 @@ def _checked(**tables: DataFrame) -> list[DataFrame]:
         for name, wanted in columns.items():
             words = "strings" if wanted is StringType else "integers"
             if name not in kinds and name in _WANTED[table]:
-                raise ArgumentTypeError(f"{table} has no column {name} ({words}); it has {', '.join(frame.columns)}")
+                raise ArgumentTypeError(
+                    f"{table} has no column {name} ({words}); it has {', '.join(frame.columns)}"
+                )
             if name in kinds and not isinstance(kinds[name], wanted):
                 raise ArgumentTypeError(
                     f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}: cast it"
@@ -174,7 +209,9 @@ def _by_channel(consumers: DataFrame) -> DataFrame:
         return consumers
     n_channels = F.when(_has_channels(), F.col("channels")).otherwise(F.lit(1)).cast("int")
     repeated = F.explode(F.array_repeat(F.lit(0), n_channels))
-    return consumers.select(*[name for name in consumers.columns if name != "channels"], repeated.alias("_")).drop("_")
+    return consumers.select(
+        *[name for name in consumers.columns if name != "channels"], repeated.alias("_")
+    ).drop("_")
 
 
 _WHY = "unit_err_msg"
@@ -198,7 +235,9 @@ def _refused(clients: DataFrame, consumers: DataFrame) -> DataFrame:
 
 
 def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> DataFrame:
-    """Return the brokers of every topic, or clients of every group, as a sorted list, with a list of their machine rooms."""
+    """Return the brokers of every topic, or clients of every group, as a sorted list, with a list
+    of their machine rooms.
+    """
     rooms = ["machine_room"] if "machine_room" in rows.columns else []
     each = rows.select(*by, F.struct(*names, *rooms).alias("one"))
     each = each.distinct() if once else each
@@ -206,7 +245,10 @@ def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> Dat
 
     def part(take: list[str]) -> Column:
         return F.transform(
-            "all", lambda one: one[take[0]] if len(take) == 1 else F.struct(*[one[n].alias(n) for n in take])
+            "all",
+            lambda one: (
+                one[take[0]] if len(take) == 1 else F.struct(*[one[n].alias(n) for n in take])
+            ),
         )
 
     made = [part(names).alias("brokers" if len(names) > 1 else "client_ids")]
@@ -224,6 +266,7 @@ def _without(rows: DataFrame, others: DataFrame, on: str, table: str, reason: st
     """Return the rows without a match in the others, with the reason."""
     alone = rows.join(others.select(on).distinct(), on, "left_anti")
     names = [
-        F.col(n) if n in rows.columns else F.lit(None).cast("string").alias(n) for n in ("consumer_group", "topic")
+        F.col(n) if n in rows.columns else F.lit(None).cast("string").alias(n)
+        for n in ("consumer_group", "topic")
     ]
     return alone.select(F.lit(table).alias("table"), *names, F.lit(reason).alias("reason"))

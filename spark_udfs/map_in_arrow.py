@@ -1,4 +1,6 @@
-"""Functions of Arrow record batches that run in Python workers, for ``mapInArrow``. Imports no pyspark."""
+"""Functions of Arrow record batches that run in Python workers, for ``mapInArrow``. Imports no
+pyspark.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 

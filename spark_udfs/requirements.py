@@ -106,13 +106,22 @@ def works_here(release: Release) -> list[tuple[str, str]]:
     return [
         (
             "spark columns",
-            "by arrow_udf" if arrow else "by pandas_udf, slower than the arrow_udf of Spark 4.1; workers need pandas",
+            "by arrow_udf"
+            if arrow
+            else "by pandas_udf, slower than the arrow_udf of Spark 4.1; workers need pandas",
         ),
-        ("spark SQL", "all functions" if new else "all functions, in Python workers and without names of arguments"),
+        (
+            "spark SQL",
+            "all functions"
+            if new
+            else "all functions, in Python workers and without names of arguments",
+        ),
         ("spark data source", "can be used" if new else "needs Spark 4.0"),
         (
             "spark tables",
-            f"{' and '.join(jars)} are published" if jars else "no Delta or Iceberg known for this release",
+            f"{' and '.join(jars)} are published"
+            if jars
+            else "no Delta or Iceberg known for this release",
         ),
     ]
 

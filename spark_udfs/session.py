@@ -20,13 +20,16 @@ TASKS_PER_PROCESSOR = 8
 """Partitions of a scan, per processor: enough that processors finish together and progress is smooth."""
 
 
-def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str, str] | None = None) -> SparkSession:
+def session(
+    master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str, str] | None = None
+) -> SparkSession:
     """Get or start a Spark session.
 
     Parameters
     ----------
     master : str
-        ``local[*]``, ``spark://...``, ``yarn``, ``k8s://...``; or ``sc://host:port`` for a Spark Connect server.
+        ``local[*]``, ``spark://...``, ``yarn``, ``k8s://...``; or ``sc://host:port`` for a Spark
+        Connect server.
     app_name : str
         Name shown in Spark's own tools.
     conf : dict, optional
@@ -54,7 +57,9 @@ def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str
     else:
         require_java()
         if not _is_spark_here():  # else its workers have their interpreter already
-            os.environ.setdefault("PYSPARK_PYTHON", (conf or {}).get("spark.pyspark.python", sys.executable))
+            os.environ.setdefault(
+                "PYSPARK_PYTHON", (conf or {}).get("spark.pyspark.python", sys.executable)
+            )
             os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         builder = builder.master(master)
         settings = _settings(local=master.startswith("local"))
@@ -69,7 +74,9 @@ _own: dict[str, Any] = {"users": 0}
 
 @contextmanager
 def running_session(master: str) -> Iterator[SparkSession]:
-    """Yield an existing session of any thread, or else a new one, which ends with the last block that uses it."""
+    """Yield an existing session of any thread, or else a new one, which ends with the last block
+    that uses it.
+    """
     with _lock:
         is_ours = _own["users"] > 0 or not _is_spark_here()
         spark = _found() or session(master)
@@ -102,7 +109,8 @@ def _settings(local: bool) -> dict[str, str]:
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Over a Parquet scan the columnar input of scalar Arrow UDFs takes a slow path; off is a quarter faster.
+        # Over a Parquet scan the columnar input of scalar Arrow UDFs takes a slow path; off is a
+        # quarter faster.
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # A bad file fails the job; it is never skipped.
         "spark.sql.files.ignoreCorruptFiles": "false",
@@ -110,9 +118,12 @@ def _settings(local: bool) -> dict[str, str]:
     if local:
         # One machine, no network: this also keeps Spark from guessing an address.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        # Delta reads its log in 50 tasks, which is for large clusters: here they are seconds of every job.
+        # Delta reads its log in 50 tasks, which is for large clusters: here they are seconds of
+        # every job.
         settings["spark.databricks.delta.snapshotPartitions"] = str(os.cpu_count() or 1)
-        settings["spark.sql.files.minPartitionNum"] = str(TASKS_PER_PROCESSOR * (os.cpu_count() or 1))
+        settings["spark.sql.files.minPartitionNum"] = str(
+            TASKS_PER_PROCESSOR * (os.cpu_count() or 1)
+        )
         log = Path(__file__).with_name("log4j2.properties")
         if log.is_file():
             settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={log.as_uri()}"

@@ -1,7 +1,8 @@
-"""``python -m spark_udfs.sql_server``: the SQL functions for programs that only speak SQL, such as beeline, JDBC and BI tools.
+"""``python -m spark_udfs.sql_server``: the SQL functions for programs that only speak SQL, such as
+beeline, JDBC and BI tools.
 
-Spark's own ``spark-sql`` cannot register functions of Python. This starts Spark's Thrift server inside a session of Python that
-has them, so every connection of the server does.
+Spark's own ``spark-sql`` cannot register functions of Python. This starts Spark's Thrift server
+inside a session of Python that has them, so every connection of the server does.
 """
 
 import argparse
@@ -36,8 +37,8 @@ def start_server(spark: SparkSession, host: str = "127.0.0.1", port: int = 10000
     spark : SparkSession
         One whose driver runs in this process, started with the setting `SHARED`.
     host, port
-        Where to listen. Who can connect can run any SQL as this process: there are no passwords unless Spark's
-        ``hive.server2.authentication`` says so.
+        Where to listen. Who can connect can run any SQL as this process: there are no passwords
+        unless Spark's ``hive.server2.authentication`` says so.
 
     Returns
     -------
@@ -55,9 +56,13 @@ def start_server(spark: SparkSession, host: str = "127.0.0.1", port: int = 10000
     """
     jvm = getattr(spark, "_jvm", None)
     if jvm is None or type(spark).__module__.startswith("pyspark.sql.connect"):
-        raise ArgumentTypeError("a server needs a session whose driver runs in this process, got one of Spark Connect")
+        raise ArgumentTypeError(
+            "a server needs a session whose driver runs in this process, got one of Spark Connect"
+        )
     if spark.conf.get(SHARED) != "true":
-        raise ArgumentError(f"connections would not have the functions: start the session with {SHARED}=true")
+        raise ArgumentError(
+            f"connections would not have the functions: start the session with {SHARED}=true"
+        )
     with socket.create_server((host, port)):
         pass  # Spark would end this process where it cannot listen
     spark.conf.set("hive.server2.thrift.bind.host", host)
@@ -84,11 +89,21 @@ def main(words: Iterable[str] | None = None) -> int:
         prog="python -m spark_udfs.sql_server", description="rmq_* functions for beeline and JDBC"
     )
     parser.add_argument("--master", default="local[*]", help="of Spark (default %(default)s)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    parser.add_argument("--port", type=int, default=10000, help="port to listen on (default %(default)s)")
-    parser.add_argument("--init", type=Path, metavar="FILE", help="SQL to run first, such as views of your tables")
     parser.add_argument(
-        "--conf", action="append", default=[], metavar="K=V", help="a setting of Spark; may be repeated"
+        "--host", default="127.0.0.1", help="address to listen on (default %(default)s)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=10000, help="port to listen on (default %(default)s)"
+    )
+    parser.add_argument(
+        "--init", type=Path, metavar="FILE", help="SQL to run first, such as views of your tables"
+    )
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="a setting of Spark; may be repeated",
     )
     given = parser.parse_args(None if words is None else list(words))
     if wrong := [one for one in given.conf if "=" not in one]:
@@ -105,7 +120,9 @@ def main(words: Iterable[str] | None = None) -> int:
         for statement in first:
             spark.sql(statement)
         print(f"listening: beeline -u jdbc:hive2://{given.host}:{given.port}/", flush=True)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a service ends it in good order
+        signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # what ends a service ends it in good order
         threading.Event().wait()
     except KeyboardInterrupt:
         pass

@@ -1,4 +1,6 @@
-"""Plans that stay live: events of clients and routes as a stream in, changed owners and findings as rows out."""
+"""Plans that stay live: events of clients and routes as a stream in, changed owners and findings as
+rows out.
+"""
 
 from __future__ import annotations
 
@@ -59,31 +61,34 @@ def live_plans(
     buckets: int = 256,
     **params: Any,
 ) -> DataFrame:
-    """Follow membership and routes, and put out every consumer group and topic whose clients or queues change.
+    """Follow membership and routes, and put out every consumer group and topic whose clients or
+    queues change.
 
     Parameters
     ----------
     events : DataFrame
-        A stream with columns of `EVENT_SCHEMA`; or with ``value`` (string or binary), a JSON object with the same fields, as
-        Kafka's source has it.
+        A stream with columns of `EVENT_SCHEMA`; or with ``value`` (string or binary), a JSON object
+        with the same fields, as Kafka's source has it.
     strategy : str
         RocketMQ's name of the strategy of all groups, or one of rmqalloc.
     lateness : str
-        How much later than the newest event seen so far an event may come, such as "10m". Spark drops
-        events that are later, and counts them in ``numRowsDroppedByWatermark``. An event from a clock that is ahead counts as
-        one of now.
+        How much later than the newest event seen so far an event may come, such as "10m". Spark
+        drops events that are later, and counts them in ``numRowsDroppedByWatermark``. An event from
+        a clock that is ahead counts as one of now.
     client_ttl : str, optional
-        How long after its last event a client is there, such as "2m", RocketMQ's own time for a client without
-        heartbeats; by default it is there until it leaves.
+        How long after its last event a client is there, such as "2m", RocketMQ's own time for a
+        client without heartbeats; by default it is there until it leaves.
     group_ttl : str
         How long a group without clients is remembered.
     max_age, max_ahead : str
-        How far before and after processing time the time of an event may be, by default seven days and an hour; others are
-        refused. To read an old topic again give a greater ``max_age``, up to "876000h", a hundred years. They are no part of
-        the checkpoint, and may differ when the query goes on.
+        How far before and after processing time the time of an event may be, by default seven days
+        and an hour; others are refused. To read an old topic again give a greater ``max_age``, up
+        to "876000h", a hundred years. They are no part of the checkpoint, and may differ when the
+        query goes on.
     buckets : int
-        Number of keys that topics are kept under. A micro-batch costs about two milliseconds for each key that it touches, and
-        rewrites the state of all topics there: more buckets write less, fewer are faster.
+        Number of keys that topics are kept under. A micro-batch costs about two milliseconds for
+        each key that it touches, and rewrites the state of all topics there: more buckets write
+        less, fewer are faster.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
@@ -92,18 +97,22 @@ def live_plans(
     DataFrame
         One row for every group and topic that a micro-batch changed, in output mode append:
 
-        * ``consumer_group``, ``topic``, and ``version``, which rises and never comes twice for a group and topic
-        * ``event_time``: of the newest event of the topic in the micro-batch; the watermark if nothing but time passed
-        * ``brokers`` and ``client_ids``, sorted as RocketMQ does, and ``owners``, positions in ``client_ids`` by broker and
-          queue id, -1 for nobody
+        * ``consumer_group``, ``topic``, and ``version``, which rises and never comes twice for a
+          group and topic
+        * ``event_time``: of the newest event of the topic in the micro-batch; the watermark if
+          nothing but time passed
+        * ``brokers`` and ``client_ids``, sorted as RocketMQ does, and ``owners``, positions in
+          ``client_ids`` by broker and queue id, -1 for nobody
         * ``n_queues``, ``n_clients``, ``idle``, ``unowned``, ``min_load``, ``max_load``, ``skew``
-        * ``changed``: ``change`` (moved, added or removed), ``broker_name``, ``queue_id``, client ids ``before`` and ``after``;
-          ``moved`` counts the queues that are still there and have another owner
+        * ``changed``: ``change`` (moved, added or removed), ``broker_name``, ``queue_id``, client
+          ids ``before`` and ``after``; ``moved`` counts the queues that are still there and have
+          another owner
         * ``findings``: ``severity``, ``rule`` (of `rmqalloc.audit.RULES`), ``message``
         * ``err_code`` and ``err_msg`` where the strategy refuses the unit
 
-        An event that is refused is a row with an ``err_code`` (3 for a queue that stands there twice, 4 for a text that is
-        too long, else 1), ``err_msg`` and the ``event``, and without a version. It changes nothing: no state, no watermark.
+        An event that is refused is a row with an ``err_code`` (3 for a queue that stands there
+        twice, 4 for a text that is too long, else 1), ``err_msg`` and the ``event``, and without a
+        version. It changes nothing: no state, no watermark.
 
     Raises
     ------
@@ -112,7 +121,8 @@ def live_plans(
     UnfitPyarrowError
         Spark is 3.5 and pyarrow 26 or later.
     ValueError
-        The strategy or a time is wrong, or the strategy reads machine rooms, which events do not carry.
+        The strategy or a time is wrong, or the strategy reads machine rooms, which events do not
+        carry.
 
     Notes
     -----
@@ -143,7 +153,9 @@ def live_plans(
     rows = (
         _keyed(_packed(events).mapInArrow(CheckedEvents(window), CHECKED_DDL), window, buckets)
         .groupBy("bucket")
-        .applyInPandasWithState(LiveState(rules, window), "row string", "state string", "append", "EventTimeTimeout")
+        .applyInPandasWithState(
+            LiveState(rules, window), "row string", "state string", "append", "EventTimeTimeout"
+        )
     )
     return rows.mapInArrow(LiveRows(spec), LIVE_DDL)
 
@@ -153,7 +165,9 @@ class UnfitPyarrowError(Error, RuntimeError):
 
 
 def _require_fitting_pyarrow() -> None:
-    """Refuse what would fail in the workers: Spark 3.5 slices batches by floats, which pyarrow takes no more."""
+    """Refuse what would fail in the workers: Spark 3.5 slices batches by floats, which pyarrow
+    takes no more.
+    """
     if int(pyspark.__version__.split(".")[0]) < 4 and int(pa.__version__.split(".")[0]) >= 26:
         raise UnfitPyarrowError(
             f"live plans on Spark {pyspark.__version__} need pyarrow before 26, on the driver and in the workers, and this is "
@@ -161,13 +175,23 @@ def _require_fitting_pyarrow() -> None:
         )
 
 
-def _rules(spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str, buckets: int) -> LiveRules:
+def _rules(
+    spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str, buckets: int
+) -> LiveRules:
     """Return what decides about state, and all parameters as text."""
     times = {"lateness": lateness, "client_ttl": client_ttl, "group_ttl": group_ttl}
     if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
         raise ArgumentError(f"buckets must be an integer from 1 to {MAX_BUCKETS}, got {buckets!r}")
-    given = {"strategy": spec.strategy, **times, "buckets": buckets, **dict(sorted(spec.params.items()))}
-    micros = {name: None if text is None else _milliseconds(name, text) * 1000 for name, text in times.items()}
+    given = {
+        "strategy": spec.strategy,
+        **times,
+        "buckets": buckets,
+        **dict(sorted(spec.params.items())),
+    }
+    micros = {
+        name: None if text is None else _milliseconds(name, text) * 1000
+        for name, text in times.items()
+    }
     described = ", ".join(f"{name}={value!r}" for name, value in given.items())
     return LiveRules(described, micros["client_ttl"], micros["group_ttl"] or 0)
 
@@ -183,24 +207,35 @@ def _milliseconds(name: str, text: str, most: int = MAX_DURATION) -> int:
 
 
 def _packed(events: DataFrame) -> DataFrame:
-    """Pack events as `CheckedEvents` takes them: a row and a copy of the event, a JSON text, for each of its topics."""
-    read = _of_text(events) if "value" in events.columns and "event_time" not in events.columns else _of_columns(events)
-    fields = [F.unix_micros("event_time").alias("time"), *(F.col(name) for name in read.columns if name in _IN_EVENT)]
+    """Pack events as `CheckedEvents` takes them: a row and a copy of the event, a JSON text, for
+    each of its topics.
+    """
+    read = (
+        _of_text(events)
+        if "value" in events.columns and "event_time" not in events.columns
+        else _of_columns(events)
+    )
+    fields = [
+        F.unix_micros("event_time").alias("time"),
+        *(F.col(name) for name in read.columns if name in _IN_EVENT),
+    ]
     named = F.array_distinct(F.coalesce(F.col("topics"), F.array(F.col("topic"))))
     whole = read.select(named.alias("topics"), F.to_json(F.struct(*fields)).alias("event"))
     n_copies = F.greatest(F.size("topics"), F.lit(1)).cast("bigint")
     is_one = (F.size("topics") == 0) | (n_copies * F.length("event") > MAX_COPIED)
     topic = F.explode(F.when(is_one, F.array(F.lit(""))).otherwise(F.col("topics")))
-    packed = whole.select(topic.alias("topic"), "event", n_copies.alias("n_copies"), _now().alias("now"))
+    packed = whole.select(
+        topic.alias("topic"), "event", n_copies.alias("n_copies"), _now().alias("now")
+    )
     return packed.withColumn("topic", F.coalesce(F.col("topic"), F.lit("")))
 
 
 def _keyed(checked: DataFrame, window: Window, buckets: int) -> DataFrame:
     """Give checked events their ``bucket`` and a watermark.
 
-    Events that are no later than ``lateness`` behind processing time get no time here, after they moved the watermark: so Spark
-    takes them also if a checkpoint of an earlier release has a watermark in the far future. `Window.watermark` is the
-    other half of it.
+    Events that are no later than ``lateness`` behind processing time get no time here, after they
+    moved the watermark: so Spark takes them also if a checkpoint of an earlier release has a
+    watermark in the far future. `Window.watermark` is the other half of it.
     """
     delay = window.lateness // 1000
     bucket = F.pmod(F.xxhash64("topic"), F.lit(buckets)).cast("int")
@@ -216,7 +251,9 @@ _WATERMARK = "spark.watermarkDelayMs"
 
 
 def _now() -> Column:
-    """Return processing time in microseconds: that of the micro-batch, unchanged when it runs again."""
+    """Return processing time in microseconds: that of the micro-batch, unchanged when it runs
+    again.
+    """
     return F.unix_micros(F.current_timestamp())
 
 
@@ -224,7 +261,9 @@ def _of_text(events: DataFrame) -> DataFrame:
     """Read events from JSON objects; other text is kept as ``raw``."""
     kind = events.schema["value"].dataType
     if not isinstance(kind, StringType | BinaryType):
-        raise ArgumentTypeError(f"column value of events must hold JSON as text, got {kind.simpleString()}")
+        raise ArgumentTypeError(
+            f"column value of events must hold JSON as text, got {kind.simpleString()}"
+        )
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "raw"}
     parsed = F.from_json(F.col("value").cast("string"), f"{EVENT_SCHEMA}, raw string", options)
     return events.select(parsed.alias("e")).select("e.*")
@@ -264,6 +303,12 @@ def _fits(given: DataType, wanted: DataType) -> bool:
     if isinstance(wanted, ArrayType):
         return isinstance(given, ArrayType) and _fits(given.elementType, wanted.elementType)
     if isinstance(wanted, StructType):
-        kinds = {one.name: one.dataType for one in given.fields} if isinstance(given, StructType) else {}
-        return all(one.name in kinds and _fits(kinds[one.name], one.dataType) for one in wanted.fields)
+        kinds = (
+            {one.name: one.dataType for one in given.fields}
+            if isinstance(given, StructType)
+            else {}
+        )
+        return all(
+            one.name in kinds and _fits(kinds[one.name], one.dataType) for one in wanted.fields
+        )
     return isinstance(given, type(wanted))

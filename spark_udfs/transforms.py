@@ -39,31 +39,35 @@ def plan(
     Parameters
     ----------
     scenarios : path or iterable
-        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or ``example:NAME``; or scenarios for
-        `rmqalloc.scenarios.scenarios_of`. They are sent to the workers; there is no cross join and no shuffle.
+        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or
+        ``example:NAME``; or scenarios for `rmqalloc.scenarios.scenarios_of`. They are sent to the
+        workers; there is no cross join and no shuffle.
     strategy : str
-        RocketMQ's name of the strategy of the rows that do not name one. Rows name theirs in a column ``strategy``.
+        RocketMQ's name of the strategy of the rows that do not name one. Rows name theirs in a
+        column ``strategy``.
     output : {"metrics", "owners", "best"}
         See `rmqalloc.evaluation.PlanSpec`, like ``best_by``.
     carry : bool or iterable of str
-        Columns of the table to put behind those of the plan, of any type, as they are and in every row of their unit: all
-        that the plan does not read, none, or those of these names, which may be ones that it reads, such as ``client_ids``.
-        A plan has a column ``strategy`` of its own, the one that was used.
+        Columns of the table to put behind those of the plan, of any type, as they are and in every
+        row of their unit: all that the plan does not read, none, or those of these names, which may
+        be ones that it reads, such as ``client_ids``. A plan has a column ``strategy`` of its own,
+        the one that was used.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
     Returns
     -------
     callable
-        From a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. A bad row becomes a row
-        with an ``err_code``, and keeps its other columns too. Names of columns and fields match without regard to case,
-        unless ``spark.sql.caseSensitive`` is set.
+        From a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. A
+        bad row becomes a row with an ``err_code``, and keeps its other columns too. Names of
+        columns and fields match without regard to case, unless ``spark.sql.caseSensitive`` is set.
 
     Raises
     ------
     ValueError, TypeError
-        The strategy, a parameter or a scenario is wrong (raised at once); or a table lacks columns, or has one to carry
-        that is named like one of the plan or of a type that Arrow in Python does not have (when it is given).
+        The strategy, a parameter or a scenario is wrong (raised at once); or a table lacks columns,
+        or has one to carry that is named like one of the plan or of a type that Arrow in Python
+        does not have (when it is given).
     OSError
         The file of scenarios cannot be read.
 
@@ -73,13 +77,17 @@ def plan(
     >>> one_less = {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}
     >>> plans = spark.read.parquet("fleet").transform(plan([one_less], "AVG"))  # doctest: +SKIP
     """
-    return mapped(PlanBatches(spec_of(scenarios, strategy, output, tuple(best_by), params)), checked_carry(carry))
+    return mapped(
+        PlanBatches(spec_of(scenarios, strategy, output, tuple(best_by), params)),
+        checked_carry(carry),
+    )
 
 
 def assign(strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Transform:
     """Assign the queues of every row's consumer group: `plan` without scenarios, with its owners.
 
-    Columns of the table that are not read stand behind those of the result, see ``carry`` of `plan`.
+    Columns of the table that are not read stand behind those of the result, see ``carry`` of
+    `plan`.
 
     Examples
     --------
@@ -89,13 +97,22 @@ def assign(strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Tran
     return plan(strategy=strategy, output="owners", carry=carry, **params)
 
 
-def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Transform:
-    """Name the owner of every queue, see `rmqalloc.evaluation.expand_owners`; arguments as for `plan`."""
-    return mapped(ExpandOwners(spec_of(scenarios, strategy, "metrics", BEST_BY, params)), checked_carry(carry))
+def expand_owners(
+    scenarios: Scenarios = (), strategy: str = "AVG", *, carry: Carry = True, **params: Any
+) -> Transform:
+    """Name the owner of every queue, see `rmqalloc.evaluation.expand_owners`; arguments as for
+    `plan`.
+    """
+    return mapped(
+        ExpandOwners(spec_of(scenarios, strategy, "metrics", BEST_BY, params)), checked_carry(carry)
+    )
 
 
-def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
-    """Count the queues of every client, or host, over all topics and groups, see `rmqalloc.evaluation.sum_loads`.
+def client_load(
+    scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any
+) -> Transform:
+    """Count the queues of every client, or host, over all topics and groups, see
+    `rmqalloc.evaluation.sum_loads`.
 
     Only sums are shuffled. Arguments are those of `plan`.
 
@@ -113,15 +130,25 @@ def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "cli
 
 
 def spec_of(
-    scenarios: Scenarios, strategy: str, output: str, best_by: tuple[str, ...], params: dict[str, Any]
+    scenarios: Scenarios,
+    strategy: str,
+    output: str,
+    best_by: tuple[str, ...],
+    params: dict[str, Any],
 ) -> PlanSpec:
     """Return the spec of a plan, checked on the driver."""
     for name, given in (("scenarios", scenarios), ("strategy", strategy)):
         if isinstance(given, DataFrame):
             made = "plan()" if name == "scenarios" else "assign()"
-            raise ArgumentTypeError(f"{name} must be {_WANTED[name]}, got a table; call it: transform({made})")
+            raise ArgumentTypeError(
+                f"{name} must be {_WANTED[name]}, got a table; call it: transform({made})"
+            )
         if isinstance(given, Column):
-            other = "put it in a column `strategy`" if name == "strategy" else "scenarios are the same for all rows"
+            other = (
+                "put it in a column `strategy`"
+                if name == "strategy"
+                else "scenarios are the same for all rows"
+            )
             raise ArgumentTypeError(f"{name} must be {_WANTED[name]}, got a Column; {other}")
     if not isinstance(strategy, str):
         raise ArgumentTypeError(f"strategy must be {_WANTED['strategy']}, got {strategy!r}")
@@ -143,7 +170,9 @@ def _tried(scenarios: Scenarios) -> tuple[Scenario, ...]:
 
 
 def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transform:
-    """Return a transform that sends only the columns that are read, and those to carry, through the workers."""
+    """Return a transform that sends only the columns that are read, and those to carry, through the
+    workers.
+    """
     own = [StructField(field.name, from_arrow_type(field.type)) for field in kernel.schema]
 
     def send(sent: DataFrame, names: list[str], fields: list[StructField]) -> DataFrame:
@@ -157,7 +186,9 @@ def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transf
 
 
 def checked_units(units: DataFrame, spec: PlanSpec) -> tuple[DataFrame, list[str]]:
-    """Return a table whose columns have the names by which they are read, and these names; an error if it cannot be planned."""
+    """Return a table whose columns have the names by which they are read, and these names; an error
+    if it cannot be planned.
+    """
     units = readable(units, INPUT_COLUMNS)
     read = read_columns(units.columns)
     refuse_schema(to_arrow_schema(units.select(read).schema), spec)

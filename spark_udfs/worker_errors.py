@@ -8,14 +8,19 @@ import re
 _OURS = ("rmqalloc", "spark_udfs", "pyarrow", "numpy", "pandas")
 _LOST = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
-_OLD = re.compile(r"^(?:AttributeError|ImportError): (.*\b(?:rmqalloc|spark_udfs)\b.*)$", re.MULTILINE)
-_VERSIONS = re.compile(r"Python in worker has different version:? (\S+) than that in driver:? ([\d.]+)")
+_OLD = re.compile(
+    r"^(?:AttributeError|ImportError): (.*\b(?:rmqalloc|spark_udfs)\b.*)$", re.MULTILINE
+)
+_VERSIONS = re.compile(
+    r"Python in worker has different version:? (\S+) than that in driver:? ([\d.]+)"
+)
 _NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _HOW = "set PYSPARK_PYTHON, before the session starts, to a Python that every worker has"
 
 
 def explained(error_text: str) -> str:
-    """Return the reason of an error that a worker's interpreter, packages or end caused, "" for any other.
+    """Return the reason of an error that a worker's interpreter, packages or end caused, "" for any
+    other.
 
     Examples
     --------
@@ -33,7 +38,11 @@ def explained(error_text: str) -> str:
     missing = _MISSING.findall(error_text)
     if missing and missing[-1].partition(".")[0] in _OURS:
         package, _, inside = missing[-1].partition(".")
-        lacks = f"has another release of {package}, without {missing[-1]}" if inside else f"has no {package}"
+        lacks = (
+            f"has another release of {package}, without {missing[-1]}"
+            if inside
+            else f"has no {package}"
+        )
         return f"{_interpreter()} {lacks}: install the driver's rmqalloc there, or {_HOW}"
     if old := _OLD.search(error_text):
         return f"{_interpreter()} has another release of rmqalloc ({old[1]}): install the driver's there, or {_HOW}"

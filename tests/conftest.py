@@ -9,9 +9,19 @@ import package_under_test
 import pytest
 
 # "selected" is first, as "order" imports it.
-pytest_plugins = ["selected", "ids_of_tests", "invariants_kept", "leaks", "order", "skips", "starts", "time_limits"]
+pytest_plugins = [
+    "selected",
+    "ids_of_tests",
+    "invariants_kept",
+    "leaks",
+    "order",
+    "skips",
+    "starts",
+    "time_limits",
+]
 
-# Where tests are started in the background, Ctrl-C is ignored, by every program that they start, too: some tests send one.
+# Where tests are started in the background, Ctrl-C is ignored, by every program that they start,
+# too: some tests send one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -22,10 +32,17 @@ def pytest_configure(config):
         raise pytest.UsageError(problem)
     from programs import QUICK_START
 
-    # Every program that a test starts takes these over: the driver of a Spark session is one of them.
+    # Every program that a test starts takes these over: the driver of a Spark session is one of
+    # them.
     os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START
-    os.environ["XDG_CONFIG_HOME"] = str(cache.HOME / "no-configuration")  # not that of whoever runs the tests
-    for name in ("RMQALLOC_CONTEXT", "NAMESRV_ADDR", "COLUMNS"):  # text in tests is as wide as in a pipe
+    os.environ["XDG_CONFIG_HOME"] = str(
+        cache.HOME / "no-configuration"
+    )  # not that of whoever runs the tests
+    for name in (
+        "RMQALLOC_CONTEXT",
+        "NAMESRV_ADDR",
+        "COLUMNS",
+    ):  # text in tests is as wide as in a pipe
         os.environ.pop(name, None)
 
 
@@ -33,7 +50,9 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     """Tests that start servers are marked."""
     for item in items:
-        if {"spark", "cluster", "java"} & {one.name for one in item.iter_markers()} or "spark" in item.fixturenames:
+        if {"spark", "cluster", "java"} & {
+            one.name for one in item.iter_markers()
+        } or "spark" in item.fixturenames:
             item.add_marker("servers")
 
 
@@ -49,12 +68,22 @@ def pytest_runtest_teardown(item, nextitem):
 
 @pytest.fixture(scope="session")
 def spark():
-    """One classic session, or a Spark Connect one if RMQALLOC_TEST_CONNECT is set: a session takes seconds to start."""
-    os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    """One classic session, or a Spark Connect one if RMQALLOC_TEST_CONNECT is set: a session takes
+    seconds to start.
+    """
+    os.environ.update(
+        PYSPARK_PYTHON=sys.executable,
+        PYSPARK_DRIVER_PYTHON=sys.executable,
+        SPARK_LOCAL_IP="127.0.0.1",
+    )
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("rmqalloc-tests")
-    builder = builder.remote("local[2]") if os.environ.get("RMQALLOC_TEST_CONNECT") else builder.master("local[2]")
+    builder = (
+        builder.remote("local[2]")
+        if os.environ.get("RMQALLOC_TEST_CONNECT")
+        else builder.master("local[2]")
+    )
     for key, value in {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

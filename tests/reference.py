@@ -1,10 +1,13 @@
-"""RocketMQ's allocation rules in plain Python, one client at a time: the slow twin that the engine is compared with.
+"""RocketMQ's allocation rules in plain Python, one client at a time: the slow twin that the engine
+is compared with.
 
-It is written to be read beside the Java classes, not to be fast. Nothing here comes from ``rmqalloc``; what proves it
-is the golden file, answered by the real Java classes (``test_golden.py`` compares the two first of all).
+It is written to be read beside the Java classes, not to be fast. Nothing here comes from
+``rmqalloc``; what proves it is the golden file, answered by the real Java classes
+(``test_golden.py`` compares the two first of all).
 
-A queue is any three values ``(topic, broker_name, queue_id)``; answers hold the very objects that were passed in. A
-string is a Java string, a sequence of UTF-16 code units: Python strings that spell the same units are the same string.
+A queue is any three values ``(topic, broker_name, queue_id)``; answers hold the very objects that
+were passed in. A string is a Java string, a sequence of UTF-16 code units: Python strings that
+spell the same units are the same string.
 """
 
 from __future__ import annotations
@@ -59,7 +62,9 @@ def or_null(text: ClientId) -> str:
 
 
 def blank(text: ClientId) -> bool:
-    """``StringUtils.isBlank``: null, empty or nothing but Java whitespace (which has no no-break spaces)."""
+    """``StringUtils.isBlank``: null, empty or nothing but Java whitespace (which has no no-break
+    spaces).
+    """
 
     def whitespace(c: str) -> bool:
         separator = unicodedata.category(c) in ("Zs", "Zl", "Zp") and c not in "\u00a0\u2007\u202f"
@@ -69,7 +74,9 @@ def blank(text: ClientId) -> bool:
 
 
 def sorted_queues(queues: Sequence[Queue]) -> list[int]:
-    """Positions of the queues in the order of ``MessageQueue.compareTo``; equal queues keep their order."""
+    """Positions of the queues in the order of ``MessageQueue.compareTo``; equal queues keep their
+    order.
+    """
     refuse_compared_nulls(queues)
     return sorted(range(len(queues)), key=lambda i: queue_key(queues[i]))
 
@@ -80,10 +87,14 @@ def queue_key(queue: Queue) -> tuple[bytes, bytes, int]:
 
 
 def refuse_compared_nulls(queues: Sequence[Queue]) -> None:
-    """A null is found when it is compared: a topic with any other queue, a broker name with one of the same topic."""
+    """A null is found when it is compared: a topic with any other queue, a broker name with one of
+    the same topic.
+    """
     queues_of = Counter(java_string(topic) for topic, _, _ in queues)
     for topic, broker_name, _ in queues:
-        if (topic is None and len(queues) > 1) or (broker_name is None and queues_of[java_string(topic)] > 1):
+        if (topic is None and len(queues) > 1) or (
+            broker_name is None and queues_of[java_string(topic)] > 1
+        ):
             raise NullPointer("a null field is compared")
 
 
@@ -117,7 +128,9 @@ class Strategy:
             return []
         return self.share(current, queues, clients)
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         """What a member of the group gets."""
         raise AssertionError("a rule says what it deals")
 
@@ -125,7 +138,9 @@ class Strategy:
 class Avg(Strategy):
     name = "AVG"
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         n, m, i = len(queues), len(clients), clients.index(current)
         b, r = divmod(n, m)
         lo = i * b + min(i, r)
@@ -135,7 +150,9 @@ class Avg(Strategy):
 class AvgByCircle(Strategy):
     name = "AVG_BY_CIRCLE"
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         return list(queues[clients.index(current) :: len(clients)])
 
 
@@ -147,19 +164,25 @@ def md5_hash(key: str) -> int:
 class ConsistentHash(Strategy):
     name = "CONSISTENT_HASH"
 
-    def __init__(self, virtual_nodes: int = 10, hash_function: Callable[[str], int] = md5_hash) -> None:
+    def __init__(
+        self, virtual_nodes: int = 10, hash_function: Callable[[str], int] = md5_hash
+    ) -> None:
         if virtual_nodes < 0:
             raise IllegalArgument(f"illegal virtualNodeCnt :{virtual_nodes}")
         self.virtual_nodes = virtual_nodes
         self.hash_function = hash_function
         self.rings: dict[tuple[ClientId, ...], tuple[list[int], dict[int, ClientId]]] = {}
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         points, ring = self.ring(tuple(clients))
         return [queue for queue in queues if points and ring[self.route(points, queue)] == current]
 
     def ring(self, clients: tuple[ClientId, ...]) -> tuple[list[int], dict[int, ClientId]]:
-        """The points in order, and who holds each. Every Java client builds its own; here the first who asks does."""
+        """The points in order, and who holds each. Every Java client builds its own; here the first
+        who asks does.
+        """
         if clients not in self.rings:
             ring: dict[int, ClientId] = {}
             for client in clients:
@@ -168,7 +191,9 @@ class ConsistentHash(Strategy):
         return self.rings[clients]
 
     def add(self, ring: dict[int, ClientId], client: ClientId) -> None:
-        """Numbering goes on after the entries that the client holds *now*, and the last writer wins."""
+        """Numbering goes on after the entries that the client holds *now*, and the last writer
+        wins.
+        """
         if None in ring.values():
             raise NullPointer("a null client is on the ring")
         e = list(ring.values()).count(client)
@@ -205,9 +230,13 @@ class MachineRoom(Strategy):
     name = "MACHINE_ROOM"
 
     def __init__(self, machine_rooms: set[str] | None) -> None:
-        self.machine_rooms = None if machine_rooms is None else {java_string(room) for room in machine_rooms}
+        self.machine_rooms = (
+            None if machine_rooms is None else {java_string(room) for room in machine_rooms}
+        )
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         kept = [queue for queue in queues if self.keeps(queue)]
         p, m, i = len(kept), len(clients), clients.index(current)
         d, r = divmod(p, m)
@@ -236,9 +265,13 @@ class MachineRoomNearby(Strategy):
         self.inner, self.broker_room, self.client_room = inner, broker_room, client_room
         self.name = f"MACHINE_ROOM_NEARBY-{inner.name}"
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         room_queues = self.grouped(queues, self.broker_room, lambda queue: f"mq {text_form(queue)}")
-        room_clients = self.grouped(clients, self.client_room, lambda client: f"consumer id {or_null(client)}")
+        room_clients = self.grouped(
+            clients, self.client_room, lambda client: f"consumer id {or_null(client)}"
+        )
         own = java_string(self.client_room(current))
         result: list[Queue] = []
         if own in room_queues:
@@ -247,7 +280,9 @@ class MachineRoomNearby(Strategy):
             result += self.ask_inner(current, room_queues[room], clients)
         return result
 
-    def ask_inner(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def ask_inner(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         queues = self.inner.allocate("", current, queues, clients)
         if queues is None:
             raise NullPointer("addAll(null)")
@@ -267,7 +302,9 @@ class MachineRoomNearby(Strategy):
 
 
 class Pop:
-    """``QueryAssignmentProcessor.allocate4Pop``: how the broker deals queues that several clients pop."""
+    """``QueryAssignmentProcessor.allocate4Pop``: how the broker deals queues that several clients
+    pop.
+    """
 
     name = "POP"
 
@@ -286,12 +323,16 @@ class Pop:
             result = list(self.inner.allocate(group, current, queues, clients))
             followers = range(1, share + 1) if current in clients else ()
             for t in followers:
-                result += self.inner.allocate(group, clients[(clients.index(current) + t) % m], queues, clients)
+                result += self.inner.allocate(
+                    group, clients[(clients.index(current) + t) % m], queues, clients
+                )
             return result
         return self.one_queue(current, queues, clients)
 
     @staticmethod
-    def one_queue(current: ClientId, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def one_queue(
+        current: ClientId, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         """More clients than queues: each client pops one, whatever the share."""
         if blank(current):
             raise IllegalArgument("currentCID is empty")
@@ -306,9 +347,11 @@ class Pop:
 
 
 def owners(strategy: Strategy, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[int]:
-    """Ask every client in turn, and write down who got queue ``i``: the first position of that client's id, or -1.
+    """Ask every client in turn, and write down who got queue ``i``: the first position of that
+    client's id, or -1.
 
-    Nobody can ask as the empty id, so its share stays with nobody. The queues have to be distinct objects.
+    Nobody can ask as the empty id, so its share stays with nobody. The queues have to be distinct
+    objects.
     """
     if not queues or not clients:
         Strategy.allocate(

@@ -1,6 +1,8 @@
-"""The strategies of our own in plain Python, one client at a time: the slow twins that the package is compared with.
+"""The strategies of our own in plain Python, one client at a time: the slow twins that the package
+is compared with.
 
-They are written from the definitions in ``docs/strategies/others.md``. Nothing here comes from ``rmqalloc``.
+They are written from the definitions in ``docs/strategies/others.md``. Nothing here comes from
+``rmqalloc``.
 """
 
 from __future__ import annotations
@@ -11,7 +13,16 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from reference import ConsistentHash, MachineRoomNearby, Strategy, java_string, md5_hash, or_null, text_form, utf16
+from reference import (
+    ConsistentHash,
+    MachineRoomNearby,
+    Strategy,
+    java_string,
+    md5_hash,
+    or_null,
+    text_form,
+    utf16,
+)
 
 Queue = Any
 
@@ -37,16 +48,23 @@ def mix64(z: int) -> int:
 class InOrder(Strategy):
     """A strategy whose answers are in the order of the list of queues: it says who owns each.
 
-    Every Java client works it out anew; here what was asked last is kept, for tests ask for all clients of large groups.
+    Every Java client works it out anew; here what was asked last is kept, for tests ask for all
+    clients of large groups.
     """
 
     last: tuple[Any, list[str | None]] | None = None
 
     def share(self, current: str, queues: Sequence[Queue], clients: Sequence[str]) -> list[Queue]:
         asked = list(queues), list(clients)
-        if self.last is None or self.last[0][1] != asked[1] or not same_objects(self.last[0][0], asked[0]):
+        if (
+            self.last is None
+            or self.last[0][1] != asked[1]
+            or not same_objects(self.last[0][0], asked[0])
+        ):
             self.last = asked, self.owner_ids(queues, clients)
-        return [queue for queue, owner in zip(queues, self.last[1], strict=True) if owner == current]
+        return [
+            queue for queue, owner in zip(queues, self.last[1], strict=True) if owner == current
+        ]
 
     def owner_ids(self, queues: Sequence[Queue], clients: Sequence[str]) -> list[str | None]:
         raise AssertionError("a rule says who owns what")
@@ -54,7 +72,9 @@ class InOrder(Strategy):
 
 def same_objects(some: Sequence[Queue], others: Sequence[Queue]) -> bool:
     """Whether two lists hold the very same objects."""
-    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+    return len(some) == len(others) and all(
+        one is other for one, other in zip(some, others, strict=True)
+    )
 
 
 class ConsistentHashBounded(InOrder):
@@ -92,7 +112,9 @@ class Over(InOrder):
     def ask(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
         """Note under the ids of the queue objects who owns them by the inner strategy."""
         for client in dict.fromkeys(clients):
-            for queue in self.inner.allocate("", client, queues, clients) if client and queues else ():
+            for queue in (
+                self.inner.allocate("", client, queues, clients) if client and queues else ()
+            ):
                 found[id(queue)] = client
 
     def owner_ids(self, queues: Sequence[Queue], clients: Sequence[str]) -> list[str | None]:
@@ -100,14 +122,18 @@ class Over(InOrder):
         self.divide(queues, clients, found)
         return [found.get(id(queue)) for queue in queues]
 
-    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+    def divide(
+        self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]
+    ) -> None:
         raise AssertionError("a rule says what the inner one divides")
 
 
 class Rotated(Over):
     version = "ROTATED/1"
 
-    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+    def divide(
+        self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]
+    ) -> None:
         n = len(clients)
         r = ((mix64(java_hash(or_null(queues[0][0]))) >> 32) * n) >> 32
         self.ask(queues, [*clients[r:], *clients[:r]], found)
@@ -120,7 +146,9 @@ class Canary(Over):
         super().__init__(inner)
         self.points, self.is_canary = points, is_canary
 
-    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+    def divide(
+        self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]
+    ) -> None:
         canary = [client for client in clients if self.is_canary(client)]
         others = [client for client in clients if not self.is_canary(client)]
         if not canary or not others:
@@ -145,14 +173,23 @@ def broker(queue: Queue) -> str:
 class MachineRoomNearbyPooled(Over):
     version = "MACHINE_ROOM_NEARBY_POOLED/1"
 
-    def __init__(self, inner: Strategy, broker_room: Callable[[Queue], Any], client_room: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        inner: Strategy,
+        broker_room: Callable[[Queue], Any],
+        client_room: Callable[[str], Any],
+    ) -> None:
         super().__init__(inner)
         self.nearby = MachineRoomNearby(inner, broker_room, client_room)
 
-    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+    def divide(
+        self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]
+    ) -> None:
         grouped = self.nearby.grouped
         rooms = grouped(queues, self.nearby.broker_room, lambda queue: f"mq {text_form(queue)}")
-        members = grouped(clients, self.nearby.client_room, lambda client: f"consumer id {or_null(client)}")
+        members = grouped(
+            clients, self.nearby.client_room, lambda client: f"consumer id {or_null(client)}"
+        )
         for room, mine in rooms.items():
             if room in members:
                 self.ask(mine, members[room], found)
@@ -165,11 +202,15 @@ class MachineRoomNearbyPooled(Over):
 
 
 def weighted(weights: Sequence[int], capacities: Sequence[int]) -> list[int]:
-    """Positions of the owners by ``WEIGHTED``: the heaviest first, then the best moves and swaps away from the fullest."""
+    """Positions of the owners by ``WEIGHTED``: the heaviest first, then the best moves and swaps
+    away from the fullest.
+    """
     clients, owners = range(len(capacities)), [0] * len(weights)
     loads = [0] * len(capacities)
     for queue in sorted(range(len(weights)), key=lambda one: -weights[one]):
-        owners[queue] = min(clients, key=lambda one: Fraction(loads[one] + weights[queue], capacities[one]))
+        owners[queue] = min(
+            clients, key=lambda one: Fraction(loads[one] + weights[queue], capacities[one])
+        )
         loads[owners[queue]] += weights[queue]
     for _ in range(4 * len(weights) if len(weights) <= 64 else 0):
         top = max(clients, key=lambda one: Fraction(loads[one], capacities[one]))
@@ -184,7 +225,8 @@ def weighted(weights: Sequence[int], capacities: Sequence[int]) -> list[int]:
             for move in moves:
                 _, client, _, load = move
                 fuller = max(
-                    Fraction(loads[top] - load, capacities[top]), Fraction(loads[client] + load, capacities[client])
+                    Fraction(loads[top] - load, capacities[top]),
+                    Fraction(loads[client] + load, capacities[client]),
                 )
                 if fuller < least:
                     least, best = fuller, move

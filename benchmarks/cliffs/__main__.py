@@ -14,7 +14,9 @@ PARTS = {"kernels": kernels, "verbs": verbs}
 
 def main() -> int:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m cliffs", description="Factors of work for inputs that are odd")
+    parser = argparse.ArgumentParser(
+        prog="python -m cliffs", description="Factors of work for inputs that are odd"
+    )
     parser.add_argument("--quick", action="store_true", help="leave out the rows that take long")
     parser.add_argument("--part", choices=PARTS, help="one of the two parts alone")
     parser.add_argument("--docs", type=Path, help="file whose marked section gets the table")
@@ -24,7 +26,10 @@ def main() -> int:
     print(table(rows))
     above = [row for row in rows if not row.kept]
     for row in above:
-        print(f"{row.what}, {row.shape}: {row.factor:.2f} times the work, at most {row.bound:g}", file=sys.stderr)
+        print(
+            f"{row.what}, {row.shape}: {row.factor:.2f} times the work, at most {row.bound:g}",
+            file=sys.stderr,
+        )
     if options.docs:
         put(options.docs, table(rows), "cliffs")
     return 1 if above else 0

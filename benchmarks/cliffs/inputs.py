@@ -25,21 +25,28 @@ def clients(n: int) -> tuple[Client, ...]:
 def plain(n: int) -> Snapshot:
     """One group of `n` clients on one topic of 1,000 queues."""
     routes = topics(1, 1000)
-    return Snapshot(routes, (Group("g", (routes[0].name,), clients(n), strategy="AVG", strategy_source="given"),))
+    return Snapshot(
+        routes,
+        (Group("g", (routes[0].name,), clients(n), strategy="AVG", strategy_source="given"),),
+    )
 
 
 def ring(n: int) -> Snapshot:
     """The same group on a ring."""
     made = plain(n)
     params = {"virtual_nodes": 10}
-    groups = (replace(one, strategy="CONSISTENT_HASH", strategy_params=params) for one in made.groups)
+    groups = (
+        replace(one, strategy="CONSISTENT_HASH", strategy_params=params) for one in made.groups
+    )
     return replace(made, groups=tuple(groups))
 
 
 def own_topics(n: int) -> Snapshot:
     """One group of `n` clients and `n` topics, every client subscribing to a topic of its own."""
     routes = topics(n)
-    mixed = tuple(Client(client_id(i), subscriptions=(topic.name,)) for i, topic in enumerate(routes))
+    mixed = tuple(
+        Client(client_id(i), subscriptions=(topic.name,)) for i, topic in enumerate(routes)
+    )
     names = tuple(topic.name for topic in routes)
     return Snapshot(routes, (Group("g", names, mixed, strategy="AVG", strategy_source="given"),))
 
@@ -62,24 +69,31 @@ def many_groups(n: int) -> Snapshot:
 
 
 def one_group(n: int) -> Snapshot:
-    """One group of two clients on `n` topics, with a backlog in a queue of each that is not in its route."""
+    """One group of two clients on `n` topics, with a backlog in a queue of each that is not in its
+    route.
+    """
     routes = topics(n)
     lags = tuple(Lag(MessageQueue(topic.name, "broker-a", 7), 100, 0) for topic in routes)
     names = tuple(topic.name for topic in routes)
-    return Snapshot(routes, (Group("g", names, clients(2), strategy="AVG", strategy_source="given", lags=lags),))
+    return Snapshot(
+        routes, (Group("g", names, clients(2), strategy="AVG", strategy_source="given", lags=lags),)
+    )
 
 
 def one_topic(n: int) -> Snapshot:
     """`n` groups of two clients on one topic."""
     [route] = topics(1, 16)
     groups = tuple(
-        Group(f"group-{i:06}", (route.name,), clients(2), strategy="AVG", strategy_source="given") for i in range(n)
+        Group(f"group-{i:06}", (route.name,), clients(2), strategy="AVG", strategy_source="given")
+        for i in range(n)
     )
     return Snapshot((route,), groups)
 
 
 def odd_clients(n: int) -> Snapshot:
-    """One group of `n` clients, each with a release and a route of its own, that own queues which are not there."""
+    """One group of `n` clients, each with a release and a route of its own, that own queues which
+    are not there.
+    """
     [route] = topics(1, 1000)
     odd = tuple(
         Client(
@@ -90,13 +104,17 @@ def odd_clients(n: int) -> Snapshot:
         )
         for i in range(n)
     )
-    return Snapshot((route,), (Group("g", (route.name,), odd, strategy="AVG", strategy_source="given"),))
+    return Snapshot(
+        (route,), (Group("g", (route.name,), odd, strategy="AVG", strategy_source="given"),)
+    )
 
 
 def listed(n: int) -> Snapshot:
     """One group of `n` clients by CONFIG, each with the queues of a topic of its own."""
     routes = topics(n)
-    lists = {client_id(i): [list(queue) for queue in topic.queues()] for i, topic in enumerate(routes)}
+    lists = {
+        client_id(i): [list(queue) for queue in topic.queues()] for i, topic in enumerate(routes)
+    }
     group = Group(
         "g",
         tuple(topic.name for topic in routes),
@@ -120,32 +138,50 @@ def twice(n: int) -> Snapshot:
     """One group of `n` clients by AVG on one topic of 1,000 queues, every id given twice."""
     routes = topics(1, 1000)
     names = (routes[0].name,)
-    return Snapshot(routes, (Group("g", names, clients(n // 2) * 2, strategy="AVG", strategy_source="given"),))
+    return Snapshot(
+        routes, (Group("g", names, clients(n // 2) * 2, strategy="AVG", strategy_source="given"),)
+    )
 
 
 def nearby(n: int) -> Snapshot:
-    """One group of `n` clients in four machine rooms, every id given twice, on one topic of 1,000 queues in these rooms."""
+    """One group of `n` clients in four machine rooms, every id given twice, on one topic of 1,000
+    queues in these rooms.
+    """
     rooms = [f"room-{i}" for i in range(4)]
-    route = Topic("topic", tuple(TopicBroker(f"broker-{room}", 250, machine_room=room) for room in rooms))
-    ids = tuple(replace(one, machine_room=rooms[i % 4]) for i, one in enumerate(clients(n // 2))) * 2
-    group = Group("g", (route.name,), ids, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given")
+    route = Topic(
+        "topic", tuple(TopicBroker(f"broker-{room}", 250, machine_room=room) for room in rooms)
+    )
+    ids = (
+        tuple(replace(one, machine_room=rooms[i % 4]) for i, one in enumerate(clients(n // 2))) * 2
+    )
+    group = Group(
+        "g", (route.name,), ids, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given"
+    )
     return Snapshot((route,), (group,))
 
 
 def square(n: int) -> Snapshot:
-    """One group of `n` clients on `n` topics, of whose clients it is not known what they subscribe to."""
+    """One group of `n` clients on `n` topics, of whose clients it is not known what they subscribe
+    to.
+    """
     routes = topics(n)
     names = tuple(topic.name for topic in routes)
-    return Snapshot(routes, (Group("g", names, clients(n), strategy="AVG", strategy_source="given"),))
+    return Snapshot(
+        routes, (Group("g", names, clients(n), strategy="AVG", strategy_source="given"),)
+    )
 
 
 def silent(n: int) -> Snapshot:
-    """One group of `n` clients on one topic of `n` queues, of which every other one reports a queue that another one has."""
+    """One group of `n` clients on one topic of `n` queues, of which every other one reports a queue
+    that another one has.
+    """
     routes = topics(1, n)
     ids = sorted(client_id(i) for i in range(n))
     queues = list(routes[0].queues())
     odd = tuple(Client(one, owned=(queues[i - 1],) if i % 2 else None) for i, one in enumerate(ids))
-    return Snapshot(routes, (Group("g", (routes[0].name,), odd, strategy="AVG", strategy_source="given"),))
+    return Snapshot(
+        routes, (Group("g", (routes[0].name,), odd, strategy="AVG", strategy_source="given"),)
+    )
 
 
 def paused(n: int) -> Snapshot:
@@ -166,11 +202,18 @@ def repeated(n: int) -> Snapshot:
 
 
 def many_brokers(n: int) -> Snapshot:
-    """One group of four clients on a topic of `n` brokers, with a lag of every queue, of which none waits."""
+    """One group of four clients on a topic of `n` brokers, with a lag of every queue, of which none
+    waits.
+    """
     route = Topic("topic", tuple(TopicBroker(f"broker-{i:06}", 4) for i in range(n)))
     lags = tuple(Lag(queue, 5, 5) for queue in route.queues())
     return Snapshot(
-        (route,), (Group("g", (route.name,), clients(4), strategy="AVG", strategy_source="given", lags=lags),)
+        (route,),
+        (
+            Group(
+                "g", (route.name,), clients(4), strategy="AVG", strategy_source="given", lags=lags
+            ),
+        ),
     )
 
 

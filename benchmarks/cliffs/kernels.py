@@ -1,7 +1,8 @@
-"""Strategies and kernels: instructions of an odd input over those of the plain one, counted by callgrind.
+"""Strategies and kernels: instructions of an odd input over those of the plain one, counted by
+callgrind.
 
-`rows` starts this module again under callgrind, where it makes the calls of all shapes in the order of `SHAPES`: for each one
-the plain call and the odd one.
+`rows` starts this module again under callgrind, where it makes the calls of all shapes in the order
+of `SHAPES`: for each one the plain call and the odd one.
 """
 
 import sys
@@ -24,7 +25,9 @@ OnError = Literal["raise", "report"]
 
 
 class Shape(NamedTuple):
-    """Two calls of which the second must not need more than `bound` times the instructions of the first."""
+    """Two calls of which the second must not need more than `bound` times the instructions of the
+    first.
+    """
 
     what: str
     shape: str
@@ -38,11 +41,17 @@ MANY, ROWS = 100_000, np.array([50_000])
 REPEATS = 20  # of a call that takes microseconds
 
 
-def calls_of(strategy: Strategy, *fleets: Fleet, warm: bool = True, on_error: OnError = "raise") -> tuple[Call, ...]:
-    """`assign_fleet` of each fleet into memory that is there; a warm fleet knows its lists from an earlier call."""
+def calls_of(
+    strategy: Strategy, *fleets: Fleet, warm: bool = True, on_error: OnError = "raise"
+) -> tuple[Call, ...]:
+    """`assign_fleet` of each fleet into memory that is there; a warm fleet knows its lists from an
+    earlier call.
+    """
 
     def call_of(fleet: Fleet) -> Call:
-        fleet = replaced(fleet, client_lists=replaced(fleet.client_lists))  # which has learnt nothing yet
+        fleet = replaced(
+            fleet, client_lists=replaced(fleet.client_lists)
+        )  # which has learnt nothing yet
         out = np.zeros(int(fleet.queue_offsets[-1]), np.int32)
         call = partial(strategy.assign_fleet, fleet, out, on_error)
         if warm:
@@ -83,13 +92,17 @@ def one_surrogate(strategy: Strategy) -> tuple[Call, ...]:
     ids = fleet.client_lists.client_ids
     values = ids.values.copy()
     values[-3:] = np.frombuffer("\udc80".encode("utf-8", "surrogatepass"), np.uint8)
-    return calls_of(strategy, fleet, with_ids(fleet, Strings(values, ids.offsets)).sorted(), warm=False)
+    return calls_of(
+        strategy, fleet, with_ids(fleet, Strings(values, ids.offsets)).sorted(), warm=False
+    )
 
 
 def tenth_repeat(strategy: Strategy, over_fill: bool) -> tuple[Call, ...]:
     """A tenth of the units has a client id twice."""
     fleet = plain(200, 1024, 100)
-    plain_call, odd = calls_of(strategy, fleet, repeated(fleet, np.arange(0, 200, 10, dtype=np.int32)).sorted())
+    plain_call, odd = calls_of(
+        strategy, fleet, repeated(fleet, np.arange(0, 200, 10, dtype=np.int32)).sorted()
+    )
     out = np.zeros(int(fleet.queue_offsets[-1]), np.int32)
     return (lambda: out.fill(-1)) if over_fill else plain_call, odd
 
@@ -102,7 +115,9 @@ def all_twice(strategy: Strategy) -> tuple[Call, ...]:
     return calls_of(strategy, fleet, twice)
 
 
-def one_unit(strategy: Strategy, n_queues: int = 16, n_clients: int = 4, fresh: bool = False) -> tuple[Call, ...]:
+def one_unit(
+    strategy: Strategy, n_queues: int = 16, n_clients: int = 4, fresh: bool = False
+) -> tuple[Call, ...]:
     """`assign_fleet` of one unit beside `assign` of the same, as they are after some calls."""
     fleet = plain(1, n_queues, n_clients)
     topics, brokers = fleet.topics.to_list(), fleet.brokers.to_list()
@@ -129,12 +144,25 @@ ROOM = MachineRoom({"x"})
 SHAPES = [
     Shape("AVG", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=True)),
     Shape(
-        "AVG, first call", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=False), quick=False
+        "AVG, first call",
+        "1 of 100,000 units has an id twice",
+        1.1,
+        lambda: one_repeat(AVG, warm=False),
+        quick=False,
     ),
-    Shape("AVG_BY_CIRCLE", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(CIRCLE, warm=True)),
+    Shape(
+        "AVG_BY_CIRCLE",
+        "1 of 100,000 units has an id twice",
+        1.1,
+        lambda: one_repeat(CIRCLE, warm=True),
+    ),
     Shape("AVG", "1 of 100,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=True)),
     Shape(
-        "AVG, first call", "1 of 100,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=False), quick=False
+        "AVG, first call",
+        "1 of 100,000 units has an empty id",
+        1.1,
+        lambda: one_empty(AVG, warm=False),
+        quick=False,
     ),
     Shape('AVG, on_error="report"', "1 of 100,000 units has no clients", 1.1, lambda: one_bad(AVG)),
     Shape(
@@ -144,14 +172,43 @@ SHAPES = [
         lambda: tenth_repeat(AVG, over_fill=True),
     ),
     Shape(
-        "AVG", "1 of 10 units of 1024 x 100 has an id twice", 2, lambda: tenth_repeat(AVG, over_fill=False), quick=False
+        "AVG",
+        "1 of 10 units of 1024 x 100 has an id twice",
+        2,
+        lambda: tenth_repeat(AVG, over_fill=False),
+        quick=False,
     ),
-    Shape("CONSISTENT_HASH(10)", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(RING)),
-    Shape("CONSISTENT_HASH(160)", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(RING160)),
-    Shape("CONSISTENT_HASH(10)", "the same, with another out each time", 4, lambda: one_unit(RING, fresh=True)),
+    Shape(
+        "CONSISTENT_HASH(10)",
+        "assign_fleet(out=) of a unit of 16 x 4 over assign",
+        3,
+        lambda: one_unit(RING),
+    ),
+    Shape(
+        "CONSISTENT_HASH(160)",
+        "assign_fleet(out=) of a unit of 16 x 4 over assign",
+        3,
+        lambda: one_unit(RING160),
+    ),
+    Shape(
+        "CONSISTENT_HASH(10)",
+        "the same, with another out each time",
+        4,
+        lambda: one_unit(RING, fresh=True),
+    ),
     Shape("AVG", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(AVG)),
-    Shape("AVG_BY_CIRCLE", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(CIRCLE)),
-    Shape("CONSISTENT_HASH(10)", "334 units selected of 20,000 over a fleet of these", 2, lambda: few_selected(RING)),
+    Shape(
+        "AVG_BY_CIRCLE",
+        "assign_fleet(out=) of a unit of 16 x 4 over assign",
+        3,
+        lambda: one_unit(CIRCLE),
+    ),
+    Shape(
+        "CONSISTENT_HASH(10)",
+        "334 units selected of 20,000 over a fleet of these",
+        2,
+        lambda: few_selected(RING),
+    ),
     Shape(
         "CONSISTENT_HASH(10), first call",
         "1 of 80,000 ids has half of a character",
@@ -160,9 +217,15 @@ SHAPES = [
         quick=False,
     ),
     Shape(
-        'MACHINE_ROOM, on_error="report"', "1 of 100,000 units has no clients", 1.5, lambda: one_bad(ROOM), quick=False
+        'MACHINE_ROOM, on_error="report"',
+        "1 of 100,000 units has no clients",
+        1.5,
+        lambda: one_bad(ROOM),
+        quick=False,
     ),
-    Shape("CONSISTENT_HASH(160)", "each of 800 ids is there twice", 2.5, lambda: all_twice(RING160)),
+    Shape(
+        "CONSISTENT_HASH(160)", "each of 800 ids is there twice", 2.5, lambda: all_twice(RING160)
+    ),
 ]
 
 

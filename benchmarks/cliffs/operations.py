@@ -1,8 +1,10 @@
-"""Counts the operations of a Python call: lines that run, and stretches of 64 bytes of memory that these lines ask for.
+"""Counts the operations of a Python call: lines that run, and stretches of 64 bytes of memory that
+these lines ask for.
 
-Python's own loops, comprehensions among them, show in lines; loops in numpy and in kernels show in the arrays that they write.
-What C reads without writing (`x in some_list`) shows in neither: instructions, which callgrind counts, show that too, but take
-some ten times as long to count. Nothing here looks at a clock.
+Python's own loops, comprehensions among them, show in lines; loops in numpy and in kernels show in
+the arrays that they write. What C reads without writing (`x in some_list`) shows in neither:
+instructions, which callgrind counts, show that too, but take some ten times as long to count.
+Nothing here looks at a clock.
 """
 
 import gc

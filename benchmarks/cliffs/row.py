@@ -35,5 +35,7 @@ def table(rows: list[Row]) -> str:
     lines = ["| call | input | counted | factor | at most |", "| --- | --- | --- | ---: | ---: |"]
     for row in rows:
         mark = "" if row.kept else " (above)"
-        lines.append(f"| {row.what} | {row.shape} | {row.unit} | {row.factor:.2f}{mark} | {row.bound:g} |")
+        lines.append(
+            f"| {row.what} | {row.shape} | {row.unit} | {row.factor:.2f}{mark} | {row.bound:g} |"
+        )
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """Verbs and readers: work per doubling of the input.
 
-Every shape is the worst that is known for its verb. A factor of 2 means that the cost is linear in what is doubled, and 4
-that it grows with its square. The quick form counts operations, in this process; the long one counts instructions by callgrind.
+Every shape is the worst that is known for its verb. A factor of 2 means that the cost is linear in
+what is doubled, and 4 that it grows with its square. The quick form counts operations, in this
+process; the long one counts instructions by callgrind.
 """
 
 import gc
@@ -26,7 +27,9 @@ Make = Callable[[int], Callable[[], object]]
 
 
 class Shape(NamedTuple):
-    """A call on an input of `n`, and what `n` is; the call on twice as much must not take more than `bound` times the work."""
+    """A call on an input of `n`, and what `n` is; the call on twice as much must not take more than
+    `bound` times the work.
+    """
 
     what: str
     shape: str
@@ -37,7 +40,8 @@ class Shape(NamedTuple):
 
 
 def _compare(
-    snapshot_of: Callable[[int], Any], strategies: Sequence[str] = ("AVG_BY_CIRCLE", "CONSISTENT_HASH")
+    snapshot_of: Callable[[int], Any],
+    strategies: Sequence[str] = ("AVG_BY_CIRCLE", "CONSISTENT_HASH"),
 ) -> Make:
     from rmqalloc.plans import Candidate, compare
 
@@ -66,7 +70,9 @@ def _optimise_brokers(n: int) -> Callable[[], object]:
     from rmqalloc.optimisation import optimise
 
     snapshot = inputs.paused(n)
-    return lambda: optimise(snapshot, queues=[5], topics=["topic"], evaluations=4, assume_drained=True)
+    return lambda: optimise(
+        snapshot, queues=[5], topics=["topic"], evaluations=4, assume_drained=True
+    )
 
 
 def _optimise(n: int) -> Callable[[], object]:
@@ -84,7 +90,9 @@ def _topics_set(n: int) -> Callable[[], object]:
 
     snapshot = inputs.one_group(n)
     names = tuple(topic.name for topic in snapshot.topics)
-    return lambda: plan_snapshot(snapshot, [Scenario("more", (SetQueues(read_queue_nums=9, topics=names),))])
+    return lambda: plan_snapshot(
+        snapshot, [Scenario("more", (SetQueues(read_queue_nums=9, topics=names),))]
+    )
 
 
 def _table(verb: str, snapshot_of: Callable[[int], Any]) -> Make:
@@ -223,7 +231,9 @@ def _diff_by_pairs(n: int) -> Callable[[], object]:
     import rmqalloc
 
     before = inputs.own_topics(isqrt(n))
-    after = replace(before, groups=tuple(replace(one, clients=one.clients[1:]) for one in before.groups))
+    after = replace(
+        before, groups=tuple(replace(one, clients=one.clients[1:]) for one in before.groups)
+    )
     return lambda: rmqalloc.diff(before, after)
 
 
@@ -305,7 +315,10 @@ def _progress(n: int) -> Callable[[], object]:
     head = "#Topic  #Broker Name  #QID  #Broker Offset  #Consumer Offset  #Client IP  #Diff  #LastTime\n"
     path = Path(tempfile.gettempdir()) / f"consumerProgress.cliffs-{n}.txt"
     line = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20}  {}"
-    lines = (line.format(f"topic-{i}", "broker-a", 0, 9, 3, "10.1.1.1", 6, "2024-01-01 00:00:00") for i in range(n))
+    lines = (
+        line.format(f"topic-{i}", "broker-a", 0, 9, 3, "10.1.1.1", 6, "2024-01-01 00:00:00")
+        for i in range(n)
+    )
     path.write_text(head + "\n".join(lines) + "\n\nConsume TPS: 0.00\nDiff Total: 0\n")
     return lambda: read_snapshot(f"{path}")
 
@@ -326,21 +339,61 @@ def _by_pairs(verb: Callable[[Callable[[int], Any]], Make]) -> Make:
 
 SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("compare", _PAIRS, 10_000, _by_pairs(_compare), quick=True),
-    lambda: Shape("compare", "clients of a plain group of 1,000 queues", 500, _compare(inputs.plain), quick=True),
-    lambda: Shape("compare", "clients by AVG, every id given twice", 1000, _compare(inputs.twice, ("AVG_BY_CIRCLE",))),
-    lambda: Shape("compare", "clients of a ring, every id given twice", 400, _compare(inputs.twice), quick=True),
     lambda: Shape(
-        "compare", "clients of NEARBY, every id given twice", 400, _compare(inputs.nearby, _NEARBY), quick=True
+        "compare",
+        "clients of a plain group of 1,000 queues",
+        500,
+        _compare(inputs.plain),
+        quick=True,
     ),
-    lambda: Shape("check", "clients, every one with its own topic", 100, _check(inputs.own_topics), quick=True),
-    lambda: Shape("check", "clients, and as many topics that each may read", 100, _check(inputs.square), quick=True),
-    lambda: Shape("check", "clients and queues, every other client silent", 200, _check(inputs.silent)),
+    lambda: Shape(
+        "compare",
+        "clients by AVG, every id given twice",
+        1000,
+        _compare(inputs.twice, ("AVG_BY_CIRCLE",)),
+    ),
+    lambda: Shape(
+        "compare",
+        "clients of a ring, every id given twice",
+        400,
+        _compare(inputs.twice),
+        quick=True,
+    ),
+    lambda: Shape(
+        "compare",
+        "clients of NEARBY, every id given twice",
+        400,
+        _compare(inputs.nearby, _NEARBY),
+        quick=True,
+    ),
+    lambda: Shape(
+        "check", "clients, every one with its own topic", 100, _check(inputs.own_topics), quick=True
+    ),
+    lambda: Shape(
+        "check",
+        "clients, and as many topics that each may read",
+        100,
+        _check(inputs.square),
+        quick=True,
+    ),
+    lambda: Shape(
+        "check", "clients and queues, every other client silent", 200, _check(inputs.silent)
+    ),
     lambda: Shape("check", "brokers that pause the group", 400, _check(inputs.paused)),
     lambda: Shape("check", "groups that are named", 400, _check_of_names("group-{:06}".format)),
     lambda: Shape(
-        "check", "topics of a group, each with a stranded backlog", 200, _check(inputs.one_group), quick=True
+        "check",
+        "topics of a group, each with a stranded backlog",
+        200,
+        _check(inputs.one_group),
+        quick=True,
     ),
-    lambda: Shape("check", "clients that each have another release and another route", 200, _check(inputs.odd_clients)),
+    lambda: Shape(
+        "check",
+        "clients that each have another release and another route",
+        200,
+        _check(inputs.odd_clients),
+    ),
     lambda: Shape(
         "check",
         "clients of CONFIG, each with a list and a topic of its own",
@@ -356,14 +409,20 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("plan", "clients that leave by name", 500, _plan_of_names),
     lambda: Shape("plan", "topics of one group whose queues are set by name", 400, _topics_set),
     lambda: Shape("plan", "scenarios", 50, _plan_of_scenarios),
-    lambda: Shape("transitions", "groups, each with another strategy", 100, _transitions(inputs.many_groups)),
+    lambda: Shape(
+        "transitions", "groups, each with another strategy", 100, _transitions(inputs.many_groups)
+    ),
     lambda: Shape("transitions", "topics of one group", 300, _transitions(inputs.one_group)),
     lambda: Shape("transitions", _PAIRS, 10_000, _by_pairs(_transitions)),
     lambda: Shape("diff", "groups, every other one without a client that it had", 100, _diff),
     lambda: Shape("diff", _PAIRS, 10_000, _diff_by_pairs),
-    lambda: Shape("show", "groups, each with another strategy", 100, _table("show", inputs.many_groups)),
+    lambda: Shape(
+        "show", "groups, each with another strategy", 100, _table("show", inputs.many_groups)
+    ),
     lambda: Shape("show", _PAIRS, 10_000, _by_pairs(partial(_table, "show"))),
-    lambda: Shape("groups", "groups, each with another strategy", 100, _table("groups", inputs.many_groups)),
+    lambda: Shape(
+        "groups", "groups, each with another strategy", 100, _table("groups", inputs.many_groups)
+    ),
     lambda: Shape("groups", _PAIRS, 10_000, _by_pairs(partial(_table, "groups"))),
     lambda: Shape("verify", "groups, each with another strategy", 100, _verify),
     lambda: Shape("explain", "clients of a ring, every id given twice", 300, _explain),
@@ -371,23 +430,44 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("rollout restart", "groups", 100, _restart(inputs.many_groups)),
     lambda: Shape("rollout restart", _one_by_one("4.9"), 400, _restart(inputs.plain), bound=3.0),
     lambda: Shape("rollout restart", _one_by_one("2.5"), 800, _restart(inputs.plain), bound=2.6),
-    lambda: Shape("rollout restart", "clients of a ring of 1,000 queues, one by one", 400, _restart(inputs.ring)),
-    lambda: Shape("rollout restart", "clients of a ring of 1,000 queues, one by one", 800, _restart(inputs.ring)),
+    lambda: Shape(
+        "rollout restart",
+        "clients of a ring of 1,000 queues, one by one",
+        400,
+        _restart(inputs.ring),
+    ),
+    lambda: Shape(
+        "rollout restart",
+        "clients of a ring of 1,000 queues, one by one",
+        800,
+        _restart(inputs.ring),
+    ),
     lambda: Shape("rollout subscription", "groups", 100, _subscription),
-    lambda: Shape("rollout queues", "brokers, each with a backlog that is known", 200, _queues, quick=True),
+    lambda: Shape(
+        "rollout queues", "brokers, each with a backlog that is known", 200, _queues, quick=True
+    ),
     lambda: Shape("rollout broker", "groups of one topic", 100, _broker),
     lambda: Shape("rollout strategy", "groups, each with another strategy", 50, _strategy),
-    lambda: Shape("optimise", "clients of a plain group of 1,000 queues, four batches", 400, _optimise),
+    lambda: Shape(
+        "optimise", "clients of a plain group of 1,000 queues, four batches", 400, _optimise
+    ),
     lambda: Shape("optimise", "brokers on which queues are added", 400, _optimise_brokers),
     lambda: Shape("simulate", "clients of a group", 10, _simulate),
     lambda: Shape("report, HTML", "topics of a group", 100, _report),
     lambda: Shape("plan, Markdown", "groups", 50, _markdown),
     lambda: Shape("plan file", "groups", 50, _plan_file),
     lambda: Shape("read JSON", "groups", 200, _read("s.json", inputs.many_groups)),
-    lambda: Shape("read JSON", "clients, every one with its own topic", 200, _read("t.json", inputs.own_topics)),
+    lambda: Shape(
+        "read JSON",
+        "clients, every one with its own topic",
+        200,
+        _read("t.json", inputs.own_topics),
+    ),
     lambda: Shape("read YAML", "groups", 50, _read("s.yaml", inputs.many_groups)),
     lambda: Shape("read CSV", "clients that own queues", 300, _read("s.csv", inputs.odd_clients)),
-    lambda: Shape("read Parquet", "clients that own queues", 300, _read("s.parquet", inputs.odd_clients)),
+    lambda: Shape(
+        "read Parquet", "clients that own queues", 300, _read("s.parquet", inputs.odd_clients)
+    ),
     lambda: Shape("read mqadmin text", "topics of a group", 300, _progress),
 ]
 
@@ -408,7 +488,10 @@ def rows(quick: bool, places: tuple[int, ...] = ()) -> list[Row]:
         sys.exit(f"callgrind counted {len(counts)} calls of {2 * len(shapes)}")
     pairs = zip(shapes, counts[::2], counts[1::2], strict=True)
     unit = "operations" if quick else "instructions"
-    return [Row(s.what, f"{s.shape}: {s.n:,} to {2 * s.n:,}", two / one, s.bound, unit) for s, one, two in pairs]
+    return [
+        Row(s.what, f"{s.shape}: {s.n:,} to {2 * s.n:,}", two / one, s.bound, unit)
+        for s, one, two in pairs
+    ]
 
 
 def _calls(shapes: Sequence[Shape]) -> Iterator[Callable[[], object]]:

@@ -20,7 +20,9 @@ def table(kind: ModuleType, sizes: list[int], runs: int) -> str:
     for row in _measured(kind, sizes, runs):
         print(*row, sep="  ", file=sys.stderr, flush=True)
         lines.append(row)
-    return f"{cpu_model()}, {processors()} cores\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"{cpu_model()}, {processors()} cores\n\n" + "\n".join(
+        "| " + " | ".join(line) + " |" for line in lines
+    )
 
 
 def _measured(kind: ModuleType, sizes: list[int], runs: int) -> Iterator[list[str]]:
@@ -31,13 +33,22 @@ def _measured(kind: ModuleType, sizes: list[int], runs: int) -> Iterator[list[st
 
 def main() -> None:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m commands", description="Whole commands beside their rivals")
-    parser.add_argument("--units", type=int, action="append", default=[], help="units of a fleet; repeats")
-    parser.add_argument("--groups", type=int, action="append", default=[], help="groups of a snapshot; repeats")
+    parser = argparse.ArgumentParser(
+        prog="python -m commands", description="Whole commands beside their rivals"
+    )
+    parser.add_argument(
+        "--units", type=int, action="append", default=[], help="units of a fleet; repeats"
+    )
+    parser.add_argument(
+        "--groups", type=int, action="append", default=[], help="groups of a snapshot; repeats"
+    )
     parser.add_argument("--runs", type=int, default=5, help="rounds that count")
     parser.add_argument("--docs", type=Path, help="file whose marked sections get the tables")
     given = parser.parse_args()
-    for kind, sizes, section in ((many_units, given.units, "commands"), (many_groups, given.groups, "many-groups")):
+    for kind, sizes, section in (
+        (many_units, given.units, "commands"),
+        (many_groups, given.groups, "many-groups"),
+    ):
         if sizes:
             text = table(kind, sizes, given.runs)
             print(text, end="\n\n")

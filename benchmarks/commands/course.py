@@ -30,7 +30,12 @@ class Taken(NamedTuple):
 
     def cells(self) -> list[str]:
         """Return what a table shows of it: wall, spread, CPU, memory."""
-        return [f"{self.wall:.2f} s", f"{self.spread:.0%}", f"{self.cpu:.2f} s", f"{self.mebibytes:,.0f} MiB"]
+        return [
+            f"{self.wall:.2f} s",
+            f"{self.spread:.0%}",
+            f"{self.cpu:.2f} s",
+            f"{self.mebibytes:,.0f} MiB",
+        ]
 
 
 def run(arguments: Sequence[str]) -> Run:
@@ -56,10 +61,16 @@ def run(arguments: Sequence[str]) -> Run:
 
 
 def in_turns(contenders: Mapping[str, Sequence[str]], runs: int) -> dict[str, Taken]:
-    """Run all contenders one after the other, again and again; a first round, which fills caches, does not count."""
-    rounds = [{name: run(arguments) for name, arguments in contenders.items()} for _ in range(runs + 1)][1:]
+    """Run all contenders one after the other, again and again; a first round, which fills caches,
+    does not count.
+    """
+    rounds = [
+        {name: run(arguments) for name, arguments in contenders.items()} for _ in range(runs + 1)
+    ][1:]
     taken = {}
     for name in contenders:
         walls, cpus, sizes = zip(*(one[name] for one in rounds), strict=True)
-        taken[name] = Taken(median(walls), median(cpus), max(sizes), (max(walls) - min(walls)) / median(walls))
+        taken[name] = Taken(
+            median(walls), median(cpus), max(sizes), (max(walls) - min(walls)) / median(walls)
+        )
     return taken

@@ -6,7 +6,11 @@ from pathlib import Path
 from commands.course import PROGRAMS, in_turns, run
 
 RIVALS = {
-    "AVG": {"DuckDB, SQL": "duckdb_owners", "Polars": "polars_owners", "pyarrow, read and write": "arrow_copy"},
+    "AVG": {
+        "DuckDB, SQL": "duckdb_owners",
+        "Polars": "polars_owners",
+        "pyarrow, read and write": "arrow_copy",
+    },
     "AVG_BY_CIRCLE": {"DuckDB, SQL": "duckdb_owners", "Polars": "polars_owners"},
     "CONSISTENT_HASH": {"pyarrow, read and write": "arrow_copy", "NumPy, hashlib": "numpy_ring"},
 }
@@ -43,7 +47,12 @@ def contenders(strategy: str, fleet: Path, made: Path, units: int) -> dict[str, 
     found = {"rmqalloc bulk": ours}
     for name, program in RIVALS[strategy].items():
         if units <= _SLOW.get(program, units):
-            found[name] = [str(PROGRAMS / f"{program}.py"), str(fleet), str(made / f"{program}.parquet"), strategy]
+            found[name] = [
+                str(PROGRAMS / f"{program}.py"),
+                str(fleet),
+                str(made / f"{program}.parquet"),
+                strategy,
+            ]
     return found
 
 

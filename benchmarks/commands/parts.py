@@ -1,8 +1,9 @@
 """Where the time of `rmqalloc bulk` goes: ``python -m commands.parts --units 1000000``.
 
-The parts are counted in one process and on one thread, by the CPU time of the functions that do them; the profiler makes
-calls of Python a little dearer than they are. Behind them stands what the same bytes cost pyarrow alone: the columns that
-are read decoded, and the plan encoded. Nobody who reads and writes them through pyarrow can take less.
+The parts are counted in one process and on one thread, by the CPU time of the functions that do
+them; the profiler makes calls of Python a little dearer than they are. Behind them stands what the
+same bytes cost pyarrow alone: the columns that are read decoded, and the plan encoded. Nobody who
+reads and writes them through pyarrow can take less.
 """
 
 import argparse
@@ -79,7 +80,9 @@ def parts(work: Callable[[], Any]) -> dict[str, float]:
 
 
 def floors(fleet: Path, made: Path, spec: PlanSpec) -> dict[str, float]:
-    """Return CPU seconds of pyarrow alone on one thread: the columns decoded by row groups, the plan encoded."""
+    """Return CPU seconds of pyarrow alone on one thread: the columns decoded by row groups, the
+    plan encoded.
+    """
     files = [pq.ParquetFile(path) for path in sorted(fleet.glob("*.parquet"))]
     plan = pq.read_table(made)
 
@@ -97,20 +100,40 @@ def floors(fleet: Path, made: Path, spec: PlanSpec) -> dict[str, float]:
 
 def main() -> None:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m commands.parts", description="Where the time of bulk goes")
+    parser = argparse.ArgumentParser(
+        prog="python -m commands.parts", description="Where the time of bulk goes"
+    )
     parser.add_argument("--units", type=int, default=1_000_000)
     parser.add_argument("--strategy", default="AVG")
     given = parser.parse_args()
     spec = PlanSpec(given.strategy, output="owners")
     with tempfile.TemporaryDirectory(prefix="parts-") as folder:
         fleet, made = Path(folder, "fleet"), Path(folder, "plan")
-        run(["-m", "rmqalloc", "generate", "--units", str(given.units), "--files", "4", "--out", str(fleet)])
+        run(
+            [
+                "-m",
+                "rmqalloc",
+                "generate",
+                "--units",
+                str(given.units),
+                "--files",
+                "4",
+                "--out",
+                str(fleet),
+            ]
+        )
         parquet_plan.run_on_threads = on_this_thread
         plan_files(fleet, made, spec, threads=1)  # what is imported on the way is no part
         began = "import sys, rmqalloc.cli, rmqalloc.evaluation.parquet_plan"
-        taken = {"start": run(["-c", began]).cpu, **parts(lambda: plan_files(fleet, made, spec, threads=1))}
+        taken = {
+            "start": run(["-c", began]).cpu,
+            **parts(lambda: plan_files(fleet, made, spec, threads=1)),
+        }
         taken |= floors(fleet, made, spec)
-    lines = [[name, f"{seconds:.2f} s", f"{seconds / given.units * 1e9:,.0f} ns"] for name, seconds in taken.items()]
+    lines = [
+        [name, f"{seconds:.2f} s", f"{seconds / given.units * 1e9:,.0f} ns"]
+        for name, seconds in taken.items()
+    ]
     print(f"{given.units:,} units under {given.strategy}, CPU time", file=sys.stderr)
     print(markdown(["part", "all", "a unit"], lines))
 

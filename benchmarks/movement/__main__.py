@@ -1,4 +1,6 @@
-"""Measure everything, print the page, and end with 1 if a promise is not kept; in a quick run they mean nothing."""
+"""Measure everything, print the page, and end with 1 if a promise is not kept; in a quick run they
+mean nothing.
+"""
 
 import argparse
 import sys
@@ -13,14 +15,22 @@ from movement.run import FULL, QUICK, run
 
 def main() -> int:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m movement", description="How much strategies move, and Kafka's")
-    parser.add_argument(
-        "--quick", action="store_true", help="few trials of the small shapes: shows that all of it runs"
+    parser = argparse.ArgumentParser(
+        prog="python -m movement", description="How much strategies move, and Kafka's"
     )
     parser.add_argument(
-        "--no-kafka", action="store_true", help="leave out Kafka's assignors, which need a JDK and Maven"
+        "--quick",
+        action="store_true",
+        help="few trials of the small shapes: shows that all of it runs",
     )
-    parser.add_argument("--report", type=Path, help="file to write the page to, besides printing it")
+    parser.add_argument(
+        "--no-kafka",
+        action="store_true",
+        help="leave out Kafka's assignors, which need a JDK and Maven",
+    )
+    parser.add_argument(
+        "--report", type=Path, help="file to write the page to, besides printing it"
+    )
     options = parser.parse_args()
     if options.quick and options.report:
         parser.error("a quick run has no figures to publish: leave out --quick")
@@ -35,7 +45,10 @@ def main() -> int:
         options.report.write_text(text, encoding="utf-8")
     above = [] if options.quick else [check for check in checks(results) if not check.is_kept]
     for check in above:
-        print(f"{check.contender}: {check.what}: {check.found:.3f}, at most {check.most:g}", file=sys.stderr)
+        print(
+            f"{check.contender}: {check.what}: {check.found:.3f}, at most {check.most:g}",
+            file=sys.stderr,
+        )
     return 1 if above else 0
 
 

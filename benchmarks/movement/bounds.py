@@ -44,8 +44,16 @@ class Check(NamedTuple):
 
 
 def checks(results: Results) -> list[Check]:
-    """All bounds of the contenders that are there; Kafka's times are a base only where they were measured."""
-    parts: tuple[Callable[[Results], Iterator[Check]], ...] = (_evenness, _ordinal, _stable, _lists, _times)
+    """All bounds of the contenders that are there; Kafka's times are a base only where they were
+    measured.
+    """
+    parts: tuple[Callable[[Results], Iterator[Check]], ...] = (
+        _evenness,
+        _ordinal,
+        _stable,
+        _lists,
+        _times,
+    )
     labels = {contender.label for contender in results.contenders}
     return [check for part in parts for check in part(results) if check.contender in labels]
 
@@ -53,10 +61,17 @@ def checks(results: Results) -> list[Check]:
 def _evenness(results: Results) -> Iterator[Check]:
     for (shape, label, kind), found in results.figures.items():
         if label in SPREADS and found.states.spreads:
-            yield Check(label, f"largest spread at {shape}, ids {kind}", found.states.worst, SPREADS[label])
+            yield Check(
+                label, f"largest spread at {shape}, ids {kind}", found.states.worst, SPREADS[label]
+            )
     for label, most in SKEWS.items():
         if label in results.skews:
-            yield Check(label, "largest over mean load over many topics", float(results.skews[label].mean()), most)
+            yield Check(
+                label,
+                "largest over mean load over many topics",
+                float(results.skews[label].mean()),
+                most,
+            )
 
 
 def _ordinal(results: Results) -> Iterator[Check]:
@@ -65,11 +80,16 @@ def _ordinal(results: Results) -> Iterator[Check]:
             continue
         for name, most in ORDINALS[label].items():
             if name in found.over_least:
-                yield Check(label, f"{name} over the least at {shape}", found.over_least[name].value, most)
+                yield Check(
+                    label, f"{name} over the least at {shape}", found.over_least[name].value, most
+                )
         for way in RESTARTS[:2]:
             moved = found.restarts[way.label].value
             yield Check(
-                label, f"moves per queue of a restart {way.label} at {shape}, ids {kind}", moved, RESTART[label]
+                label,
+                f"moves per queue of a restart {way.label} at {shape}, ids {kind}",
+                moved,
+                RESTART[label],
             )
 
 
@@ -78,7 +98,12 @@ def _stable(results: Results) -> Iterator[Check]:
     for (shape, label, kind), found in results.figures.items():
         most = LEAVE_AND_JOIN.get(label, {}).get(str(shape))
         if most is not None and kind == "random":
-            joined = found.over_least["join"].value * found.least["join"] * (shape.n_clients + 1) / shape.n_queues
+            joined = (
+                found.over_least["join"].value
+                * found.least["join"]
+                * (shape.n_clients + 1)
+                / shape.n_queues
+            )
             total = found.over_least["leave"].value + joined
             yield Check(
                 label,
@@ -93,22 +118,35 @@ def _lists(results: Results) -> Iterator[Check]:
         if label in GROWTH:
             yield Check(label, f"mean join, {layout}", join.value, 1.3)
             loss, growth = results.queue_lists[layout, label]
-            yield Check(label, f"queues moved by a broker's loss, over AVG, {layout}", loss.value, 0.6)
-            yield Check(label, f"queues moved by growth, over AVG, {layout}", growth.value, GROWTH[label])
+            yield Check(
+                label, f"queues moved by a broker's loss, over AVG, {layout}", loss.value, 0.6
+            )
+            yield Check(
+                label, f"queues moved by growth, over AVG, {layout}", growth.value, GROWTH[label]
+            )
 
 
 def _times(results: Results) -> Iterator[Check]:
     for label, most in FLEETS.items():
         if label in results.fleets:
-            yield Check(label, f"time in a fleet over {RING}", results.fleets[label] / results.fleets[RING], most)
+            yield Check(
+                label,
+                f"time in a fleet over {RING}",
+                results.fleets[label] / results.fleets[RING],
+                most,
+            )
     for (shape, label), found in results.groups.items():
         limit = GROUPS.get(label, {}).get(str(shape))
         if limit is not None and UNIFORM in results.kafka_times:
-            over = found.per_queue(shape) / uniform(results, shape)[0]  # which divides all queues, too
+            over = (
+                found.per_queue(shape) / uniform(results, shape)[0]
+            )  # which divides all queues, too
             yield Check(label, f"time of one group over {UNIFORM} at {shape}", over, limit)
 
 
 def uniform(results: Results, shape: GroupShape) -> tuple[float, float]:
-    """Nanoseconds per queue of Kafka's uniform assignor: with members that own nothing, and after a leave."""
+    """Nanoseconds per queue of Kafka's uniform assignor: with members that own nothing, and after a
+    leave.
+    """
     first, leave = results.kafka_times[UNIFORM][str(shape)]
     return first / shape.n_queues, leave / shape.n_queues

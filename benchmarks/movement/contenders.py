@@ -58,11 +58,20 @@ STRATEGIES = [
 
 KAFKA = [
     Contender(f"Kafka {name}", name, is_kafka=True)
-    for name in ("range", "roundrobin", "sticky", "cooperative-sticky", "KIP-848 uniform", "KIP-848 range")
+    for name in (
+        "range",
+        "roundrobin",
+        "sticky",
+        "cooperative-sticky",
+        "KIP-848 uniform",
+        "KIP-848 range",
+    )
 ]
 
 
 def strategies() -> list[Contender]:
-    """Those of `STRATEGIES` that this version of the engine has; names of our own are registered with a version."""
+    """Those of `STRATEGIES` that this version of the engine has; names of our own are registered
+    with a version.
+    """
     known = REGISTERED.keys() | {name.partition("/")[0] for name in REGISTERED}
     return [one for one in STRATEGIES if one.name in known]

@@ -20,7 +20,8 @@ class Trials(NamedTuple):
 
 
 class Course:
-    """Histories of one shape and one kind of client ids: "leaves", "scaling", "walk", and the ways to restart.
+    """Histories of one shape and one kind of client ids: "leaves", "scaling", "walk", and the ways
+    to restart.
 
     Where ids differ from "slot" only after a restart there are no others than restarts.
     """
@@ -29,12 +30,20 @@ class Course:
         self.shape = shape
         self.histories: dict[str, list[History]] = {}
         if kind != "slot, new address":
-            self.histories["leaves"] = [leaves(shape, kind, trial) for trial in range(trials.events)]
-            self.histories["scaling"] = [scaling(shape, kind, trial) for trial in range(trials.events)]
+            self.histories["leaves"] = [
+                leaves(shape, kind, trial) for trial in range(trials.events)
+            ]
+            self.histories["scaling"] = [
+                scaling(shape, kind, trial) for trial in range(trials.events)
+            ]
             if shape.n_queues <= MOST_WALKED:
-                self.histories["walk"] = [walk(shape, kind, trial) for trial in range(trials.restarts)]
+                self.histories["walk"] = [
+                    walk(shape, kind, trial) for trial in range(trials.restarts)
+                ]
         for way in RESTARTS:
-            self.histories[way.label] = [restart(shape, kind, way, trial) for trial in range(trials.restarts)]
+            self.histories[way.label] = [
+                restart(shape, kind, way, trial) for trial in range(trials.restarts)
+            ]
 
     @property
     def all(self) -> list[History]:
@@ -44,13 +53,20 @@ class Course:
     @cached_property
     def parts(self) -> list[Part]:
         """The same as fleets."""
-        return list(parts(queues(self.shape.n_brokers, self.shape.n_queues // self.shape.n_brokers), self.all))
+        return list(
+            parts(
+                queues(self.shape.n_brokers, self.shape.n_queues // self.shape.n_brokers), self.all
+            )
+        )
 
     @cached_property
     def fewest(self) -> dict[str, list[int]]:
         """The least that walks and restarts move, by trial."""
         return {
-            name: [sum(least.over_history(self.shape.n_queues, one.steps, len(one.client_ids))) for one in some]
+            name: [
+                sum(least.over_history(self.shape.n_queues, one.steps, len(one.client_ids)))
+                for one in some
+            ]
             for name, some in self.histories.items()
             if name not in ("leaves", "scaling")
         }

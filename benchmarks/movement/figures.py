@@ -22,14 +22,18 @@ Pairs = list[tuple[int, int]]
 
 
 class Ratio(NamedTuple):
-    """A mean over another, or over 1, and half the width of its 95% confidence interval; that is NaN of one trial."""
+    """A mean over another, or over 1, and half the width of its 95% confidence interval; that is
+    NaN of one trial.
+    """
 
     value: float
     half: float
 
 
 class States:
-    """How even all states of leaves and joins are: max - min of the loads, and the share of clients without queues."""
+    """How even all states of leaves and joins are: max - min of the loads, and the share of clients
+    without queues.
+    """
 
     def __init__(self) -> None:
         self.spreads: list[int] = []
@@ -70,7 +74,9 @@ class Figures(NamedTuple):
 
 
 def ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """Mean of the first over mean of the second, one pair a trial; the interval is that of a ratio estimator."""
+    """Mean of the first over mean of the second, one pair a trial; the interval is that of a ratio
+    estimator.
+    """
     x, y = np.array(pairs, float).T
     value = x.sum() / y.sum()
     if x.size < 2:
@@ -84,7 +90,9 @@ def event_moves(history: History, owners: Owners) -> Iterator[tuple[int, int]]:
 
     The least is from the contender's own loads where they are balanced, else from those of AVG.
     """
-    for row, before, clients, n in zip(owners, history.steps, history.steps[1:], moved(owners), strict=False):
+    for row, before, clients, n in zip(
+        owners, history.steps, history.steps[1:], moved(owners), strict=False
+    ):
         had = loads(row, len(history.client_ids))
         if not (row >= 0).all() or not least.is_balanced(had, before):
             had = least.balanced(row.size, before, had.size)
@@ -113,22 +121,33 @@ def measure(contender: Contender, shape: GroupShape, kind: IdKind, trials: Trial
         {name: ratio(some) for name, some in pairs.items()},
         {name: float(np.mean([fewest for _, fewest in some])) for name, some in pairs.items()},
         {label: ratio([(n, shape.n_queues) for n, _ in some]) for label, some in ways.items()},
-        {label: ratio([(fewest, shape.n_queues) for _, fewest in some]) for label, some in ways.items()},
+        {
+            label: ratio([(fewest, shape.n_queues) for _, fewest in some])
+            for label, some in ways.items()
+        },
     )
 
 
-def _event_pairs(names: Sequence[str], found: Iterable[tuple[History, Owners]], states: States) -> dict[str, Pairs]:
+def _event_pairs(
+    names: Sequence[str], found: Iterable[tuple[History, Owners]], states: States
+) -> dict[str, Pairs]:
     """Moved and least by event, one pair a trial."""
     pairs: dict[str, Pairs] = {name: [] for name in names}
     for history, owners in found:
         states.add(history, owners)
-        for name, pair in zip(names, event_moves(history, owners), strict=False):  # a small group has fewer leaves
+        for name, pair in zip(
+            names, event_moves(history, owners), strict=False
+        ):  # a small group has fewer leaves
             pairs[name].append(pair)
     return {name: some for name, some in pairs.items() if some}
 
 
-def mean_join(contender: Contender, shape: GroupShape, n_first: int, n_last: int, n_trials: int) -> Ratio:
-    """Moves of a join over the least, averaged over all numbers of clients of a range and over trials."""
+def mean_join(
+    contender: Contender, shape: GroupShape, n_first: int, n_last: int, n_trials: int
+) -> Ratio:
+    """Moves of a join over the least, averaged over all numbers of clients of a range and over
+    trials.
+    """
     histories = [joins(n_first, n_last, "slot", trial) for trial in range(n_trials)]
     fewest = shape.n_queues // np.arange(n_first + 1, n_last + 1)
     if contender.is_kafka:

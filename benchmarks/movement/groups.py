@@ -31,7 +31,9 @@ class GroupShape(NamedTuple):
 def queues(n_brokers: int, per_broker: int, missing: int | None = None) -> tuple[Queue, ...]:
     """Queues in RocketMQ's order; without those of the broker `missing`."""
     names = [f"broker-{i:03}" for i in range(n_brokers)]
-    return tuple((name, i) for at, name in enumerate(names) if at != missing for i in range(per_broker))
+    return tuple(
+        (name, i) for at, name in enumerate(names) if at != missing for i in range(per_broker)
+    )
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class History:
     ----------
     topic : str
     client_ids : list of str
-        Those of all clients that are ever there; the others speak of a client by its position in this list. A process that
-        comes back under its old id is the same client.
+        Those of all clients that are ever there; the others speak of a client by its position in
+        this list. A process that comes back under its old id is the same client.
     steps : list of tuple of int
         The clients that are there, in RocketMQ's order of their ids.
     """
@@ -55,8 +57,13 @@ class History:
     @classmethod
     def of(cls, topic: str, client_ids: list[str], present: Iterable[Iterable[int]]) -> "History":
         """Sort what is there at each step."""
-        rank = {client: i for i, client in enumerate(sorted(range(len(client_ids)), key=client_ids.__getitem__))}
-        return cls(topic, client_ids, [tuple(sorted(some, key=rank.__getitem__)) for some in present])
+        rank = {
+            client: i
+            for i, client in enumerate(sorted(range(len(client_ids)), key=client_ids.__getitem__))
+        }
+        return cls(
+            topic, client_ids, [tuple(sorted(some, key=rank.__getitem__)) for some in present]
+        )
 
 
 class Clients:
@@ -74,7 +81,9 @@ class Clients:
         rng = self.rng
         address = f"10.{rng.randrange(256)}.{rng.randrange(256)}.{rng.randrange(256)}"
         process = f"{rng.randrange(1, 100_000)}#{rng.randrange(10**13, 10**16)}"
-        self.client_ids.append(f"{address}@{process if self.kind == 'random' else f'consumer-{slot}'}")
+        self.client_ids.append(
+            f"{address}@{process if self.kind == 'random' else f'consumer-{slot}'}"
+        )
         self.of_slot[slot] = len(self.client_ids) - 1
         return self.of_slot[slot]
 

@@ -1,4 +1,6 @@
-"""What groups go through: leaves, joins, rolling restarts, autoscaling. All of it follows from a seed."""
+"""What groups go through: leaves, joins, rolling restarts, autoscaling. All of it follows from a
+seed.
+"""
 
 import math
 import random
@@ -39,7 +41,9 @@ def _topic(trial: int) -> str:
 
 
 def leaves(shape: GroupShape, kind: IdKind, trial: int) -> History:
-    """One client after the other leaves for good, three in all; with slots in the ids never the one of the highest slot."""
+    """One client after the other leaves for good, three in all; with slots in the ids never the one
+    of the highest slot.
+    """
     rng = _rng("leaves", shape, kind, trial)
     clients = Clients(kind, rng)
     present = [clients.start(slot) for slot in range(shape.n_clients)]
@@ -52,22 +56,29 @@ def scaling(shape: GroupShape, kind: IdKind, trial: int) -> History:
     """One client more, in the next slot; then it goes again."""
     clients = Clients(kind, _rng("scaling", shape, kind, trial))
     present = [clients.start(slot) for slot in range(shape.n_clients)]
-    return History.of(_topic(trial), clients.client_ids, [present, [*present, clients.start(shape.n_clients)], present])
+    return History.of(
+        _topic(trial),
+        clients.client_ids,
+        [present, [*present, clients.start(shape.n_clients)], present],
+    )
 
 
 def joins(n_first: int, n_last: int, kind: IdKind, trial: int) -> History:
     """From few clients to many, one at a time."""
     clients = Clients(kind, _rng("joins", n_first, n_last, kind, trial))
     started = [clients.start(slot) for slot in range(n_last)]
-    return History.of(_topic(trial), clients.client_ids, [started[:n] for n in range(n_first, n_last + 1)])
+    return History.of(
+        _topic(trial), clients.client_ids, [started[:n] for n in range(n_first, n_last + 1)]
+    )
 
 
 def restart(shape: GroupShape, kind: IdKind, way: Restart, trial: int) -> History:
     """Every client is restarted once.
 
-    Without surge a batch goes, then starts again, from the highest slot down (random ids: in any order). With surge and slots
-    as many clients more start first, in the next free slots, then batches go and come back, and the additional ones go last.
-    With surge and random ids a batch of new clients starts, then as many old ones go.
+    Without surge a batch goes, then starts again, from the highest slot down (random ids: in any
+    order). With surge and slots as many clients more start first, in the next free slots, then
+    batches go and come back, and the additional ones go last. With surge and random ids a batch of
+    new clients starts, then as many old ones go.
     """
     rng = _rng("restart", shape, kind, way.label, trial)
     clients, n = Clients(kind, rng), shape.n_clients
@@ -99,7 +110,8 @@ def restart(shape: GroupShape, kind: IdKind, way: Restart, trial: int) -> Histor
 
 
 def walk(shape: GroupShape, kind: IdKind, trial: int) -> History:
-    """Autoscaling between half as many clients and one and a half times as many, `N_WALK_STEPS` clients up or down.
+    """Autoscaling between half as many clients and one and a half times as many, `N_WALK_STEPS`
+    clients up or down.
 
     Any client may be the one that goes; one that comes claims the lowest free slot.
     """

@@ -29,12 +29,16 @@ def version() -> str:
 
 
 def kafka_owners(assignor: str, n_queues: int, histories: Sequence[History]) -> Iterator[Owners]:
-    """Owners of each history as the assignor gives them, each history from its own start: as `replay.engine_owners`."""
+    """Owners of each history as the assignor gives them, each history from its own start: as
+    `replay.engine_owners`.
+    """
     command_line = _command("Replay", assignor)
     given = b"".join([_numbers([len(histories)]), *(_encoded(n_queues, one) for one in histories)])
     done = subprocess.run(command_line, input=given, capture_output=True)
     if done.returncode:
-        raise JavaFailed(f"Kafka's {assignor} failed; its last lines:\n{done.stderr.decode()[-2000:]}")
+        raise JavaFailed(
+            f"Kafka's {assignor} failed; its last lines:\n{done.stderr.decode()[-2000:]}"
+        )
     answers, start = np.frombuffer(done.stdout, ">i4"), 0
     for history in histories:
         size = len(history.steps) * n_queues
@@ -45,14 +49,25 @@ def kafka_owners(assignor: str, n_queues: int, histories: Sequence[History]) -> 
 def kafka_times(
     assignor: str, shapes: Sequence[str], warm_seconds: float, rounds: int
 ) -> dict[str, tuple[float, float]]:
-    """Nanoseconds of one call by shape: of members that own nothing, and after one of them has left."""
-    text = run(_command("Speed", str(warm_seconds), str(rounds), assignor, *shapes), f"timing Kafka's {assignor}")
+    """Nanoseconds of one call by shape: of members that own nothing, and after one of them has
+    left.
+    """
+    text = run(
+        _command("Speed", str(warm_seconds), str(rounds), assignor, *shapes),
+        f"timing Kafka's {assignor}",
+    )
     rows = (line.split() for line in text.splitlines())
     return {shape: (float(first), float(leave)) for shape, first, leave in rows}
 
 
 def _command(program: str, *arguments: str) -> list[str]:
-    return [command("java"), "-cp", maven_classpath(PROJECT), f"io.rmqalloc.movement.{program}", *arguments]
+    return [
+        command("java"),
+        "-cp",
+        maven_classpath(PROJECT),
+        f"io.rmqalloc.movement.{program}",
+        *arguments,
+    ]
 
 
 def _numbers(numbers: Sequence[int]) -> bytes:

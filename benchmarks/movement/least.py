@@ -1,7 +1,9 @@
-"""The least that can move: what an assignor moves that remembers its last answer and keeps max - min at most 1.
+"""The least that can move: what an assignor moves that remembers its last answer and keeps max -
+min at most 1.
 
-Loads decide it. With `lo` queues for each client and one more for `extra` of them, a client keeps at most `lo` of its queues,
-and the clients with more than that keep one more each as far as the `extra` go. All other queues must move.
+Loads decide it. With `lo` queues for each client and one more for `extra` of them, a client keeps
+at most `lo` of its queues, and the clients with more than that keep one more each as far as the
+`extra` go. All other queues must move.
 """
 
 from collections.abc import Sequence
@@ -29,8 +31,8 @@ def is_balanced(loads: Counts, clients: Sequence[int]) -> bool:
 def step(loads: Counts, n_queues: int, clients: Sequence[int]) -> tuple[int, Counts]:
     """Fewest queues that have to move when the group becomes `clients`, and the loads then.
 
-    Of the clients that had more than `lo` the first in the list stay above it; if there are fewer of them than `extra`, the
-    others in the order of the list become so.
+    Of the clients that had more than `lo` the first in the list stay above it; if there are fewer
+    of them than `extra`, the others in the order of the list become so.
     """
     here = np.array(clients)
     lo, extra = divmod(n_queues, here.size)

@@ -17,11 +17,21 @@ from movement.run import Results
 
 def page(results: Results) -> str:
     """The whole page as Markdown."""
-    kafka = f"kafka-clients and kafka-group-coordinator {results.kafka_version}" if results.kafka_version else "not run"
+    kafka = (
+        f"kafka-clients and kafka-group-coordinator {results.kafka_version}"
+        if results.kafka_version
+        else "not run"
+    )
     parts = [about.HEAD.format(kafka=kafka), *_summary(results)]
     for shape in results.extent.shapes:
         parts += _shape(results, shape)
-    parts += [*_queue_lists(results), *_single_sizes(results), *_skews(results), *_speed(results), *_bounds(results)]
+    parts += [
+        *_queue_lists(results),
+        *_single_sizes(results),
+        *_skews(results),
+        *_speed(results),
+        *_bounds(results),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -40,7 +50,9 @@ def with_interval(ratio: Ratio | None) -> str:
     """A value with its interval, if there are trials enough for one."""
     if ratio is None:
         return "–"
-    return number(ratio.value) + ("" if math.isnan(ratio.half) or ratio.half < 0.005 else f" ±{ratio.half:.2f}")
+    return number(ratio.value) + (
+        "" if math.isnan(ratio.half) or ratio.half < 0.005 else f" ±{ratio.half:.2f}"
+    )
 
 
 def _summary(results: Results) -> list[str]:
@@ -70,8 +82,14 @@ def _shape(results: Results, shape: GroupShape) -> list[str]:
     for kind in ID_KINDS:
         labels = [c.label for c in results.contenders if (shape, c.label, kind) in results.figures]
         if kind != "slot, new address":
-            parts += [f"### {shape}, ids *{kind}*: over the least", _events(results, shape, kind, labels)]
-        parts += [f"### {shape}, ids *{kind}*: moves per queue of a restart", _restarts(results, shape, kind, labels)]
+            parts += [
+                f"### {shape}, ids *{kind}*: over the least",
+                _events(results, shape, kind, labels),
+            ]
+        parts += [
+            f"### {shape}, ids *{kind}*: moves per queue of a restart",
+            _restarts(results, shape, kind, labels),
+        ]
     return parts
 
 
@@ -81,8 +99,13 @@ def _events(results: Results, shape: GroupShape, kind: IdKind, labels: list[str]
     rows = [["*the least, queues*", "", "", *(number(first.least[name]) for name in names)]]
     for label in labels:
         found = results.figures[shape, label, kind]
-        states = [f"{np.mean(found.states.spreads):.2f}, {found.states.worst}", f"{np.mean(found.states.idle):.1%}"]
-        rows.append([label, *states, *(with_interval(found.over_least.get(name)) for name in names)])
+        states = [
+            f"{np.mean(found.states.spreads):.2f}, {found.states.worst}",
+            f"{np.mean(found.states.idle):.1%}",
+        ]
+        rows.append(
+            [label, *states, *(with_interval(found.over_least.get(name)) for name in names)]
+        )
     return table(["", "spread", "idle", *names], rows)
 
 
@@ -94,7 +117,9 @@ def _restarts(results: Results, shape: GroupShape, kind: IdKind, labels: list[st
         found = results.figures[shape, label, kind]
         over = [number(found.restarts[way].value / found.least_restarts[way].value) for way in ways]
         values = [with_interval(found.restarts[way]) for way in ways]
-        rows.append([label, *(f"{value} ({times}×)" for value, times in zip(values, over, strict=True))])
+        rows.append(
+            [label, *(f"{value} ({times}×)" for value, times in zip(values, over, strict=True))]
+        )
     return table(["", *ways], rows)
 
 
@@ -119,7 +144,9 @@ def _single_sizes(results: Results) -> list[str]:
     rows = []
     for layout, found in results.single_sizes.items():
 
-        def mean_and_largest(values: NDArray[np.float64], sizes: NDArray[np.int64] = found.sizes) -> str:
+        def mean_and_largest(
+            values: NDArray[np.float64], sizes: NDArray[np.int64] = found.sizes
+        ) -> str:
             return f"{number(values.mean())} · {number(values.max())} at {sizes[values.argmax()]}"
 
         rows.append([str(layout), *map(mean_and_largest, found[1:])])
@@ -127,7 +154,11 @@ def _single_sizes(results: Results) -> list[str]:
         return []
     topics = ", ".join(f"{n}" for n in results.extent.single_sizes.values())
     header = ["", "join", "highest leaves", "others too", "restart"]
-    return ["## Single numbers of clients", about.SINGLE_SIZES.format(topics=topics), table(header, rows)]
+    return [
+        "## Single numbers of clients",
+        about.SINGLE_SIZES.format(topics=topics),
+        table(header, rows),
+    ]
 
 
 def _skews(results: Results) -> list[str]:
@@ -149,7 +180,8 @@ def _speed(results: Results) -> list[str]:
     for label, times in results.kafka_times.items():
         found = [(shape, times[str(shape)]) for shape in shapes]
         cells = [
-            " · ".join(f"{one / shape.n_queues:.1f} ({one / 1e3:.3g} µs)" for one in pair) for shape, pair in found
+            " · ".join(f"{one / shape.n_queues:.1f} ({one / 1e3:.3g} µs)" for one in pair)
+            for shape, pair in found
         ]
         rows.append([label, *cells, "", ""])
     header = ["ns per queue (µs per call)", *map(str, shapes), "fleet", f"over {RING}"]
@@ -165,8 +197,15 @@ def _speed(results: Results) -> list[str]:
 def _over(results: Results, shapes: list[GroupShape]) -> str:
     rows = []
     for label in results.fleets:
-        ours = [(results.groups[one, label].per_queue(one), uniform(results, one)) for one in shapes]
-        rows.append([label, *(" · ".join(f"{own / their:.2f}×" for their in theirs) for own, theirs in ours)])
+        ours = [
+            (results.groups[one, label].per_queue(one), uniform(results, one)) for one in shapes
+        ]
+        rows.append(
+            [
+                label,
+                *(" · ".join(f"{own / their:.2f}×" for their in theirs) for own, theirs in ours),
+            ]
+        )
     return table(["", *map(str, shapes)], rows)
 
 
@@ -181,4 +220,8 @@ def _bounds(results: Results) -> list[str]:
         ]
         for check in found
     ]
-    return ["## Promises", about.PROMISES, table(["", "found", "at most", "kept"], rows)] if rows else []
+    return (
+        ["## Promises", about.PROMISES, table(["", "found", "at most", "kept"], rows)]
+        if rows
+        else []
+    )

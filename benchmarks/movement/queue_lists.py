@@ -43,39 +43,54 @@ LAYOUTS = [
 
 def divided(contender: Contender, groups: list[Group]) -> NDArray[np.int32]:
     """Owners of groups of equally many queues, one row each."""
-    owners = contender.strategy().assign_fleet(Fleet.from_groups(("group", *group) for group in groups))
+    owners = contender.strategy().assign_fleet(
+        Fleet.from_groups(("group", *group) for group in groups)
+    )
     return owners.reshape(len(groups), -1)
 
 
 def loss_and_growth(contender: Contender, layout: Layout, n_topics: int) -> NDArray[np.int64]:
-    """Old queues that move if a random broker goes, and if each gets half as many queues more; shape (topics, 2)."""
+    """Old queues that move if a random broker goes, and if each gets half as many queues more;
+    shape (topics, 2).
+    """
     brokers, per = layout.n_brokers, layout.per_broker
     rng = random.Random(f"{SEED} {layout}")
-    cases = [(topic, n) for topic in range(n_topics) for n in range(layout.n_first, layout.n_last + 1)]
+    cases = [
+        (topic, n) for topic in range(n_topics) for n in range(layout.n_first, layout.n_last + 1)
+    ]
     gone = np.array([rng.randrange(brokers) for _ in cases])
     units = [
-        (f"order-events-{topic}", slot_ids(n, random.Random(f"{SEED} {layout} {topic} {n}"))) for topic, n in cases
+        (f"order-events-{topic}", slot_ids(n, random.Random(f"{SEED} {layout} {topic} {n}")))
+        for topic, n in cases
     ]
 
     def owners(lists: Sequence[Sequence[Queue]]) -> NDArray[np.int32]:
-        return divided(contender, [(topic, some, ids) for (topic, ids), some in zip(units, lists, strict=True)])
+        return divided(
+            contender, [(topic, some, ids) for (topic, ids), some in zip(units, lists, strict=True)]
+        )
 
     now = owners([queues(brokers, per)] * len(units)).reshape(-1, brokers, per)
     grown = owners([queues(brokers, per * 3 // 2)] * len(units)).reshape(-1, brokers, per * 3 // 2)
     fewer = owners([queues(brokers, per, missing) for missing in gone.tolist()])
     kept = now[np.arange(brokers) != gone[:, None]].reshape(fewer.shape)
-    moved = np.stack([(fewer != kept).sum(axis=1), (grown[:, :, :per] != now).sum(axis=(1, 2))], axis=1)
+    moved = np.stack(
+        [(fewer != kept).sum(axis=1), (grown[:, :, :per] != now).sum(axis=(1, 2))], axis=1
+    )
     return np.asarray(moved.reshape(n_topics, -1, 2).sum(axis=1))
 
 
 def over_avg(contender: Contender, layout: Layout, n_topics: int) -> list[Ratio]:
     """What loss and growth move, over what AVG moves."""
     found, avg = (loss_and_growth(one, layout, n_topics) for one in (contender, AVG))
-    return [ratio(list(zip(found[:, at].tolist(), avg[:, at].tolist(), strict=True))) for at in range(2)]
+    return [
+        ratio(list(zip(found[:, at].tolist(), avg[:, at].tolist(), strict=True))) for at in range(2)
+    ]
 
 
 def topic_skews(contender: Contender, n_sets: int) -> NDArray[np.float64]:
-    """Largest load over the mean load of the clients of a group with many small topics, for each set of topic names."""
+    """Largest load over the mean load of the clients of a group with many small topics, for each
+    set of topic names.
+    """
     listed = queues(*TOPIC_QUEUES)
     groups: list[Group] = []
     for names in range(n_sets):

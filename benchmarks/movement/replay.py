@@ -39,7 +39,8 @@ class Part(NamedTuple):
         """Lay all steps end to end."""
         steps = [(one, step) for one in histories for step in one.steps]
         fleet = Fleet.from_groups(
-            ("group", one.topic, queues, tuple(map(one.client_ids.__getitem__, step))) for one, step in steps
+            ("group", one.topic, queues, tuple(map(one.client_ids.__getitem__, step)))
+            for one, step in steps
         )
         clients = np.array([*(client for _, step in steps for client in step), -1], np.int32)
         starts = np.cumsum([0, *(len(step) for _, step in steps[:-1])], dtype=np.int32)
@@ -59,7 +60,9 @@ def parts(queues: Sequence[Queue], histories: Iterable[History]) -> Iterator[Par
 
 
 def engine_owners(strategy: Strategy, divided: Iterable[Part]) -> Iterator[Owners]:
-    """Owners of each history as the strategy gives them, int32, shape (steps, queues): clients, -1 for nobody."""
+    """Owners of each history as the strategy gives them, int32, shape (steps, queues): clients, -1
+    for nobody.
+    """
     for part in divided:
         positions = strategy.assign_fleet(part.fleet).reshape(part.starts.size, -1)
         owners = part.clients[np.where(positions < 0, -1, positions + part.starts)]

@@ -20,8 +20,9 @@ from movement.speed import OneGroup, in_fleet, one_group, slot_fleet
 
 
 class Extent(NamedTuple):
-    """How much a run does: trials by shape, those of Kafka's assignors, topics by layout, the same for single numbers of
-    clients, sets of names, effort of timing."""
+    """How much a run does: trials by shape, those of Kafka's assignors, topics by layout, the same
+    for single numbers of clients, sets of names, effort of timing.
+    """
 
     shapes: dict[GroupShape, Trials]
     kafka: dict[GroupShape, Trials]
@@ -92,12 +93,18 @@ Task = tuple[dict[Any, Any], Any, Callable[..., Any], tuple[Any, ...]]
 
 
 def run(extent: Extent, contenders: list[Contender], workers: int = 2) -> Results:
-    """Measure all contenders; CONSISTENT_HASH(10) must be one of them, as times are compared with its own."""
-    results = Results(extent, contenders, version() if any(one.is_kafka for one in contenders) else None)
+    """Measure all contenders; CONSISTENT_HASH(10) must be one of them, as times are compared with
+    its own.
+    """
+    results = Results(
+        extent, contenders, version() if any(one.is_kafka for one in contenders) else None
+    )
     # New interpreters, as a process of several threads should not fork.
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         tasks = [*_figure_tasks(results), *_list_tasks(results)]
-        futures: list[tuple[Task, Future[Any]]] = [(task, pool.submit(task[2], *task[3])) for task in tasks]
+        futures: list[tuple[Task, Future[Any]]] = [
+            (task, pool.submit(task[2], *task[3])) for task in tasks
+        ]
         for (into, key, _, _), future in futures:
             into[key] = future.result()
     _time(results)
@@ -105,14 +112,24 @@ def run(extent: Extent, contenders: list[Contender], workers: int = 2) -> Result
 
 
 def _figure_tasks(results: Results) -> Iterable[Task]:
-    """The largest groups first, so that no process is left alone with one; contenders together that share a course."""
+    """The largest groups first, so that no process is left alone with one; contenders together that
+    share a course.
+    """
     for shape in reversed(results.extent.shapes):
         for kind in ID_KINDS:
             for contender in results.contenders:
-                trials = (results.extent.kafka if contender.is_kafka else results.extent.shapes).get(shape)
-                # To Kafka's stateful assignors an id is but a name, and to the others its place in the order.
+                trials = (
+                    results.extent.kafka if contender.is_kafka else results.extent.shapes
+                ).get(shape)
+                # To Kafka's stateful assignors an id is but a name, and to the others its place in
+                # the order.
                 if trials and not (contender.is_kafka and kind == "slot, new address"):
-                    yield results.figures, (shape, contender.label, kind), measure, (contender, shape, kind, trials)
+                    yield (
+                        results.figures,
+                        (shape, contender.label, kind),
+                        measure,
+                        (contender, shape, kind, trials),
+                    )
 
 
 def _list_tasks(results: Results) -> Iterable[Task]:
@@ -120,7 +137,12 @@ def _list_tasks(results: Results) -> Iterable[Task]:
         shape = GroupShape(layout.n_brokers * layout.per_broker, layout.n_last, layout.n_brokers)
         for contender in results.contenders:
             key = (layout, contender.label)
-            yield results.joins, key, mean_join, (contender, shape, layout.n_first, layout.n_last, n_topics)
+            yield (
+                results.joins,
+                key,
+                mean_join,
+                (contender, shape, layout.n_first, layout.n_last, n_topics),
+            )
             if not contender.is_kafka:
                 yield results.queue_lists, key, over_avg, (contender, layout, n_topics)
     for contender in results.contenders:
@@ -132,7 +154,9 @@ def _list_tasks(results: Results) -> Iterable[Task]:
 
 
 def _time(results: Results) -> None:
-    """One contender after the other; those that ask Python for rooms are left out, as that is what would be timed."""
+    """One contender after the other; those that ask Python for rooms are left out, as that is what
+    would be timed.
+    """
     extent = results.extent
     shapes = list(extent.shapes)[:SPEED_SHAPES]
     fleet = slot_fleet(extent.fleet_units)
@@ -142,5 +166,8 @@ def _time(results: Results) -> None:
             times = kafka_times(contender.name, names, extent.java_warm_seconds, extent.rounds)
             results.kafka_times[contender.label] = times
         elif not contender.asks_rooms:
-            results.groups |= {(shape, contender.label): one_group(contender, shape, extent.rounds) for shape in shapes}
+            results.groups |= {
+                (shape, contender.label): one_group(contender, shape, extent.rounds)
+                for shape in shapes
+            }
             results.fleets[contender.label] = in_fleet(contender, fleet, min(7, extent.rounds))

@@ -1,4 +1,6 @@
-"""What a strategy by slots moves at every single number of clients of a range, which a mean over the range hides."""
+"""What a strategy by slots moves at every single number of clients of a range, which a mean over
+the range hides.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +20,8 @@ ALL_SIZES = [*LAYOUTS, Layout(3, 8, 1, 24), Layout(8, 24, 96, 192)]
 
 
 class SingleSizes(NamedTuple):
-    """Means over topics, one for each number of clients after the join: all of a range but the first.
+    """Means over topics, one for each number of clients after the join: all of a range but the
+    first.
 
     Attributes
     ----------

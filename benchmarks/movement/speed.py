@@ -1,4 +1,6 @@
-"""What a division costs: one group, and a fleet. CPU time of the process, so that a busy machine counts little."""
+"""What a division costs: one group, and a fleet. CPU time of the process, so that a busy machine
+counts little.
+"""
 
 import random
 import time
@@ -19,7 +21,9 @@ ROUND_NANOSECONDS = 20_000_000
 
 
 class OneGroup(NamedTuple):
-    """Nanoseconds for one group: the whole call of `assign`, and what it takes more than for one queue and one client."""
+    """Nanoseconds for one group: the whole call of `assign`, and what it takes more than for one
+    queue and one client.
+    """
 
     call: float
     without_fixed: float
@@ -30,7 +34,9 @@ class OneGroup(NamedTuple):
 
 
 def nanoseconds(calls: Sequence[Callable[[], object]], rounds: int) -> NDArray[np.float64]:
-    """CPU time of a call, warm, shape (rounds, calls); each round times every call, so that they share the machine's moods."""
+    """CPU time of a call, warm, shape (rounds, calls); each round times every call, so that they
+    share the machine's moods.
+    """
     numbers = [_calls_per_round(call) for call in calls]
     found = np.empty((rounds, len(calls)))
     for row in found:
@@ -68,7 +74,8 @@ def slot_fleet(n_units: int) -> Fleet:
     rng, (brokers, per_broker, n_clients) = random.Random(2), FLEET_SHAPE
     listed = queues(brokers, per_broker)
     return Fleet.from_groups(
-        ("group", f"order-events-{unit}", listed, slot_ids(n_clients, rng)) for unit in range(n_units)
+        ("group", f"order-events-{unit}", listed, slot_ids(n_clients, rng))
+        for unit in range(n_units)
     )
 
 
@@ -76,4 +83,7 @@ def in_fleet(contender: Contender, fleet: Fleet, rounds: int) -> float:
     """Nanoseconds per queue of a whole fleet."""
     strategy = contender.strategy()
     out = np.empty(int(fleet.queue_offsets[-1]), np.int32)
-    return float(np.median(nanoseconds([lambda: strategy.assign_fleet(fleet, out)], rounds))) / out.size
+    return (
+        float(np.median(nanoseconds([lambda: strategy.assign_fleet(fleet, out)], rounds)))
+        / out.size
+    )

@@ -40,7 +40,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m releases", description="What releases cost")
     parser.add_argument("verb", choices=["measure", "page", "check"])
     parser.add_argument("wheel", type=Path, nargs="?", help="a wheel that this Python can import")
-    parser.add_argument("--version", default=UNRELEASED, help=f"name of the release (default: {UNRELEASED})")
+    parser.add_argument(
+        "--version", default=UNRELEASED, help=f"name of the release (default: {UNRELEASED})"
+    )
     parser.add_argument("--quick", action="store_true", help="only what is the same in every run")
     options = parser.parse_args()
     if options.verb == "page":

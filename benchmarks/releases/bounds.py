@@ -23,7 +23,9 @@ class Check(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure of a release: where it stands in its file, and how much of the one before it may grow to."""
+    """A figure of a release: where it stands in its file, and how much of the one before it may
+    grow to.
+    """
 
     title: str
     unit: str
@@ -35,7 +37,9 @@ class Figure(NamedTuple):
         value: Any = entry
         for key in self.keys:
             value = value[key]
-        return float(value) - (float(entry["start"]["cpu"]["numpy"]) if self.keys[0] == "start" else 0.0)
+        return float(value) - (
+            float(entry["start"]["cpu"]["numpy"]) if self.keys[0] == "start" else 0.0
+        )
 
 
 REPEATABLE = [
@@ -74,7 +78,13 @@ MILLION = ("growth", "1000000")
 RATIOS = [
     Ratio("AVG over memset, 1M x 1-32q x 1-8c, random", ("small",), "AVG", "memset", 1.5),
     Ratio("AVG over memset, 1M x 16q x 4c", MILLION, "AVG", "memset", 1.35),
-    Ratio("AVG_BY_CIRCLE over memset, 1M x 1-32q x 1-8c, random", ("small",), "AVG_BY_CIRCLE", "memset", 1.5),
+    Ratio(
+        "AVG_BY_CIRCLE over memset, 1M x 1-32q x 1-8c, random",
+        ("small",),
+        "AVG_BY_CIRCLE",
+        "memset",
+        1.5,
+    ),
     Ratio("AVG_BY_CIRCLE over memset, 1M x 16q x 4c", MILLION, "AVG_BY_CIRCLE", "memset", 1.35),
     Ratio("AVG over out.fill, 1M x 1-32q x 1-8c, random", ("small",), "AVG", "out.fill", 1.5),
     Ratio("AVG over out.fill, 1M x 16q x 4c", MILLION, "AVG", "out.fill", 1.35),
@@ -98,6 +108,8 @@ def checks(entry: Entry, before: Entry) -> Iterator[Check]:
         yield Check(figure.title, figure.of(entry), figure.growth * figure.of(before))
     for kernel, count in sorted(before["instructions"].items()):
         if kernel in entry["instructions"]:
-            yield Check(f"Instructions of {kernel}", entry["instructions"][kernel], INSTRUCTIONS * count)
+            yield Check(
+                f"Instructions of {kernel}", entry["instructions"][kernel], INSTRUCTIONS * count
+            )
     for ratio in [] if quick else RATIOS:
         yield Check(ratio.title, ratio.of(entry), ratio.most)

@@ -26,10 +26,17 @@ Entry = dict[str, Any]
 def environment(folder: Path) -> dict[str, str]:
     """The environment in which the release is the one that is imported.
 
-    numpy's linear algebra, which nothing here asks for, starts no threads: idle ones turn in circles for a while, and count.
+    numpy's linear algebra, which nothing here asks for, starts no threads: idle ones turn in
+    circles for a while, and count.
     """
     path = os.pathsep.join([str(folder), str(WORKER.parents[1])])
-    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "PYTHONSAFEPATH": "1",
+        "PYTHONHASHSEED": "0",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def run(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -41,7 +48,9 @@ def run(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
         If it fails, with what it said.
     """
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, env=environment(folder), cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment(folder), cwd=folder, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed with {done.returncode}:\n{done.stderr}")
     return done
@@ -57,7 +66,11 @@ def sizes(wheel: Path) -> dict[str, int]:
     """Bytes of the wheel, and of the files that are installed from it."""
     with zipfile.ZipFile(wheel) as archive:
         files = [one for one in archive.infolist() if not one.is_dir()]
-    return {"wheel": wheel.stat().st_size, "installed": sum(one.file_size for one in files), "files": len(files)}
+    return {
+        "wheel": wheel.stat().st_size,
+        "installed": sum(one.file_size for one in files),
+        "files": len(files),
+    }
 
 
 def modules(folder: Path) -> int:
@@ -77,18 +90,28 @@ def import_microseconds(text: str) -> int:
     15
     """
     cells = [
-        line.removeprefix("import time:").split("|") for line in text.splitlines() if line.startswith("import time:")
+        line.removeprefix("import time:").split("|")
+        for line in text.splitlines()
+        if line.startswith("import time:")
     ]
     return sum(int(own) for own, *_ in cells if own.strip().isdigit())
 
 
 def starts(folder: Path) -> dict[str, dict[str, float]]:
-    """Best of many starts, in turns: milliseconds of all imports, and of CPU time, which other work does not lengthen."""
+    """Best of many starts, in turns: milliseconds of all imports, and of CPU time, which other work
+    does not lengthen.
+    """
     best: dict[str, dict[str, float]] = {"imports": {}, "cpu": {}}
     for _ in range(N_STARTS):
         for name, code in STARTS.items():
-            done = run(folder, ["-X", "importtime", "-c", f"{code}; import time; print(time.process_time())"])
-            taken = {"imports": import_microseconds(done.stderr) / 1000, "cpu": float(done.stdout) * 1000}
+            done = run(
+                folder,
+                ["-X", "importtime", "-c", f"{code}; import time; print(time.process_time())"],
+            )
+            taken = {
+                "imports": import_microseconds(done.stderr) / 1000,
+                "cpu": float(done.stdout) * 1000,
+            }
             for of, value in taken.items():
                 best[of][name] = round(min(best[of].get(name, value), value), 1)
     return best
@@ -125,7 +148,9 @@ def measured(wheel: Path, version: str, quick: bool = False) -> Entry:
         folder = Path(scratch)
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
-        run(folder, ["-m", "compileall", "-q", "."])  # as an installation does, whatever PYTHONDONTWRITEBYTECODE says
+        run(
+            folder, ["-m", "compileall", "-q", "."]
+        )  # as an installation does, whatever PYTHONDONTWRITEBYTECODE says
         entry: Entry = {"version": version, "bytes": sizes(wheel), "modules": modules(folder)}
         entry["instructions"] = counts(folder)
         entry["compiler"] = instructions.compiler()

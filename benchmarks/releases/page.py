@@ -5,7 +5,17 @@ from pathlib import Path
 
 from chart import STYLE
 
-from releases.bounds import INSTRUCTIONS, MEASURED, RATIOS, REPEATABLE, UNRELEASED, Entry, Figure, Ratio, order
+from releases.bounds import (
+    INSTRUCTIONS,
+    MEASURED,
+    RATIOS,
+    REPEATABLE,
+    UNRELEASED,
+    Entry,
+    Figure,
+    Ratio,
+    order,
+)
 
 FOLDER = Path(__file__).parent
 DOCS = FOLDER.parents[1] / "docs"
@@ -57,7 +67,13 @@ def written(value: float, unit: str) -> str:
     """Write a figure for people."""
     if unit == "bytes":
         return f"{value / 1e6:.2f} MB" if value >= 1e5 else f"{value:,.0f} bytes"
-    return f"{value:.1f} {unit}" if unit == "ms" else f"{value:.2f}" if value < 100 and value % 1 else f"{value:,.0f}"
+    return (
+        f"{value:.1f} {unit}"
+        if unit == "ms"
+        else f"{value:.2f}"
+        if value < 100 and value % 1
+        else f"{value:,.0f}"
+    )
 
 
 def value_of(figure: Figure | Ratio, entry: Entry) -> tuple[float, str]:
@@ -78,17 +94,32 @@ def figures(found: list[Entry]) -> str:
     for figure in REPEATABLE + MEASURED:
         cells = [value_of(figure, entry)[1] for entry in found]
         rows.append([figure.title, *cells, f"{figure.growth:g}× the newest file"])
-    rows.append(["Its columns, per unit", *(written(entry["memory"]["columns"], "bytes") for entry in found), "–"])
+    rows.append(
+        [
+            "Its columns, per unit",
+            *(written(entry["memory"]["columns"], "bytes") for entry in found),
+            "–",
+        ]
+    )
     titles = {"bare": "Python alone", "numpy": "numpy", "rmqalloc": "rmqalloc"}
     for of, unit in (("cpu", "CPU time"), ("imports", "`-X importtime`")):
         for name, title in titles.items():
-            rows.append([f"{title}, {unit}", *(written(entry["start"][of][name], "ms") for entry in found), "–"])
+            rows.append(
+                [
+                    f"{title}, {unit}",
+                    *(written(entry["start"][of][name], "ms") for entry in found),
+                    "–",
+                ]
+            )
     return table(["figure", *(entry["version"] for entry in found), "at most"], rows)
 
 
 def ratios(found: list[Entry]) -> str:
     """Times over memory."""
-    rows = [[one.title, *(value_of(one, entry)[1] for entry in found), f"{one.most:g}×"] for one in RATIOS]
+    rows = [
+        [one.title, *(value_of(one, entry)[1] for entry in found), f"{one.most:g}×"]
+        for one in RATIOS
+    ]
     return table(["time", *(entry["version"] for entry in found), "at most"], rows)
 
 
@@ -113,7 +144,10 @@ def instructions(found: list[Entry]) -> str:
     rows = [
         [
             f"`{name}`",
-            *(f"{entry['instructions'][name]:,}" if name in entry["instructions"] else "–" for entry in found),
+            *(
+                f"{entry['instructions'][name]:,}" if name in entry["instructions"] else "–"
+                for entry in found
+            ),
         ]
         for name in names
     ]
@@ -153,14 +187,20 @@ def panel(figure: Figure | Ratio, found: list[Entry], y: int) -> list[str]:
     parts = [f'<text class="head" x="10" y="{y + 14}">{figure.title}</text>']
     for i, (entry, (value, text)) in enumerate(zip(found, values, strict=True)):
         top = y + ROW * (i + 1)
-        parts.append(f'<text x="{LEFT - 8}" y="{top + 14}" text-anchor="end">{entry["version"]}</text>')
-        parts.append(f'<rect class="bar" x="{LEFT}" y="{top + 2}" width="{value * scale:.1f}" height="15" rx="2"/>')
+        parts.append(
+            f'<text x="{LEFT - 8}" y="{top + 14}" text-anchor="end">{entry["version"]}</text>'
+        )
+        parts.append(
+            f'<rect class="bar" x="{LEFT}" y="{top + 2}" width="{value * scale:.1f}" height="15" rx="2"/>'
+        )
         parts.append(
             f'<text class="end" x="{LEFT + max(value, most or 0) * scale + 8:.1f}" y="{top + 14}">{text}</text>'
         )
     if most:
         x = LEFT + most * scale
-        parts.append(f'<line class="most" x1="{x:.1f}" x2="{x:.1f}" y1="{y + ROW}" y2="{y + ROW * (len(found) + 1)}"/>')
+        parts.append(
+            f'<line class="most" x1="{x:.1f}" x2="{x:.1f}" y1="{y + ROW}" y2="{y + ROW * (len(found) + 1)}"/>'
+        )
     return parts
 
 
@@ -174,7 +214,12 @@ def picture(found: list[Entry]) -> str:
     label = 'role="img" aria-label="Figures of every release; a red line is the most that a ratio may be"'
     size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
     return "\n".join(
-        [f'<svg xmlns="http://www.w3.org/2000/svg" {size} {label}>', f"<style>{style}</style>", *parts, "</svg>\n"]
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {label}>',
+            f"<style>{style}</style>",
+            *parts,
+            "</svg>\n",
+        ]
     )
 
 

@@ -1,4 +1,5 @@
-"""What runs inside a release, as a program of its own: ``python worker.py VERB``, with the release first on the path.
+"""What runs inside a release, as a program of its own: ``python worker.py VERB``, with the release
+first on the path.
 
 It uses names that every release has had, and prints JSON.
 """
@@ -17,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # the shapes; the release stands before them
+sys.path.append(
+    str(Path(__file__).resolve().parents[1])
+)  # the shapes; the release stands before them
 
 from shapes import SHAPES, Shape, table_of
 
@@ -40,7 +43,10 @@ Calls = dict[str, Callable[[], object]]
 def calls_of(fleet: Fleet) -> tuple[Calls, int]:
     """Ways to write one warm buffer, and its queues: memory alone, numpy's fill, and strategies."""
     out = np.zeros(fleet.queue_offsets[-1], np.int32)
-    calls: Calls = {"memset": partial(ctypes.memset, out.ctypes.data, 1, out.nbytes), "out.fill": partial(out.fill, 1)}
+    calls: Calls = {
+        "memset": partial(ctypes.memset, out.ctypes.data, 1, out.nbytes),
+        "out.fill": partial(out.fill, 1),
+    }
     for name in STRATEGIES:
         calls[name] = partial(strategy(name).assign_fleet, fleet, out=out)
     return calls, len(out)
@@ -55,8 +61,12 @@ def seconds(call: Callable[[], object], times: int) -> float:
 
 
 def rounds(calls: Calls, n_rounds: int) -> dict[str, float]:
-    """Median CPU seconds of each call, all of them back to back in every round, each round beginning with another."""
-    times = {name: int(LEAST_SECONDS / max(seconds(call, 2), 1e-7)) + 1 for name, call in calls.items()}
+    """Median CPU seconds of each call, all of them back to back in every round, each round
+    beginning with another.
+    """
+    times = {
+        name: int(LEAST_SECONDS / max(seconds(call, 2), 1e-7)) + 1 for name, call in calls.items()
+    }
     taken: dict[str, list[float]] = {name: [] for name in calls}
     names = list(calls)
     for turn in range(n_rounds):
@@ -73,15 +83,21 @@ def per_queue(fleet: Fleet, n_rounds: int) -> dict[str, float]:
 
 
 def growth(n_rounds: int) -> dict[str, Any]:
-    """Nanoseconds per queue by the number of groups of 16 queues and 4 clients, and of a million groups of random size."""
+    """Nanoseconds per queue by the number of groups of 16 queues and 4 clients, and of a million
+    groups of random size.
+    """
     found: dict[str, Any] = {"growth": {}}
     for n_groups in GROWTH:
         fleet = Fleet.from_arrow(table_of(SHAPES[0]._replace(n_groups=n_groups)))
         found["growth"][str(n_groups)] = per_queue(fleet, n_rounds)
         if n_groups <= MOST_HASHED:
-            call: Calls = {"CONSISTENT_HASH": partial(strategy("CONSISTENT_HASH").assign_fleet, fleet)}
+            call: Calls = {
+                "CONSISTENT_HASH": partial(strategy("CONSISTENT_HASH").assign_fleet, fleet)
+            }
             taken = rounds(call, min(n_rounds, 5))["CONSISTENT_HASH"]
-            found["growth"][str(n_groups)]["CONSISTENT_HASH"] = taken / fleet.queue_offsets[-1] * 1e9
+            found["growth"][str(n_groups)]["CONSISTENT_HASH"] = (
+                taken / fleet.queue_offsets[-1] * 1e9
+            )
     found["small"] = per_queue(Fleet.from_arrow(table_of(SMALL)), n_rounds)
     return found
 

@@ -3,8 +3,8 @@
     python benchmarks/spark/bench_spark.py --docs benchmarks/spark/results/side-by-side.md
     python benchmarks/spark/bench_spark.py --units 20000 --rounds 3
 
-Needs pyspark, a JDK and Maven. Everything but the report goes to ``build/bench-spark``; fleets that are there are used
-again.
+Needs pyspark, a JDK and Maven. Everything but the report goes to ``build/bench-spark``; fleets that
+are there are used again.
 """
 
 import argparse
@@ -46,14 +46,25 @@ JOB_SECONDS = 240
 def options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Measure Spark's ways to allocate, side by side")
-    parser.add_argument("--units", type=int, default=1_000_000, help="consumer groups (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds at most (default: %(default)s)")
-    parser.add_argument("--minutes", type=float, default=15, help="what it may take (default: %(default)s)")
     parser.add_argument(
-        "--json", type=Path, default=BUILD / "run.json", help="file for the rows (default: %(default)s)"
+        "--units", type=int, default=1_000_000, help="consumer groups (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="rounds at most (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=15, help="what it may take (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=BUILD / "run.json",
+        help="file for the rows (default: %(default)s)",
     )
     parser.add_argument("--docs", type=Path, help="file whose marked section gets the report")
-    parser.add_argument("--again", action="store_true", help="measure nothing; report what is in the file of rows")
+    parser.add_argument(
+        "--again", action="store_true", help="measure nothing; report what is in the file of rows"
+    )
     return parser.parse_args()
 
 
@@ -81,14 +92,32 @@ def measured(given: argparse.Namespace, where: Path) -> Run:
 
 
 def jobs(where: Path, n_units: int) -> Iterator[Row]:
-    """Jobs in processes of their own, of a tenth of the units to five times as many, and one with a giant unit."""
-    runs = [(f"{n:,}", n, [write(where / f"fleet-{n}", n)]) for n in (n_units // 10, n_units, 5 * n_units)]
-    runs.append((f"{n_units:,} and one of 1M queues", n_units + 1, [where / f"fleet-{n_units}", where / "giant"]))
+    """Jobs in processes of their own, of a tenth of the units to five times as many, and one with a
+    giant unit.
+    """
+    runs = [
+        (f"{n:,}", n, [write(where / f"fleet-{n}", n)])
+        for n in (n_units // 10, n_units, 5 * n_units)
+    ]
+    runs.append(
+        (
+            f"{n_units:,} and one of 1M queues",
+            n_units + 1,
+            [where / f"fleet-{n_units}", where / "giant"],
+        )
+    )
     for name, units, sources in runs:
         tell(f"a job of {name} units")
-        command = [sys.executable, str(HERE / "one_job.py"), str(where / "plans"), *map(str, sources)]
+        command = [
+            sys.executable,
+            str(HERE / "one_job.py"),
+            str(where / "plans"),
+            *map(str, sources),
+        ]
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=JOB_SECONDS)
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, text=True, check=True, timeout=JOB_SECONDS
+            )
         except subprocess.TimeoutExpired:
             yield {"name": name, "missing": f"given up after {JOB_SECONDS} s"}
             continue
@@ -103,7 +132,9 @@ def main() -> None:
     else:
         given.json.parent.mkdir(parents=True, exist_ok=True)
         os.environ["PYTHONPATH"] = os.pathsep.join(map(str, PLACES))
-        os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is not compiled, wherever workers are started
+        os.environ["PYTHONSAFEPATH"] = (
+            "1"  # the checkout is not compiled, wherever workers are started
+        )
         run = measured(given, given.json.parent)
         given.json.write_text(json.dumps(run, indent=1), encoding="utf-8")
         for row in jobs(given.json.parent, given.units):
@@ -112,7 +143,9 @@ def main() -> None:
     text = report(run)
     print(text)
     if given.docs and run["units"] < QUICK:
-        sys.exit(f"a run of {run['units']} units has no figures to publish; --docs needs {QUICK} or more")
+        sys.exit(
+            f"a run of {run['units']} units has no figures to publish; --docs needs {QUICK} or more"
+        )
     if given.docs:
         put(given.docs, text)
 

@@ -1,12 +1,14 @@
-"""From ten thousand units to a hundred million: what a whole run takes, from the command to its end.
+"""From ten thousand units to a hundred million: what a whole run takes, from the command to its
+end.
 
     python benchmarks/spark/by_size.py --docs benchmarks/spark/results/sizes.md
     python benchmarks/spark/by_size.py --sizes 1000 2000
 
-Every run is a process of its own from Parquet to Parquet, Spark's start included: it is what a person waits for. The fleet is
-that of `uniform`, sixteen files for a million units; a fleet is removed when its size is done. Memory is that of all processes
-of a run together, looked at five times a second. What would take longer than ``--longest`` seconds, going by the size before,
-is left out.
+Every run is a process of its own from Parquet to Parquet, Spark's start included: it is what a
+person waits for. The fleet is that of `uniform`, sixteen files for a million units; a fleet is
+removed when its size is done. Memory is that of all processes of a run together, looked at five
+times a second. What would take longer than ``--longest`` seconds, going by the size before, is left
+out.
 """
 
 import argparse
@@ -66,32 +68,53 @@ def ways(source: Path, target: Path) -> list[Way]:
         job = ["--input", str(source), "--output", str(target / "job"), "--strategy", strategy]
         found += [
             Way("no Spark", strategy, [python, "-m", "rmqalloc", "bulk", *in_out]),
-            Way("file job", strategy, [python, "-m", "spark_udfs.job", *job, "--file-job", "--overwrite"]),
-            Way("transform", strategy, [python, "-c", TRANSFORM, str(source), str(target / "rows"), strategy, cores]),
+            Way(
+                "file job",
+                strategy,
+                [python, "-m", "spark_udfs.job", *job, "--file-job", "--overwrite"],
+            ),
+            Way(
+                "transform",
+                strategy,
+                [python, "-c", TRANSFORM, str(source), str(target / "rows"), strategy, cores],
+            ),
         ]
     return found
 
 
 def run(way: Way) -> Row:
-    """Run to the end: seconds, and most memory of all its processes; RuntimeError with what it said if it fails."""
+    """Run to the end: seconds, and most memory of all its processes; RuntimeError with what it said
+    if it fails.
+    """
     started, peak = time.perf_counter(), 0
-    with subprocess.Popen(way.command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        way.command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
         while process.poll() is None:
             peak = max(peak, resident_below(process.pid))
             time.sleep(LOOK_EVERY if time.perf_counter() - started > 2 else LOOK_EVERY / 10)
         said = process.stderr.read() if process.stderr else ""
     if process.returncode:
-        raise RuntimeError(f"{way.name}, {way.strategy} ended with {process.returncode}:\n{said[-2000:]}")
+        raise RuntimeError(
+            f"{way.name}, {way.strategy} ended with {process.returncode}:\n{said[-2000:]}"
+        )
     return {"seconds": time.perf_counter() - started, "peak": peak}
 
 
 def on_disk(folder: Path) -> int:
     """Bytes of all files below, those with several names once."""
-    found = {stat.st_ino: stat.st_size for path in folder.rglob("*") if path.is_file() for stat in [path.stat()]}
+    found = {
+        stat.st_ino: stat.st_size
+        for path in folder.rglob("*")
+        if path.is_file()
+        for stat in [path.stat()]
+    }
     return sum(found.values())
 
 
-def measured(n_units: int, where: Path, before: dict[tuple[str, str], float], given: argparse.Namespace) -> list[Row]:
+def measured(
+    n_units: int, where: Path, before: dict[tuple[str, str], float], given: argparse.Namespace
+) -> list[Row]:
     """All ways on one size, the quickest of several runs where they are short."""
     tell(f"a fleet of {n_units:,} units")
     source, target = where / f"fleet-{n_units}", where / "planned"
@@ -99,7 +122,12 @@ def measured(n_units: int, where: Path, before: dict[tuple[str, str], float], gi
     rows = []
     for way in ways(source, target):
         expected = before.get((way.name, way.strategy), 0.0)
-        row = {"units": n_units, "way": way.name, "strategy": way.strategy, "input": on_disk(source)}
+        row = {
+            "units": n_units,
+            "way": way.name,
+            "strategy": way.strategy,
+            "input": on_disk(source),
+        }
         if expected > given.longest:
             rows.append({**row, "missing": f"more than {given.longest:.0f} s"})
             continue
@@ -108,7 +136,9 @@ def measured(n_units: int, where: Path, before: dict[tuple[str, str], float], gi
             shutil.rmtree(target, ignore_errors=True)
             target.mkdir(parents=True)
             runs.append(run(way))
-        rows.append({**row, **min(runs, key=lambda one: float(one["seconds"])), "output": on_disk(target)})
+        rows.append(
+            {**row, **min(runs, key=lambda one: float(one["seconds"])), "output": on_disk(target)}
+        )
         tell(f"{way.strategy}, {way.name}: {rows[-1]['seconds']:.1f} s")
     shutil.rmtree(source)
     shutil.rmtree(target, ignore_errors=True)
@@ -124,10 +154,16 @@ def table(rows: list[Row]) -> str:
         lines = []
         for n_units in dict.fromkeys(row["units"] for row in mine):
             of_size = {row["way"]: row for row in mine if row["units"] == n_units}
-            cells = [_seconds(of_size[name]) for name in names] + [_peak(of_size[name]) for name in names]
+            cells = [_seconds(of_size[name]) for name in names] + [
+                _peak(of_size[name]) for name in names
+            ]
             disk = f"{next(iter(of_size.values()))['input'] / 2**30:.2f}"
             lines.append([f"{n_units:,}", *cells, disk, _output(of_size)])
-        header = [f"{strategy}, units", *(f"{name}, s" for name in names), *(f"{name}, MiB" for name in names)]
+        header = [
+            f"{strategy}, units",
+            *(f"{name}, s" for name in names),
+            *(f"{name}, MiB" for name in names),
+        ]
         parts.append(markdown([*header, "input, GiB", "output, GiB"], lines))
     return "\n\n".join(parts)
 
@@ -142,7 +178,9 @@ def _peak(row: Row) -> str:
 
 def _output(of_size: dict[str, Row]) -> str:
     """What the file job wrote, or else without Spark."""
-    found = [of_size[name]["output"] for name in ("file job", "no Spark") if "output" in of_size[name]]
+    found = [
+        of_size[name]["output"] for name in ("file job", "no Spark") if "output" in of_size[name]
+    ]
     return f"{found[0] / 2**30:.2f}" if found else "–"
 
 
@@ -155,11 +193,21 @@ def main() -> None:
     """Measure, print, draw."""
     parser = argparse.ArgumentParser(description="What whole runs take, by the number of units")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--rounds", type=int, default=3, help="runs of what takes less than half a minute")
-    parser.add_argument("--longest", type=float, default=400, help="seconds that a run may take, by expectation")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="runs of what takes less than half a minute"
+    )
+    parser.add_argument(
+        "--longest", type=float, default=400, help="seconds that a run may take, by expectation"
+    )
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-spark" / "sizes.json")
-    parser.add_argument("--docs", type=Path, help="page whose marked section gets the tables; the chart is drawn, too")
-    parser.add_argument("--again", action="store_true", help="measure nothing; report what is in the file of rows")
+    parser.add_argument(
+        "--docs",
+        type=Path,
+        help="page whose marked section gets the tables; the chart is drawn, too",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="measure nothing; report what is in the file of rows"
+    )
     given = parser.parse_args()
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, PLACES))
     os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is not compiled, wherever workers are started
@@ -167,7 +215,11 @@ def main() -> None:
     given.json.parent.mkdir(parents=True, exist_ok=True)
     for n_units, last in [] if given.again else zip(given.sizes, [0, *given.sizes], strict=False):
         grown = n_units / last if last else 0.0
-        before = {(r["way"], r["strategy"]): grown * r.get("seconds", 9e9) for r in rows if r["units"] == last}
+        before = {
+            (r["way"], r["strategy"]): grown * r.get("seconds", 9e9)
+            for r in rows
+            if r["units"] == last
+        }
         rows += measured(n_units, given.json.parent, before, given)
         given.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(table(rows))

@@ -20,7 +20,11 @@ from spark_udfs.transforms import assign
 
 ONE_STRATEGY, SCENARIOS, ODD = "one strategy", "32 scenarios", "bad and giant units"
 FILES, FILES_SCENARIOS = "Parquet to Parquet", "Parquet to Parquet, best of 32 scenarios"
-ALIKE, ONE_BAD, ONE_GIANT = "all units good and alike", "with one bad unit", "with one unit of a million queues"
+ALIKE, ONE_BAD, ONE_GIANT = (
+    "all units good and alike",
+    "with one bad unit",
+    "with one unit of a million queues",
+)
 FILE_JOB, THREADS = "file job", "no Spark: `plan_files`, two threads"
 
 SMALL, FEW, CHECKED = 30_000, 3_000, 1_000
@@ -46,7 +50,9 @@ class Units(NamedTuple):
 
 
 class Fleets(NamedTuple):
-    """All there is to measure on: everything, parts of it, the part that is compared, and the odd ones."""
+    """All there is to measure on: everything, parts of it, the part that is compared, and the odd
+    ones.
+    """
 
     whole: Units
     part: Units
@@ -60,10 +66,15 @@ class Fleets(NamedTuple):
 def fleets(spark: SparkSession, where: Path, n_units: int) -> Fleets:
     """Write the units that are not there yet."""
     counts = [n_units, n_units // 4, min(SMALL, n_units), min(FEW, n_units), CHECKED]
-    paths = [[write(where / f"fleet-{count}", count, 16 if count > SMALL else 4)] for count in counts]
+    paths = [
+        [write(where / f"fleet-{count}", count, 16 if count > SMALL else 4)] for count in counts
+    ]
     brokers = [{"broker_name": f"broker-{i}", "read_queue_nums": 62_500} for i in range(16)]
     clients = [f"10.0.{i // 256}.{i % 256}@{i}#1" for i in range(1000)]
-    paths.append(paths[0] + [write_one(where / "bad", [{"broker_name": None, "read_queue_nums": 8}], clients[:1])])
+    paths.append(
+        paths[0]
+        + [write_one(where / "bad", [{"broker_name": None, "read_queue_nums": 8}], clients[:1])]
+    )
     paths.append(paths[0] + [write_one(where / "giant", brokers, clients)])
     counts += [n_units + 1, n_units + 1]
     read = [spark.read.parquet(*(path.as_uri() for path in some)) for some in paths]
@@ -106,7 +117,9 @@ def files(found: Fleets, where: Path) -> Iterator[Case]:
         yield from _without_rows(FILES_SCENARIOS, name, tried, found, where)
 
 
-def _without_rows(table: str, group: str, spec: PlanSpec, found: Fleets, where: Path) -> Iterator[Case]:
+def _without_rows(
+    table: str, group: str, spec: PlanSpec, found: Fleets, where: Path
+) -> Iterator[Case]:
     """Those of us that read Parquet in Python."""
     for name, plan in ((FILE_JOB, file_job), (THREADS, on_threads)):
         run, warm_up = (partial(plan, units, where, spec) for units in (found.whole, found.small))
@@ -114,9 +127,13 @@ def _without_rows(table: str, group: str, spec: PlanSpec, found: Fleets, where: 
 
 
 def file_job(units: Units, where: Path, spec: PlanSpec) -> None:
-    """The planning job whose workers read Parquet and whose JVM writes it, its summary and ranking included."""
+    """The planning job whose workers read Parquet and whose JVM writes it, its summary and ranking
+    included.
+    """
     spark = SparkSession.active()
-    plan_table(spark, str(units.paths[0]), spec, out=str(where / "job"), overwrite=True, in_workers=True)
+    plan_table(
+        spark, str(units.paths[0]), spec, out=str(where / "job"), overwrite=True, in_workers=True
+    )
 
 
 def on_threads(units: Units, where: Path, spec: PlanSpec) -> None:
@@ -131,7 +148,12 @@ def odd(found: Fleets) -> Iterator[Case]:
 
 
 def _case(
-    table: str, group: str, one: Contender, found: Fleets, sink: Callable[[DataFrame], None], scenarios: int = 1
+    table: str,
+    group: str,
+    one: Contender,
+    found: Fleets,
+    sink: Callable[[DataFrame], None],
+    scenarios: int = 1,
 ) -> Case:
     """A contender on its part of the units and into a sink."""
     units: Units = getattr(found, one.on)

@@ -44,7 +44,9 @@ def _by_group(batches: Iterable[Any]) -> dict[str, Row]:
     return {row["consumer_group"]: row for batch in batches for row in batch.to_pylist()}
 
 
-def _compare(who: str, given: dict[str, Row], expected: dict[str, Row], columns: tuple[str, ...]) -> None:
+def _compare(
+    who: str, given: dict[str, Row], expected: dict[str, Row], columns: tuple[str, ...]
+) -> None:
     """All of the columns that somebody gives, group by group."""
     assert given.keys() == expected.keys(), f"{who}: other groups"
     for group, row in given.items():

@@ -46,11 +46,19 @@ class Contender(NamedTuple):
 
 
 IDENTITY, OURS = "identity mapInArrow", "transform `assign`"
-COLUMN, COLUMN_FIGURES = "column `allocate` (owners only)", "columns `allocate`, `assignment_metrics`"
+COLUMN, COLUMN_FIGURES = (
+    "column `allocate` (owners only)",
+    "columns `allocate`, `assignment_metrics`",
+)
 BY_COUNT = "columns `allocate_by_count`, `metrics_by_count` (SQL engine)"
 ROW_PICKLE, ROW_ARROW, PANDAS = "Python UDF, pickle", "Python UDF, Arrow", "pandas_udf"
 ONE_ROUTER = "one router"
-JAVA, JAVA_ROUTER, V2, SQL = "Java UDF, RocketMQ's classes", "Java UDF, one router", "JVM V2 function", "SQL by hand"
+JAVA, JAVA_ROUTER, V2, SQL = (
+    "Java UDF, RocketMQ's classes",
+    "Java UDF, one router",
+    "JVM V2 function",
+    "SQL by hand",
+)
 
 
 def contenders(strategy: str) -> list[Contender]:
@@ -60,9 +68,15 @@ def contenders(strategy: str) -> list[Contender]:
     slow = "small" if ring else on
     found = [
         Contender("scan", lambda units: units.select(*INPUT), on),
-        Contender(IDENTITY, lambda units: units.select(*INPUT).mapInArrow(Identity(), ddl(OWNERS_SCHEMA)), on),
+        Contender(
+            IDENTITY,
+            lambda units: units.select(*INPUT).mapInArrow(Identity(), ddl(OWNERS_SCHEMA)),
+            on,
+        ),
         Contender(OURS, assign(strategy, **PARAMS[strategy]), on),
-        Contender(COLUMN, lambda units: units.select(*INPUT[:2], allocated(strategy).alias("owners")), on),
+        Contender(
+            COLUMN, lambda units: units.select(*INPUT[:2], allocated(strategy).alias("owners")), on
+        ),
         Contender(COLUMN_FIGURES, partial(column_figures, strategy), on, every=2),
         Contender(ROW_PICKLE, spread(row_udf(strategy, arrow=False)), slow, every=2),
         Contender(ROW_ARROW, spread(row_udf(strategy, arrow=True)), slow, every=2),
@@ -75,7 +89,11 @@ def contenders(strategy: str) -> list[Contender]:
     return [
         *found,
         Contender(BY_COUNT, partial(by_count, strategy), on),
-        Contender(V2, spread(F.call_function(f"jvm.{function}", F.expr(N_QUEUES), F.size("client_ids"))), on),
+        Contender(
+            V2,
+            spread(F.call_function(f"jvm.{function}", F.expr(N_QUEUES), F.size("client_ids"))),
+            on,
+        ),
         Contender(SQL, partial(by_hand, strategy), on),
     ]
 
@@ -97,7 +115,9 @@ def allocated(strategy: str) -> Column:
 
 def column_figures(strategy: str, units: DataFrame) -> DataFrame:
     """Our column functions, so that the answer has all the columns."""
-    owners = units.select(*INPUT[:2], F.size("client_ids").alias("n_clients"), allocated(strategy).alias("owners"))
+    owners = units.select(
+        *INPUT[:2], F.size("client_ids").alias("n_clients"), allocated(strategy).alias("owners")
+    )
     return with_metrics(owners, rf.assignment_metrics("owners", "n_clients"))
 
 

@@ -1,13 +1,15 @@
-"""Would closed forms inside Spark make the transform faster? Ways to answer AVG with all the columns of `assign`, side by side.
+"""Would closed forms inside Spark make the transform faster? Ways to answer AVG with all the
+columns of `assign`, side by side.
 
     python benchmarks/spark/engines.py --docs benchmarks/spark/results/engines.md
     python benchmarks/spark/engines.py --units 20000
 
-For AVG two counts suffice where the ids of a row are distinct. So the answer can be Spark's own expressions, as far as Spark
-can prove that of every row, and rows of which it cannot are sent to Python. What is measured: the transform; the closed form
-without any proof; with the proof of distinct ids alone, and with the whole, other rows dropped; and two forms of the whole. In
-one the rest goes through the transform, and the input is read a second time; in the other all rows pass a column function,
-to which regular ones are nulls, so that none of their bytes reach Python.
+For AVG two counts suffice where the ids of a row are distinct. So the answer can be Spark's own
+expressions, as far as Spark can prove that of every row, and rows of which it cannot are sent to
+Python. What is measured: the transform; the closed form without any proof; with the proof of
+distinct ids alone, and with the whole, other rows dropped; and two forms of the whole. In one the
+rest goes through the transform, and the input is read a second time; in the other all rows pass a
+column function, to which regular ones are nulls, so that none of their bytes reach Python.
 """
 
 import argparse
@@ -45,7 +47,9 @@ from spark_udfs.transforms import assign  # noqa: E402
 
 KERNEL = assign("AVG")
 TEXTS = "concat_ws(',', consumer_group, topic, array_join(brokers.broker_name, ','), array_join(client_ids, ','))"
-DISTINCT = "NOT array_contains(client_ids, '') AND size(array_distinct(client_ids)) = size(client_ids)"
+DISTINCT = (
+    "NOT array_contains(client_ids, '') AND size(array_distinct(client_ids)) = size(client_ids)"
+)
 PROOF = (
     f"is_valid_utf8({TEXTS}) AND octet_length({TEXTS}) <= {MAX_TEXT_BYTES}",
     "consumer_group IS NOT NULL AND topic IS NOT NULL",
@@ -71,7 +75,10 @@ def counted(units: DataFrame) -> DataFrame:
 def from_counts() -> dict[str, Column]:
     """Columns of the transform but for group and topic, from those of `counted`."""
     zero, nothing = F.lit(0), F.lit(None)
-    figures = {name: F.col(f"f.{name}") for name in ("idle", "unowned", "min_load", "mean_load", "max_load", "skew")}
+    figures = {
+        name: F.col(f"f.{name}")
+        for name in ("idle", "unowned", "min_load", "mean_load", "max_load", "skew")
+    }
     return {
         "scenario": F.lit("current"), "strategy": F.lit("AVG"), "n_queues": F.col("n"), "n_clients": F.col("m"), **figures,
         "moved": zero, "least_moves": zero, "clients_affected": zero, "cross_room": nothing.cast("int"), "err_code": zero,
@@ -101,13 +108,17 @@ def distinct_alone(units: DataFrame) -> DataFrame:
 
 
 def beside(units: DataFrame) -> DataFrame:
-    """The closed form of the rows that are regular; a column function sees the others, and nulls for these."""
+    """The closed form of the rows that are regular; a column function sees the others, and nulls
+    for these.
+    """
     marked = units.withColumn("is_regular", regular())
     unit = F.when(~F.col("is_regular"), F.struct(*units.columns))
     form = plans_ddl("owners").removeprefix("array<").removesuffix(">")
     asked = counted(marked.withColumn("p", arrow_function(plan_of_valid, form)(unit)))
     known, is_regular = from_counts(), F.col("is_regular")
-    answers = [F.when(is_regular, known[name]).otherwise(F.col(f"p.{name}")).alias(name) for name in known]
+    answers = [
+        F.when(is_regular, known[name]).otherwise(F.col(f"p.{name}")).alias(name) for name in known
+    ]
     return asked.select("consumer_group", "topic", *answers)
 
 
@@ -164,11 +175,22 @@ def main() -> None:
         units = spark.read.parquet(source.as_uri())
         some = units.limit(1000)
         answers = {name: sorted(map(str, way(some).collect())) for name, way in WAYS.items()}
-        if different := [name for name, rows in answers.items() if rows != answers["transform `assign`"]]:
+        if different := [
+            name for name, rows in answers.items() if rows != answers["transform `assign`"]
+        ]:
             sys.exit(f"other answers than the transform: {', '.join(different)}")
         lines = measured(units, given.units, given.rounds)
-    header = ["AVG, noop sink", "wall µs", "JVM µs", "Python µs", "wall, transform over it", "CPU, transform over it"]
-    text = f"{machine()}\n\n{given.units:,} units, {given.rounds} rounds.\n\n{markdown(header, lines)}"
+    header = [
+        "AVG, noop sink",
+        "wall µs",
+        "JVM µs",
+        "Python µs",
+        "wall, transform over it",
+        "CPU, transform over it",
+    ]
+    text = (
+        f"{machine()}\n\n{given.units:,} units, {given.rounds} rounds.\n\n{markdown(header, lines)}"
+    )
     print(text)
     if given.docs:
         put(given.docs, text)

@@ -3,7 +3,18 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cases import ALIKE, FILE_JOB, FILES, FILES_SCENARIOS, ODD, ONE_BAD, ONE_GIANT, ONE_STRATEGY, SCENARIOS, THREADS
+from cases import (
+    ALIKE,
+    FILE_JOB,
+    FILES,
+    FILES_SCENARIOS,
+    ODD,
+    ONE_BAD,
+    ONE_GIANT,
+    ONE_STRATEGY,
+    SCENARIOS,
+    THREADS,
+)
 from contenders import BY_COUNT, COLUMN, IDENTITY, JAVA, OURS, PANDAS, ROW_ARROW, ROW_PICKLE, V2
 from many_scenarios import PLAN, ROW_LOOP, V2_LOOP, V2_ROWS
 
@@ -64,26 +75,118 @@ class Found:
 
 
 GOALS = [
-    Goal("G1", "transform over identity mapInArrow", 1.10, False, lambda run: run.ratio(ONE_STRATEGY, OURS, IDENTITY)),
-    Goal("G2", "Python UDF (pickle) over transform", 3.0, True, lambda run: run.ratio(ONE_STRATEGY, ROW_PICKLE, OURS)),
-    Goal("G2", "Python UDF (Arrow) over transform", 3.8, True, lambda run: run.ratio(ONE_STRATEGY, ROW_ARROW, OURS)),
-    Goal("G2", "pandas_udf over transform", 3.3, True, lambda run: run.ratio(ONE_STRATEGY, PANDAS, OURS)),
-    Goal("G3", "32 scenarios: Python UDF over plan", 30, True, lambda run: run.ratio(SCENARIOS, ROW_LOOP, PLAN)),
-    Goal("G4", "Java UDF over transform", 0.75, True, lambda run: run.ratio(ONE_STRATEGY, JAVA, OURS)),
-    Goal("G5", "V2 function over transform", 0.55, True, lambda run: run.ratio(ONE_STRATEGY, V2, OURS)),
-    Goal("G5", "32 scenarios: V2 function over plan", 0.85, True, lambda run: run.ratio(SCENARIOS, V2_LOOP, PLAN)),
-    Goal("G6", "32 scenarios: crossed rows over plan", 2.0, True, lambda run: run.ratio(SCENARIOS, V2_ROWS, PLAN)),
-    Goal("G7", "column function over transform", 1.15, False, lambda run: run.ratio(ONE_STRATEGY, COLUMN, OURS)),
-    Goal("G8", "files: file job over V2 function", 1.1, False, lambda run: run.ratio(FILES, FILE_JOB, V2)),
-    Goal("G8", "the same, CPU", 0.75, False, lambda run: run.cpu(FILES, FILE_JOB) / run.cpu(FILES, V2)),
-    Goal("G9", "SQL engine over V2 function", 1.3, False, lambda run: run.ratio(ONE_STRATEGY, BY_COUNT, V2)),
+    Goal(
+        "G1",
+        "transform over identity mapInArrow",
+        1.10,
+        False,
+        lambda run: run.ratio(ONE_STRATEGY, OURS, IDENTITY),
+    ),
+    Goal(
+        "G2",
+        "Python UDF (pickle) over transform",
+        3.0,
+        True,
+        lambda run: run.ratio(ONE_STRATEGY, ROW_PICKLE, OURS),
+    ),
+    Goal(
+        "G2",
+        "Python UDF (Arrow) over transform",
+        3.8,
+        True,
+        lambda run: run.ratio(ONE_STRATEGY, ROW_ARROW, OURS),
+    ),
+    Goal(
+        "G2",
+        "pandas_udf over transform",
+        3.3,
+        True,
+        lambda run: run.ratio(ONE_STRATEGY, PANDAS, OURS),
+    ),
+    Goal(
+        "G3",
+        "32 scenarios: Python UDF over plan",
+        30,
+        True,
+        lambda run: run.ratio(SCENARIOS, ROW_LOOP, PLAN),
+    ),
+    Goal(
+        "G4", "Java UDF over transform", 0.75, True, lambda run: run.ratio(ONE_STRATEGY, JAVA, OURS)
+    ),
+    Goal(
+        "G5",
+        "V2 function over transform",
+        0.55,
+        True,
+        lambda run: run.ratio(ONE_STRATEGY, V2, OURS),
+    ),
+    Goal(
+        "G5",
+        "32 scenarios: V2 function over plan",
+        0.85,
+        True,
+        lambda run: run.ratio(SCENARIOS, V2_LOOP, PLAN),
+    ),
+    Goal(
+        "G6",
+        "32 scenarios: crossed rows over plan",
+        2.0,
+        True,
+        lambda run: run.ratio(SCENARIOS, V2_ROWS, PLAN),
+    ),
+    Goal(
+        "G7",
+        "column function over transform",
+        1.15,
+        False,
+        lambda run: run.ratio(ONE_STRATEGY, COLUMN, OURS),
+    ),
+    Goal(
+        "G8",
+        "files: file job over V2 function",
+        1.1,
+        False,
+        lambda run: run.ratio(FILES, FILE_JOB, V2),
+    ),
+    Goal(
+        "G8",
+        "the same, CPU",
+        0.75,
+        False,
+        lambda run: run.cpu(FILES, FILE_JOB) / run.cpu(FILES, V2),
+    ),
+    Goal(
+        "G9",
+        "SQL engine over V2 function",
+        1.3,
+        False,
+        lambda run: run.ratio(ONE_STRATEGY, BY_COUNT, V2),
+    ),
     Goal("G10", "one bad unit over none", 1.03, False, lambda run: run.ratio(ODD, ONE_BAD, ALIKE)),
-    Goal("G11", "a unit of 1M queues over none", 1.2, False, lambda run: run.ratio(ODD, ONE_GIANT, ALIKE)),
+    Goal(
+        "G11",
+        "a unit of 1M queues over none",
+        1.2,
+        False,
+        lambda run: run.ratio(ODD, ONE_GIANT, ALIKE),
+    ),
     Goal("G11", "peak of Python workers, MiB", 1024, False, lambda run: run.peak("workers") / MIB),
-    Goal("G12", "million unit × scenarios a second: transform", 20, True, lambda run: 32e-6 / run.of(SCENARIOS, PLAN)),
-    Goal("G12", "the same, file job", 20, True, lambda run: 32e-6 / run.of(FILES_SCENARIOS, FILE_JOB)),
-    Goal("G12", "the same, no Spark", 20, True, lambda run: 32e-6 / run.of(FILES_SCENARIOS, THREADS)),
-    Goal("ring", "Java UDF, RocketMQ's classes, over transform", 5, True, lambda run: run.ring(JAVA)),
+    Goal(
+        "G12",
+        "million unit × scenarios a second: transform",
+        20,
+        True,
+        lambda run: 32e-6 / run.of(SCENARIOS, PLAN),
+    ),
+    Goal(
+        "G12", "the same, file job", 20, True, lambda run: 32e-6 / run.of(FILES_SCENARIOS, FILE_JOB)
+    ),
+    Goal(
+        "G12", "the same, no Spark", 20, True, lambda run: 32e-6 / run.of(FILES_SCENARIOS, THREADS)
+    ),
+    Goal(
+        "ring", "Java UDF, RocketMQ's classes, over transform", 5, True, lambda run: run.ring(JAVA)
+    ),
     Goal("ring", "Python UDF (pickle) over transform", 100, True, lambda run: run.ring(ROW_PICKLE)),
 ]
 
@@ -99,5 +202,7 @@ def judged(run: Found) -> list[list[str]]:
             continue
         met = value >= goal.bound if goal.least else value <= goal.bound
         bound = f"{'at least' if goal.least else 'at most'} {goal.bound:g}"
-        lines.append([goal.number, goal.text, bound, f"{value:.3g}", "met" if met else "**missed**"])
+        lines.append(
+            [goal.number, goal.text, bound, f"{value:.3g}", "met" if met else "**missed**"]
+        )
     return lines

@@ -17,9 +17,7 @@ PROJECT = Path(__file__).resolve().parent / "java"
 TARGET = ROOT / "build" / "spark-java"
 SPARK_JARS = Path(pyspark.__file__).parent / "jars"
 
-FIGURES = (
-    "n_queues int, n_clients int, owners array<int>, unowned int, idle int, min_load int, max_load int, skew double"
-)
+FIGURES = "n_queues int, n_clients int, owners array<int>, unowned int, idle int, min_load int, max_load int, skew double"
 """What every contender answers about a unit; ``Figures.java`` has the same."""
 
 BEST = "n_queues int, n_clients int, idle int, unowned int, min_load int, max_load int, skew double, moved int"
@@ -37,16 +35,26 @@ def build() -> list[str]:
         Maven could not build, even with the network.
     """
     require_tools()
-    properties = [f"-Dspark.jars={SPARK_JARS}", f"-Dspark.version={_version('spark-catalyst_2.13')}"]
+    properties = [
+        f"-Dspark.jars={SPARK_JARS}",
+        f"-Dspark.version={_version('spark-catalyst_2.13')}",
+    ]
     properties.append(f"-Dscala.version={_version('scala-library')}")
     maven = [command("mvn"), "-B", "-q", "-f", str(PROJECT / "pom.xml"), "package", *properties]
     run(maven, "building benchmarks/spark/java with Maven")
-    return [str(TARGET / "spark-rivals-1.jar"), *(TARGET / "classpath").read_text(encoding="utf-8").split(os.pathsep)]
+    return [
+        str(TARGET / "spark-rivals-1.jar"),
+        *(TARGET / "classpath").read_text(encoding="utf-8").split(os.pathsep),
+    ]
 
 
 def _version(jar: str) -> str:
     """Version of one of Spark's jars, from the name of its file."""
-    [path] = [path for path in SPARK_JARS.glob(f"{jar}-*.jar") if re.fullmatch(rf"{jar}-[\d.]+\.jar", path.name)]
+    [path] = [
+        path
+        for path in SPARK_JARS.glob(f"{jar}-*.jar")
+        if re.fullmatch(rf"{jar}-[\d.]+\.jar", path.name)
+    ]
     return path.stem.removeprefix(f"{jar}-")
 
 

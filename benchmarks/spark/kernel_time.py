@@ -1,4 +1,6 @@
-"""Where the time of a job goes: compiled kernels, our code around them, and all that Spark does besides."""
+"""Where the time of a job goes: compiled kernels, our code around them, and all that Spark does
+besides.
+"""
 
 import cProfile
 import pstats
@@ -23,7 +25,9 @@ Kernel = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 class Timed:
-    """A function for ``mapInArrow`` that adds up, over all workers, the CPU seconds spent in it and not on its input."""
+    """A function for ``mapInArrow`` that adds up, over all workers, the CPU seconds spent in it and
+    not on its input.
+    """
 
     def __init__(self, kernel: Kernel, inside: "Accumulator[float]") -> None:
         self._kernel = kernel
@@ -56,7 +60,9 @@ class Stopwatch:
 
 
 def seconds_in_kernels(kernel: Kernel, batches: list[pa.RecordBatch]) -> float:
-    """Seconds in compiled functions of `rmqalloc._engine`, without Spark, by the profiler, which sees each call of them."""
+    """Seconds in compiled functions of `rmqalloc._engine`, without Spark, by the profiler, which
+    sees each call of them.
+    """
     profile = cProfile.Profile()
     with profile:
         for _ in kernel(batches):
@@ -66,7 +72,9 @@ def seconds_in_kernels(kernel: Kernel, batches: list[pa.RecordBatch]) -> float:
 
 
 def shares_of_all(spark: SparkSession, found: Fleets) -> dict[str, dict[str, float]]:
-    """Seconds per unit of the transforms: wall and CPU of the whole job, our code in the workers, compiled kernels."""
+    """Seconds per unit of the transforms: wall and CPU of the whole job, our code in the workers,
+    compiled kernels.
+    """
     specs = {name: PlanSpec(name, params, output="owners") for name, params in PARAMS.items()}
     for name in ("AVG", "CONSISTENT_HASH"):
         specs[f"{name}, 32 scenarios"] = PlanSpec(name, PARAMS[name], THIRTY_TWO, "best")
@@ -83,8 +91,14 @@ def _shares(spark: SparkSession, found: Fleets, kernel: PlanBatches) -> dict[str
         noop(frame)
         wall, used = time.perf_counter() - started, cpu_now().since(before)
     # The profiler sees as many rows at once as workers do.
-    some = [batch for batch in ds.dataset(found.small.paths[0]).to_batches(batch_size=10_000) if batch.num_rows]
+    some = [
+        batch
+        for batch in ds.dataset(found.small.paths[0]).to_batches(batch_size=10_000)
+        if batch.num_rows
+    ]
     seconds_in_kernels(kernel, some)  # the first call learns what the next ones know
     in_kernels = seconds_in_kernels(kernel, some) / found.small.count
     of_all = {"wall": wall, "cpu": used.jvm + used.python, "ours": inside.value}
-    return {"kernels": in_kernels} | {name: seconds / found.whole.count for name, seconds in of_all.items()}
+    return {"kernels": in_kernels} | {
+        name: seconds / found.whole.count for name, seconds in of_all.items()
+    }

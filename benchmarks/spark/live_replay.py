@@ -1,9 +1,10 @@
-"""A day of events of many consumer groups, replayed through live plans: events a second, size of state, time of micro-batches.
+"""A day of events of many consumer groups, replayed through live plans: events a second, size of
+state, time of micro-batches.
 
-``python benchmarks/spark/live_replay.py`` is the short run, 5,000 groups; ``--groups 100000 --hours 24`` the long one. Every
-group reads a topic of its own, on two brokers with 8 queues each, with 8 clients. All of them join first; then in every minute
-of the replayed time ``--churn`` of the groups are redeployed: a client leaves and another joins. Once an hour 1 % of the
-topics get other queues.
+``python benchmarks/spark/live_replay.py`` is the short run, 5,000 groups; ``--groups 100000 --hours
+24`` the long one. Every group reads a topic of its own, on two brokers with 8 queues each, with 8
+clients. All of them join first; then in every minute of the replayed time ``--churn`` of the groups
+are redeployed: a client leaves and another joins. Once an hour 1 % of the topics get other queues.
 """
 
 import argparse
@@ -37,8 +38,13 @@ def main() -> None:
     os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is not compiled, wherever workers are started
     home = Path(tempfile.mkdtemp(prefix="live-replay-", dir=options.directory))
     try:
-        n_events = write_day(home / "events", options.groups, options.minutes, options.churn, options.per_batch)
-        conf = {"spark.sql.shuffle.partitions": str(options.partitions), "spark.driver.memory": options.memory}
+        n_events = write_day(
+            home / "events", options.groups, options.minutes, options.churn, options.per_batch
+        )
+        conf = {
+            "spark.sql.shuffle.partitions": str(options.partitions),
+            "spark.driver.memory": options.memory,
+        }
         spark = session("local[*]", "live replay", conf)
         text = f"{machine()}\n\n{report(spark, home, n_events, options)}"
         spark.stop()
@@ -50,12 +56,15 @@ def main() -> None:
 
 
 def write_day(folder: Path, n_groups: int, minutes: int, churn: float, per_batch: int) -> int:
-    """Files of events, ``per_batch`` minutes each after the first, which has all joins; how many events there are."""
+    """Files of events, ``per_batch`` minutes each after the first, which has all joins; how many
+    events there are.
+    """
     folder.mkdir()
     made, n_events = random.Random(1), 0
     batches: list[Iterator[dict[str, object]]] = [_joins(n_groups)]
     batches += [
-        _minutes(made, n_groups, at, min(at + per_batch, minutes), churn) for at in range(0, minutes, per_batch)
+        _minutes(made, n_groups, at, min(at + per_batch, minutes), churn)
+        for at in range(0, minutes, per_batch)
     ]
     for number, events in enumerate(batches):
         with (folder / f".{number:05d}").open("w", encoding="utf-8") as out:
@@ -74,7 +83,9 @@ def _joins(n_groups: int) -> Iterator[dict[str, object]]:
             yield _client("join", group, client, 0)
 
 
-def _minutes(made: random.Random, n_groups: int, start: int, stop: int, churn: float) -> Iterator[dict[str, object]]:
+def _minutes(
+    made: random.Random, n_groups: int, start: int, stop: int, churn: float
+) -> Iterator[dict[str, object]]:
     for minute in range(start, stop):
         for _ in range(int(n_groups * churn)):
             group, client = made.randrange(n_groups), made.randrange(N_CLIENTS)
@@ -104,7 +115,9 @@ def report(spark: SparkSession, home: Path, n_events: int, options: argparse.Nam
     """Replay the files, a file per micro-batch, and say how it went."""
     events = spark.readStream.option("maxFilesPerTrigger", 1).text(str(home / "events"))
     rows = live_plans(events, options.strategy, buckets=options.buckets, max_age="876000h")
-    writer = rows.writeStream.format("parquet").option("checkpointLocation", str(home / "checkpoint"))
+    writer = rows.writeStream.format("parquet").option(
+        "checkpointLocation", str(home / "checkpoint")
+    )
     begun = time.monotonic()
     query = writer.trigger(availableNow=True).start(str(home / "rows"))
     batches = []
@@ -112,20 +125,40 @@ def report(spark: SparkSession, home: Path, n_events: int, options: argparse.Nam
         query.awaitTermination(5)
         known = {one["batchId"] for one in batches}
         batches += [dict(one) for one in query.recentProgress if one["batchId"] not in known]
-        print(f"{time.strftime('%H:%M:%S')}  micro-batches: {len(batches):,}", file=sys.stderr, flush=True)
+        print(
+            f"{time.strftime('%H:%M:%S')}  micro-batches: {len(batches):,}",
+            file=sys.stderr,
+            flush=True,
+        )
     if (failed := query.exception()) is not None:
         raise failed
     known = {one["batchId"] for one in batches}
     batches += [dict(one) for one in query.recentProgress if one["batchId"] not in known]
-    return _table(spark.read.parquet(str(home / "rows")), home, n_events, time.monotonic() - begun, batches, options)
+    return _table(
+        spark.read.parquet(str(home / "rows")),
+        home,
+        n_events,
+        time.monotonic() - begun,
+        batches,
+        options,
+    )
 
 
 def _table(
-    rows: DataFrame, home: Path, n_events: int, seconds: float, batches: list[dict], options: argparse.Namespace
+    rows: DataFrame,
+    home: Path,
+    n_events: int,
+    seconds: float,
+    batches: list[dict],
+    options: argparse.Namespace,
 ) -> str:
     took = sorted(one["durationMs"]["triggerExecution"] / 1000 for one in batches[1:])
-    state = [one["stateOperators"][0]["memoryUsedBytes"] for one in batches if one["stateOperators"]]
-    disk = sum(path.stat().st_size for path in (home / "checkpoint" / "state").rglob("*") if path.is_file())
+    state = [
+        one["stateOperators"][0]["memoryUsedBytes"] for one in batches if one["stateOperators"]
+    ]
+    disk = sum(
+        path.stat().st_size for path in (home / "checkpoint" / "state").rglob("*") if path.is_file()
+    )
     found = rows.agg(F.count("*").alias("n"), F.sum("moved").alias("moved")).collect()[0]
     shown = {
         "groups, replayed time": f"{options.groups:,}, {options.minutes:,} min",
@@ -138,7 +171,9 @@ def _table(
         "state in memory at the end, MiB": f"{state[-1] / 2**20:.1f}",
         "state in the checkpoint, MiB": f"{disk / 2**20:.1f}",
     }
-    return "\n".join(["| | |", "| --- | ---: |", *(f"| {name} | {value} |" for name, value in shown.items())])
+    return "\n".join(
+        ["| | |", "| --- | ---: |", *(f"| {name} | {value} |" for name, value in shown.items())]
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -147,9 +182,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=int, default=120, help="replayed time")
     parser.add_argument("--hours", type=int, help="the same in hours")
     parser.add_argument(
-        "--churn", type=float, default=0.005, help="share of the groups that change a client in a minute"
+        "--churn",
+        type=float,
+        default=0.005,
+        help="share of the groups that change a client in a minute",
     )
-    parser.add_argument("--per-batch", type=int, default=5, help="replayed minutes of a micro-batch")
+    parser.add_argument(
+        "--per-batch", type=int, default=5, help="replayed minutes of a micro-batch"
+    )
     parser.add_argument("--strategy", default="AVG")
     parser.add_argument("--buckets", type=int, default=256)
     parser.add_argument("--partitions", type=int, default=2)

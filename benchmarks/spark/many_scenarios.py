@@ -1,7 +1,9 @@
-"""Everybody who tries 32 scenarios on every unit and keeps the best: ours, Python's loop and the JVM's loops.
+"""Everybody who tries 32 scenarios on every unit and keeps the best: ours, Python's loop and the
+JVM's loops.
 
-The scenarios are 1 to 32 clients; of those that come or go the ids are the last. The best has least idle clients, then
-least skew, then least moved queues. All give the columns of `java_rivals.BEST`; ours gives more.
+The scenarios are 1 to 32 clients; of those that come or go the ids are the last. The best has least
+idle clients, then least skew, then least moved queues. All give the columns of `java_rivals.BEST`;
+ours gives more.
 """
 
 from functools import partial
@@ -28,7 +30,9 @@ COLUMNS = tuple(field.split()[0] for field in BEST.split(", "))
 
 def planners(strategy: str) -> list[Contender]:
     """All who can do a strategy."""
-    ours = Contender(PLAN, plan(scenarios=SCENARIOS, strategy=strategy, output="best", **PARAMS[strategy]))
+    ours = Contender(
+        PLAN, plan(scenarios=SCENARIOS, strategy=strategy, output="best", **PARAMS[strategy])
+    )
     on = "few" if strategy == "CONSISTENT_HASH" else "small"
     rows = Contender(ROW_LOOP, partial(in_python, strategy), on, every=2)
     if strategy == "CONSISTENT_HASH":
@@ -65,18 +69,26 @@ def in_function(units: DataFrame) -> DataFrame:
 
 
 def by_crossed_rows(units: DataFrame) -> DataFrame:
-    """A row for every scenario, the best of each unit by a grouped minimum: what one does without a loop.
+    """A row for every scenario, the best of each unit by a grouped minimum: what one does without a
+    loop.
 
-    What is weighed is packed into one number, so that Spark can aggregate by hash; what it stands for is unpacked after.
+    What is weighed is packed into one number, so that Spark can aggregate by hash; what it stands
+    for is unpacked after.
     """
     counts = units.select(*INPUT[:2], F.expr(N_QUEUES).alias("n"), F.size("client_ids").alias("m"))
     crossed = counts.select("*", F.explode(F.sequence(F.lit(1), F.lit(N_SCENARIOS))).alias("k"))
     moved = F.call_function("jvm.avg_moved", "n", "m", "k")
-    weight = (F.expr("greatest(k - n, 0) * 65536L + int((n + k - 1) div k) * k") * 65536 + moved) * 64 + F.col("k")
+    weight = (
+        F.expr("greatest(k - n, 0) * 65536L + int((n + k - 1) div k) * k") * 65536 + moved
+    ) * 64 + F.col("k")
     least = (
-        crossed.select(*INPUT[:2], "n", weight.alias("weight")).groupBy(*INPUT[:2], "n").agg(F.min("weight").alias("w"))
+        crossed.select(*INPUT[:2], "n", weight.alias("weight"))
+        .groupBy(*INPUT[:2], "n")
+        .agg(F.min("weight").alias("w"))
     )
-    found = least.selectExpr(*INPUT[:2], "n", "int(w & 63) AS k", "int((w div 64) & 65535) AS moved")
+    found = least.selectExpr(
+        *INPUT[:2], "n", "int(w & 63) AS k", "int((w div 64) & 65535) AS moved"
+    )
     return found.selectExpr(
         *INPUT[:2],
         "n AS n_queues",

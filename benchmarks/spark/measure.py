@@ -66,7 +66,8 @@ class Case:
 def measure_all(cases: list[Case], rounds: int, deadline: float) -> None:
     """Warm up, then measure the cases once a round, there and back in turn.
 
-    No new round is begun that would end behind the deadline (of `time.monotonic`), once there are `LEAST_ROUNDS`.
+    No new round is begun that would end behind the deadline (of `time.monotonic`), once there are
+    `LEAST_ROUNDS`.
     """
     tell("warm-up")
     for case in cases:
@@ -80,7 +81,9 @@ def measure_all(cases: list[Case], rounds: int, deadline: float) -> None:
         taking_part = [case for case in cases if (number - 1) % case.every == 0]
         for case in taking_part if number % 2 else reversed(taking_part):
             seconds = case.measure()
-            tell(f"round {number} of {rounds}  {seconds:7.2f} s  {case.table}, {case.group}: {case.name}")
+            tell(
+                f"round {number} of {rounds}  {seconds:7.2f} s  {case.table}, {case.group}: {case.name}"
+            )
         longest = max(longest, time.monotonic() - started)
 
 

@@ -1,8 +1,10 @@
-"""One job in a process of its own, as `bench_spark` starts it: how long it takes and how much memory it needs at most.
+"""One job in a process of its own, as `bench_spark` starts it: how long it takes and how much
+memory it needs at most.
 
     python benchmarks/spark/one_job.py OUTPUT INPUT [INPUT ...]
 
-The scenarios are the first five of `SCENARIOS`. Prints JSON: seconds from reading to the last file, and bytes.
+The scenarios are the first five of `SCENARIOS`. Prints JSON: seconds from reading to the last file,
+and bytes.
 """
 
 import json

@@ -17,7 +17,8 @@ class Cpu(NamedTuple):
     jvm : float
         The driver's Java process, which in local mode is the executor too.
     python : float
-        This process, the Python workers and the daemon they are forked from, workers that have ended included.
+        This process, the Python workers and the daemon they are forked from, workers that have
+        ended included.
     """
 
     jvm: float

@@ -20,17 +20,26 @@ def chart(rows: list[dict[str, Any]]) -> str:
     seconds = [row["seconds"] for row in measured]
     across = _Scale(sizes[0], sizes[-1], LEFT, WIDTH - RIGHT)
     up = _Scale(
-        10 ** math.floor(math.log10(min(seconds))), 10 ** math.ceil(math.log10(max(seconds))), HEIGHT - BOTTOM, TOP
+        10 ** math.floor(math.log10(min(seconds))),
+        10 ** math.ceil(math.log10(max(seconds))),
+        HEIGHT - BOTTOM,
+        TOP,
     )
-    parts = [f'<text class="head" x="{LEFT}" y="18">Seconds from the command to its end, by units (log scales)</text>']
+    parts = [
+        f'<text class="head" x="{LEFT}" y="18">Seconds from the command to its end, by units (log scales)</text>'
+    ]
     for units in sizes:
         x = across.at(units)
         parts.append(f'<path class="grid" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{_short(units)}</text>')
+        parts.append(
+            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{_short(units)}</text>'
+        )
     for power in range(round(math.log10(up.low)), round(math.log10(up.high)) + 1):
         y = up.at(10.0**power)
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g} s</text>')
+        parts.append(
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g} s</text>'
+        )
     ends = []
     for strategy, dash in DASHES.items():
         for way, colour in COLOURS.items():
@@ -38,7 +47,9 @@ def chart(rows: list[dict[str, Any]]) -> str:
             points = [(across.at(row["units"]), up.at(row["seconds"])) for row in mine]
             line = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
             parts.append(f'<path d="M{line}" stroke="{colour}" stroke-dasharray="{dash}"/>')
-            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+            parts += [
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points
+            ]
             ends.append((way, strategy, colour, dash))
     parts += _legend(ends)
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'

@@ -1,12 +1,14 @@
-"""What it costs that a table is in an object store, or in Delta, and not plain Parquet on a disk: the file job on each.
+"""What it costs that a table is in an object store, or in Delta, and not plain Parquet on a disk:
+the file job on each.
 
     python benchmarks/spark/where_tables_are.py                              # 1,000,000 units, 3 rounds
     python benchmarks/spark/where_tables_are.py --units 100000 --docs benchmarks/spark/results/tables.md
 
-One session of Spark 4.1, for which Delta is published, in a process of its own. The S3 is moto's, in another, on the same
-machine: what it takes of the processors is printed beside. The floor is the same bytes by plain pyarrow: the fleet read, the
-plan written. All are run in turn, round after round, after one round that does not count; figures are medians. Goals: S3 over
-disk at most 1.3, Delta over Parquet at most 1.2.
+One session of Spark 4.1, for which Delta is published, in a process of its own. The S3 is moto's,
+in another, on the same machine: what it takes of the processors is printed beside. The floor is the
+same bytes by plain pyarrow: the fleet read, the plan written. All are run in turn, round after
+round, after one round that does not count; figures are medians. Goals: S3 over disk at most 1.3,
+Delta over Parquet at most 1.2.
 """
 
 import argparse
@@ -49,7 +51,9 @@ def job(given: dict[str, Any], number: int, where: str) -> None:
         "S3": UnitSource("s3a://fleet/units"),
         "Delta": UnitSource(f"{given['home']}/delta", "delta"),
     }
-    out = f"s3a://plans/{number}" if where == "S3" else f"file:{given['home']}/plans-{where}-{number}"
+    out = (
+        f"s3a://plans/{number}" if where == "S3" else f"file:{given['home']}/plans-{where}-{number}"
+    )
     outcome = run_job(sources[where], out, PlanSpec("AVG"), by_files=True)
     n_units = outcome.summary["totals"]["current"]["units"]
     if outcome.was_complete or n_units != given["units"]:
@@ -59,7 +63,9 @@ def job(given: dict[str, Any], number: int, where: str) -> None:
 def same_bytes(given: dict[str, Any], number: int, where: str) -> None:
     """Read the bytes of the fleet and write those of its plan, as so many files."""
     source, target = stores(given, where, number)
-    files = [one.path for one in source[0].get_file_info(pafs.FileSelector(source[1])) if one.is_file]
+    files = [
+        one.path for one in source[0].get_file_info(pafs.FileSelector(source[1])) if one.is_file
+    ]
     n_bytes = max(1, given["plan_bytes"] // len(files))
 
     def copy(path: str) -> None:
@@ -92,12 +98,15 @@ def in_session(given: dict[str, Any]) -> Rows:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     n_files = len(list(Path(given["fleet"]).iterdir()))
-    spark.read.parquet(given["fleet"]).repartition(n_files).write.format("delta").option("compression", "zstd").save(
-        f"{given['home']}/delta"
-    )
+    spark.read.parquet(given["fleet"]).repartition(n_files).write.format("delta").option(
+        "compression", "zstd"
+    ).save(f"{given['home']}/delta")
     contenders: dict[str, Callable[[dict[str, Any], int], None]] = {
         f"{where}: {what}": partial(call, where=where)
-        for what, call, places in (("file job", job, ("disk", "S3", "Delta")), ("pyarrow", same_bytes, ("disk", "S3")))
+        for what, call, places in (
+            ("file job", job, ("disk", "S3", "Delta")),
+            ("pyarrow", same_bytes, ("disk", "S3")),
+        )
         for where in places
     }
     rows: Rows = {name: [] for name in contenders}
@@ -128,9 +137,13 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
         pafs.copy_files(str(fleet), "fleet/units", destination_filesystem=server.files)
         hadoop = {f"spark.hadoop.{name}": value for name, value in server.hadoop().items()}
         quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-        quiet["spark.databricks.delta.snapshotPartitions"] = str(AT_ONCE)  # as `spark_udfs.session` has it
+        quiet["spark.databricks.delta.snapshotPartitions"] = str(
+            AT_ONCE
+        )  # as `spark_udfs.session` has it
         settings = spark_releases.settings(RELEASE, "delta", warehouse=home)
-        settings["spark.jars"] += "," + ",".join(jars())  # the driver creates the manifest by Hadoop's client
+        settings["spark.jars"] += "," + ",".join(
+            jars()
+        )  # the driver creates the manifest by Hadoop's client
         given = {
             "fleet": str(fleet),
             "home": str(home),
@@ -163,20 +176,37 @@ def report(rows: Rows, n_units: int, s3_cpu: float) -> str:
     from table import markdown
 
     middle = {
-        name: {key: statistics.median(row[key] for row in mine) for key in mine[0]} for name, mine in rows.items()
+        name: {key: statistics.median(row[key] for row in mine) for key in mine[0]}
+        for name, mine in rows.items()
     }
     disk = middle["disk: file job"]["wall"]
     lines = [
-        [name, f"{row['wall']:.2f}", *(f"{1e6 * row[key] / n_units:.2f}" for key in row), f"{row['wall'] / disk:.2f}×"]
+        [
+            name,
+            f"{row['wall']:.2f}",
+            *(f"{1e6 * row[key] / n_units:.2f}" for key in row),
+            f"{row['wall'] / disk:.2f}×",
+        ]
         for name, row in middle.items()
     ]
-    header = [f"{n_units:,} units", "s", "wall µs / unit", "JVM CPU µs", "Python CPU µs", "over the disk's file job"]
+    header = [
+        f"{n_units:,} units",
+        "s",
+        "wall µs / unit",
+        "JVM CPU µs",
+        "Python CPU µs",
+        "over the disk's file job",
+    ]
     goals = []
     for one, other, bound in GOALS:
         ratio = middle[one]["wall"] / middle[other]["wall"]
-        cpu = sum(middle[one][key] for key in ("jvm", "python")) / sum(middle[other][key] for key in ("jvm", "python"))
+        cpu = sum(middle[one][key] for key in ("jvm", "python")) / sum(
+            middle[other][key] for key in ("jvm", "python")
+        )
         verdict = "met" if ratio <= bound else "**missed**"
-        goals.append([f"{one} over {other}", f"at most {bound}", f"{ratio:.2f}", f"{cpu:.2f}", verdict])
+        goals.append(
+            [f"{one} over {other}", f"at most {bound}", f"{ratio:.2f}", f"{cpu:.2f}", verdict]
+        )
     goal_table = markdown(["goal", "bound", "wall", "CPU", ""], goals)
     return f"{markdown(header, lines)}\n\n{goal_table}\n\nThe S3 itself used {s3_cpu:.1f} s of CPU in all rounds."
 
@@ -186,7 +216,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The file job on a disk, on S3 and on Delta")
     parser.add_argument("--units", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--home", type=Path, default=ROOT / "build" / "bench-tables", help="a folder that is made anew")
+    parser.add_argument(
+        "--home",
+        type=Path,
+        default=ROOT / "build" / "bench-tables",
+        help="a folder that is made anew",
+    )
     parser.add_argument("--docs", type=Path, help="page whose marked section gets the tables")
     parser.add_argument("--session", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -1,4 +1,5 @@
-"""What the Python rivals run in Spark's workers: plain Python, row by row, as one would write it without a library.
+"""What the Python rivals run in Spark's workers: plain Python, row by row, as one would write it
+without a library.
 
 Workers import this file by its name, so its directory must be on their PYTHONPATH.
 """
@@ -24,8 +25,16 @@ PARAMS: dict[str, dict[str, Any]] = {
 N_SCENARIOS = 32
 
 OWNERS_SCHEMA = figures_schema("owners")
-ANY: dict[str, Any] = dict.fromkeys(("idle", "unowned", "moved", "least_moves", "clients_affected", "err_code"), 0)
-ANY |= {"scenario": "current", "strategy": "AVG", "n_queues": N_QUEUES, "n_clients": 10, "owners": [7] * N_QUEUES}
+ANY: dict[str, Any] = dict.fromkeys(
+    ("idle", "unowned", "moved", "least_moves", "clients_affected", "err_code"), 0
+)
+ANY |= {
+    "scenario": "current",
+    "strategy": "AVG",
+    "n_queues": N_QUEUES,
+    "n_clients": 10,
+    "owners": [7] * N_QUEUES,
+}
 ANY |= {"min_load": 1, "max_load": 2, "mean_load": 1.6, "skew": 1.25}
 """A row such as the transform answers with."""
 
@@ -56,8 +65,12 @@ def owners_of(strategy: str, topic: str, brokers: Any, clients: list[str]) -> li
     return plain_ring(Group("", topic, queues, clients), VIRTUAL_NODES)
 
 
-def best(strategy: str, topic: str, brokers: Any, client_ids: Any) -> tuple[int, int, int, int, int, int, float, int]:
-    """The best of the scenarios 1 to `N_SCENARIOS` clients, as `java_rivals.BEST` asks for it; all are tried in a loop."""
+def best(
+    strategy: str, topic: str, brokers: Any, client_ids: Any
+) -> tuple[int, int, int, int, int, int, float, int]:
+    """The best of the scenarios 1 to `N_SCENARIOS` clients, as `java_rivals.BEST` asks for it; all
+    are tried in a loop.
+    """
     clients = sorted(client_ids)
     before = owners_of(strategy, topic, brokers, clients)
     clients += [f"what-if-{joined:06}" for joined in range(1, N_SCENARIOS + 1)]
@@ -75,7 +88,9 @@ def best(strategy: str, topic: str, brokers: Any, client_ids: Any) -> tuple[int,
 
 
 class Identity:
-    """The transport of a transform and nothing else: batches of its schema, made once, go back for those that came."""
+    """The transport of a transform and nothing else: batches of its schema, made once, go back for
+    those that came.
+    """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Answer with the same figures for every unit."""

@@ -48,7 +48,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = TO_FILE.sub(r"\1", text)
         text = TO_PAPER.sub(lambda found: f"]({PAGES[found[2] + '.md']}", text)
         files.append(File.generated(config, target, content=text))
-    for program in sorted(path for room in PROGRAMS for path in (ROOT / "examples" / room).glob("*.py")):
+    for program in sorted(
+        path for room in PROGRAMS for path in (ROOT / "examples" / room).glob("*.py")
+    ):
         target = program.relative_to(ROOT).as_posix()
         files.append(File.generated(config, target, abs_src_path=str(program)))
     return files

@@ -23,7 +23,9 @@ def answers(snapshot: str, changes: str) -> str:
 def planned(snapshot: str, changes: str) -> dict[str, str]:
     """The plan as ``text``, as it is on a terminal, and as ``html``, the report, which loads nothing."""
     if len(snapshot) > MOST_BYTES:
-        raise ValueError(f"the page takes snapshots of up to {MOST_BYTES:,} characters, got {len(snapshot):,}")
+        raise ValueError(
+            f"the page takes snapshots of up to {MOST_BYTES:,} characters, got {len(snapshot):,}"
+        )
     with TemporaryDirectory() as folder, chdir(folder):
         Path("snapshot").write_text(snapshot, encoding="utf-8")  # its form is told by its content
         cluster = rmqalloc.read("snapshot")

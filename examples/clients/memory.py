@@ -68,9 +68,11 @@ class Cluster:
 
 
 class Connection:
-    """One client's connection: its `rmqalloc.rebalance.Remoting`, and the `rmqalloc.broker.Channel` of the broker.
+    """One client's connection: its `rmqalloc.rebalance.Remoting`, and the `rmqalloc.broker.Channel`
+    of the broker.
 
-    A real one sends each request to ``address``, waits for the answer, and raises RemotingError where none comes.
+    A real one sends each request to ``address``, waits for the answer, and raises RemotingError
+    where none comes.
     """
 
     def __init__(self, cluster: Cluster, factory: MQClientFactory) -> None:
@@ -110,19 +112,35 @@ class Connection:
         return self._broker.consumers.consumer_ids(consumer_group)
 
     def lock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], timeout: int
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        timeout: int,
     ) -> set[MessageQueue]:
         """Code 41."""
         return self._broker.lock_batch(consumer_group, client_id, queues)
 
     def unlock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], oneway: bool
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        oneway: bool,
     ) -> None:
         """Code 42."""
         self._broker.unlock_batch(consumer_group, client_id, queues)
 
     def query_assignment(
-        self, address: str, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+        self,
+        address: str,
+        topic: str,
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        model: MessageModel,
     ) -> list[QueueAssignment] | None:
         """Code 400."""
         return self._broker.query_assignment(topic, consumer_group, client_id, strategy_name, model)
@@ -131,7 +149,9 @@ class Connection:
         """Code 14."""
         return self._broker.offsets.query_offset(consumer_group, queue)
 
-    def update_offset(self, address: str, consumer_group: str, queue: MessageQueue, offset: int) -> None:
+    def update_offset(
+        self, address: str, consumer_group: str, queue: MessageQueue, offset: int
+    ) -> None:
         """Code 15."""
         self._broker.offsets.commit_offset(consumer_group, queue, offset)
 

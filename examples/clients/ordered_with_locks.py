@@ -1,4 +1,6 @@
-"""Two clients consume in order under locks; one of them dies: ``python examples/clients/ordered_with_locks.py``."""
+"""Two clients consume in order under locks; one of them dies: ``python
+examples/clients/ordered_with_locks.py``.
+"""
 
 from memory import Cluster, named
 
@@ -11,14 +13,21 @@ CONSUMING = 300
 
 
 class OrderedReader:
-    """One message of each queue at a time, while its lock is held; a `rmqalloc.rebalance.PullDispatcher`."""
+    """One message of each queue at a time, while its lock is held; a
+    `rmqalloc.rebalance.PullDispatcher`.
+    """
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self._cluster = cluster
         self.consumed: list[str] = []
         first = ConsumeFromWhere.FIRST_OFFSET
         self.consumer = PushConsumer(
-            cluster.process(), "ledger", identity=named(name), orderly=True, dispatcher=self, consume_from_where=first
+            cluster.process(),
+            "ledger",
+            identity=named(name),
+            orderly=True,
+            dispatcher=self,
+            consume_from_where=first,
         )
         self.consumer.subscribe("entries")
 
@@ -35,10 +44,14 @@ class OrderedReader:
         if process_queue.dropped or locks is None:
             return
         process_queue.last_pull_timestamp = self._cluster.clock.now()
-        if not self.consumer.client_factory.finish(self.consumer.rebalance.prepare_ordered_pull(request)):
+        if not self.consumer.client_factory.finish(
+            self.consumer.rebalance.prepare_ordered_pull(request)
+        ):
             self.pull_later(request, 3_000)  # no lock, or no offset yet
             return
-        if not locks.may_consume(process_queue):  # a lock that was not renewed for 30 s counts as lost
+        if not locks.may_consume(
+            process_queue
+        ):  # a lock that was not renewed for 30 s counts as lost
             locks.lock_later(request.queue, lambda delay: self.pull_later(request, delay))
             return
         messages = self._cluster.messages.read(request.queue, request.next_offset)[:1]
@@ -53,7 +66,9 @@ class OrderedReader:
         if not request.process_queue.dropped:  # else the next owner consumes it again
             self.consumed.append(message)
             request.next_offset += 1
-            self.consumer.offset_store.update_offset(request.queue, request.next_offset, increase_only=False)
+            self.consumer.offset_store.update_offset(
+                request.queue, request.next_offset, increase_only=False
+            )
         self.pull_later(request, 0)
 
     def owned(self) -> list[int]:
@@ -75,7 +90,9 @@ cluster.connections[x.consumer.client_id].close()
 died = clock.elapsed()
 while len(y.owned()) < 4:
     clock.run(until=clock.now() + 1_000)
-print(f"x has died: y owns {y.owned()} {(clock.elapsed() - died) // 1_000} s later, when the locks of x have run out")
+print(
+    f"x has died: y owns {y.owned()} {(clock.elapsed() - died) // 1_000} s later, when the locks of x have run out"
+)
 clock.run(until=clock.now() + 10_000)
 twice = len(x.consumed) + len(y.consumed) - 40
 print(f"consumed: {len({*x.consumed, *y.consumed})} of 40 messages, {twice} of them twice")

@@ -1,4 +1,6 @@
-"""Two pull consumers are told their queues and read when they like: ``python examples/clients/pull_and_listen.py``."""
+"""Two pull consumers are told their queues and read when they like: ``python
+examples/clients/pull_and_listen.py``.
+"""
 
 from collections.abc import Set as AbstractSet
 
@@ -16,11 +18,16 @@ class Worker:
         self._cluster = cluster
         self.name = name
         self.queues: list[MessageQueue] = []
-        self.consumer = PullConsumer(cluster.process(), "export", identity=named(name), listener=self.changed)
+        self.consumer = PullConsumer(
+            cluster.process(), "export", identity=named(name), listener=self.changed
+        )
         self.consumer.subscribe("rows")
 
     def changed(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
+        self,
+        topic: str,
+        mq_all: AbstractSet[MessageQueue] | None,
+        mq_divided: AbstractSet[MessageQueue],
     ) -> None:
         """The queues of a topic have changed."""
         self.queues = sorted(mq_divided)
@@ -31,7 +38,9 @@ class Worker:
         n_messages = 0
         for queue in self.queues:
             stored = self.consumer.client_factory.finish(
-                self.consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+                self.consumer.offset_store.read_offset(
+                    queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE
+                )
             )
             if stored < -1:
                 continue  # the broker did not answer; beginning anywhere might skip messages
@@ -57,4 +66,7 @@ clock.run(until=clock.now() + 25_000)
 print(f"x has read {x.read()} messages, y {y.read()}")
 x.consumer.shutdown()
 y.consumer.shutdown()
-print("stored offsets:", [cluster.broker.offsets.query_offset("export", queue) for queue in cluster.queues])
+print(
+    "stored offsets:",
+    [cluster.broker.offsets.query_offset("export", queue) for queue in cluster.queues],
+)

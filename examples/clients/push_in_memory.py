@@ -1,4 +1,6 @@
-"""Three clients of a push consumer group; one of them leaves: ``python examples/clients/push_in_memory.py``."""
+"""Three clients of a push consumer group; one of them leaves: ``python
+examples/clients/push_in_memory.py``.
+"""
 
 from memory import Cluster, named
 
@@ -27,12 +29,16 @@ class Reader:
     def _pull(self, request: PullRequest) -> None:
         if request.process_queue.dropped:
             return  # the queue is another client's now: this loop ends
-        request.process_queue.last_pull_timestamp = self._cluster.clock.now()  # or it counts as stuck after 120 s
+        request.process_queue.last_pull_timestamp = (
+            self._cluster.clock.now()
+        )  # or it counts as stuck after 120 s
         if not self.consumer.paused:
             messages = self._cluster.messages.read(request.queue, request.next_offset)
             self.n_messages += len(messages)  # here the user's code consumes them
             request.next_offset += len(messages)
-            self.consumer.offset_store.update_offset(request.queue, request.next_offset, increase_only=True)
+            self.consumer.offset_store.update_offset(
+                request.queue, request.next_offset, increase_only=True
+            )
         self.pull_later(request, 1_000)
 
 
@@ -68,4 +74,7 @@ consumers[1].shutdown()
 cluster.fill(80)
 clock.run(until=clock.now() + 5_000)
 show("y has left:", consumers, readers)
-print("stored offsets:", [cluster.broker.offsets.query_offset("billing", queue) for queue in cluster.queues])
+print(
+    "stored offsets:",
+    [cluster.broker.offsets.query_offset("billing", queue) for queue in cluster.queues],
+)

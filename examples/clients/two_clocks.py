@@ -1,4 +1,6 @@
-"""The same clients in virtual and in real time: ``python examples/clients/two_clocks.py`` (takes four seconds)."""
+"""The same clients in virtual and in real time: ``python examples/clients/two_clocks.py`` (takes
+four seconds).
+"""
 
 import time
 from collections.abc import Callable
@@ -16,7 +18,9 @@ Run = Callable[[Action], object]
 
 
 class Reader:
-    """Pulls on the clock's thread and consumes wherever ``work`` does; a `rmqalloc.rebalance.PullDispatcher`."""
+    """Pulls on the clock's thread and consumes wherever ``work`` does; a
+    `rmqalloc.rebalance.PullDispatcher`.
+    """
 
     consumer: PushConsumer
 
@@ -40,19 +44,26 @@ class Reader:
             self._work(lambda: self._consume(request, messages))
 
     def _consume(self, request: PullRequest, messages: list[str]) -> None:
-        """The user's code, maybe on another thread: it touches nothing of the client, and tells the clock when it is done."""
+        """The user's code, maybe on another thread: it touches nothing of the client, and tells the
+        clock when it is done.
+        """
         self._cluster.clock.call_later(0, lambda: self._consumed(request, len(messages)))
 
     def _consumed(self, request: PullRequest, n_messages: int) -> None:
         if not request.process_queue.dropped:
             self.n_messages += n_messages
             request.next_offset += n_messages
-            self.consumer.offset_store.update_offset(request.queue, request.next_offset, increase_only=True)
+            self.consumer.offset_store.update_offset(
+                request.queue, request.next_offset, increase_only=True
+            )
             self.pull_later(request, 100)
 
 
 def run(
-    clock: Clock, on_clock: Callable[[Callable[[], object]], object], sleep: Callable[[int], object], work: Run
+    clock: Clock,
+    on_clock: Callable[[Callable[[], object]], object],
+    sleep: Callable[[int], object],
+    work: Run,
 ) -> None:
     """Start two clients, let one leave, and print what they own."""
     cluster = Cluster(clock, "orders", n_queues=4)
@@ -82,7 +93,12 @@ def run(
 
 print("virtual time, one thread:")
 virtual = VirtualClock()
-run(virtual, lambda action: action(), lambda ms: virtual.run(until=virtual.now() + ms), lambda action: action())
+run(
+    virtual,
+    lambda action: action(),
+    lambda ms: virtual.run(until=virtual.now() + ms),
+    lambda action: action(),
+)
 
 print("real time, a thread of the clock and two that consume:")
 with SystemClock() as real, ThreadPoolExecutor(2) as workers:

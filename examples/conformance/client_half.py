@@ -1,7 +1,8 @@
-"""Check a client half with recorded sequences, those of the level "simple" in the file that is named.
+"""Check a client half with recorded sequences, those of the level "simple" in the file that is
+named.
 
-docs/conformance.md says what a line holds. A checker of another client has the same parts: a stub that answers requests
-and writes them down, a clock that stands still, and a loop over events.
+docs/conformance.md says what a line holds. A checker of another client has the same parts: a stub
+that answers requests and writes them down, a clock that stands still, and a loop over events.
 """
 
 import gzip
@@ -22,7 +23,12 @@ from rmqalloc.remoting import (
 )
 from rmqalloc.simulation import VirtualClock
 
-USUAL = {"route": {"code": 17}, "stored": {"code": 22}, "clients": {"code": 1}, "max": {"offset": 100}}
+USUAL = {
+    "route": {"code": 17},
+    "stored": {"code": 22},
+    "clients": {"code": 1},
+    "max": {"offset": 100},
+}
 
 
 def text(queue):
@@ -73,21 +79,32 @@ class Stub:
         """Code 105."""
         body = self.ask("route", topic, None, "10.0.0.1@x", topic)["body"]
         queues = [
-            QueueData(q["brokerName"], q["readQueueNums"], q["writeQueueNums"], q["perm"]) for q in body["queueDatas"]
+            QueueData(q["brokerName"], q["readQueueNums"], q["writeQueueNums"], q["perm"])
+            for q in body["queueDatas"]
         ]
         brokers = [(one["brokerName"], one["brokerAddrs"].items()) for one in body["brokerDatas"]]
         return TopicRouteData(
-            tuple(queues), tuple(BrokerData(name, {int(i): at for i, at in ids}) for name, ids in brokers)
+            tuple(queues),
+            tuple(BrokerData(name, {int(i): at for i, at in ids}) for name, ids in brokers),
         )
 
     def send_heartbeat(self, address, heartbeat):
         """Code 34."""
         groups = []
         for one in heartbeat.consumers:
-            subscriptions = sorted([each.topic, each.sub_string, each.sub_version] for each in one.subscriptions)
+            subscriptions = sorted(
+                [each.topic, each.sub_string, each.sub_version] for each in one.subscriptions
+            )
             what = one.consume_type.value, one.message_model.value, one.consume_from_where.value
             groups.append([one.consumer_group, *what, one.unit_mode, subscriptions])
-        self.ask("heartbeat", address, address, heartbeat.client_id, address, [heartbeat.client_id, False, groups])
+        self.ask(
+            "heartbeat",
+            address,
+            address,
+            heartbeat.client_id,
+            address,
+            [heartbeat.client_id, False, groups],
+        )
 
     def unregister_client(self, address, client_id, group):
         """Code 35."""
@@ -96,16 +113,37 @@ class Stub:
     def consumer_ids(self, address, group):
         """Code 38."""
         answer = self.ask("clients", group, address, "10.0.0.1@x", address, group)
-        return answer["body"]["consumerIdList"] if "body" in answer else self.ask("clients", group, address)
+        return (
+            answer["body"]["consumerIdList"]
+            if "body" in answer
+            else self.ask("clients", group, address)
+        )
 
     def lock_batch(self, address, group, client_id, queues, timeout):
         """Code 41."""
-        answer = self.ask("lock", address, address, client_id, address, group, client_id, texts(queues), timeout)
-        return set() if answer.get("refuses all") else {q for q in queues if text(q) not in answer.get("refused", ())}
+        answer = self.ask(
+            "lock", address, address, client_id, address, group, client_id, texts(queues), timeout
+        )
+        return (
+            set()
+            if answer.get("refuses all")
+            else {q for q in queues if text(q) not in answer.get("refused", ())}
+        )
 
     def unlock_batch(self, address, group, client_id, queues, oneway):
         """Code 42."""
-        self.ask("unlock", address, address, client_id, address, group, client_id, texts(queues), oneway, oneway=oneway)
+        self.ask(
+            "unlock",
+            address,
+            address,
+            client_id,
+            address,
+            group,
+            client_id,
+            texts(queues),
+            oneway,
+            oneway=oneway,
+        )
 
     def query_offset(self, address, group, queue):
         """Code 14."""
@@ -114,7 +152,18 @@ class Stub:
 
     def update_offset(self, address, group, queue, offset):
         """Code 15."""
-        self.ask("commit", address, address, "10.0.0.1@x", address, group, text(queue), offset, True, oneway=True)
+        self.ask(
+            "commit",
+            address,
+            address,
+            "10.0.0.1@x",
+            address,
+            group,
+            text(queue),
+            offset,
+            True,
+            oneway=True,
+        )
 
     def max_offset(self, address, queue):
         """Code 30."""
@@ -122,18 +171,30 @@ class Stub:
 
     def pull_later(self, request, delay):
         """Reading of a queue would begin."""
-        self.see("dispatch", request.consumer_group, text(request.queue), request.next_offset, delay)
+        self.see(
+            "dispatch", request.consumer_group, text(request.queue), request.next_offset, delay
+        )
 
 
 def first_wrong(line):
-    """Return the number of the first event after which requests or queues are not those of Java; None if there is none."""
+    """Return the number of the first event after which requests or queues are not those of Java;
+    None if there is none.
+    """
     config = line["config"]
     said, stub = config["consumers"]["c0"], Stub(config["answers"])
     profile = PROFILES[line["release"][:3]]
-    manager = MQClientManager(stub.clock, lambda factory: stub, profile=profile, random=Draws(config["seed"]))
-    settings = {"strategy": strategy(said["strategy"]), "orderly": said["orderly"], "dispatcher": stub}
+    manager = MQClientManager(
+        stub.clock, lambda factory: stub, profile=profile, random=Draws(config["seed"])
+    )
+    settings = {
+        "strategy": strategy(said["strategy"]),
+        "orderly": said["orderly"],
+        "dispatcher": stub,
+    }
     settings["consume_from_where"] = ConsumeFromWhere(said["from"])
-    consumer = PushConsumer(manager, said["group"], identity=ClientIdentity(said["ip"], said["instance"]), **settings)
+    consumer = PushConsumer(
+        manager, said["group"], identity=ClientIdentity(said["ip"], said["instance"]), **settings
+    )
     for topic in said["topics"]:
         consumer.subscribe(topic)
     for number, (event, after) in enumerate(zip(line["events"], line["after"], strict=True)):

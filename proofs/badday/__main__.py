@@ -1,6 +1,7 @@
 """What a snapshot costs and holds on a bad day: ``python -m badday [--quick] [--report FILE]``.
 
-The long form needs a JDK and Maven, for it starts real brokers; ``--quick`` has loopback servers alone.
+The long form needs a JDK and Maven, for it starts real brokers; ``--quick`` has loopback servers
+alone.
 """
 
 from __future__ import annotations
@@ -28,9 +29,22 @@ def main() -> None:
     parser.add_argument("--report", help="write the page into this file, too")
     options = parser.parse_args()
     started = time.monotonic()
-    parts = ["# A bad day", "", "`make evidence`, or `python -m badday --report build/evidence/badday.md`.", ""]
+    parts = [
+        "# A bad day",
+        "",
+        "`make evidence`, or `python -m badday --report build/evidence/badday.md`.",
+        "",
+    ]
     if options.quick:
-        parts += ["## One broker silent", "", *taken(runs.quick()), "", "## Bodies", "", *bodies(QUEUES // 10)]
+        parts += [
+            "## One broker silent",
+            "",
+            *taken(runs.quick()),
+            "",
+            "## Bodies",
+            "",
+            *bodies(QUEUES // 10),
+        ]
     else:
         with LiveCluster() as cluster:
             parts += [
@@ -40,9 +54,31 @@ def main() -> None:
                 "",
                 *taken(frozen.thousand(cluster)),
             ]
-            parts += ["", "## Many clients, silent clients (loopback)", "", MANY, "", *taken(runs.many())]
-        parts += ["", "## Bodies", "", *bodies(QUEUES), "", "## Privileges of ACL 2.0", "", ACL, "", *privileges()]
-    parts += ["", f"{time.monotonic() - started:.0f} s in all, on a machine that others used as well.", ""]
+            parts += [
+                "",
+                "## Many clients, silent clients (loopback)",
+                "",
+                MANY,
+                "",
+                *taken(runs.many()),
+            ]
+        parts += [
+            "",
+            "## Bodies",
+            "",
+            *bodies(QUEUES),
+            "",
+            "## Privileges of ACL 2.0",
+            "",
+            ACL,
+            "",
+            *privileges(),
+        ]
+    parts += [
+        "",
+        f"{time.monotonic() - started:.0f} s in all, on a machine that others used as well.",
+        "",
+    ]
     print("\n".join(parts))
     if options.report:
         Path(options.report).write_text("\n".join(parts), encoding="utf-8")
@@ -64,7 +100,10 @@ def taken(found: list[runs.Taken]) -> list[str]:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for one in found:
-        missing = ", ".join(f"{count:,} of {source}" for source, count in sorted(one.missing.items())) or "nothing"
+        missing = (
+            ", ".join(f"{count:,} of {source}" for source, count in sorted(one.missing.items()))
+            or "nothing"
+        )
         seconds = f"{one.seconds:.1f} | {one.reading:.1f} | {one.megabytes} MB"
         counts = f"{one.groups:,} | {one.clients:,} | {one.told:,}"
         lines.append(f"| {one.what} | {seconds} | {one.code} | {counts} | {missing} |")
@@ -72,7 +111,9 @@ def taken(found: list[runs.Taken]) -> list[str]:
 
 
 def bodies(n: int) -> list[str]:
-    """Time of reading many queues on both ways, and of refusing a hostile body, in seconds of the processor."""
+    """Time of reading many queues on both ways, and of refusing a hostile body, in seconds of the
+    processor.
+    """
     body = consume_stats(n).encode()
     text = body.decode()
     hostile = b"[" + b",".join([b"{}"] * 8_000_000) + b"]"

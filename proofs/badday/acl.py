@@ -23,7 +23,9 @@ SETTINGS = {
     "authenticationProvider": f"{_AUTH}.authentication.provider.DefaultAuthenticationProvider",
     "authenticationMetadataProvider": f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
     "initAuthenticationUser": json.dumps(dict(zip(("username", "password"), ADMIN, strict=True))),
-    "innerClientAuthenticationCredentials": json.dumps(dict(zip(("accessKey", "secretKey"), ADMIN, strict=True))),
+    "innerClientAuthenticationCredentials": json.dumps(
+        dict(zip(("accessKey", "secretKey"), ADMIN, strict=True))
+    ),
     "authorizationEnabled": "true",
     "authorizationProvider": f"{_AUTH}.authorization.provider.DefaultAuthorizationProvider",
     "authorizationMetadataProvider": f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
@@ -53,7 +55,9 @@ class Allowed(NamedTuple):
 
 
 def start(cluster: LiveCluster) -> str:
-    """One broker that checks who asks, in a cluster whose name server runs, with a group and a user; its address."""
+    """One broker that checks who asks, in a cluster whose name server runs, with a group and a
+    user; its address.
+    """
     cluster.start_broker("guarded", **SETTINGS)
     cluster.wait_for_broker("guarded")
     address = cluster.brokers["guarded"]
@@ -88,7 +92,9 @@ async def _refused(address: str) -> set[ReadCode]:
         for code, fields in REQUESTS.items():
             try:
                 content, _ = await remote.ask(address, code, fields)
-                if code is ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG and "g" not in answers.groups(content):
+                if code is ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG and "g" not in answers.groups(
+                    content
+                ):
                     found.add(code)  # a list without the groups would be no better
             except ResponseError as error:
                 if error.code == ResponseCode.NO_PERMISSION:

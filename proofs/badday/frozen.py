@@ -45,17 +45,22 @@ def thousand(cluster: LiveCluster) -> list[Taken]:
         both = snapshot("both brokers answer", cluster.name_server)
         with frozen(cluster, BROKERS[1]):
             one = snapshot("one broker frozen", cluster.name_server)
-            bounded = snapshot("one broker frozen, deadline 8 s", cluster.name_server, "--deadline", "8s")
+            bounded = snapshot(
+                "one broker frozen, deadline 8 s", cluster.name_server, "--deadline", "8s"
+            )
         java.leave_all()
     assert (both.code, both.missing) == (0, {}), both
     for taken in (one, bounded):
         assert taken.code == 4 and f"broker {BROKERS[1]}" in taken.missing, taken
-    # A client that waits for the frozen broker itself, to learn its offsets, may be silent; then it is named.
+    # A client that waits for the frozen broker itself, to learn its offsets, may be silent; then it
+    # is named.
     assert one.groups >= GROUPS and one.clients == REAL * MEMBERS, one
     assert one.told + one.missing.get(f"broker {BROKERS[0]}", 0) >= one.clients, one
     return [both, one, bounded]
 
 
 def _is_ready(cluster: LiveCluster) -> bool:
-    found = take_snapshot([cluster.name_server], wanted=Wanted((f"badday-000[0-{REAL - 1}]",), lag=False))
+    found = take_snapshot(
+        [cluster.name_server], wanted=Wanted((f"badday-000[0-{REAL - 1}]",), lag=False)
+    )
     return [len(one.clients) for one in found.groups] == [MEMBERS] * REAL and not found.errors

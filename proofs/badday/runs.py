@@ -38,7 +38,17 @@ def snapshot(what: str, name_server: str, *options: str) -> Taken:
     """Take a snapshot in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "s.json"
-        command = [sys.executable, "-m", "rmqalloc", "snapshot", "-n", name_server, "--out", str(out), *options]
+        command = [
+            sys.executable,
+            "-m",
+            "rmqalloc",
+            "snapshot",
+            "-n",
+            name_server,
+            "--out",
+            str(out),
+            *options,
+        ]
         started = time.monotonic()
         with (Path(folder) / "said").open("wb") as said:
             process = tied.popen(command, env=environment(), stdout=said, stderr=said)
@@ -56,7 +66,15 @@ def snapshot(what: str, name_server: str, *options: str) -> Taken:
     # What bounds the rest is how long Python takes to start, to weigh the evidence and to write.
     reading = float(re.findall(r"answers in ([0-9.]+) s", text)[-1])
     return Taken(
-        what, seconds, reading, used.ru_maxrss >> 10, code, len(found.groups), len(clients), told, dict(missing)
+        what,
+        seconds,
+        reading,
+        used.ru_maxrss >> 10,
+        code,
+        len(found.groups),
+        len(clients),
+        told,
+        dict(missing),
     )
 
 
@@ -65,8 +83,12 @@ def quick() -> list[Taken]:
     groups = {f"g-{i:03}": ["c-0", "c-1"] for i in range(60)}
     short = ("--timeout", "0.5")
     with Loopback(groups=groups, frozen=["broker-1"]) as servers:
-        silent = snapshot("60 groups, one of two brokers silent, timeout 0.5 s", servers.name_server, *short)
-        bounded = snapshot("the same, deadline 1 s", servers.name_server, *short, "--deadline", "1s")
+        silent = snapshot(
+            "60 groups, one of two brokers silent, timeout 0.5 s", servers.name_server, *short
+        )
+        bounded = snapshot(
+            "the same, deadline 1 s", servers.name_server, *short, "--deadline", "1s"
+        )
         asked = servers.count(ReadCode.GET_CONSUMER_CONNECTION_LIST, "broker-1")
     assert (silent.code, bounded.code) == (4, 4), (silent, bounded)
     assert silent.groups == 60 and silent.told == 120 and asked == 0, (silent, asked)
@@ -80,7 +102,9 @@ def many() -> list[Taken]:
     """More clients than can be asked in the time, and clients that never answer."""
     ids = [f"10.0.{i // 250}.{i % 250}@{i}" for i in range(10_000)]
     with Loopback(groups={"large": ids}) as servers:
-        large = snapshot("10,000 clients of one group, deadline 30 s", servers.name_server, "--deadline", "30s")
+        large = snapshot(
+            "10,000 clients of one group, deadline 30 s", servers.name_server, "--deadline", "30s"
+        )
     silent = ids[:40]
     with Loopback(groups={"g": ids[:80]}, silent=silent) as servers:
         quiet = snapshot("80 clients of one group, 40 of them silent", servers.name_server)

@@ -36,7 +36,9 @@ class Deliveries(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """What was sent: numbers from 0 to ``n`` but those ``unsure``, and where every queue ends by its broker."""
+    """What was sent: numbers from 0 to ``n`` but those ``unsure``, and where every queue ends by
+    its broker.
+    """
 
     n: int
     unsure: frozenset[int]
@@ -61,7 +63,9 @@ class Delivery(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A stored message that no member was given, and the deliveries of the offsets around it in the order of time."""
+    """A stored message that no member was given, and the deliveries of the offsets around it in the
+    order of time.
+    """
 
     place: Place
     offset: int
@@ -101,7 +105,9 @@ class Judged(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a group was given of a topic by queue, the distinct numbers in all bodies, and how many had been sent back."""
+    """What a group was given of a topic by queue, the distinct numbers in all bodies, and how many
+    had been sent back.
+    """
 
     queues: dict[Place, Deliveries]
     numbers: np.ndarray
@@ -128,7 +134,9 @@ def read(home: Path, group: str, topic: str, names: Sequence[str]) -> Given:
     found = {}
     for place, some in parts.items():
         members = np.concatenate([np.full(one.size, member) for member, one in some])
-        offsets, at = (np.concatenate([one[field] for _, one in some]) for field in ("offset", "at"))
+        offsets, at = (
+            np.concatenate([one[field] for _, one in some]) for field in ("offset", "at")
+        )
         order = np.argsort(at, kind="stable")
         found[place] = Deliveries(members[order], offsets[order], at[order])
     return Given(found, np.unique(np.concatenate(numbers)), sent_back)
@@ -140,11 +148,20 @@ def judged(given: Given, sent: Sent, spans: Sequence[Span], kinds: Sequence[str]
     ends = [dict(sent.ends).get(place, 0) for place in found]
     n_stored = sum(sent.ends.values())
     distinct = [np.unique(one.offsets) for one in found.values()]
-    n_right = sum(int(np.count_nonzero(mine < end)) for mine, end in zip(distinct, ends, strict=True))
+    n_right = sum(
+        int(np.count_nonzero(mine < end)) for mine, end in zip(distinct, ends, strict=True)
+    )
     foreign = sum(map(len, distinct)) - n_right
     due = np.setdiff1d(np.arange(sent.n), np.fromiter(sent.unsure, np.int64, len(sent.unsure)))
-    missing = np.setdiff1d(due, given.numbers).size + np.setdiff1d(given.numbers, np.arange(sent.n)).size
-    twice, disorder, handovers, unexplained = Counter[tuple[str, str]](), Counter[str](), list[Handover](), 0
+    missing = (
+        np.setdiff1d(due, given.numbers).size + np.setdiff1d(given.numbers, np.arange(sent.n)).size
+    )
+    twice, disorder, handovers, unexplained = (
+        Counter[tuple[str, str]](),
+        Counter[str](),
+        list[Handover](),
+        0,
+    )
     for one in found.values():
         for place, before in _again(one):
             span = _span(spans, one.at[place] / 1000)
@@ -167,7 +184,11 @@ def lost_of(queues: Mapping[Place, Deliveries], ends: Mapping[Place, int]) -> li
         given = queues.get(place, nothing)
         for offset in np.setdiff1d(np.arange(end), given.offsets).tolist():
             near = np.flatnonzero(np.abs(given.offsets - offset) <= AROUND)
-            columns = (given.offsets[near].tolist(), given.members[near].tolist(), (given.at[near] / 1000).tolist())
+            columns = (
+                given.offsets[near].tolist(),
+                given.members[near].tolist(),
+                (given.at[near] / 1000).tolist(),
+            )
             around = [Delivery(*row) for row in zip(*columns, strict=True)]
             found.append(Lost(place, offset, around))
     return found
@@ -189,7 +210,9 @@ def _late(one: Deliveries) -> list[int]:
 
 
 def _handovers(one: Deliveries, spans: Sequence[Span], kinds: Sequence[str]) -> list[Handover]:
-    """Where the next message went to another member than the one before; one that both read at once is no handover."""
+    """Where the next message went to another member than the one before; one that both read at once
+    is no handover.
+    """
     changed = np.flatnonzero(np.diff(one.members)) + 1
     highest = np.maximum.accumulate(one.offsets)
     return [

@@ -1,9 +1,11 @@
-"""Members of many queues at a broker that freezes or is slow: does the healthy broker ever expel them?
+"""Members of many queues at a broker that freezes or is slow: does the healthy broker ever expel
+them?
 
-Every run has a group of each kind with two members, most of whose queues are at the broker that freezes. While it answers
-nothing, a member joins or leaves, so that somebody takes over queues there, which asks that broker for offsets. The healthy
-broker is asked all the time who is in the groups. It expels a client that is silent for `EXPIRES` and clients send heartbeats
-every second; request timeouts are RocketMQ's own, so this is harder on clients than RocketMQ's settings.
+Every run has a group of each kind with two members, most of whose queues are at the broker that
+freezes. While it answers nothing, a member joins or leaves, so that somebody takes over queues
+there, which asks that broker for offsets. The healthy broker is asked all the time who is in the
+groups. It expels a client that is silent for `EXPIRES` and clients send heartbeats every second;
+request timeouts are RocketMQ's own, so this is harder on clients than RocketMQ's settings.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class Watched(NamedTuple):
 
 
 class Watcher:
-    """Asks the healthy broker all the time; a member that should be there and is not has been expelled."""
+    """Asks the healthy broker all the time; a member that should be there and is not has been
+    expelled.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -93,7 +97,11 @@ class Watcher:
     def taken(self, group: str) -> tuple[int, int, float]:
         """Looks, expulsions and seconds of absence of a group since the last call."""
         with self._lock:
-            return self._n_looks.pop(group, 0), self._n_expelled.pop(group, 0), self._seconds.pop(group, 0.0)
+            return (
+                self._n_looks.pop(group, 0),
+                self._n_expelled.pop(group, 0),
+                self._seconds.pop(group, 0.0),
+            )
 
     def _watch(self) -> None:
         with Server(self._address) as broker:
@@ -125,7 +133,8 @@ def expelled(n_runs: int = N_RUNS) -> Section:
     """Play all runs."""
     with healthy_and_other() as cluster:
         stages = {
-            kind: Stage(cluster, [Group(f"held-{kind}", "AVG")], f"held-{kind}", 1, is_quick=True) for kind in KINDS
+            kind: Stage(cluster, [Group(f"held-{kind}", "AVG")], f"held-{kind}", 1, is_quick=True)
+            for kind in KINDS
         }
         watcher = Watcher(cluster.brokers[HEALTHY])
         try:
@@ -136,8 +145,14 @@ def expelled(n_runs: int = N_RUNS) -> Section:
             watcher.close()
             for stage in stages.values():
                 stage.__exit__()
-    rows = [_sum([one for run in found for one in run if (one.kind, one.way) == key]) for key in KEYS]
-    wrong = [f"{one.n_expelled} expelled members, {one.way}" for one in rows if one.kind == PYTHON and one.n_expelled]
+    rows = [
+        _sum([one for run in found for one in run if (one.kind, one.way) == key]) for key in KEYS
+    ]
+    wrong = [
+        f"{one.n_expelled} expelled members, {one.way}"
+        for one in rows
+        if one.kind == PYTHON and one.n_expelled
+    ]
     wrong += [f"{one.kind} members were not looked at" for one in rows if not one.n_looks]
     lines = [_line(one, sum(run[0].way == one.way for run in found)) for one in rows]
     return Section("\n".join([HEAD, *lines, ""]), [one._asdict() for one in rows], wrong)
@@ -196,13 +211,23 @@ def _wait_owned(stage: Stage) -> None:
 
     def n_owned() -> int:
         held = stage.held()[group.name]
-        owned = {queue for queues in held.values() for queue in queues if queue.topic == stage.topic}
-        return len(owned) if all(any(q.topic == stage.topic for q in queues) for queues in held.values()) else 0
+        owned = {
+            queue for queues in held.values() for queue in queues if queue.topic == stage.topic
+        }
+        return (
+            len(owned)
+            if all(any(q.topic == stage.topic for q in queues) for queues in held.values())
+            else 0
+        )
 
-    wait_for(lambda: n_owned() == N_AT_HEALTHY + N_AT_VICTIM, "all queues are owned", SETTLES_WITHIN)
+    wait_for(
+        lambda: n_owned() == N_AT_HEALTHY + N_AT_VICTIM, "all queues are owned", SETTLES_WITHIN
+    )
 
 
-def _run(stages: dict[str, Stage], cluster: LiveCluster, watcher: Watcher, number: int) -> list[Watched]:
+def _run(
+    stages: dict[str, Stage], cluster: LiveCluster, watcher: Watcher, number: int
+) -> list[Watched]:
     """One run: the broker freezes or is slow, somebody comes or goes, and it answers again."""
     way = WAYS[number // 2 % 2]
     for stage in stages.values():

@@ -1,6 +1,7 @@
 """Heartbeats of the second form: how many of them two members may send short, counted on the wire.
 
-The broker is registered under an address at which a proxy listens, which looks at every heartbeat that passes.
+The broker is registered under an address at which a proxy listens, which looks at every heartbeat
+that passes.
 """
 
 from __future__ import annotations
@@ -147,7 +148,9 @@ def heartbeats() -> Section:
     return Section("\n".join([HEAD, *rows, ""]), [], wrong)
 
 
-def _counted(cluster: LiveCluster, proxy: Proxy, name: str, processes: tuple[str, str]) -> tuple[Counts, str]:
+def _counted(
+    cluster: LiveCluster, proxy: Proxy, name: str, processes: tuple[str, str]
+) -> tuple[Counts, str]:
     with Stage(cluster, (Group(name, "AVG"),), name, 4, is_quick=True, heartbeat_v2=True) as stage:
         for process in set(processes):
             stage.start(process)

@@ -1,4 +1,6 @@
-"""Whether all members and the engine say the same of who owns what, how long that took, and what was open meanwhile."""
+"""Whether all members and the engine say the same of who owns what, how long that took, and what
+was open meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Settled(NamedTuple):
     ----------
     group : Group
     seconds : float
-        From the event to the last change of a member's queues until all agreed; 0 if there was none.
+        From the event to the last change of a member's queues until all agreed; 0 if there was
+        none.
     n_owners : int
         Owners that are equal, each by the member's own table and by the engine.
     unowned_seconds, longest : float
@@ -45,18 +48,26 @@ class Settled(NamedTuple):
     wrong: str = ""
 
 
-def settled(stage: Stage, began: Mapping[str, float], within: float, but: Iterable[str] = ()) -> list[Settled]:
+def settled(
+    stage: Stage, began: Mapping[str, float], within: float, but: Iterable[str] = ()
+) -> list[Settled]:
     """Wait until all groups agree, members ``but`` left out, and say how each of them did."""
     deadline, agreed = time.monotonic() + within, dict[str, float]()
     while True:
         held, at = stage.held(), 1000 * time.time()
-        wrong = {one.name: difference(held[one.name], stage.expected(one, but), stage.topic) for one in stage.groups}
+        wrong = {
+            one.name: difference(held[one.name], stage.expected(one, but), stage.topic)
+            for one in stage.groups
+        }
         agreed = {name: agreed.get(name, at) for name, text in wrong.items() if not text}
         done = len(agreed) == len(stage.groups) and at - max(agreed.values()) >= 1000 * HOLDS
         if done or time.monotonic() > deadline:
             break
         time.sleep(LOOKS_EVERY)
-    return [_settled(stage, one, began[one.name], agreed.get(one.name, at), wrong[one.name]) for one in stage.groups]
+    return [
+        _settled(stage, one, began[one.name], agreed.get(one.name, at), wrong[one.name])
+        for one in stage.groups
+    ]
 
 
 def difference(held: Tables, expected: Tables, topic: str) -> str:
@@ -74,9 +85,13 @@ def difference(held: Tables, expected: Tables, topic: str) -> str:
         return f"members {sorted(held)} are asked, the group has {sorted(expected)}"
     found = []
     for one, queues in expected.items():
-        mine, right = ({queue for queue in some if queue.topic == topic} for some in (held[one], queues))
+        mine, right = (
+            {queue for queue in some if queue.topic == topic} for some in (held[one], queues)
+        )
         if mine != right:
-            found.append(f"{one} lacks {len(right - mine)} and has {len(mine - right)} that it should not have")
+            found.append(
+                f"{one} lacks {len(right - mine)} and has {len(mine - right)} that it should not have"
+            )
     return "; ".join(found)
 
 
@@ -86,21 +101,33 @@ def retry_difference(stage: Stage, group: Group) -> str:
 
 
 def _settled(stage: Stage, group: Group, began: float, end: float, wrong: str) -> Settled:
-    times = [at for at, name, _, _ in stage.changes() if name == group.name and began <= at <= end + REPORTED_WITHIN]
+    times = [
+        at
+        for at, name, _, _ in stage.changes()
+        if name == group.name and began <= at <= end + REPORTED_WITHIN
+    ]
     unowned, longest, double = _open(stage, group, began, end)
     seconds = (times[-1] - began) / 1000 if times else 0.0
-    return Settled(group, seconds, 0 if wrong else len(stage.queues), unowned, longest, double, wrong)
+    return Settled(
+        group, seconds, 0 if wrong else len(stage.queues), unowned, longest, double, wrong
+    )
 
 
 def _open(stage: Stage, group: Group, began: float, end: float) -> tuple[float, float, float]:
-    """Seconds without an owner summed over queues, the longest of one queue, and seconds with two summed."""
+    """Seconds without an owner summed over queues, the longest of one queue, and seconds with two
+    summed.
+    """
     ids = {one for _, name, one, _ in stage.changes() if name == group.name}
     reports = [(at, one, queues) for at, name, one, queues in stage.changes() if name == group.name]
     reports += [(at, one, frozenset()) for at, one in stage.departures if one in ids]
     held: dict[str, frozenset[MessageQueue]] = {}
     unowned, double = dict.fromkeys(stage.queues, 0.0), 0.0
-    moments = [(min(at, end), one, queues) for at, one, queues in sorted(reports, key=lambda one: one[0])]
-    for (at, one, queues), until in zip(moments, [*(at for at, *_ in moments[1:]), end], strict=True):
+    moments = [
+        (min(at, end), one, queues) for at, one, queues in sorted(reports, key=lambda one: one[0])
+    ]
+    for (at, one, queues), until in zip(
+        moments, [*(at for at, *_ in moments[1:]), end], strict=True
+    ):
         held[one] = queues
         span = (min(until, end) - max(at, began)) / 1000
         if span <= 0:

@@ -49,19 +49,26 @@ def section(played: Played, title: str) -> Section:
     order = [one.group.name for one in played.events[0].groups]
     lines += [_line(one) for name in order for one in data if one["group"] == name]
     lines += ["", MESSAGES, *_messages(played), "", *_twice(played), "", OFFSETS, *_offsets(played)]
-    return Section("\n".join([*lines, *(f"\n{one}" for one in played.notes), ""]), data, wrong(played))
+    return Section(
+        "\n".join([*lines, *(f"\n{one}" for one in played.notes), ""]), data, wrong(played)
+    )
 
 
 def wrong(played: Played) -> list[str]:
     """What must not be."""
     found = [
-        f"{event.name}, {one.group.name}: {one.wrong}" for event in played.events for one in event.groups if one.wrong
+        f"{event.name}, {one.group.name}: {one.wrong}"
+        for event in played.events
+        for one in event.groups
+        if one.wrong
     ]
     for one in played.events[0].groups:
         name = one.group.name
         found += [f"{name}: {text}" for text in played.messages[name].wrong(one.group.orderly)]
         found += played.losses[name]
-    return found + [f"retry topic of {name}: {text}" for name, text in played.retries.items() if text]
+    return found + [
+        f"retry topic of {name}: {text}" for name, text in played.retries.items() if text
+    ]
 
 
 def _row(played: Played, event: Event, one: Settled) -> dict[str, Any]:
@@ -101,7 +108,14 @@ def _line(row: dict[str, Any]) -> str:
 
 def _messages(played: Played) -> Iterator[str]:
     for name, one in played.messages.items():
-        cells = (name, f"{one.n_stored:,}", f"{one.n_distinct:,}", one.lost, f"{one.twice.total():,}", one.unexplained)
+        cells = (
+            name,
+            f"{one.n_stored:,}",
+            f"{one.n_distinct:,}",
+            one.lost,
+            f"{one.twice.total():,}",
+            one.unexplained,
+        )
         equal = "**no**" if played.retries[name] else "yes"
         yield f"| {' | '.join(map(str, (*cells, one.out_of_order.total(), equal)))} |"
 
@@ -123,7 +137,13 @@ def _offsets(played: Played) -> Iterator[str]:
     for kinds in sorted({one.kinds for one in all_of_them}):
         begins = [one.begins for one in all_of_them if one.kinds == kinds]
         before = [-n for n in begins if n < 0]
-        cells = (kinds, len(begins), begins.count(0), f"{len(before)} ({sum(before):,})", sum(n > 0 for n in begins))
+        cells = (
+            kinds,
+            len(begins),
+            begins.count(0),
+            f"{len(before)} ({sum(before):,})",
+            sum(n > 0 for n in begins),
+        )
         yield f"| {' | '.join(map(str, cells))} |"
 
 
@@ -131,4 +151,6 @@ def page(sections: Sequence[Section], seconds: float) -> str:
     """The whole page."""
     found = [text for one in sections for text in one.wrong]
     end = ["Wrong:", *(f"* {text}" for text in found)] if found else ["Nothing is wrong."]
-    return "\n".join([HEAD, *(one.text for one in sections), *end, f"\n{seconds:.0f} s in all.", ""])
+    return "\n".join(
+        [HEAD, *(one.text for one in sections), *end, f"\n{seconds:.0f} s in all.", ""]
+    )

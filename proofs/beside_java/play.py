@@ -1,4 +1,6 @@
-"""The play: what happens to members and brokers while messages flow, each event awaited until all agree."""
+"""The play: what happens to members and brokers while messages flow, each event awaited until all
+agree.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,12 @@ COMES_WITHIN = 45.0
 MOST_LOST = 5
 """Lost messages of a group that are reported in full."""
 
-JAVA_KEPT, JAVA_VICTIM, PYTHON_KEPT, PYTHON_VICTIM = "java-kept", "java-victim", "python-kept", "python-victim"
+JAVA_KEPT, JAVA_VICTIM, PYTHON_KEPT, PYTHON_VICTIM = (
+    "java-kept",
+    "java-victim",
+    "python-kept",
+    "python-victim",
+)
 """Processes; the victims are killed and frozen."""
 
 
@@ -46,7 +53,9 @@ class Event(NamedTuple):
 
 
 class Commits(NamedTuple):
-    """What groups had committed of each queue once an event had settled, which is before the next one; -1 for nothing."""
+    """What groups had committed of each queue once an event had settled, which is before the next
+    one; -1 for nothing.
+    """
 
     event: str
     at: float  # ms since the epoch
@@ -54,7 +63,9 @@ class Commits(NamedTuple):
 
 
 class Played(NamedTuple):
-    """All events on one stage, what became of the messages of each group, and its owners of the retry topic."""
+    """All events on one stage, what became of the messages of each group, and its owners of the
+    retry topic.
+    """
 
     release: str
     n_queues: int
@@ -98,7 +109,9 @@ class Play:
 
     def flow(self) -> None:
         """Send messages from now on."""
-        self._sender.do("flow", topic=self.stage.topic, per_second=self._per_second, **{"from": self._n_sent})
+        self._sender.do(
+            "flow", topic=self.stage.topic, per_second=self._per_second, **{"from": self._n_sent}
+        )
         self._flows = True
 
     def still(self) -> None:
@@ -133,7 +146,12 @@ class Play:
     def frozen_and_back(self, process: str, kind: str) -> None:
         """A process is frozen until brokers expel its members, and goes on then."""
         names = self.stage.in_process(process)
-        self._await(f"{kind} frozen (SIGSTOP) until expelled", self.stage.freeze(process), EXPIRES_WITHIN, names)
+        self._await(
+            f"{kind} frozen (SIGSTOP) until expelled",
+            self.stage.freeze(process),
+            EXPIRES_WITHIN,
+            names,
+        )
         self._await(f"{kind} thawed (SIGCONT)", self.stage.thaw(process))
 
     def queues_added(self, more: int) -> None:
@@ -156,8 +174,9 @@ class Play:
     def broker_frozen(self) -> None:
         """A broker answers nothing for some time.
 
-        Clients that connect again meanwhile are accepted all at once when it goes on; connections that they had given up by
-        then are members for it until they expire, and their client ids are listed twice.
+        Clients that connect again meanwhile are accepted all at once when it goes on; connections
+        that they had given up by then are members for it until they expire, and their client ids
+        are listed twice.
         """
         pid = self.stage.cluster.pid_of(BROKER)
         began = now()
@@ -166,8 +185,12 @@ class Play:
         os.kill(pid, signal.SIGCONT)
         thawed = self.stage.at(now())
         time.sleep(LISTED_AFTER)
-        self.notes.append(f"{LISTED_AFTER:g} s after the broker was thawed, it listed {self._listed_again()}.")
-        self._await(f"broker frozen (SIGSTOP) for {BROKER_FROZEN:g} s", thawed, EXPIRES_WITHIN, began=began)
+        self.notes.append(
+            f"{LISTED_AFTER:g} s after the broker was thawed, it listed {self._listed_again()}."
+        )
+        self._await(
+            f"broker frozen (SIGSTOP) for {BROKER_FROZEN:g} s", thawed, EXPIRES_WITHIN, began=began
+        )
 
     def bulk(self, count: int, join: tuple[str, str], leave: str) -> None:
         """Very many messages are sent in batches, while a member joins and another leaves."""
@@ -175,7 +198,9 @@ class Play:
         began, parts = now(), 3
         for part in range(parts):
             n = count // parts if part else count - count // parts * (parts - 1)
-            unsure = self._sender.do("send", topic=self.stage.topic, count=n, batch=BATCH, **{"from": self._n_sent})
+            unsure = self._sender.do(
+                "send", topic=self.stage.topic, count=n, batch=BATCH, **{"from": self._n_sent}
+            )
             self._unsure |= set(unsure)
             self._n_sent += n
             if part == 0:
@@ -183,7 +208,11 @@ class Play:
             elif part == 1:
                 self.leave(leave, "a member leaves in bulk")
         self._wait_consumed()
-        print(f"  {count:,} messages in bulk: {(now() - began) / 1000:.0f} s", file=sys.stderr, flush=True)
+        print(
+            f"  {count:,} messages in bulk: {(now() - began) / 1000:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def end(self, release: str) -> Played:
         """Wait until everything is consumed, and judge."""
@@ -199,21 +228,33 @@ class Play:
         spans = [Span(one.name, one.began, one.end) for one in self.events]
         kinds = [stage.kinds[name] for name in names]
         messages = {
-            one.name: judged(read(stage.home, one.name, stage.topic, names), sent, spans, kinds) for one in stage.groups
+            one.name: judged(read(stage.home, one.name, stage.topic, names), sent, spans, kinds)
+            for one in stage.groups
         }
         losses = {
-            group.name: [self._report(group, lost) for lost in messages[group.name].lost_messages[:MOST_LOST]]
+            group.name: [
+                self._report(group, lost) for lost in messages[group.name].lost_messages[:MOST_LOST]
+            ]
             for group in stage.groups
         }
-        return Played(release, len(stage.queues), self.events, messages, retries, self.notes, losses)
+        return Played(
+            release, len(stage.queues), self.events, messages, retries, self.notes, losses
+        )
 
     def _report(self, group: Group, lost: Lost) -> str:
-        """Report what is known of a lost message: its deliveries around, what was committed, and the members' logs."""
+        """Report what is known of a lost message: its deliveries around, what was committed, and
+        the members' logs.
+        """
         (address, queue_id), names = lost.place, list(self.stage.kinds)
-        broker = next((name for name, where in self.stage.cluster.running.items() if where == address), address)
+        broker = next(
+            (name for name, where in self.stage.cluster.running.items() if where == address),
+            address,
+        )
         lines = [f"offset {lost.offset} of queue {queue_id} of {broker} never came to {group.name}"]
         for delivery in lost.around:
-            lines.append(f"  {_clock(delivery.at)} offset {delivery.offset} given to {names[delivery.member]}")
+            lines.append(
+                f"  {_clock(delivery.at)} offset {delivery.offset} given to {names[delivery.member]}"
+            )
         for commits in self._commits:
             offset = commits.offsets.get((group.name, lost.place), "not known")
             lines.append(f"  {_clock(commits.at)} committed after {commits.event!r}: {offset}")
@@ -232,7 +273,9 @@ class Play:
         self._note_commits(event)
         begun = min(since.values()) if began is None else began
         self.events.append(Event(event, begun, now(), groups))
-        said = ", ".join(f"{one.group.name} {one.seconds:.1f} s {one.wrong}".strip() for one in groups)
+        said = ", ".join(
+            f"{one.group.name} {one.seconds:.1f} s {one.wrong}".strip() for one in groups
+        )
         print(f"  {event}: {said}", file=sys.stderr, flush=True)
 
     def _note_commits(self, event: str) -> None:
@@ -250,7 +293,10 @@ class Play:
         with Server(self.stage.cluster.brokers[BROKER]) as broker:
             listed = {one.name: Counter(client_ids(broker, one.name)) for one in self.stage.groups}
         again = [
-            f"{one} {n} times in {name}" for name, ids in listed.items() for one, n in sorted(ids.items()) if n > 1
+            f"{one} {n} times in {name}"
+            for name, ids in listed.items()
+            for one, n in sorted(ids.items())
+            if n > 1
         ]
         return ", ".join(again) or "every client id once"
 

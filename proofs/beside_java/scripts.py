@@ -21,13 +21,19 @@ OTHERS = tuple(
     Group(name.lower().replace("_", "-").replace("/", "-"), name)
     for name in ("AVG_BY_CIRCLE", "MACHINE_ROOM_NEARBY", "ORDINAL/1", "STABLE/1")
 )
-QUICK_GROUPS = (Group("quick-avg", "AVG"), Group("quick-hash", "CONSISTENT_HASH"), Group("quick-order", "AVG", True))
+QUICK_GROUPS = (
+    Group("quick-avg", "AVG"),
+    Group("quick-hash", "CONSISTENT_HASH"),
+    Group("quick-order", "AVG", True),
+)
 PER_BROKER, MORE, PER_SECOND = 6, 2, 100
 BULK = 450_000
 
 
 def of_release(release: str) -> Section:
-    """Everything that can happen, with clients of a release, under AVG and CONSISTENT_HASH, in order and not."""
+    """Everything that can happen, with clients of a release, under AVG and CONSISTENT_HASH, in
+    order and not.
+    """
     clients = release if SERVERS[release] is not None else None
     with (
         LiveCluster(options=(), version=SERVERS[release]) as cluster,
@@ -54,7 +60,9 @@ def strategies() -> Section:
     with (
         LiveCluster(options=()) as cluster,
         Consumers(cluster.name_server) as sender,
-        Stage(cluster, OTHERS, "beside", PER_BROKER, classes=strategy_programs.tested_java()) as stage,
+        Stage(
+            cluster, OTHERS, "beside", PER_BROKER, classes=strategy_programs.tested_java()
+        ) as stage,
     ):
         play = Play(stage, sender, PER_SECOND)
         join_and_leave(play)
@@ -82,7 +90,9 @@ def join_and_leave(play: Play) -> None:
 
 
 def quick(times: int = 1) -> list[Section]:
-    """A few events with members that look around every second, played so many times on one cluster; nothing expires."""
+    """A few events with members that look around every second, played so many times on one cluster;
+    nothing expires.
+    """
     with LiveCluster() as cluster, Consumers(cluster.name_server) as sender:
         return [quick_on(cluster, sender, f"-{turn}") for turn in range(times)]
 

@@ -1,4 +1,6 @@
-"""How operators see a Python member beside a Java member: mqadmin of the same release, and ``check``."""
+"""How operators see a Python member beside a Java member: mqadmin of the same release, and
+``check``.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +33,25 @@ class Line(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What ``consumerStatus -i`` prints of a member: lines by section, and queues in two of the sections."""
+    """What ``consumerStatus -i`` prints of a member: lines by section, and queues in two of the
+    sections.
+    """
 
     sections: dict[str, list[str]]
 
     def queues(self, section: str) -> set[MessageQueue]:
         """Queues of a section."""
-        words = [line.split() for line in self.sections.get(section, ()) if not line.startswith("#")]
+        words = [
+            line.split() for line in self.sections.get(section, ()) if not line.startswith("#")
+        ]
         return {MessageQueue(topic, broker, int(place)) for topic, broker, place, *_ in words}
 
     @property
     def subscriptions(self) -> list[str]:
         """Subscriptions without their numbers."""
-        return sorted(" ".join(line.split()[1:]) for line in self.sections.get("Consumer Subscription", ()))
+        return sorted(
+            " ".join(line.split()[1:]) for line in self.sections.get("Consumer Subscription", ())
+        )
 
     @property
     def properties(self) -> dict[str, str]:
@@ -53,7 +61,9 @@ class Info(NamedTuple):
 
     def of_topics(self, section: str) -> set[str]:
         """Topics that begin the lines of a section."""
-        return {line.split()[0] for line in self.sections.get(section, ()) if not line.startswith("#")}
+        return {
+            line.split()[0] for line in self.sections.get(section, ()) if not line.startswith("#")
+        }
 
 
 def info_of(text: str) -> Info:
@@ -88,15 +98,24 @@ def seen(title: str, servers: str | None, clients: str | None) -> Section:
         if one.wrong:
             return Section(f"## {title}\n\n{one.wrong}\n", [], [one.wrong])
         wait_for(lambda: not retry_difference(stage, group), "the retry topic is divided")
-        lines = [line for look in (_connections, _status, _infos, _check) for line in look(cluster, stage)]
-    rows = [f"| {one.asked} | {one.java} | {one.python} | {'yes' if one.is_right else '**no**'} |" for one in lines]
+        lines = [
+            line
+            for look in (_connections, _status, _infos, _check)
+            for line in look(cluster, stage)
+        ]
+    rows = [
+        f"| {one.asked} | {one.java} | {one.python} | {'yes' if one.is_right else '**no**'} |"
+        for one in lines
+    ]
     wrong = [f"{title}: {one.asked}: {one.java}, {one.python}" for one in lines if not one.is_right]
     return Section("\n".join([f"## {title}", "", HEAD, *rows, ""]), [], wrong)
 
 
 def _ids(stage: Stage) -> tuple[str, str]:
     [group] = stage.groups
-    return stage.members[JAVA_NAME].client_ids[group.name], stage.members[PYTHON_NAME].client_ids[group.name]
+    return stage.members[JAVA_NAME].client_ids[group.name], stage.members[PYTHON_NAME].client_ids[
+        group.name
+    ]
 
 
 def _asked(cluster: LiveCluster, *arguments: str) -> str:
@@ -105,21 +124,36 @@ def _asked(cluster: LiveCluster, *arguments: str) -> str:
 
 def _connections(cluster: LiveCluster, stage: Stage) -> list[Line]:
     text = _asked(cluster, "consumerConnection")
-    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if "@" in line.split(" ")[0]}
+    rows = {
+        line.split()[0]: line.split()[1:] for line in text.splitlines() if "@" in line.split(" ")[0]
+    }
     java, python = (rows.get(one, [""] * 3) for one in _ids(stage))
-    is_right = [one[1] for one in (java, python)] == ["JAVA", "PYTHON"] and java[2][0] == python[2][0] == "V"
-    found = [Line("`consumerConnection`: language, version", " ".join(java[1:]), " ".join(python[1:]), is_right)]
+    is_right = [one[1] for one in (java, python)] == ["JAVA", "PYTHON"] and java[2][0] == python[2][
+        0
+    ] == "V"
+    found = [
+        Line(
+            "`consumerConnection`: language, version",
+            " ".join(java[1:]),
+            " ".join(python[1:]),
+            is_right,
+        )
+    ]
     found.append(Line("clients listed", *(str(len(rows)),) * 2, set(rows) == set(_ids(stage))))
     return found
 
 
 def _status(cluster: LiveCluster, stage: Stage) -> list[Line]:
     text = _asked(cluster, "consumerStatus")
-    rows = {line.split()[1]: line.split()[2] for line in text.splitlines() if re.match(r"\d+ .*@", line)}
+    rows = {
+        line.split()[1]: line.split()[2] for line in text.splitlines() if re.match(r"\d+ .*@", line)
+    }
     java, python = (rows.get(one, "not there") for one in _ids(stage))
     found = [Line("`consumerStatus`: version", java, python, java[0] == python[0] == "V")]
     for said in ("Same subscription in the same group of consumer", "Rebalance OK"):
-        found.append(Line("says of both", *((said if said in text else "not said"),) * 2, said in text))
+        found.append(
+            Line("says of both", *((said if said in text else "not said"),) * 2, said in text)
+        )
     return found
 
 
@@ -134,12 +168,16 @@ def _infos(cluster: LiveCluster, stage: Stage) -> list[Line]:
     found.append(Line("subscriptions", *texts, java.subscriptions == python.subscriptions))
     [held] = stage.held().values()
     for section in ("Consumer Offset", "Consumer MQ Detail"):
-        equal = [one.queues(section) == held[id_] for one, id_ in zip(infos, _ids(stage), strict=True)]
+        equal = [
+            one.queues(section) == held[id_] for one, id_ in zip(infos, _ids(stage), strict=True)
+        ]
         texts = (f"{len(one.queues(section))} queues" for one in infos)
         found.append(Line(f"{section}: the queues of the member's own table", *texts, all(equal)))
     topics = [str(len(one.of_topics("Consumer RT&TPS"))) for one in infos]
     is_right = topics[1] in ("0", topics[0])
-    found.append(Line("Consumer RT&TPS: topics (the Python member keeps no statistics)", *topics, is_right))
+    found.append(
+        Line("Consumer RT&TPS: topics (the Python member keeps no statistics)", *topics, is_right)
+    )
     return [*found, *_properties(java.properties, python.properties)]
 
 
@@ -148,14 +186,24 @@ def _properties(java: dict[str, str], python: dict[str, str]) -> list[Line]:
     own = [one for one in java if one.startswith("PROP_")]
     names = sorted(one for one in own if one not in python)
     found = [
-        Line("properties that tools read (`PROP_...`)", str(len(own)), _but(len(own) - len(names), names), not names)
+        Line(
+            "properties that tools read (`PROP_...`)",
+            str(len(own)),
+            _but(len(own) - len(names), names),
+            not names,
+        )
     ]
     differ = [
         f"{name}={python[name]}"
         for name in sorted(java.keys() & python.keys())
-        if name.startswith("PROP_CONSUME") and "TIMESTAMP" not in name and java[name] != python[name]
+        if name.startswith("PROP_CONSUME")
+        and "TIMESTAMP" not in name
+        and java[name] != python[name]
     ]
-    return [*found, Line("PROP_CONSUME...: values", "as set", ", ".join(differ) or "the same", not differ)]
+    return [
+        *found,
+        Line("PROP_CONSUME...: values", "as set", ", ".join(differ) or "the same", not differ),
+    ]
 
 
 def _but(n: int, names: list[str]) -> str:
@@ -174,7 +222,9 @@ def _check(cluster: LiveCluster, stage: Stage) -> list[Line]:
     by_id = {one.client_id: str(one.strategy) for one in group.clients}
     strategies = [by_id.get(one, "not there") for one in (java, python)]
     return [
-        Line("`check`: exit code, and what it finds", *(f"{code}: {' '.join(said)}",) * 2, code == 0),
+        Line(
+            "`check`: exit code, and what it finds", *(f"{code}: {' '.join(said)}",) * 2, code == 0
+        ),
         Line("a snapshot: queues as in the member's own table", *texts, owned == held),
         Line("a snapshot: strategy", *strategies, strategies[0] == strategies[1]),
     ]

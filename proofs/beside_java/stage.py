@@ -1,4 +1,6 @@
-"""The stage: servers of one release, Java and Python processes, and the members of some groups in them."""
+"""The stage: servers of one release, Java and Python processes, and the members of some groups in
+them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class Member(NamedTuple):
 
 
 class Departure(NamedTuple):
-    """A client that was killed or frozen at a moment, in ms since the epoch: from then on it read nothing."""
+    """A client that was killed or frozen at a moment, in ms since the epoch: from then on it read
+    nothing.
+    """
 
     at: float
     client_id: str
@@ -87,7 +91,12 @@ class Stage:
         heartbeat_v2: bool = False,
     ) -> None:
         self.cluster, self.groups, self.topic, self.per_broker = cluster, groups, topic, per_broker
-        self._java, self._is_quick, self._classes, self._heartbeat_v2 = java, is_quick, classes, heartbeat_v2
+        self._java, self._is_quick, self._classes, self._heartbeat_v2 = (
+            java,
+            is_quick,
+            classes,
+            heartbeat_v2,
+        )
         self.home = Path(tempfile.mkdtemp(prefix="rmqalloc-beside-"))
         self.processes: dict[str, Consumers] = {}
         self.members: dict[str, Member] = {}
@@ -123,14 +132,21 @@ class Stage:
     def wait_for_routes(self) -> None:
         """Wait until the name server has the topic at all brokers."""
         right = dict.fromkeys(self.cluster.running, self.per_broker)
-        wait_for(lambda: brokers_of(self.cluster.name_server, self.topic) == right, f"{self.topic} has its queues")
+        wait_for(
+            lambda: brokers_of(self.cluster.name_server, self.topic) == right,
+            f"{self.topic} has its queues",
+        )
 
     @property
     def queues(self) -> list[MessageQueue]:
         """The queues of the topic, in the order in which clients divide them."""
         brokers = self.cluster.running
         return sort_queues(
-            [MessageQueue(self.topic, name, place) for name in brokers for place in range(self.per_broker)]
+            [
+                MessageQueue(self.topic, name, place)
+                for name in brokers
+                for place in range(self.per_broker)
+            ]
         )
 
     def start(self, process: str) -> None:
@@ -138,7 +154,9 @@ class Stage:
         self._n_started += 1
         file = str(self.home / f"{process}-{self._n_started}")
         if process.startswith(PYTHON):
-            settings = {"deliveries": file} | ({"intervals": QUICK_INTERVALS} if self._is_quick else {})
+            settings = {"deliveries": file} | (
+                {"intervals": QUICK_INTERVALS} if self._is_quick else {}
+            )
             self.processes[process] = WireConsumers(self.cluster.name_server, **settings)
         else:
             options = (*(QUICK if self._is_quick else ()), f"-Drmqalloc.deliveries={file}")
@@ -150,8 +168,9 @@ class Stage:
     def join(self, process: str, name: str) -> dict[str, float]:
         """Start a member of every group in a process; when each began, in ms since the epoch.
 
-        Members read a queue without a stored offset from its first message. With the default, its end, a queue may have no
-        message when its stored offset is queried and one when its end is queried next: Java and Python members skip that one.
+        Members read a queue without a stored offset from its first message. With the default, its
+        end, a queue may have no message when its stored offset is queried and one when its end is
+        queried next: Java and Python members skip that one.
         """
         began, ids = {}, {}
         for group in self.groups:
@@ -216,7 +235,9 @@ class Stage:
         return [name for name, member in self.members.items() if member.process == process]
 
     def held(self) -> dict[str, Tables]:
-        """Queues of the topic that members work on by their own tables, by group; frozen ones cannot be asked."""
+        """Queues of the topic that members work on by their own tables, by group; frozen ones
+        cannot be asked.
+        """
         found: dict[str, Tables] = {group.name: {} for group in self.groups}
         for name, process in self.processes.items():
             if name not in self.frozen:
@@ -226,10 +247,16 @@ class Stage:
         return found
 
     def expected(self, group: Group, but: Iterable[str] = ()) -> Tables:
-        """Queues of the topic and of the group's retry topic by the engine; members ``but`` are not in the group any more."""
-        ids = sort_client_ids([one.client_ids[group.name] for name, one in self.members.items() if name not in but])
+        """Queues of the topic and of the group's retry topic by the engine; members ``but`` are not
+        in the group any more.
+        """
+        ids = sort_client_ids(
+            [one.client_ids[group.name] for name, one in self.members.items() if name not in but]
+        )
         found: dict[str, set[MessageQueue]] = {one: set() for one in ids}
-        retries = [MessageQueue(f"%RETRY%{group.name}", broker, 0) for broker in self.cluster.running]
+        retries = [
+            MessageQueue(f"%RETRY%{group.name}", broker, 0) for broker in self.cluster.running
+        ]
         for queues in (self.queues, sort_queues(retries)):
             owners = rule_of(group.strategy).assign(queues, ids).owners.tolist()
             for queue, owner in zip(queues, owners, strict=True):
@@ -238,12 +265,17 @@ class Stage:
 
     def logged(self, group: Group, broker: str, queue_id: int) -> list[str]:
         """Return lines of the members' logs about one queue of the topic."""
-        lines = [*self._ended_logs, *(line for process in self.processes.values() for line in process.log_lines())]
+        lines = [
+            *self._ended_logs,
+            *(line for process in self.processes.values() for line in process.log_lines()),
+        ]
         queue = str(MessageQueue(self.topic, broker, queue_id))
         return [line for line in lines if group.name in line and queue in line]
 
     def changes(self) -> list[tuple[float, str, str, frozenset[MessageQueue]]]:
-        """Return every change of a member's queues that it reported: when (ms since the epoch), group, client id and queues."""
+        """Return every change of a member's queues that it reported: when (ms since the epoch),
+        group, client id and queues.
+        """
         found = [
             (one["at"], one["owns"]["name"].partition("/")[0], one["owns"]["client_id"],
              frozenset(MessageQueue(*queue) for queue in one["owns"]["queues"]))

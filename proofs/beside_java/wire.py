@@ -1,4 +1,6 @@
-"""Requests to servers on a socket of their own, without the product: what brokers say when they are asked from outside."""
+"""Requests to servers on a socket of their own, without the product: what brokers say when they are
+asked from outside.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ def brokers_of(name_server: str, topic: str) -> dict[str, int]:
     """Read queues of a topic by broker, as the name server has them."""
     with Server(name_server) as server:
         try:
-            route = json.loads(server.ask(TOPIC_ROUTE, topic=topic, acceptStandardJsonOnly="true")["body"])
+            route = json.loads(
+                server.ask(TOPIC_ROUTE, topic=topic, acceptStandardJsonOnly="true")["body"]
+            )
         except Refused:
             return {}
     return {one["brokerName"]: one["readQueueNums"] for one in route["queueDatas"]}

@@ -1,8 +1,10 @@
-"""``python -m browser [--report F] [--site DIR] [--quick]``: the package in Pyodide, from its sources to a page in Chromium.
+"""``python -m browser [--report F] [--site DIR] [--quick]``: the package in Pyodide, from its
+sources to a page in Chromium.
 
-Compiles a wheel for each release of Pyodide, replays the golden answers in it under Node, compares plans and reports with
-those of the package that is installed here, puts the page "Try it" together with its runtime, and visits it in Chromium.
-Ends with 1 if an answer differs or the page fails. Downloads and results lie in build/browser, and are taken from there again.
+Compiles a wheel for each release of Pyodide, replays the golden answers in it under Node, compares
+plans and reports with those of the package that is installed here, puts the page "Try it" together
+with its runtime, and visits it in Chromium. Ends with 1 if an answer differs or the page fails.
+Downloads and results lie in build/browser, and are taken from there again.
 """
 
 import argparse
@@ -22,12 +24,22 @@ WORK = ROOT / "build" / "browser"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, default=WORK, help="where downloads and results lie (build/browser)")
-    parser.add_argument("--assemble", action="store_true", help="only put the page together with its runtime")
-    parser.add_argument("--quick", action="store_true", help=f"only Pyodide {PLANS.version}, and no golden answers")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "--wheels-as-they-are", action="store_true", help="take wheels of an earlier run, if there are any"
+        "--work", type=Path, default=WORK, help="where downloads and results lie (build/browser)"
+    )
+    parser.add_argument(
+        "--assemble", action="store_true", help="only put the page together with its runtime"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help=f"only Pyodide {PLANS.version}, and no golden answers"
+    )
+    parser.add_argument(
+        "--wheels-as-they-are",
+        action="store_true",
+        help="take wheels of an earlier run, if there are any",
     )
     parser.add_argument("--report", help="write the tables into this file")
     options = parser.parse_args()
@@ -80,8 +92,15 @@ def of_release(release, options, failed):
         there = node.plans(cases)
         texts, here = [text for text, _ in there], on_this_machine(cases)
         wrong = differences(cases, texts, here)
-        failed += [f"Pyodide {release.version} answers otherwise than this machine: {one}" for one in wrong]
-        result["plans"] = (len(cases), sum('"error"' in text[:9] for text in here), len(wrong), there)
+        failed += [
+            f"Pyodide {release.version} answers otherwise than this machine: {one}" for one in wrong
+        ]
+        result["plans"] = (
+            len(cases),
+            sum('"error"' in text[:9] for text in here),
+            len(wrong),
+            there,
+        )
     return result
 
 

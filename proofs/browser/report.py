@@ -60,7 +60,9 @@ ROWS = {
     ),
     f"compiled (Emscripten of Debian {SUITE})": _compiled,
     "kernels": lambda result: result["facts"]["isa"],
-    "golden answers": lambda result: result["golden"][0].partition(": ")[2] if "golden" in result else "not run",
+    "golden answers": lambda result: (
+        result["golden"][0].partition(": ")[2] if "golden" in result else "not run"
+    ),
     "plans and reports": _plans,
 }
 

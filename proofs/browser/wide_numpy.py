@@ -1,8 +1,10 @@
-"""NumPy with indices of 64 bits on every machine: in a wheel for WebAssembly the rooms take ``np`` from here.
+"""NumPy with indices of 64 bits on every machine: in a wheel for WebAssembly the rooms take ``np``
+from here.
 
-It goes into that wheel as ``rmqalloc._wide``. Offsets and positions are int64 everywhere in the package. Where pointers have
-32 bits, as in a browser, so have NumPy's own indices: `numpy.arange` or `numpy.argsort` answer int32 there, which the kernels
-refuse, and `numpy.repeat` or `numpy.bincount` refuse int64. `Wide` answers there as NumPy does where pointers have 64 bits;
+It goes into that wheel as ``rmqalloc._wide``. Offsets and positions are int64 everywhere in the
+package. Where pointers have 32 bits, as in a browser, so have NumPy's own indices: `numpy.arange`
+or `numpy.argsort` answer int32 there, which the kernels refuse, and `numpy.repeat` or
+`numpy.bincount` refuse int64. `Wide` answers there as NumPy does where pointers have 64 bits;
 elsewhere ``np`` is NumPy itself.
 """
 
@@ -55,7 +57,9 @@ class Wide:
     @staticmethod
     def arange(*bounds: Any, dtype: Any = None) -> Any:
         """As `numpy.arange`, of int64 unless told otherwise."""
-        return _widened(numpy.arange(*bounds)) if dtype is None else numpy.arange(*bounds, dtype=dtype)
+        return (
+            _widened(numpy.arange(*bounds)) if dtype is None else numpy.arange(*bounds, dtype=dtype)
+        )
 
     @staticmethod
     def where(condition: Any, *values: Any) -> Any:
@@ -92,7 +96,9 @@ class Wide:
 
 
 class _WideUfunc:
-    """A ufunc whose `reduceat` takes offsets of any width, and adds up narrow integers as wide ones."""
+    """A ufunc whose `reduceat` takes offsets of any width, and adds up narrow integers as wide
+    ones.
+    """
 
     def __init__(self, ufunc: numpy.ufunc) -> None:
         self._ufunc = ufunc
@@ -104,8 +110,12 @@ class _WideUfunc:
         return getattr(self._ufunc, name)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
-        adds_up = self._ufunc is numpy.add and dtype is None and numpy.asarray(array).dtype.kind in "bi"
-        return self._ufunc.reduceat(array, _narrow(indices), axis, numpy.int64 if adds_up else dtype)
+        adds_up = (
+            self._ufunc is numpy.add and dtype is None and numpy.asarray(array).dtype.kind in "bi"
+        )
+        return self._ufunc.reduceat(
+            array, _narrow(indices), axis, numpy.int64 if adds_up else dtype
+        )
 
 
 def _narrow(numbers: Any) -> Any:
@@ -132,11 +142,15 @@ def _answers_wide(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _numbers_wide(function: Callable[..., Any], values: slice) -> Callable[..., Any]:
-    """The function, which makes arrays of plain integers as wide as a pointer, unless it was told a width."""
+    """The function, which makes arrays of plain integers as wide as a pointer, unless it was told a
+    width.
+    """
 
     def made(*args: Any, **options: Any) -> Any:
         answer = function(*args, **options)
-        has_width = options.get("dtype") or any(isinstance(one, type | numpy.dtype) for one in args[values.stop :])
+        has_width = options.get("dtype") or any(
+            isinstance(one, type | numpy.dtype) for one in args[values.stop :]
+        )
         return answer if has_width or not any(map(_is_plain, args[values])) else _widened(answer)
 
     return made

@@ -1,4 +1,6 @@
-"""The long form: so many random snapshots for every verb, as a table; exit code 1 if any answer differs."""
+"""The long form: so many random snapshots for every verb, as a table; exit code 1 if any answer
+differs.
+"""
 
 import argparse
 import json
@@ -33,12 +35,16 @@ def main():
     parser = argparse.ArgumentParser(prog="bruteforce", description=__doc__)
     parser.add_argument("--snapshots", type=int, default=1000, help="of each verb")
     parser.add_argument(
-        "--quick", action="store_true", help=f"{QUICK} snapshots of each verb, a tenth of the golden answers"
+        "--quick",
+        action="store_true",
+        help=f"{QUICK} snapshots of each verb, a tenth of the golden answers",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first")
     parser.add_argument("--verb", action="append", choices=list(VERBS), help="only these")
-    parser.add_argument("--show", type=int, default=0, metavar="N", help="N cases of each difference, made small")
+    parser.add_argument(
+        "--show", type=int, default=0, metavar="N", help="N cases of each difference, made small"
+    )
     parser.add_argument("--report", help="write the table into this file, too")
     given = parser.parse_args()
     n_snapshots, table = QUICK if given.quick else given.snapshots, Table()
@@ -72,7 +78,9 @@ class Table:
 
     def row(self, what, n_snapshots, compared, n_differences, seed, seconds):
         self.differs |= n_differences > 0
-        self._line((what, n_snapshots, f"{compared:,}", f"{n_differences:,}", seed, f"{seconds:.1f}"))
+        self._line(
+            (what, n_snapshots, f"{compared:,}", f"{n_differences:,}", seed, f"{seconds:.1f}")
+        )
 
 
 def golden_figures(every):
@@ -86,8 +94,12 @@ def show(done, n_cases):
     """Kinds of differences on standard error, with cases made small."""
     kinds = Counter(one.kind for *_, found in done.differing for one in found)
     for kind, n in kinds.most_common():
-        numbers = [number for number, _, found in done.differing if any(one.kind == kind for one in found)]
-        print(f"{done.verb}: {kind}: {n:,} in {len(numbers):,} cases: {numbers[:8]}", file=sys.stderr)
+        numbers = [
+            number for number, _, found in done.differing if any(one.kind == kind for one in found)
+        ]
+        print(
+            f"{done.verb}: {kind}: {n:,} in {len(numbers):,} cases: {numbers[:8]}", file=sys.stderr
+        )
         for number, case, _ in [one for one in done.differing if one[0] in numbers][:n_cases]:
             show_case(done.verb, number, case, kind)
 

@@ -1,4 +1,6 @@
-"""What an audit of a snapshot should find: every client computes alone, from what it itself goes by."""
+"""What an audit of a snapshot should find: every client computes alone, from what it itself goes
+by.
+"""
 
 from collections import Counter
 from itertools import product
@@ -11,7 +13,9 @@ LMQ = "%LMQ%"
 
 
 class Slot(NamedTuple):
-    """A client of a group: its document, and per topic the sets of queues that it may take, by the broker it asks."""
+    """A client of a group: its document, and per topic the sets of queues that it may take, by the
+    broker it asks.
+    """
 
     client: dict
     rule: dict | None
@@ -39,14 +43,23 @@ class Audited:
         self.routes = {topic["name"]: topic for topic in document["topics"]}
         clients = _clients(group)
         self.names = sorted(
-            {*group["subscriptions"], *(name for one in clients for name in one.get("subscriptions", []))}
+            {
+                *group["subscriptions"],
+                *(name for one in clients for name in one.get("subscriptions", [])),
+            }
         )
         self.clustering = group.get("message_model", "CLUSTERING") == "CLUSTERING"
-        assigned = group.get("server_assignment") if self.clustering and not group.get("is_ordered") else None
+        assigned = (
+            group.get("server_assignment")
+            if self.clustering and not group.get("is_ordered")
+            else None
+        )
         self.served, self.pops = assigned is not None, assigned == "POP"
         self.topics = {}
         if self.clustering and clients:
-            read = {name: queues_of(self.routes[name]) for name in self.names if name in self.routes}
+            read = {
+                name: queues_of(self.routes[name]) for name in self.names if name in self.routes
+            }
             self.topics = {name: queues for name, queues in read.items() if queues}
         self.unknown = set()
         self.slots = [self._slot(client) for client in clients]
@@ -59,7 +72,10 @@ class Audited:
         return self.pops and not topic.startswith(RETRY)
 
     def is_config(self, topic):
-        return any(slot.rule and slot.rule["name"] == "CONFIG" and topic in slot.takes for slot in self.slots)
+        return any(
+            slot.rule and slot.rule["name"] == "CONFIG" and topic in slot.takes
+            for slot in self.slots
+        )
 
     def _slot(self, client):
         try:
@@ -70,7 +86,9 @@ class Audited:
         for topic in self.topics:
             if _subscribes(client, topic):
                 try:
-                    takes[topic] = [self._taken(client, rule, topic, ids) for ids in self._lists(topic)]
+                    takes[topic] = [
+                        self._taken(client, rule, topic, ids) for ids in self._lists(topic)
+                    ]
                 except (java.Unknown, java.Refused):
                     self.unknown.add(topic)
         return Slot(client, rule, takes)
@@ -78,7 +96,11 @@ class Audited:
     def _lists(self, topic):
         """Client lists that a broker of the topic may answer with."""
         by_broker = self.group.get("broker_client_ids") or {}
-        asked = [one["broker_name"] for one in self.routes[topic]["brokers"] if one["broker_name"] in by_broker]
+        asked = [
+            one["broker_name"]
+            for one in self.routes[topic]["brokers"]
+            if one["broker_name"] in by_broker
+        ]
         lists = [by_broker[name] for name in asked or by_broker]
         return lists or [[one["client_id"] for one in self.group["clients"]]]
 
@@ -96,18 +118,31 @@ class Audited:
         self._check_rooms(rule, queues, ids)
         if self.is_pop(topic):
             try:
-                return set(java.popped(rule, one, queues, ids, self.group.get("pop_share_queue_num", 0)))
+                return set(
+                    java.popped(rule, one, queues, ids, self.group.get("pop_share_queue_num", 0))
+                )
             except java.Refused:
                 return set()  # the broker answers nothing
         if not one and rule["name"] != "CONFIG":
             return set()  # Java refuses an empty id
-        found = java.allocate(rule, one, queues, ids, rooms_of(self.document, self.group)) if one in ids else []
+        found = (
+            java.allocate(rule, one, queues, ids, rooms_of(self.document, self.group))
+            if one in ids
+            else []
+        )
         return {queue for queue in found if queue[0] == topic}
 
     def _check_rooms(self, rule, queues, ids):
-        """Rooms that are missing leave nothing to say, also of a client that the list does not have."""
+        """Rooms that are missing leave nothing to say, also of a client that the list does not
+        have.
+        """
         if rule["name"] in (java.NEARBY, "MACHINE_ROOM"):
-            java.owners(rule, queues, [one for one in ids if one] or ["nobody"], rooms_of(self.document, self.group))
+            java.owners(
+                rule,
+                queues,
+                [one for one in ids if one] or ["nobody"],
+                rooms_of(self.document, self.group),
+            )
 
     # --- Takers ---
 
@@ -124,10 +159,15 @@ class Audited:
         return surely, perhaps
 
     def worst(self, topic):
-        """Fewest and most takers of every queue over all choices of a broker by every client, if these are few."""
+        """Fewest and most takers of every queue over all choices of a broker by every client, if
+        these are few.
+        """
         options = [slot.takes[topic] for slot in self.slots if topic in slot.takes]
         counts = [Counter(q for taken in choice for q in taken) for choice in product(*options)]
-        return {q: (min(one[q] for one in counts), max(one[q] for one in counts)) for q in self.topics[topic]}
+        return {
+            q: (min(one[q] for one in counts), max(one[q] for one in counts))
+            for q in self.topics[topic]
+        }
 
 
 def _clients(group):
@@ -142,7 +182,9 @@ def _clients(group):
 
 
 def _subscribes(client, topic):
-    return "subscriptions" not in client or topic in client["subscriptions"] or topic.startswith(RETRY)
+    return (
+        "subscriptions" not in client or topic in client["subscriptions"] or topic.startswith(RETRY)
+    )
 
 
 def rooms_of(document, group):
@@ -150,7 +192,11 @@ def rooms_of(document, group):
     brokers = [one for topic in document["topics"] for one in topic["brokers"]]
     return (
         {one["broker_name"]: one["machine_room"] for one in brokers if one.get("machine_room")},
-        {one["client_id"]: one["machine_room"] for one in group.get("clients", []) if one.get("machine_room")},
+        {
+            one["client_id"]: one["machine_room"]
+            for one in group.get("clients", [])
+            if one.get("machine_room")
+        },
     )
 
 
@@ -160,7 +206,11 @@ def rule_of(group, client, served):
     if name == java.NEARBY and "inner" in params:
         name = f"{name}-{params.pop('inner')}"
     own = client.get("strategy")
-    if own is not None and own != name and not (own == java.NEARBY and name.startswith(f"{java.NEARBY}-")):
+    if (
+        own is not None
+        and own != name
+        and not (own == java.NEARBY and name.startswith(f"{java.NEARBY}-"))
+    ):
         name, params = own, {}
     language = client.get("language")
     if language == "GO" and not served and name.startswith(java.NEARBY):
@@ -173,7 +223,9 @@ def rule_of(group, client, served):
         raise java.Unknown(f"brokers do not know {name}")
     if language == "CPP" and not served:
         return {"name": "AVG"}
-    if (name == java.NEARBY and "inner" not in params) or (name == "CONFIG" and not params.get("message_queues")):
+    if (name == java.NEARBY and "inner" not in params) or (
+        name == "CONFIG" and not params.get("message_queues")
+    ):
         raise java.Unknown(f"{name} lacks what it needs")
     rule = java.rule_of(name, {} if served else params)
     if rule["name"] not in (*java.RULES, "CONFIG"):
@@ -185,7 +237,9 @@ def rule_of(group, client, served):
 
 
 def findings(document, rules):
-    """What every rule should find, as (rule, group, topic, queues), with the clients where they are the point."""
+    """What every rule should find, as (rule, group, topic, queues), with the clients where they are
+    the point.
+    """
     for group in document["groups"]:
         audited = Audited(document, group)
         for rule in rules:
@@ -204,7 +258,11 @@ def _unowned(audited, topic):
 
 def _doubled(audited, topic):
     surely = audited.takers(topic)[0]
-    return [] if audited.is_pop(topic) else [queue for queue, slots in surely.items() if len(slots) > 1]
+    return (
+        []
+        if audited.is_pop(topic)
+        else [queue for queue, slots in surely.items() if len(slots) > 1]
+    )
 
 
 def unowned_queue(audited):
@@ -257,10 +315,20 @@ def _ordinary(audited):
 
 def idle_client(audited):
     if topics := _ordinary(audited):
-        idle = [s.client_id for s in audited.slots if not any(t for name in topics for t in s.takes.get(name, []))]
-        taking = [{q for t in topics for some in s.takes.get(t, []) for q in some} for s in audited.slots]
+        idle = [
+            s.client_id
+            for s in audited.slots
+            if not any(t for name in topics for t in s.takes.get(name, []))
+        ]
+        taking = [
+            {q for t in topics for some in s.takes.get(t, []) for q in some} for s in audited.slots
+        ]
         there = {queue for name in topics for queue in audited.topics[name]}
-        idle = [slot.client_id for slot, taken in zip(audited.slots, taking, strict=True) if not taken & there]
+        idle = [
+            slot.client_id
+            for slot, taken in zip(audited.slots, taking, strict=True)
+            if not taken & there
+        ]
         if idle:
             yield None, [], idle
 
@@ -289,8 +357,14 @@ def only_dry_queues(audited):
 
 def topic_without_route(audited):
     for name in audited.names:
-        if not name.startswith((RETRY, LMQ)) and not queues_of(audited.routes.get(name, {"name": name, "brokers": []})):
-            yield name, [], [slot.client_id for slot in audited.slots if _subscribes(slot.client, name)]
+        if not name.startswith((RETRY, LMQ)) and not queues_of(
+            audited.routes.get(name, {"name": name, "brokers": []})
+        ):
+            yield (
+                name,
+                [],
+                [slot.client_id for slot in audited.slots if _subscribes(slot.client, name)],
+            )
 
 
 # --- What clients say ---
@@ -329,7 +403,9 @@ def actual_unowned(audited):
 def actual_double_owned(audited):
     owners, _, _ = _told(audited)
     for topic, queues in audited.topics.items():
-        if not audited.is_pop(topic) and (found := [queue for queue in queues if len(owners[queue]) > 1]):
+        if not audited.is_pop(topic) and (
+            found := [queue for queue in queues if len(owners[queue]) > 1]
+        ):
             yield topic, found
 
 
@@ -341,7 +417,11 @@ def differs_from_expected(audited):
         for queue in audited.topics[topic] if not audited.is_pop(topic) else ():
             said = {slot.client_id for slot in owners[queue]}
             due = {slot.client_id for slot in surely[queue]}
-            if len(said) == 1 and len(surely[queue]) == len(perhaps[queue]) and due - silent != said:
+            if (
+                len(said) == 1
+                and len(surely[queue]) == len(perhaps[queue])
+                and due - silent != said
+            ):
                 found.append(queue)
     if found:
         topics = {queue[0] for queue in found}

@@ -1,4 +1,6 @@
-"""Arrow rows of units: random ones, good and bad, and what a plan of all of them at once should say."""
+"""Arrow rows of units: random ones, good and bad, and what a plan of all of them at once should
+say.
+"""
 
 import pyarrow as pa
 
@@ -22,8 +24,12 @@ def case(random):
     document = clusters.snapshot(random, tame=chance(random, 0.5))
     form, with_rooms = random.choice(("brokers", "queues")), random_changes.rooms_known(document)
     lists = [group.get("clients", []) for group in document["groups"]]
-    # As many clients with other ids: such units come to the same as long as nobody looks at the ids.
-    lists += [[one | {"client_id": f"{prefix}{one['client_id']}"} for one in lists[0]] for prefix in ("1", "~")]
+    # As many clients with other ids: such units come to the same as long as nobody looks at the
+    # ids.
+    lists += [
+        [one | {"client_id": f"{prefix}{one['client_id']}"} for one in lists[0]]
+        for prefix in ("1", "~")
+    ]
     made = []
     for number in range(random.choice((1, 4, 12, 25))):
         topic = random.choice(document["topics"])
@@ -59,7 +65,11 @@ def _broker(random, broker, form):
 
 def _own_strategy(random, row, with_rooms):
     name, params = clusters.rule(random)
-    if chance(random, 0.5) and not set(params) - {"virtual_nodes"} and (with_rooms or not name.startswith(java.NEARBY)):
+    if (
+        chance(random, 0.5)
+        and not set(params) - {"virtual_nodes"}
+        and (with_rooms or not name.startswith(java.NEARBY))
+    ):
         row["strategy"] = name
     elif chance(random, 0.05):
         row["strategy"] = random.choice(rows.UNUSABLE)
@@ -69,13 +79,19 @@ def _own_strategy(random, row, with_rooms):
 
 def batch_of(case):
     made, form = case["rows"], case["form"]
-    columns = {name: pa.array([row[name] for row in made], pa.string()) for name in ("consumer_group", "topic")}
+    columns = {
+        name: pa.array([row[name] for row in made], pa.string())
+        for name in ("consumer_group", "topic")
+    }
     columns["strategy"] = pa.array([row.get("strategy") for row in made], pa.string())
     columns["virtual_nodes"] = pa.array([row.get("virtual_nodes") for row in made], pa.int64())
     columns[form] = pa.array([_entries(row, form) for row in made], FORMS[form])
     columns["client_ids"] = pa.array([_column(row["clients"], 0) for row in made], TEXTS)
     if case["rooms"]:
-        rooms = [[room for _, ids, room in row["brokers"] for _ in (ids if form == "queues" else "1")] for row in made]
+        rooms = [
+            [room for _, ids, room in row["brokers"] for _ in (ids if form == "queues" else "1")]
+            for row in made
+        ]
         columns["broker_rooms"] = pa.array(rooms, TEXTS)
         columns["client_rooms"] = pa.array([_column(row["clients"], 1) for row in made], TEXTS)
     return pa.RecordBatch.from_pydict(columns)
@@ -83,8 +99,12 @@ def batch_of(case):
 
 def _entries(row, form):
     if form == "brokers":
-        return [{"broker_name": name, "read_queue_nums": len(ids)} for name, ids, _ in row["brokers"]]
-    return [{"broker_name": name, "queue_id": one} for name, ids, _ in row["brokers"] for one in ids]
+        return [
+            {"broker_name": name, "read_queue_nums": len(ids)} for name, ids, _ in row["brokers"]
+        ]
+    return [
+        {"broker_name": name, "queue_id": one} for name, ids, _ in row["brokers"] for one in ids
+    ]
 
 
 def _column(clients, place):

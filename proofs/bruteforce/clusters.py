@@ -26,8 +26,8 @@ def snapshot(random, config=False, served=False, views=False, owned=False, tame=
     Parameters
     ----------
     config, served, views, owned : bool
-        Whether groups may use CONFIG, have their queues assigned by brokers, have clients that see or run something of their
-        own, and have clients that say what they own.
+        Whether groups may use CONFIG, have their queues assigned by brokers, have clients that see
+        or run something of their own, and have clients that say what they own.
     tame : bool
         No client id is empty or there twice, and all machine rooms are known or none.
     """
@@ -69,7 +69,11 @@ def _topic(random, name, brokers, rooms):
     found = []
     for broker in some(random, brokers, 0 if chance(random, 0.05) else 1, 3):
         read = random.choice((1, 2, 3, 4, 4, 5, 7, 8, 12)) if not chance(random, 0.05) else 0
-        route = {"broker_name": broker, "read_queue_nums": read, "perm": random.choice((6, 6, 6, 6, 4, 2, 0))}
+        route = {
+            "broker_name": broker,
+            "read_queue_nums": read,
+            "perm": random.choice((6, 6, 6, 6, 4, 2, 0)),
+        }
         write = random.choice((None, read, read, 0, read - 1, read + 2))
         if write is not None:
             route["write_queue_nums"] = max(0, write)
@@ -129,7 +133,9 @@ def give_languages(random, document, alike, languages=("GO", "GO", "GO", "JAVA",
 
 def rule(random):
     """A strategy that gives every queue one owner, with its parameters."""
-    name = random.choice(("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONSISTENT_HASH", "MACHINE_ROOM", java.NEARBY))
+    name = random.choice(
+        ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONSISTENT_HASH", "MACHINE_ROOM", java.NEARBY)
+    )
     params = {}
     if name == java.NEARBY:
         name = f"{java.NEARBY}-{random.choice(('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH'))}"
@@ -154,7 +160,9 @@ def client_id(random):
 
 
 def _clients(random, rooms_known, tame):
-    ids = list(dict.fromkeys(client_id(random) for _ in range(random.choice((1, 2, 3, 3, 4, 5, 6, 7, 9)))))
+    ids = list(
+        dict.fromkeys(client_id(random) for _ in range(random.choice((1, 2, 3, 3, 4, 5, 6, 7, 9))))
+    )
     if not tame and chance(random, 0.15):
         ids += some(random, ids, 1, 2)
     if not tame and chance(random, 0.04):
@@ -163,7 +171,10 @@ def _clients(random, rooms_known, tame):
     room_of = {one: random.choice(ROOMS) for one in ids} if rooms_known else {}
     if room_of and not tame and chance(random, 0.1):
         room_of.pop(random.choice(ids))
-    return [{"client_id": one} | ({"machine_room": room_of[one]} if one in room_of else {}) for one in ids]
+    return [
+        {"client_id": one} | ({"machine_room": room_of[one]} if one in room_of else {})
+        for one in ids
+    ]
 
 
 def queues_of(topic):
@@ -178,17 +189,26 @@ def queues_of(topic):
 
 
 def dry_queues(topic):
-    """Queues that nobody writes to; where the number of write queues is not known, permission alone says it."""
+    """Queues that nobody writes to; where the number of write queues is not known, permission alone
+    says it.
+    """
     for broker in topic["brokers"]:
         perm, read = broker.get("perm", 6), broker["read_queue_nums"]
         written = 0 if not perm & 2 else broker.get("write_queue_nums", read)
         if perm & 4:
-            yield from ((topic["name"], broker["broker_name"], i) for i in range(min(written, read), read))
+            yield from (
+                (topic["name"], broker["broker_name"], i) for i in range(min(written, read), read)
+            )
 
 
 def queues_read(group, topics):
     """Queues of all topics of a group."""
-    return [queue for topic in topics if topic["name"] in group["subscriptions"] for queue in queues_of(topic)]
+    return [
+        queue
+        for topic in topics
+        if topic["name"] in group["subscriptions"]
+        for queue in queues_of(topic)
+    ]
 
 
 def plain_queue(queue):
@@ -197,12 +217,20 @@ def plain_queue(queue):
 
 def _lags(random, group, topics):
     queues = queues_read(group, topics)
-    beyond = {(topic, broker): n for topic, broker, n in queues}  # queues that are written and not, or not yet, read
+    beyond = {
+        (topic, broker): n for topic, broker, n in queues
+    }  # queues that are written and not, or not yet, read
     queues += [(*route, n + 1) for route, n in beyond.items() if chance(random, 0.3)]
     lags = []
     for queue in some(random, queues) if chance(random, 0.7) else queues:
         end = random.randint(0, 100)
-        lags.append({"queue": plain_queue(queue), "broker_offset": end, "consumer_offset": random.randint(-1, end)})
+        lags.append(
+            {
+                "queue": plain_queue(queue),
+                "broker_offset": end,
+                "consumer_offset": random.randint(-1, end),
+            }
+        )
     return lags
 
 
@@ -246,7 +274,8 @@ def _give_views(random, group, topics):
     if chance(random, 0.2):
         for client in some(random, clients, 1):
             client["sees_read_queue_nums"] = _seen(random, topics)
-    # A broker hands whole brokers out to clients that it does not list, too; that is no case for an audit.
+    # A broker hands whole brokers out to clients that it does not list, too; that is no case for an
+    # audit.
     if clients and chance(random, 0.15) and group.get("server_assignment") != "POP":
         group["broker_client_ids"] = _lists_of_brokers(random, clients, topics)
 
@@ -254,7 +283,11 @@ def _give_views(random, group, topics):
 def _seen(random, topics):
     seen = {}
     for topic in some(random, topics, 1):
-        brokers = {one["broker_name"]: one["read_queue_nums"] for one in topic["brokers"] if one.get("perm", 6) & 4}
+        brokers = {
+            one["broker_name"]: one["read_queue_nums"]
+            for one in topic["brokers"]
+            if one.get("perm", 6) & 4
+        }
         for name in list(brokers):
             if chance(random, 0.4):
                 brokers[name] = max(0, brokers[name] + random.choice((-2, -1, 1, 3)))
@@ -267,11 +300,16 @@ def _seen(random, topics):
 def _lists_of_brokers(random, clients, topics):
     names = sorted({broker["broker_name"] for topic in topics for broker in topic["brokers"]})
     ids = [one["client_id"] for one in clients]
-    return {name: some(random, ids, max(0, len(ids) - 1)) + (["c99"] if chance(random, 0.1) else []) for name in names}
+    return {
+        name: some(random, ids, max(0, len(ids) - 1)) + (["c99"] if chance(random, 0.1) else [])
+        for name in names
+    }
 
 
 def _give_owned(random, group, topics):
-    """What clients say they own: what their strategy gives them, perhaps not quite, perhaps another's."""
+    """What clients say they own: what their strategy gives them, perhaps not quite, perhaps
+    another's.
+    """
     by_id = {}
     name, params = group["strategy"], group.get("strategy_params", {})
     if chance(random, 0.2):
@@ -303,9 +341,16 @@ def _give_owned(random, group, topics):
 def rooms_of(topics, group):
     """Machine rooms of brokers, and of the clients of one group."""
     of_broker = {
-        one["broker_name"]: one["machine_room"] for topic in topics for one in topic["brokers"] if "machine_room" in one
+        one["broker_name"]: one["machine_room"]
+        for topic in topics
+        for one in topic["brokers"]
+        if "machine_room" in one
     }
-    clients = {one["client_id"]: one["machine_room"] for one in group.get("clients", []) if "machine_room" in one}
+    clients = {
+        one["client_id"]: one["machine_room"]
+        for one in group.get("clients", [])
+        if "machine_room" in one
+    }
     return of_broker, clients
 
 

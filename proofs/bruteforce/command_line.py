@@ -1,4 +1,6 @@
-"""The same questions through the command line: ``plan`` and ``check`` with ``-o json``, files in and text out."""
+"""The same questions through the command line: ``plan`` and ``check`` with ``-o json``, files in
+and text out.
+"""
 
 import json
 import tempfile
@@ -14,7 +16,9 @@ NOTHING_TO_PLAN, GATE_OR_FINDING, NOT_KNOWN = 1, 2, 4
 
 
 def invoke(document, *arguments, **files):
-    """Exit code and standard output of a command on a snapshot; ``files`` are more files, by the option that names them."""
+    """Exit code and standard output of a command on a snapshot; ``files`` are more files, by the
+    option that names them.
+    """
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: Path(folder, f"{name}.json") for name in ("file", *files)}
         for name, data in {"file": document, **files}.items():
@@ -32,7 +36,9 @@ def plan(case, tally):
     before = mixed.current(list(mixed.units_of(document, with_retry=case["with_retry"])), document)
     retry, rows = ["--with-retry"] if case["with_retry"] else [], {}
     for kind in KEYS:
-        code, text = invoke(document, "plan", *retry, "--show", kind, scenario={"scenarios": case["scenarios"]})
+        code, text = invoke(
+            document, "plan", *retry, "--show", kind, scenario={"scenarios": case["scenarios"]}
+        )
         if all(state.error for state in before):
             return  # the exit code of nothing to plan is another matter
         rows[kind] = json.loads(text)
@@ -51,7 +57,9 @@ def check(case, tally):
     expected = set(audited.findings(document, audited.RULES))
     got = set()
     for one in json.loads(text)["findings"]:
-        queues = tuple((queue["topic"], queue["broker_name"], queue["queue_id"]) for queue in one["queues"])
+        queues = tuple(
+            (queue["topic"], queue["broker_name"], queue["queue_id"]) for queue in one["queues"]
+        )
         clients = (tuple(one["clients"]),) if one["rule"] in audited.WITH_CLIENTS else ()
         got.add((one["rule"], one["consumer_group"], one["topic"], queues, *clients))
     for rule in audited.RULES:

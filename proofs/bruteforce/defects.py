@@ -1,6 +1,8 @@
-"""Plants defects in the planner and runs what should find them: ``python -m bruteforce.defects [--report PAGE]``.
+"""Plants defects in the planner and runs what should find them: ``python -m bruteforce.defects
+[--report PAGE]``.
 
-Ends with 1 if a defect survives all that is not looked into (`LOOKED_INTO`), for then they have lost sight of something.
+Ends with 1 if a defect survives all that is not looked into (`LOOKED_INTO`), for then they have
+lost sight of something.
 """
 
 import argparse
@@ -42,7 +44,13 @@ ROOMS = (
     "tests/scenarios/test_scenarios.py", "tests/engine/test_tally.py",
 )  # fmt: skip
 OTHERS = {
-    "the brute force": ("bruteforce", "--seed=7", "--snapshots=150", "--verb=plan", "--verb=plan of mixed groups"),
+    "the brute force": (
+        "bruteforce",
+        "--seed=7",
+        "--snapshots=150",
+        "--verb=plan",
+        "--verb=plan of mixed groups",
+    ),
     "tests of the rooms": ("pytest", "-q", "-x", "-p", "no:cacheprovider", *ROOMS),
 }
 """What is run on a defect that the twin misses: modules of Python with their arguments."""
@@ -78,7 +86,9 @@ class Verdict(NamedTuple):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bruteforce.defects", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="bruteforce.defects", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("--sample", type=int, default=SAMPLE)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} defects")
     parser.add_argument("--report", help="write the page, too")
@@ -120,7 +130,9 @@ def of_others(tree, verdict):
 def _passes(command, **where):
     """Does a command end well, and within `TIMEOUT`?"""
     try:
-        return subprocess.run(command, capture_output=True, timeout=TIMEOUT, **where).returncode == 0
+        return (
+            subprocess.run(command, capture_output=True, timeout=TIMEOUT, **where).returncode == 0
+        )
     except subprocess.TimeoutExpired:
         return False
 

@@ -27,7 +27,11 @@ def balance(n_queues, loads):
 
 def moved(before, after):
     """Queues of both sides with other owners."""
-    return [queue for queue in after.owners if queue in before.owners and before.owners[queue] != after.owners[queue]]
+    return [
+        queue
+        for queue in after.owners
+        if queue in before.owners and before.owners[queue] != after.owners[queue]
+    ]
 
 
 def flows(before, after):
@@ -41,7 +45,9 @@ def flows(before, after):
 
 
 def cross_room(state):
-    """Queues of which an owner is in another room than the broker; where an id repeats the first counts."""
+    """Queues of which an owner is in another room than the broker; where an id repeats the first
+    counts.
+    """
     brokers, clients = state.unit.main.rooms[0], dict(reversed(state.unit.main.clients))
 
     def crosses(queue, one):
@@ -52,12 +58,20 @@ def cross_room(state):
 
 
 def fewest_moves(before, after):
-    """The least on the way to one owner each and even loads; a queue that several have must change whoever gets it."""
+    """The least on the way to one owner each and even loads; a queue that several have must change
+    whoever gets it.
+    """
     able = {slot.client_id for slot in after.unit.slots if slot.reads}
     if not able:
         return sum(bool(before.owners.get(queue)) for queue in after.owners)
-    alone = {queue: next(iter(ids)) if len(ids) == 1 else None for queue, ids in before.owners.items()}
-    return least_moves(alone, list(after.owners), [one for one in dict.fromkeys(after.unit.main.ids) if one in able])
+    alone = {
+        queue: next(iter(ids)) if len(ids) == 1 else None for queue, ids in before.owners.items()
+    }
+    return least_moves(
+        alone,
+        list(after.owners),
+        [one for one in dict.fromkeys(after.unit.main.ids) if one in able],
+    )
 
 
 def unit_figures(before, after, with_rooms):

@@ -7,7 +7,8 @@ ROUNDING = 1e-9
 
 
 class Held:
-    """The figures of every scenario and group that bounds are about; those while clients follow only of small groups.
+    """The figures of every scenario and group that bounds are about; those while clients follow
+    only of small groups.
 
     Parameters
     ----------
@@ -25,7 +26,13 @@ class Held:
             after = behind[scenario["name"]]
             pairs = totals.by_group(before, after)
             for (group,), row in totals.groups(before, after, document):
-                self._add((scenario["name"], group), was[group], row, _cured(pairs[group]), _is_lost(pairs[group]))
+                self._add(
+                    (scenario["name"], group),
+                    was[group],
+                    row,
+                    _cured(pairs[group]),
+                    _is_lost(pairs[group]),
+                )
                 self._open((scenario["name"], group), openings.ways(pairs[group], document))
 
     def _add(self, key, was, row, cured, lost):
@@ -44,7 +51,9 @@ class Held:
             self.figures[key] |= {"max_unowned": every.worst(0), "max_double": every.worst(1)}
 
     def broken(self, field, bound):
-        """Scenarios and groups whose figure is above a bound, or of which a topic cannot be assigned any more."""
+        """Scenarios and groups whose figure is above a bound, or of which a topic cannot be
+        assigned any more.
+        """
         above = {key for key, row in self.figures.items() if row.get(field, 0) > bound + ROUNDING}
         return (above | self.lost) & self.known(field)
 
@@ -75,7 +84,9 @@ TOGETHER = (("max_moved",), ("max_moved_share",), ("max_skew",), ("max_unowned",
 
 
 def bound(values, at):
-    """One of some figures, or a little less; ``at`` from 0 to 1 chooses it. None where there are no figures."""
+    """One of some figures, or a little less; ``at`` from 0 to 1 chooses it. None where there are no
+    figures.
+    """
     if not values:
         return None
     place, less = divmod(at * len(values), 1)

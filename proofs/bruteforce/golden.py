@@ -1,4 +1,6 @@
-"""The strategies of `java` at the committed answers of the real Java classes: what the brute force itself stands on."""
+"""The strategies of `java` at the committed answers of the real Java classes: what the brute force
+itself stands on.
+"""
 
 import gzip
 import json
@@ -39,7 +41,12 @@ def _case(case, tally):
         if client in case.get("errors", {}) or places is None or case.get("result_of") == "config":
             continue
         found = java.allocate(rule, client, queues, clients, rooms)
-        tally.same(f"golden {case['strategy']}", case["id"], sorted(queues[at] for at in places), sorted(found))
+        tally.same(
+            f"golden {case['strategy']}",
+            case["id"],
+            sorted(queues[at] for at in places),
+            sorted(found),
+        )
 
 
 def _rule(case):
@@ -52,7 +59,11 @@ def _rule_of(name, params):
     if name == "CONSISTENT_HASH":
         return {"name": name, "virtual_nodes": params.get("vnodes", java.DEFAULT_NODES)}
     if name == "MACHINE_ROOM":
-        return {"name": name, "machine_rooms": params["idcs"]} if params.get("idcs") is not None else None
+        return (
+            {"name": name, "machine_rooms": params["idcs"]}
+            if params.get("idcs") is not None
+            else None
+        )
     if name.startswith(java.NEARBY):
         inner = _rule_of(params["inner"]["strategy"], params["inner"].get("params", {}))
         return inner and {"name": java.NEARBY, "inner": inner}

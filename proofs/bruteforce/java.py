@@ -1,6 +1,8 @@
-"""RocketMQ's strategies as the specification has them: one client asks, and gets its own list of queues.
+"""RocketMQ's strategies as the specification has them: one client asks, and gets its own list of
+queues.
 
-A queue is a tuple (topic, broker name, queue id), a rule a dictionary with the strategy's ``name`` and its parameters.
+A queue is a tuple (topic, broker name, queue id), a rule a dictionary with the strategy's ``name``
+and its parameters.
 """
 
 import hashlib
@@ -42,14 +44,18 @@ def point(text):
 
 
 def java_bytes(text):
-    """UTF-8 as Java makes it: halves of a surrogate pair that stand side by side are one character, others are ``?``."""
+    """UTF-8 as Java makes it: halves of a surrogate pair that stand side by side are one character,
+    others are ``?``.
+    """
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return re.sub("[\ud800-\udfff]", "?", whole).encode()
 
 
 @lru_cache(1 << 12)
 def ring(ids, nodes):
-    """Points in ascending order, and the client of each: clients put theirs one after the other, the last writer wins."""
+    """Points in ascending order, and the client of each: clients put theirs one after the other,
+    the last writer wins.
+    """
     holder = {}
     for place, one in enumerate(ids):
         held = sum(other == one for other in holder.values()) if one in ids[:place] else 0
@@ -77,7 +83,11 @@ def consistent_hash(rule, current, queues, ids, rooms):
     points, holders = ring(tuple(ids), nodes)
     if not points:
         return []
-    return [q for q in queues if holders[bisect_left(points, point(text_of(q))) % len(points)] == current]
+    return [
+        q
+        for q in queues
+        if holders[bisect_left(points, point(text_of(q))) % len(points)] == current
+    ]
 
 
 def split_at(name):
@@ -164,7 +174,9 @@ NO_CLIENTS = "cidAll is null or cidAll empty"
 
 
 def rule_of(name, params):
-    """The rule of a strategy's name and parameters as snapshots have them; a dialect that they name is the rule's."""
+    """The rule of a strategy's name and parameters as snapshots have them; a dialect that they name
+    is the rule's.
+    """
     params = dict(params)
     dialect = {"dialect": params.pop("dialect")} if "dialect" in params else {}
     outer, _, rest = name.partition("-")
@@ -252,7 +264,11 @@ def popped(rule, current, queues, ids, share):
             for step in range(1, share + 1):
                 found += allocate(rule, ids[(place + step) % len(ids)], queues, ids)
         return found
-    return [queues[ids.index(current) % len(queues)]] if not is_blank(current) and current in ids else []
+    return (
+        [queues[ids.index(current) % len(queues)]]
+        if not is_blank(current) and current in ids
+        else []
+    )
 
 
 def is_blank(text):

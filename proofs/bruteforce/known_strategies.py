@@ -1,4 +1,6 @@
-"""How the strategy of every group is known: from what is written down, what clients report, and what they own."""
+"""How the strategy of every group is known: from what is written down, what clients report, and
+what they own.
+"""
 
 from collections import Counter
 from fractions import Fraction
@@ -13,7 +15,9 @@ TRIED = [("AVG", None), ("AVG_BY_CIRCLE", None), *((RING, n) for n in NODES)]
 
 
 def case(random):
-    """Groups that own what some strategy gives them, or nearly, and say little of it or something else."""
+    """Groups that own what some strategy gives them, or nearly, and say little of it or something
+    else.
+    """
     document = clusters.snapshot(random, tame=True)
     for topic in document["topics"]:
         for broker in topic["brokers"]:
@@ -31,7 +35,9 @@ def case(random):
 
 
 def _own(random, group, topics, real):
-    """Clients own what the real strategy gives them; some do not answer, and now and then a queue is elsewhere."""
+    """Clients own what the real strategy gives them; some do not answer, and now and then a queue
+    is elsewhere.
+    """
     ids = [client["client_id"] for client in group.get("clients", ())]
     owned = {one: [] for one in ids}
     if random.random() < 0.2 or not ids:
@@ -43,7 +49,9 @@ def _own(random, group, topics, real):
                 owned[owner].append(queue)
     for client in group.get("clients", ()):
         if random.random() < 0.9:
-            client["owned"] = [clusters.plain_queue(queue) for queue in owned.pop(client["client_id"], ())]
+            client["owned"] = [
+                clusters.plain_queue(queue) for queue in owned.pop(client["client_id"], ())
+            ]
 
 
 def _say(random, group, nodes):
@@ -67,7 +75,11 @@ def _say(random, group, nodes):
 
 
 def _read(group, topics):
-    return [topic for topic in topics if topic["name"] in group["subscriptions"] and clusters.queues_of(topic)]
+    return [
+        topic
+        for topic in topics
+        if topic["name"] in group["subscriptions"] and clusters.queues_of(topic)
+    ]
 
 
 def _owners(rule, topic, ids):
@@ -81,7 +93,8 @@ def _owners(rule, topic, ids):
 
 
 class Evidence:
-    """Queues that just one client id of a group says it owns, and how many of them a strategy gives to it.
+    """Queues that just one client id of a group says it owns, and how many of them a strategy gives
+    to it.
 
     Of several the one counts whose strategy is not stated.
     """
@@ -93,20 +106,34 @@ class Evidence:
         for client in group.get("clients", ()):
             for queue in client.get("owned") or ():
                 holders.setdefault(clusters.queue_key(queue), set()).add(client["client_id"])
-        stated = {client["client_id"] for client in group.get("clients", ()) if client.get("strategy") is not None}
+        stated = {
+            client["client_id"]
+            for client in group.get("clients", ())
+            if client.get("strategy") is not None
+        }
         holders = {queue: ids - stated or ids for queue, ids in holders.items()}
         there = {queue for topic in topics for queue in clusters.queues_of(topic)}
-        self.known = {queue: next(iter(one)) for queue, one in holders.items() if len(one) == 1 and queue in there}
+        self.known = {
+            queue: next(iter(one))
+            for queue, one in holders.items()
+            if len(one) == 1 and queue in there
+        }
 
     def is_no_chance(self, n_tried):
-        """Whether fewer than 1 in 100 groups whose queues lie anyhow would be explained by one of so many strategies."""
+        """Whether fewer than 1 in 100 groups whose queues lie anyhow would be explained by one of
+        so many strategies.
+        """
         return Fraction(n_tried, len(set(self._ids)) ** len(self.known)) < Fraction(1, 100)
 
     def explained(self, rule):
         n = 0
         for topic in self._topics:
             if any(queue[0] == topic["name"] for queue in self.known):
-                n += sum(self.known.get(queue) == one for queue, one in _owners(rule, topic, self._ids).items() if one)
+                n += sum(
+                    self.known.get(queue) == one
+                    for queue, one in _owners(rule, topic, self._ids).items()
+                    if one
+                )
         return n
 
 
@@ -119,15 +146,25 @@ def expected(group, topics):
         return _nothing_said(found)
     if written is not None:
         name, source, doubt = written, "given", any(one != written for one in reported)
-        if clients and all(one.get("strategy") == written for one in clients) and "strategy_params" not in group:
+        if (
+            clients
+            and all(one.get("strategy") == written for one in clients)
+            and "strategy_params" not in group
+        ):
             source = "reported"
     else:
         name, source = min(reported, key=lambda one: (-reported[one], one)), "reported"
         doubt = len(reported) > 1
     languages = {one.get("language") for one in clients}
-    doubt = doubt or (name == RING and "GO" in languages and len(languages) > 1)  # of Go alone it is a ring of its own
+    doubt = doubt or (
+        name == RING and "GO" in languages and len(languages) > 1
+    )  # of Go alone it is a ring of its own
     nodes = group.get("strategy_params", {}).get("virtual_nodes") if name == RING else None
-    told = {one["virtual_nodes"] for one in clients if "virtual_nodes" in one} if name == RING else set()
+    told = (
+        {one["virtual_nodes"] for one in clients if "virtual_nodes" in one}
+        if name == RING
+        else set()
+    )
     if len(told) > 1 or (source == "given" and told and told != {nodes or 10}):
         doubt = True
     elif told:
@@ -141,11 +178,16 @@ def expected(group, topics):
 
 def _held_against(found, name, nodes, source, doubt, is_open):
     n = len(found.known)
-    counts = {rule: found.explained(rule) for rule in ([(RING, k) for k in NODES] if is_open else [(name, nodes)])}
+    counts = {
+        rule: found.explained(rule)
+        for rule in ([(RING, k) for k in NODES] if is_open else [(name, nodes)])
+    }
     full = [rule for rule, count in counts.items() if count == n]
     if full and (not is_open or (source == "given" and full[0][1] == 10)):
         return *full[0], source, 1.0, doubt
-    if len(full) == 1 and (found.is_no_chance(len(counts)) or (source == "reported" and full[0][1] == 10)):
+    if len(full) == 1 and (
+        found.is_no_chance(len(counts)) or (source == "reported" and full[0][1] == 10)
+    ):
         return *full[0], "fitted", 1.0, doubt
     if not full or source == "given":
         return name, nodes, source, next(iter(counts.values())) / n, True
@@ -169,7 +211,10 @@ def compare(case, tally):
     groups = {group.name: group for group in with_strategies(from_document(document)).groups}
     for plain in document["groups"]:
         group = groups[plain["name"]]
-        if plain.get("message_model", "CLUSTERING") != "CLUSTERING" or plain.get("server_assignment") == "POP":
+        if (
+            plain.get("message_model", "CLUSTERING") != "CLUSTERING"
+            or plain.get("server_assignment") == "POP"
+        ):
             tally.same("strategies source", group.name, None, group.strategy_source)
             continue
         want = expected(plain, _read(plain, document["topics"]))
@@ -180,5 +225,7 @@ def compare(case, tally):
             group.strategy_explains,
             group.strategy_doubt is not None,
         )
-        for what, one, other in zip(("name", "nodes", "source", "explains", "doubt"), want, got, strict=True):
+        for what, one, other in zip(
+            ("name", "nodes", "source", "explains", "doubt"), want, got, strict=True
+        ):
             tally.same(f"strategies {what}", group.name, one, other)

@@ -1,4 +1,6 @@
-"""The fewest queues that must change owner for even loads: by trying everything where that is little, else as a flow."""
+"""The fewest queues that must change owner for even loads: by trying everything where that is
+little, else as a flow.
+"""
 
 from itertools import product
 
@@ -31,7 +33,9 @@ def by_trying(before, queues, ids):
     for owners in product(ids, repeat=len(queues)):
         loads = [owners.count(one) for one in ids]
         if max(loads) - min(loads) <= 1:
-            moved = sum(q in before and before[q] != owner for q, owner in zip(queues, owners, strict=True))
+            moved = sum(
+                q in before and before[q] != owner for q, owner in zip(queues, owners, strict=True)
+            )
             least = min(least, moved)
     return least
 
@@ -39,8 +43,9 @@ def by_trying(before, queues, ids):
 def by_flow(before, queues, ids):
     """Cheapest flow from kinds of queues (by their owner before) through clients to the sink.
 
-    Every client takes ``share`` queues at a price below all others, so that these places are filled first, and one more at no
-    price. Augmenting along cheapest paths keeps the flow cheapest for its amount.
+    Every client takes ``share`` queues at a price below all others, so that these places are filled
+    first, and one more at no price. Augmenting along cheapest paths keeps the flow cheapest for its
+    amount.
     """
     share = len(queues) // len(ids)
     prize = len(queues) + 1
@@ -71,7 +76,9 @@ def by_flow(before, queues, ids):
 
 
 def _cheapest(edges):
-    """Edges of the cheapest way from the source to the sink, by Bellman and Ford; None if there is none."""
+    """Edges of the cheapest way from the source to the sink, by Bellman and Ford; None if there is
+    none.
+    """
     cost, way = {"source": 0}, {}
     changed = True
     while changed:

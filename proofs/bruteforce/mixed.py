@@ -1,7 +1,8 @@
 """Who reads what in a group on a topic: every client asked alone, by what it itself goes by.
 
-A queue has the owners that may take it: by one of the client lists that a broker may hand out. Clients may differ in strategy,
-language, subscriptions and routes; or they share the queues, and read all that they see, or what the broker lets each pop.
+A queue has the owners that may take it: by one of the client lists that a broker may hand out.
+Clients may differ in strategy, language, subscriptions and routes; or they share the queues, and
+read all that they see, or what the broker lets each pop.
 """
 
 from collections import Counter
@@ -15,7 +16,9 @@ POP = "POP"
 
 
 class Slot(NamedTuple):
-    """A client: ``rule`` is None where nobody can tell it, ``seen`` its own (broker name, queue ids, machine room)s."""
+    """A client: ``rule`` is None where nobody can tell it, ``seen`` its own (broker name, queue
+    ids, machine room)s.
+    """
 
     client_id: str
     room: str | None
@@ -26,14 +29,18 @@ class Slot(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """How clients share queues, so that none has an owner: all read what they see, or those of POP so many shares."""
+    """How clients share queues, so that none has an owner: all read what they see, or those of POP
+    so many shares.
+    """
 
     name: str
     share: int | None = None
 
 
 class Mixed(NamedTuple):
-    """A group on a topic: ``main`` as brokers and joining clients have it, and all ``lists`` of client ids."""
+    """A group on a topic: ``main`` as brokers and joining clients have it, and all ``lists`` of
+    client ids.
+    """
 
     main: planned.Unit
     slots: list
@@ -54,7 +61,8 @@ class Mixed(NamedTuple):
 
 
 class State(NamedTuple):
-    """A unit before or after a scenario: sets of owners by queue, the doubly owned, or why there are none.
+    """A unit before or after a scenario: sets of owners by queue, the doubly owned, or why there
+    are none.
 
     ``processes`` are the readers of every queue as (client id, number among those that share it).
     """
@@ -82,10 +90,20 @@ def units_of(document, groups=None, with_retry=False):
             avg = {"strategy": "AVG", "strategy_params": {}}
             divided = group | avg if is_read_by_all(group) else avg | group
             for main in planned.units_of_group(document, divided, with_retry):
-                own = None if not is_read_by_all(group) and main.topic.startswith(RETRY) else sharing
-                slots = [_slot(divided, client, main) for client in [*group.get("clients", []), *_listed_alone(group)]]
+                own = (
+                    None if not is_read_by_all(group) and main.topic.startswith(RETRY) else sharing
+                )
+                slots = [
+                    _slot(divided, client, main)
+                    for client in [*group.get("clients", []), *_listed_alone(group)]
+                ]
                 clients = planned.in_order((slot.client_id, slot.room) for slot in slots)
-                yield Mixed(main._replace(clients=clients), slots, _lists(document, group, main.topic, slots), own)
+                yield Mixed(
+                    main._replace(clients=clients),
+                    slots,
+                    _lists(document, group, main.topic, slots),
+                    own,
+                )
 
 
 def alike(unit):
@@ -116,7 +134,9 @@ def is_read_by_all(group):
 
 
 def is_known(document, group):
-    """Whether it is known what every client divides by: told of each, or one strategy that nothing it owns contradicts."""
+    """Whether it is known what every client divides by: told of each, or one strategy that nothing
+    it owns contradicts.
+    """
     if sharing_of(group) is not None:
         return True
     main = rule_of(group, {})
@@ -141,7 +161,10 @@ def _explains(document, group, rule):
     ids = sorted((client["client_id"] for client in group.get("clients", [])), key=java.utf16)
     for topic in document["topics"]:
         queues = clusters.queues_of(topic)
-        telling = {queue: holders.get(queue, set()) - stated or holders.get(queue, set()) for queue in queues}
+        telling = {
+            queue: holders.get(queue, set()) - stated or holders.get(queue, set())
+            for queue in queues
+        }
         alone = [queue for queue in queues if len(telling[queue]) == 1]
         if alone:
             try:
@@ -154,10 +177,16 @@ def _explains(document, group, rule):
 
 
 def rule_of(group, client):
-    """What a client divides by; None where it is said to use what clients of its language do not have."""
+    """What a client divides by; None where it is said to use what clients of its language do not
+    have.
+    """
     name, language = client.get("strategy"), _language(group, client)
     same = name is None or name == group["strategy"]
-    rule = java.rule_of(group["strategy"], group.get("strategy_params", {})) if same else java.rule_of(name, {})
+    rule = (
+        java.rule_of(group["strategy"], group.get("strategy_params", {}))
+        if same
+        else java.rule_of(name, {})
+    )
     if language == "CPP" and name not in (None, "AVG"):
         return None
     rule = java.spoken(rule, language)
@@ -186,13 +215,22 @@ def _lists(document, group, topic, slots):
     by_broker = group.get("broker_client_ids") or {}
     if is_read_by_all(group):
         return [[slot.client_id for slot in slots]]
-    brokers = [one["broker_name"] for each in document["topics"] if each["name"] == topic for one in each["brokers"]]
+    brokers = [
+        one["broker_name"]
+        for each in document["topics"]
+        if each["name"] == topic
+        for one in each["brokers"]
+    ]
     asked = [by_broker[name] for name in brokers if name in by_broker] or list(by_broker.values())
     return asked or [[client["client_id"] for client in group.get("clients", [])]]
 
 
 def _slot(group, client, unit):
-    reads = "subscriptions" not in client or unit.topic in client["subscriptions"] or unit.topic.startswith(RETRY)
+    reads = (
+        "subscriptions" not in client
+        or unit.topic in client["subscriptions"]
+        or unit.topic.startswith(RETRY)
+    )
     seen = client.get("sees_read_queue_nums", {}).get(unit.topic)
     if planned.is_served(group) and not is_read_by_all(group):
         seen = None
@@ -203,7 +241,9 @@ def _slot(group, client, unit):
         if unit._replace(brokers=seen).queues == unit.queues:
             seen = None
     rule = unit.rule if is_read_by_all(group) else rule_of(group, client)
-    return Slot(client["client_id"], client.get("machine_room"), rule, reads, seen, _language(group, client))
+    return Slot(
+        client["client_id"], client.get("machine_room"), rule, reads, seen, _language(group, client)
+    )
 
 
 # --- States ---
@@ -279,7 +319,9 @@ class Asked:
         if unit.sharing is not None:
             return self._popped(slot, queues, ids)
         owners = self._divided(slot.rule, queues, ids, self.rooms)
-        if slot.rule["name"] == "CONFIG" and slot.client_id:  # its list is taken whole, whatever the client sees
+        if (
+            slot.rule["name"] == "CONFIG" and slot.client_id
+        ):  # its list is taken whole, whatever the client sees
             return set(java.allocate(slot.rule, slot.client_id, queues, ids, self.rooms))
         return {queue for queue, one in owners.items() if one == slot.client_id}
 
@@ -293,7 +335,9 @@ class Asked:
 
 
 def numbered(unit):
-    """Processes of a unit, those that share an id numbered in the order in which the group lists them."""
+    """Processes of a unit, those that share an id numbered in the order in which the group lists
+    them.
+    """
     seen = Counter()
     for slot in unit.slots:
         yield slot.client_id, seen[slot.client_id]
@@ -305,7 +349,10 @@ def reported(state, document):
     [group] = [one for one in document["groups"] if one["name"] == state.unit.main.group]
     clients = group.get("clients", [])
     topic = state.unit.main.topic
-    said = [(client["client_id"], {queue_key(one) for one in client.get("owned", [])}) for client in clients]
+    said = [
+        (client["client_id"], {queue_key(one) for one in client.get("owned", [])})
+        for client in clients
+    ]
     if (
         state.error
         or state.unit.sharing is not None
@@ -314,13 +361,21 @@ def reported(state, document):
         or _listed_alone(group)
     ):
         return state
-    if topic.startswith(RETRY) and not any(queue[0] == topic for _, queues in said for queue in queues):
+    if topic.startswith(RETRY) and not any(
+        queue[0] == topic for _, queues in said for queue in queues
+    ):
         return state
     takers = {queue: [one for one, queues in said if queue in queues] for queue in state.owners}
     doubled = {queue for queue, ids in takers.items() if len(ids) > 1}
     reading = list(zip(numbered(state.unit), (queues for _, queues in said), strict=True))
     processes = {queue: [one for one, queues in reading if queue in queues] for queue in takers}
-    return State(state.unit, {queue: frozenset(ids) for queue, ids in takers.items()}, doubled, None, processes)
+    return State(
+        state.unit,
+        {queue: frozenset(ids) for queue, ids in takers.items()},
+        doubled,
+        None,
+        processes,
+    )
 
 
 def current(units, document):
@@ -328,7 +383,9 @@ def current(units, document):
     with_rooms = planned.rooms_known([unit.main for unit in units])
     states = [state_of(unit, with_rooms) for unit in units]
     return [
-        reported(state, document) if state.unit.slots else state._replace(error=(planned.EMPTY, java.NO_CLIENTS))
+        reported(state, document)
+        if state.unit.slots
+        else state._replace(error=(planned.EMPTY, java.NO_CLIENTS))
         for state in states
     ]
 
@@ -340,18 +397,24 @@ def behind(before, scenario):
 
 
 def after(before, scenario, with_rooms):
-    """The state behind a scenario; one that could not be divided before and has still nothing to divide is bad as before."""
+    """The state behind a scenario; one that could not be divided before and has still nothing to
+    divide is bad as before.
+    """
     unit = changed(before.unit, scenario)
     if unit == before.unit and before.error:
         return before
     if before.error and not (unit.main.clients and unit.main.queues):
         text = java.NO_CLIENTS if unit.main.queues else java.NO_QUEUES
-        return State(unit, dict.fromkeys(unit.main.queues, NOBODY), set(), (planned.EMPTY, text), {})
+        return State(
+            unit, dict.fromkeys(unit.main.queues, NOBODY), set(), (planned.EMPTY, text), {}
+        )
     return state_of(unit, with_rooms)
 
 
 def in_rooms(scenario, main):
-    """A scenario for clients that do not see a broker of their topic: it stands where it stands, whatever is added."""
+    """A scenario for clients that do not see a broker of their topic: it stands where it stands,
+    whatever is added.
+    """
     rooms = {name: room for name, _, room in main.brokers if room is not None}
     changes = []
     for change in scenario["changes"]:
@@ -363,12 +426,16 @@ def in_rooms(scenario, main):
 
 def without_strategies(scenario):
     """A scenario for clients that read everything: they read it whatever strategy is set."""
-    kept = [one for one in scenario["changes"] if not one.keys() & {"set_strategy", "set_virtual_nodes"}]
+    kept = [
+        one for one in scenario["changes"] if not one.keys() & {"set_strategy", "set_virtual_nodes"}
+    ]
     return scenario | {"changes": kept}
 
 
 def changed(unit, scenario):
-    """The unit after a scenario: what goes is chosen among all clients and leaves every list, what comes joins each."""
+    """The unit after a scenario: what goes is chosen among all clients and leaves every list, what
+    comes joins each.
+    """
     if unit.is_read_by_all:
         scenario = without_strategies(scenario)
     main = planned.changed(unit.main, scenario)
@@ -376,7 +443,9 @@ def changed(unit, scenario):
         return unit
     slots = []
     for slot, mine in zip(unit.slots, alone(unit, in_rooms(scenario, unit.main)), strict=True):
-        slots.append(slot._replace(rule=mine.rule, seen=None if slot.seen is None else mine.brokers))
+        slots.append(
+            slot._replace(rule=mine.rule, seen=None if slot.seen is None else mine.brokers)
+        )
     before, after = Counter(unit.main.ids), Counter(main.ids)
     kept, left = [], after.copy()
     for slot in slots:  # of those that share an id the last leave first
@@ -387,14 +456,18 @@ def changed(unit, scenario):
     for place, (one, room) in enumerate(main.clients):
         if main.ids[:place].count(one) >= after[one] - come[one]:
             kept.append(Slot(one, room, main.rule, True, None, main.language))
-    return unit._replace(main=main, slots=kept, lists=[_list_after(ids, before, after) for ids in unit.lists])
+    return unit._replace(
+        main=main, slots=kept, lists=[_list_after(ids, before, after) for ids in unit.lists]
+    )
 
 
 def alone(unit, scenario):
     """The unit as each client has it, changed."""
     for slot in unit.slots:
         brokers = unit.main.brokers if slot.seen is None else slot.seen
-        yield planned.changed(unit.main._replace(rule=slot.rule, brokers=brokers, language=slot.language), scenario)
+        yield planned.changed(
+            unit.main._replace(rule=slot.rule, brokers=brokers, language=slot.language), scenario
+        )
 
 
 def _list_after(ids, before, after):

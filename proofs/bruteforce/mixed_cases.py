@@ -1,4 +1,6 @@
-"""Random groups whose clients differ: strategies, languages, subscriptions, stale routes, lists of brokers, repeated ids."""
+"""Random groups whose clients differ: strategies, languages, subscriptions, stale routes, lists of
+brokers, repeated ids.
+"""
 
 from bruteforce import clusters, java, mixed, planned
 from bruteforce.clusters import chance, some
@@ -10,7 +12,9 @@ def case(random):
     for group in document["groups"]:
         rule = group.get("strategy_params", {}).get("inner", group["strategy"])
         if "CONSISTENT_HASH" in rule:
-            group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get("strategy_params", {})
+            group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get(
+                "strategy_params", {}
+            )
         _give_views(random, group, document["topics"])
         if chance(random, 0.15):
             _give_owned(random, document, group)
@@ -28,7 +32,9 @@ def _give_views(random, group, topics):
         if "go" in kinds and chance(random, 0.3):
             client["language"] = random.choice(("GO", "GO", "GO", "CPP", "JAVA"))
         if "subscriptions" in kinds and chance(random, 0.7):
-            client["subscriptions"] = [name for name in group["subscriptions"] if chance(random, 0.7)]
+            client["subscriptions"] = [
+                name for name in group["subscriptions"] if chance(random, 0.7)
+            ]
     if "routes" in kinds and clients:
         for client in some(random, clients, 1):
             client["sees_read_queue_nums"] = clusters._seen(random, topics)
@@ -36,7 +42,9 @@ def _give_views(random, group, topics):
         group["broker_client_ids"] = clusters._lists_of_brokers(random, clients, topics)
     if "repeats" in kinds and clients:
         one = random.choice(clients)
-        clients.insert(random.randint(0, len(clients)), {name: one[name] for name in one if name != "strategy"})
+        clients.insert(
+            random.randint(0, len(clients)), {name: one[name] for name in one if name != "strategy"}
+        )
 
 
 def _give_owned(random, document, group):
@@ -44,10 +52,13 @@ def _give_owned(random, document, group):
     rooms = planned.rooms_known([unit.main for unit in mixed.units_of(document, [group])])
     states = [mixed.state_of(unit, rooms) for unit in mixed.units_of(document, [group])]
     for client in group.get("clients", []):
-        mine = [q for state in states for q in state.owners if client["client_id"] in state.owners[q]]
+        mine = [
+            q for state in states for q in state.owners if client["client_id"] in state.owners[q]
+        ]
         if mine and chance(random, 0.2):
             mine.pop(random.randrange(len(mine)))
-        # What a client that reports no strategy owns beside one that does tells of its strategy, and puts that in doubt.
+        # What a client that reports no strategy owns beside one that does tells of its strategy,
+        # and puts that in doubt.
         is_told = "strategy" in client or not any("strategy" in one for one in group["clients"])
         if mine and chance(random, 0.1) and is_told:
             everything = [queue for state in states for queue in state.owners]

@@ -1,8 +1,20 @@
-"""Verbs about groups whose clients differ, or share an id: every figure at every level of a plan, its transitions and gates."""
+"""Verbs about groups whose clients differ, or share an id: every figure at every level of a plan,
+its transitions and gates.
+"""
 
 from typing import NamedTuple
 
-from bruteforce import clusters, gated, java, mixed, mixed_cases, open_seconds, openings, random_changes, totals
+from bruteforce import (
+    clusters,
+    gated,
+    java,
+    mixed,
+    mixed_cases,
+    open_seconds,
+    openings,
+    random_changes,
+    totals,
+)
 from bruteforce.clusters import chance, some
 from bruteforce.tables import KEYS, compared, of_scenario, tables
 from bruteforce.tally import AtLeast, Near, by_key
@@ -26,15 +38,27 @@ def mixed_case(random):
 def has_several_topics(document, repeated=False):
     """Whether a group is planned on several topics; one in which an id repeats, if it must."""
     units = list(mixed.units_of(document))
-    mine = [unit.main.group for unit in units if not repeated or len({*unit.main.ids}) < len(unit.main.ids)]
+    mine = [
+        unit.main.group
+        for unit in units
+        if not repeated or len({*unit.main.ids}) < len(unit.main.ids)
+    ]
     return len({*mine}) < len(mine)
 
 
 def _case(random, document, scenarios):
-    """A case with some keys to add up clients by, a way to learn of changes, and where bounds lie among the figures."""
+    """A case with some keys to add up clients by, a way to learn of changes, and where bounds lie
+    among the figures.
+    """
     informed_by, at = random.choice(openings.WAYS), [random.random() for _ in gated.FIELDS]
     by = some(random, totals.WAYS, 2, 2)
-    return {"snapshot": document, "scenarios": scenarios, "by": by, "informed_by": informed_by, "at": at}
+    return {
+        "snapshot": document,
+        "scenarios": scenarios,
+        "by": by,
+        "informed_by": informed_by,
+        "at": at,
+    }
 
 
 def either_case(random):
@@ -74,7 +98,9 @@ def _with_repeats(random):
 
 
 def _of_an_id(random, document, repeated):
-    """A change of clients whose id is there several times; none that puts one id into two machine rooms."""
+    """A change of clients whose id is there several times; none that puts one id into two machine
+    rooms.
+    """
     one = random.choice(repeated)
     ids = [one["client_id"]]
     every = (each for group in document["groups"] for each in group.get("clients", ()))
@@ -84,7 +110,11 @@ def _of_an_id(random, document, repeated):
         return {"add_clients": {"ids": ids, **room}}
     if chance(random, 0.4):
         return {"scale_clients": {"to": random.randint(1, 6)}}
-    return {"remove_clients": random.choice(({"ids": ids}, {"count": 1}, {"count": 1, "which": "first"}))}
+    return {
+        "remove_clients": random.choice(
+            ({"ids": ids}, {"count": 1}, {"count": 1, "which": "first"})
+        )
+    }
 
 
 # --- Plans ---
@@ -137,26 +167,37 @@ def _tables_of(case, planned, tally):
     """Every table and the totals of clients, in every scenario."""
     made = planned.made
     rows = {kind: getattr(made, kind).to_pylist() for kind in KEYS}
-    sums = {by: by_key(client_totals(made.clients, *by), ("scenario", *by)) for by in map(tuple, case["by"])}
+    sums = {
+        by: by_key(client_totals(made.clients, *by), ("scenario", *by))
+        for by in map(tuple, case["by"])
+    }
     for name, after in planned.behind.items():
         expected = tables(planned.before, after, case["snapshot"])
         compared(tally, "mixed", expected, {kind: of_scenario(rows[kind], name) for kind in KEYS})
         for by, mine in sums.items():
             got = {key[1:]: row for key, row in mine.items() if key[0] == name}
-            tally.rows(f"mixed totals by {', '.join(by)}", totals.client_sums(expected["clients"], by), got)
+            tally.rows(
+                f"mixed totals by {', '.join(by)}", totals.client_sums(expected["clients"], by), got
+            )
 
 
 # --- Transitions ---
 
 
 def _transitions_of(case, planned, tally):
-    """The worst and the expected number of open queues of every group that has few clients, and for how long they are."""
+    """The worst and the expected number of open queues of every group that has few clients, and for
+    how long they are.
+    """
     rows = by_key(planned.made.transitions(case["informed_by"]), ("scenario", "consumer_group"))
     for scenario in case["scenarios"]:
-        for group, pairs in totals.by_group(planned.before, planned.behind[scenario["name"]]).items():
+        for group, pairs in totals.by_group(
+            planned.before, planned.behind[scenario["name"]]
+        ).items():
             row = rows[scenario["name"], group]
             way = openings.followed(scenario, case["informed_by"])
-            tally.same("transitions informed_by", (scenario["name"], group), way, row["informed_by"])
+            tally.same(
+                "transitions informed_by", (scenario["name"], group), way, row["informed_by"]
+            )
             if ways := openings.ways(pairs, case["snapshot"]):
                 _open(tally, (scenario["name"], group), ways, way, row)
                 if way != "deployment":
@@ -169,7 +210,9 @@ def _open(tally, where, ways, way, row):
         every = [openings.tried(one) for one in ways]
         worst = tuple(one.worst(place) for one in every)
         exact = row[f"{which}_is_exact"]
-        tally.same(f"transitions {which}", where, worst if exact else (AtLeast(min(worst)),), row[which])
+        tally.same(
+            f"transitions {which}", where, worst if exact else (AtLeast(min(worst)),), row[which]
+        )
         later = tuple(openings.after(one)[place] for one in ways)
         tally.same(f"transitions {which}_after", where, later, row[f"{which}_after"])
         if exact:
@@ -177,7 +220,9 @@ def _open(tally, where, ways, way, row):
             if way == "deployment":
                 by_number = [Near(one.expected_by_number(place)) for one in every]
                 wanted = by_number + (wanted if any(one.has_several for one in ways) else [])
-            tally.same(f"transitions {which}_expected", where, tuple(wanted), row[f"{which}_expected"])
+            tally.same(
+                f"transitions {which}_expected", where, tuple(wanted), row[f"{which}_expected"]
+            )
 
 
 def _seconds(tally, where, ways, case, row):
@@ -192,11 +237,20 @@ def _seconds(tally, where, ways, case, row):
         locked = place == 1 and is_ordered
         total, worst = row[f"{which}_queue_seconds"], row[f"{which}_seconds_worst"]
         if total is not None and not common:
-            wanted = tuple(0.0 if locked else Near(open_seconds.queue_seconds(one, place, way, n)) for one in ways)
-            tally.same(f"transitions {which}_queue_seconds", (scenario["name"], name), wanted, total)
+            wanted = tuple(
+                0.0 if locked else Near(open_seconds.queue_seconds(one, place, way, n))
+                for one in ways
+            )
+            tally.same(
+                f"transitions {which}_queue_seconds", (scenario["name"], name), wanted, total
+            )
         if not any(one.has_several for one in ways):
-            wanted = tuple(0.0 if locked else open_seconds.longest(one, place, way, common) for one in ways)
-            tally.same(f"transitions {which}_seconds_worst", (scenario["name"], name), wanted, worst)
+            wanted = tuple(
+                0.0 if locked else open_seconds.longest(one, place, way, common) for one in ways
+            )
+            tally.same(
+                f"transitions {which}_seconds_worst", (scenario["name"], name), wanted, worst
+            )
 
 
 # --- Gates ---
@@ -205,7 +259,10 @@ def _seconds(tally, where, ways, case, row):
 def _gates_of(case, planned, tally):
     """Who breaks bounds that lie on figures or just below, and whether anything gets worse."""
     held = gated.Held(case["snapshot"], case["scenarios"], planned.before, planned.behind)
-    bounds = {field: gated.bound(held.values(field), at) for field, at in zip(gated.FIELDS, case["at"], strict=True)}
+    bounds = {
+        field: gated.bound(held.values(field), at)
+        for field, at in zip(gated.FIELDS, case["at"], strict=True)
+    }
     for fields in gated.TOGETHER:
         some = {field: bounds[field] for field in fields if bounds[field] is not None}
         got = _broken(planned.made, **some)
@@ -240,14 +297,25 @@ def compare_all(case, tally):
     units = [unit for unit in mixed.units_of(document) if unit.sharing is None]
     if not units:
         return
-    candidates = [Candidate(f"candidate {n}", name, params) for n, (name, params) in enumerate(case["candidates"])]
-    changes = scenarios_of([{"name": "x", "changes": case["changes"]}])[0].changes if case["changes"] else ()
-    got = by_key(compare(from_document(document), candidates, changes).table, ("consumer_group", "strategy"))
+    candidates = [
+        Candidate(f"candidate {n}", name, params)
+        for n, (name, params) in enumerate(case["candidates"])
+    ]
+    changes = (
+        scenarios_of([{"name": "x", "changes": case["changes"]}])[0].changes
+        if case["changes"]
+        else ()
+    )
+    got = by_key(
+        compare(from_document(document), candidates, changes).table, ("consumer_group", "strategy")
+    )
     before, expected = mixed.current(units, document), {}
     for one in candidates:
         strategy = {"set_strategy": {"strategy": one.strategy, "params": one.params}}
         after = mixed.behind(before, {"changes": [*case["changes"], strategy]})
         for (group,), row in totals.groups(before, after, document):
             known = row["n_topics"] > 0
-            expected[group, one.label] = {name: row[name] if known else None for name in totals.COMPARED}
+            expected[group, one.label] = {
+                name: row[name] if known else None for name in totals.COMPARED
+            }
     tally.rows("compare mixed", expected, got)

@@ -1,7 +1,9 @@
-"""For how long queues are open while clients follow, from how long each client takes to be informed, by RocketMQ's timers.
+"""For how long queues are open while clients follow, from how long each client takes to be
+informed, by RocketMQ's timers.
 
-Every client is informed at a time of its own, one that joins acts a second after it starts. The expected sum over queues is
-the integral over time of how many are open, expected; a queue that stays open for good has no part in it.
+Every client is informed at a time of its own, one that joins acts a second after it starts. The
+expected sum over queues is the integral over time of how many are open, expected; a queue that
+stays open for good has no part in it.
 """
 
 from bruteforce import openings
@@ -31,12 +33,18 @@ def common_wait(way, is_ordered, joins_alone):
 
 
 def pieces(way, n_brokers):
-    """Ranges of seconds with the probability that a client is informed by then, as a function of the time."""
+    """Ranges of seconds with the probability that a client is informed by then, as a function of
+    the time.
+    """
     if way in ("timer", "scan"):
         return [(0.0, DELAY, lambda t: t / 20), (DELAY, 20.0, lambda t: t / 20)]
     if way == "routes":  # a wait up to 30 s and one up to 20 s
         early = [(0.0, DELAY, lambda t: t * t / 1200), (DELAY, 20.0, lambda t: t * t / 1200)]
-        return [*early, (20.0, 30.0, lambda t: (t - 10) / 30), (30.0, 50.0, lambda t: 1 - (50 - t) ** 2 / 1200)]
+        return [
+            *early,
+            (20.0, 30.0, lambda t: (t - 10) / 30),
+            (30.0, 50.0, lambda t: 1 - (50 - t) ** 2 / 1200),
+        ]
     if n_brokers > 1:
         return [(0.0, DELAY, lambda t: 1 / n_brokers)]
     return [(0.0, DELAY, lambda t: 0.95 + 0.05 * t)]
@@ -69,7 +77,14 @@ def longest(of, which, way, common):
 
 def n_brokers(group, document):
     """The most brokers of a topic of a group."""
-    return max([len(one["brokers"]) for one in document["topics"] if one["name"] in group["subscriptions"]], default=1)
+    return max(
+        [
+            len(one["brokers"])
+            for one in document["topics"]
+            if one["name"] in group["subscriptions"]
+        ],
+        default=1,
+    )
 
 
 def joins_alone(scenario):

@@ -1,7 +1,8 @@
 """What is open while clients follow a scenario one by one: every set of informed clients is tried.
 
-Clients are processes: two that share an id are informed each on its own. One that is not informed reads what it read before,
-one that is reads what it gets, and one that joins reads nothing until it acts. Queues that are new are there from the start.
+Clients are processes: two that share an id are informed each on its own. One that is not informed
+reads what it read before, one that is reads what it gets, and one that joins reads nothing until it
+acts. Queues that are new are there from the start.
 """
 
 from collections import Counter
@@ -16,7 +17,14 @@ MOST_CLIENTS = 7
 """Clients after a scenario up to which all sets of them are tried."""
 
 WAYS = ("notice", "timer", "scan", "crash")
-AT_JOIN = {"notice": 1.0, "crash": 1.0, "timer": 1 / 20, "scan": 1 / 20, "routes": 1 / 1200, "deployment": 1.0}
+AT_JOIN = {
+    "notice": 1.0,
+    "crash": 1.0,
+    "timer": 1 / 20,
+    "scan": 1 / 20,
+    "routes": 1 / 1200,
+    "deployment": 1.0,
+}
 """How likely a client is informed when one that joins acts, a second after it starts."""
 
 PARTS = 64
@@ -28,8 +36,8 @@ WHICH = ("unowned", "double_owned")
 class Opening(NamedTuple):
     """A group while it follows a scenario.
 
-    ``kinds`` are numbers of queues by (readers before, readers after, whether they are written to), readers as bits of ``n``
-    processes; ``joins`` are those that were not there before.
+    ``kinds`` are numbers of queues by (readers before, readers after, whether they are written to),
+    readers as bits of ``n`` processes; ``joins`` are those that were not there before.
     """
 
     n: int
@@ -49,7 +57,11 @@ def followed(scenario, informed_by):
     kinds = {kind for change in scenario["changes"] for kind in change}
     if kinds & {"set_strategy", "set_virtual_nodes"}:
         return "deployment"
-    return "routes" if kinds & {"set_queues", "add_broker", "remove_broker", "lose_machine_room"} else informed_by
+    return (
+        "routes"
+        if kinds & {"set_queues", "add_broker", "remove_broker", "lose_machine_room"}
+        else informed_by
+    )
 
 
 def opening(pairs, document, by_id=False):
@@ -57,20 +69,28 @@ def opening(pairs, document, by_id=False):
 
     ``by_id``: every process reads whatever any that shares its id does.
     """
-    present = sorted({one for _, after in pairs if not after.error for one in mixed.numbered(after.unit)})
+    present = sorted(
+        {one for _, after in pairs if not after.error for one in mixed.numbered(after.unit)}
+    )
     old = {one for before, _ in pairs for one in mixed.numbered(before.unit)}
     bit = {one: 1 << place for place, one in enumerate(present)}
     kinds = Counter()
     for before, after in pairs:
         is_written = written_of(before, document)
         for queue in () if after.error else after.owners:
-            readers = (sum(bit.get(one, 0) for one in _readers(side, queue, by_id)) for side in (before, after))
+            readers = (
+                sum(bit.get(one, 0) for one in _readers(side, queue, by_id))
+                for side in (before, after)
+            )
             kinds[(*readers, is_written(queue))] += 1
-    return Opening(len(present), sum(bit[one] for one in present if one not in old), frozenset(kinds.items()))
+    return Opening(
+        len(present), sum(bit[one] for one in present if one not in old), frozenset(kinds.items())
+    )
 
 
 def ways(pairs, document):
-    """What a group may go through; two where processes of one id differ, for it is open whether each reads its own share.
+    """What a group may go through; two where processes of one id differ, for it is open whether
+    each reads its own share.
 
     None of groups that share their queues, and of groups of too many clients.
     """
@@ -88,8 +108,12 @@ def _readers(state, queue, by_id):
 
 
 def written_of(before, document):
-    """Tells whether producers write to a queue: of those that are new, to all of a broker that they may write to."""
-    [brokers] = [topic["brokers"] for topic in document["topics"] if topic["name"] == before.unit.main.topic]
+    """Tells whether producers write to a queue: of those that are new, to all of a broker that they
+    may write to.
+    """
+    [brokers] = [
+        topic["brokers"] for topic in document["topics"] if topic["name"] == before.unit.main.topic
+    ]
     by_name = {one["broker_name"]: one for one in brokers}
 
     def is_written(queue):
@@ -106,7 +130,9 @@ def written_of(before, document):
 
 
 class Tried(NamedTuple):
-    """Queues without a reader that are written to, and with several, by the set of informed clients."""
+    """Queues without a reader that are written to, and with several, by the set of informed
+    clients.
+    """
 
     by_set: list
     of: Opening
@@ -119,7 +145,8 @@ class Tried(NamedTuple):
         late = [1 << bit for bit in range(self.of.n) if not self.of.joins >> bit & 1]
         acting = self.of.joins if joiners_act else 0
         return [
-            sum(self.by_set[acting + sum(some)][which] for some in combinations(late, k)) for k in range(len(late) + 1)
+            sum(self.by_set[acting + sum(some)][which] for some in combinations(late, k))
+            for k in range(len(late) + 1)
         ]
 
     def expected(self, which, at_join):
@@ -154,7 +181,9 @@ def mean(sums, p):
 
 
 def highest(sums, least, most):
-    """The highest expected number on a fine grid, looked for about the highest points of a coarse one."""
+    """The highest expected number on a fine grid, looked for about the highest points of a coarse
+    one.
+    """
     if not any(sums):
         return 0.0
     step = (most - least) / PARTS

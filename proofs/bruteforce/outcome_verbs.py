@@ -27,8 +27,12 @@ def compare_all(case, tally):
     plan = plan_snapshot(start, [case["scenario"]])
     planned = dict.fromkeys(state.unit.main.group for state in before)
     names = [name for name in planned if _is_compared(name, documents)]
-    _compare("plan beside outcome", diff(plan, end), outcomes.Sides(goal, after, before), names, tally)
-    _compare("plan beside start", diff(plan, start), outcomes.Sides(goal, before, before), names, tally)
+    _compare(
+        "plan beside outcome", diff(plan, end), outcomes.Sides(goal, after, before), names, tally
+    )
+    _compare(
+        "plan beside start", diff(plan, start), outcomes.Sides(goal, before, before), names, tally
+    )
     found = diff(start, end)
     _compare("outcome beside start", found, outcomes.Sides(before, after), names, tally)
     _membership(documents, found, names, tally)
@@ -39,7 +43,9 @@ def _membership(documents, found, names, tally):
     rows = by_key(found.groups, ("consumer_group",))
     for name in names:
         [was], [is_] = (_of(document, [name]) for document in documents)
-        was, is_ = (Counter(client["client_id"] for client in one.get("clients", [])) for one in (was, is_))
+        was, is_ = (
+            Counter(client["client_id"] for client in one.get("clients", [])) for one in (was, is_)
+        )
         counts = {"joined": sum((is_ - was).values()), "left": sum((was - is_).values())}
         tally.rows("outcome beside start", {(name,): counts}, {(name,): rows[name,]})
 
@@ -57,7 +63,9 @@ def _is_compared(name, documents):
 
 def _compare(kind, found, sides, names, tally):
     """Groups, queues and clients of a comparison, and of a plan how much of it came true."""
-    groups, planned = (by_key(table, ("consumer_group",)) for table in (found.groups, found.planned))
+    groups, planned = (
+        by_key(table, ("consumer_group",)) for table in (found.groups, found.planned)
+    )
     queues = by_key(found.queues, ("consumer_group", "topic", "broker_name", "queue_id"))
     for row in queues.values():
         row |= {f"owners_{when}": _named_in(row, when) for when in ("before", "after")}
@@ -65,13 +73,21 @@ def _compare(kind, found, sides, names, tally):
     for name in names:
         figures = sides.figures(name)
         if groups[name,]["moved"] is None:  # nothing differs, so nothing was compared
-            figures = {"status": "same"} if not any(figures[one] for one in ("moved", "new", "gone")) else figures
+            figures = (
+                {"status": "same"}
+                if not any(figures[one] for one in ("moved", "new", "gone"))
+                else figures
+            )
         tally.rows(f"{kind} groups", {(name,): figures}, {(name,): groups[name,]})
         mine = {key: row for key, row in queues.items() if key[0] == name}
         tally.rows(f"{kind} queues", dict(sides.queues(name)), mine)
         wanted = sides.clients(name)
         moving = {key: row for key, row in wanted.items() if row["gained"] or row["lost"]}
-        got = {key: row for key, row in clients.items() if key[0] == name and (row["gained"] or row["lost"])}
+        got = {
+            key: row
+            for key, row in clients.items()
+            if key[0] == name and (row["gained"] or row["lost"])
+        }
         tally.rows(f"{kind} clients", moving, got)
         if found.of_plan and (name,) in planned:
             tally.rows(f"{kind} planned", {(name,): sides.planned(name)}, {(name,): planned[name,]})

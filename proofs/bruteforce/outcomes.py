@@ -1,6 +1,8 @@
-"""A plan beside the snapshot that it leads to: the scenario is carried out on the document, and the two are compared.
+"""A plan beside the snapshot that it leads to: the scenario is carried out on the document, and the
+two are compared.
 
-Of a snapshot and a plan, or of two snapshots, it is worked out which queues differ, who gains them, and what went as planned.
+Of a snapshot and a plan, or of two snapshots, it is worked out which queues differ, who gains them,
+and what went as planned.
 """
 
 from collections import Counter
@@ -40,8 +42,15 @@ def outcome(document, scenario):
                 client.pop("owned", None)
                 for topic, seen in client.get("sees_read_queue_nums", {}).items():
                     if kind in ROUTES and topic in planned_topics:
-                        after = _changed(topic, [(name, range(n), None) for name, n in seen.items()], kind, fields)
-                        client["sees_read_queue_nums"][topic] = {name: len(ids) for name, ids, _ in after}
+                        after = _changed(
+                            topic,
+                            [(name, range(n), None) for name, n in seen.items()],
+                            kind,
+                            fields,
+                        )
+                        client["sees_read_queue_nums"][topic] = {
+                            name: len(ids) for name, ids, _ in after
+                        }
         for topic in made["topics"] if kind in ROUTES else ():
             if topic["name"] in planned_topics:
                 topic["brokers"] = _routes(topic, kind, fields)
@@ -64,10 +73,16 @@ def _routes(topic, kind, fields):
     by_name = {one["broker_name"]: one for one in topic["brokers"]}
     hidden = [one for one in topic["brokers"] if not one.get("perm", 6) & 4]
     seen = [one for one in topic["brokers"] if one.get("perm", 6) & 4]
-    brokers = [(one["broker_name"], range(one["read_queue_nums"]), one.get("machine_room")) for one in seen]
+    brokers = [
+        (one["broker_name"], range(one["read_queue_nums"]), one.get("machine_room")) for one in seen
+    ]
     found = []
     for name, ids, room in _changed(topic["name"], brokers, kind, fields):
-        entry = {"broker_name": name, "read_queue_nums": len(ids), **({"machine_room": room} if room else {})}
+        entry = {
+            "broker_name": name,
+            "read_queue_nums": len(ids),
+            **({"machine_room": room} if room else {}),
+        }
         old = by_name.get(name, {})
         if old.get("read_queue_nums") == len(ids):
             entry = old
@@ -88,7 +103,9 @@ def _remove(group, ids):
 def _add(group, ids, machine_room=None):
     names = [ids] if isinstance(ids, str) else ids
     language = planned.language_of_all(group)
-    more = ({"machine_room": machine_room} if machine_room else {}) | ({"language": language} if language else {})
+    more = ({"machine_room": machine_room} if machine_room else {}) | (
+        {"language": language} if language else {}
+    )
     group["clients"] = [*group.get("clients", []), *({"client_id": one, **more} for one in names)]
     for listed in group.get("broker_client_ids", {}).values():
         listed.extend(names)
@@ -114,14 +131,20 @@ class Sides:
         bad = {key for side in states for key, state in side.items() if _is_bad(state)}
         if start is not None:
             bad = {key for side in states[:2] for key, state in side.items() if _is_bad(state)}
-        self.states = [{key: state for key, state in side.items() if key not in bad} for side in states]
+        self.states = [
+            {key: state for key, state in side.items() if key not in bad} for side in states
+        ]
         if start is not None:
-            empty = {key: self._as_beside(key) for key, state in self.states[0].items() if state.error}
+            empty = {
+                key: self._as_beside(key) for key, state in self.states[0].items() if state.error
+            }
             self.states[0].update(empty)
             self.states[2].update(empty)
 
     def _as_beside(self, key):
-        """A unit without clients, of which a plan lists no queues: those of the other side, which nobody has."""
+        """A unit without clients, of which a plan lists no queues: those of the other side, which
+        nobody has.
+        """
         planned_, beside = self.states[0][key], self.states[1].get(key)
         queues = {} if beside is None else dict.fromkeys(beside.owners, frozenset())
         return planned_._replace(owners=queues, doubled=set())
@@ -130,7 +153,10 @@ class Sides:
         """Owners by queue and the doubly owned on all sides, unit by unit."""
         keys = {key for side in self.states for key in side if key[0] == group}
         for key in keys:
-            yield [(side[key].owners, side[key].doubled) if key in side else ({}, set()) for side in self.states]
+            yield [
+                (side[key].owners, side[key].doubled) if key in side else ({}, set())
+                for side in self.states
+            ]
 
     def figures(self, group):
         """Counts of queues, as `rmqalloc.diffs.Diff.groups` has them."""
@@ -161,7 +187,10 @@ class Sides:
                 if old.get(queue) != new.get(queue):
                     had, has = (sorted(side.get(queue, ()), key=java.utf16) for side in (old, new))
                     change = _change(queue in old, queue in new, len(had), len(has))
-                    yield (group, *queue), {"owners_before": had, "owners_after": has, "change": change}
+                    yield (
+                        (group, *queue),
+                        {"owners_before": had, "owners_after": has, "change": change},
+                    )
 
     def clients(self, group):
         """Queues that clients have, gain and lose."""
@@ -169,10 +198,17 @@ class Sides:
         for (old, _), (new, _), *_ in self.units(group):
             for queue in {**old, **new}:
                 had, has = (side.get(queue, mixed.NOBODY) for side in (old, new))
-                counted = (("before", had), ("after", has), ("gained", has - had), ("lost", had - has))
+                counted = (
+                    ("before", had),
+                    ("after", has),
+                    ("gained", has - had),
+                    ("lost", had - has),
+                )
                 for name, ids in counted:
                     for one in ids:
-                        row = found.setdefault((group, one), dict.fromkeys(("before", "after", "gained", "lost"), 0))
+                        row = found.setdefault(
+                            (group, one), dict.fromkeys(("before", "after", "gained", "lost"), 0)
+                        )
                         row[name] += 1
         return found
 

@@ -1,5 +1,7 @@
-"""The strategies that RocketMQ does not ship, as their pages define them: ORDINAL and STABLE as the programs that stand there,
-the others as the twins of `tests/reference_own.py`, which are written from those definitions."""
+"""The strategies that RocketMQ does not ship, as their pages define them: ORDINAL and STABLE as the
+programs that stand there, the others as the twins of `tests/reference_own.py`, which are written
+from those definitions.
+"""
 
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -9,7 +11,15 @@ import reference
 import reference_own
 import specified
 
-NAMES = ("ROTATED", "CANARY", "MACHINE_ROOM_NEARBY_POOLED", "CONSISTENT_HASH_BOUNDED", "WEIGHTED", "ORDINAL", "STABLE")
+NAMES = (
+    "ROTATED",
+    "CANARY",
+    "MACHINE_ROOM_NEARBY_POOLED",
+    "CONSISTENT_HASH_BOUNDED",
+    "WEIGHTED",
+    "ORDINAL",
+    "STABLE",
+)
 VERSIONS = {one: f"{one}/1" for one in NAMES}
 OVER = {"ROTATED/1": (), "CANARY/1": ("share", "pattern"), "MACHINE_ROOM_NEARBY_POOLED/1": ()}
 """Strategies that divide by another one, AVG if none is named, with the parameters that are their own."""
@@ -29,7 +39,11 @@ def units(given, unit, most, least=0):
     if type(given) in (int, float, str):
         with suppress(InvalidOperation):
             found = Decimal(str(given)) * unit
-            return int(found) if found.is_finite() and least <= found <= most and found == int(found) else None
+            return (
+                int(found)
+                if found.is_finite() and least <= found <= most and found == int(found)
+                else None
+            )
     return None
 
 
@@ -53,7 +67,9 @@ def is_known(rule):
         return False
     if rule["name"] == "CANARY/1" and ("share" not in own or "CANARY/1" in names_in(rule["inner"])):
         return False
-    return all(GOOD[name](value) for name, value in own.items()) and ("inner" not in rule or is_known(rule["inner"]))
+    return all(GOOD[name](value) for name, value in own.items()) and (
+        "inner" not in rule or is_known(rule["inner"])
+    )
 
 
 def names_in(rule):
@@ -101,20 +117,30 @@ def made(rule, rooms):
         "CONSISTENT_HASH": lambda: reference.ConsistentHash(nodes),
         "MACHINE_ROOM": lambda: reference.MachineRoom(rule.get("machine_rooms")),
         "MACHINE_ROOM_NEARBY": lambda: reference.MachineRoomNearby(inner, *by_room),
-        "MACHINE_ROOM_NEARBY_POOLED/1": lambda: reference_own.MachineRoomNearbyPooled(inner, *by_room),
+        "MACHINE_ROOM_NEARBY_POOLED/1": lambda: reference_own.MachineRoomNearbyPooled(
+            inner, *by_room
+        ),
         "ROTATED/1": lambda: reference_own.Rotated(inner),
         "CANARY/1": lambda: reference_own.Canary(inner, points, lambda one: fnmatchcase(one, glob)),
         "CONSISTENT_HASH_BOUNDED/1": lambda: reference_own.ConsistentHashBounded(percent, nodes),
         "WEIGHTED/1": lambda: InGroup(name, by_capacity(rule.get("capacities") or {})),
-        "ORDINAL/1": lambda: InGroup(name, lambda queues, ids: specified.ordinal(queues, ids, pattern)),
-        "ORDINAL/2": lambda: InGroup(name, lambda queues, ids: specified.ordinal_2(queues, ids, pattern)),
-        "STABLE/1": lambda: InGroup(name, lambda queues, ids: specified.stable(queues, ids, rule.get("slack", 0))),
+        "ORDINAL/1": lambda: InGroup(
+            name, lambda queues, ids: specified.ordinal(queues, ids, pattern)
+        ),
+        "ORDINAL/2": lambda: InGroup(
+            name, lambda queues, ids: specified.ordinal_2(queues, ids, pattern)
+        ),
+        "STABLE/1": lambda: InGroup(
+            name, lambda queues, ids: specified.stable(queues, ids, rule.get("slack", 0))
+        ),
     }
     return makers[name]()
 
 
 def owners(rule, queues, ids, rooms):
-    """The client id that owns each queue, None for nobody; a ValueError in the words of the strategy that refuses."""
+    """The client id that owns each queue, None for nobody; a ValueError in the words of the
+    strategy that refuses.
+    """
     try:
         found = reference.owners(made(rule, rooms), queues, ids)
     except reference.IllegalArgument as error:

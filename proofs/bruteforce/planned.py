@@ -1,4 +1,6 @@
-"""Units that are planned, client by client and queue by queue, and what each change of a scenario makes of one."""
+"""Units that are planned, client by client and queue by queue, and what each change of a scenario
+makes of one.
+"""
 
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -10,9 +12,11 @@ EMPTY, BAD_STRATEGY, REFUSED = 2, 5, 6
 
 
 class Unit(NamedTuple):
-    """A group on a topic: ``clients`` (id, machine room) in Java's order, ``brokers`` (name, queue ids, machine room).
+    """A group on a topic: ``clients`` (id, machine room) in Java's order, ``brokers`` (name, queue
+    ids, machine room).
 
-    Its clients have a ``language``, in which they compute the strategy that a scenario sets; of None they are Java's.
+    Its clients have a ``language``, in which they compute the strategy that a scenario sets; of
+    None they are Java's.
     """
 
     group: str
@@ -43,7 +47,10 @@ def in_order(clients):
 def units_of(document, with_retry=False):
     """Units whose queues clients divide, by one strategy, in the order of the document."""
     for group in document["groups"]:
-        is_shared = group.get("message_model", "CLUSTERING") != "CLUSTERING" or group.get("server_assignment") == "POP"
+        is_shared = (
+            group.get("message_model", "CLUSTERING") != "CLUSTERING"
+            or group.get("server_assignment") == "POP"
+        )
         # What is stated of clients of C++ they do not have, which is a doubt.
         if not is_shared and (language_of_all(group) != "CPP" or group["strategy"] == "AVG"):
             yield from units_of_group(document, group, with_retry)
@@ -52,7 +59,9 @@ def units_of(document, with_retry=False):
 def units_of_group(document, group, with_retry=False):
     """Units of a group as the brokers and most of its clients have them."""
     topics = {topic["name"]: topic for topic in document["topics"]}
-    clients = in_order((one["client_id"], one.get("machine_room")) for one in group.get("clients", []))
+    clients = in_order(
+        (one["client_id"], one.get("machine_room")) for one in group.get("clients", [])
+    )
     language = None if is_served(group) else language_of_all(group)
     rule = java.spoken(java.rule_of(group["strategy"], group.get("strategy_params", {})), language)
     for name, routes in _routes(group, topics, with_retry).items():
@@ -83,8 +92,12 @@ def language_of_all(group):
 
 
 def _routes(group, topics, with_retry):
-    """Brokers of every topic of a group; a retry topic that is made up has one queue on each broker of the others."""
-    found = {name: topics[name]["brokers"] if name in topics else [] for name in group["subscriptions"]}
+    """Brokers of every topic of a group; a retry topic that is made up has one queue on each broker
+    of the others.
+    """
+    found = {
+        name: topics[name]["brokers"] if name in topics else [] for name in group["subscriptions"]
+    }
     retry = RETRY + group["name"]
     if with_retry and retry not in found:
         brokers = {one["broker_name"]: one for routes in found.values() for one in routes}
@@ -96,7 +109,9 @@ def _routes(group, topics, with_retry):
 def rooms_known(units):
     """Whether the table of these units has machine rooms at all."""
     return any(
-        room is not None for unit in units for room in [r for *_, r in unit.brokers] + [r for _, r in unit.clients]
+        room is not None
+        for unit in units
+        for room in [r for *_, r in unit.brokers] + [r for _, r in unit.clients]
     )
 
 
@@ -104,12 +119,16 @@ def rooms_known(units):
 
 
 def matches(patterns, name):
-    return any(fnmatchcase(name, one) for one in ([patterns] if isinstance(patterns, str) else patterns))
+    return any(
+        fnmatchcase(name, one) for one in ([patterns] if isinstance(patterns, str) else patterns)
+    )
 
 
 def changed(unit, scenario):
     """The unit after a scenario."""
-    if not matches(scenario.get("groups", "*"), unit.group) or not matches(scenario.get("topics", "*"), unit.topic):
+    if not matches(scenario.get("groups", "*"), unit.group) or not matches(
+        scenario.get("topics", "*"), unit.topic
+    ):
         return unit
     for change in scenario["changes"]:
         [(kind, fields)] = change.items()
@@ -129,7 +148,9 @@ def _remove_clients(unit, ids=None, pattern=None, count=None, machine_room=None,
         gone = [(at * count + n // 2 + count) // n > (at * count + n // 2) // n for at in range(n)]
     else:
         gone = [at < count if which == "first" else at >= n - count for at in range(n)]
-    return unit._replace(clients=[client for client, goes in zip(clients, gone, strict=True) if not goes])
+    return unit._replace(
+        clients=[client for client, goes in zip(clients, gone, strict=True) if not goes]
+    )
 
 
 def _add_clients(unit, ids=None, count=None, name="what-if-{n}", machine_room=None):
@@ -161,18 +182,25 @@ def _set_virtual_nodes(unit, virtual_nodes):
 
 def _set_queues(unit, read_queue_nums, brokers="*", topics="*"):
     named = [topics] if isinstance(topics, str) else topics
-    if unit.topic.startswith(RETRY):  # brokers make these by a rule of their own, so only who names them means them
+    if unit.topic.startswith(
+        RETRY
+    ):  # brokers make these by a rule of their own, so only who names them means them
         named = [one for one in named if one.startswith(RETRY)]
     if not matches(named, unit.topic):
         return unit
     made = range(read_queue_nums)
     return unit._replace(
-        brokers=[(name, made if matches(brokers, name) else ids, room) for name, ids, room in unit.brokers]
+        brokers=[
+            (name, made if matches(brokers, name) else ids, room)
+            for name, ids, room in unit.brokers
+        ]
     )
 
 
 def _remove_broker(unit, brokers):
-    return unit._replace(brokers=[broker for broker in unit.brokers if not matches(brokers, broker[0])])
+    return unit._replace(
+        brokers=[broker for broker in unit.brokers if not matches(brokers, broker[0])]
+    )
 
 
 def _add_broker(unit, broker_name, read_queue_nums, machine_room=None):
@@ -182,7 +210,9 @@ def _add_broker(unit, broker_name, read_queue_nums, machine_room=None):
     if unit.topic.startswith(RETRY):
         numbers = {len(ids) for _, ids, _ in unit.brokers if ids}
         read_queue_nums = numbers.pop() if len(numbers) == 1 else 1
-    return unit._replace(brokers=[*unit.brokers, (broker_name, range(read_queue_nums), machine_room)])
+    return unit._replace(
+        brokers=[*unit.brokers, (broker_name, range(read_queue_nums), machine_room)]
+    )
 
 
 def _lose_machine_room(unit, machine_room, what="both"):

@@ -15,7 +15,9 @@ def _scenario(random, document, number):
     if rooms_known(document):
         kinds.append(_lose)
     made = {"name": f"scenario {number}"}
-    made["changes"] = [random.choice(kinds)(random, document) for _ in range(random.choice((1, 1, 1, 2, 3)))]
+    made["changes"] = [
+        random.choice(kinds)(random, document) for _ in range(random.choice((1, 1, 1, 2, 3)))
+    ]
     if chance(random, 0.15):
         made["groups"] = random.choice(("group-0", "group-[12]", ["*-1", "group-2"], "*"))
     if chance(random, 0.15):
@@ -30,11 +32,15 @@ def rooms_known(document):
 
 
 def ids_of(document):
-    return [client["client_id"] for group in document["groups"] for client in group.get("clients", [])]
+    return [
+        client["client_id"] for group in document["groups"] for client in group.get("clients", [])
+    ]
 
 
 def _brokers_of(document):
-    return sorted({broker["broker_name"] for topic in document["topics"] for broker in topic["brokers"]})
+    return sorted(
+        {broker["broker_name"] for topic in document["topics"] for broker in topic["brokers"]}
+    )
 
 
 def _remove(random, document):
@@ -43,7 +49,11 @@ def _remove(random, document):
     if how == "ids" and ids:
         return {"remove_clients": {"ids": some(random, sorted(set(ids)), 1, 3)}}
     if how == "pattern":
-        return {"remove_clients": {"pattern": random.choice(("10.0.0.1*", "c[1-6]", "*@1", ["né*", "*7"]))}}
+        return {
+            "remove_clients": {
+                "pattern": random.choice(("10.0.0.1*", "c[1-6]", "*@1", ["né*", "*7"]))
+            }
+        }
     if how == "room":
         return {"remove_clients": {"machine_room": random.choice(ROOMS)}}
     which = random.choice(("last", "first", "spread"))
@@ -51,7 +61,11 @@ def _remove(random, document):
 
 
 def _add(random, document):
-    room = {"machine_room": random.choice(ROOMS)} if rooms_known(document) and chance(random, 0.8) else {}
+    room = (
+        {"machine_room": random.choice(ROOMS)}
+        if rooms_known(document) and chance(random, 0.8)
+        else {}
+    )
     if chance(random, 0.5):
         name = {"name": "c{n}"} if chance(random, 0.3) else {}
         return {"add_clients": {"count": random.randint(1, 4), **name, **room}}
@@ -69,7 +83,11 @@ def clusters_have_rooms(document):
 
 
 def _scale(random, document):
-    room = {"machine_room": random.choice(ROOMS)} if rooms_known(document) and chance(random, 0.8) else {}
+    room = (
+        {"machine_room": random.choice(ROOMS)}
+        if rooms_known(document) and chance(random, 0.8)
+        else {}
+    )
     return {"scale_clients": {"to": random.choice((0, 1, 2, 3, 4, 5, 8, 12)), **room}}
 
 
@@ -89,7 +107,9 @@ def _queues(random, document):
     if chance(random, 0.4):
         change["brokers"] = random.choice(("broker-a", "*@*", ["broker-?", "hz@b1"]))
     if chance(random, 0.4):
-        change["topics"] = random.choice(("orders", "T*", f"{RETRY}*", [f"{RETRY}group-0", "payments"]))
+        change["topics"] = random.choice(
+            ("orders", "T*", f"{RETRY}*", [f"{RETRY}group-0", "payments"])
+        )
     return {"set_queues": change}
 
 
@@ -102,13 +122,23 @@ def _remove_broker(random, document):
 def _add_broker(random, document):
     room = {"machine_room": random.choice(ROOMS)} if rooms_known(document) else {}
     readable = [
-        broker["broker_name"] for topic in document["topics"] for broker in topic["brokers"] if broker["perm"] & 4
+        broker["broker_name"]
+        for topic in document["topics"]
+        for broker in topic["brokers"]
+        if broker["perm"] & 4
     ]
     hidden = {
-        broker["broker_name"] for topic in document["topics"] for broker in topic["brokers"] if not broker["perm"] & 4
+        broker["broker_name"]
+        for topic in document["topics"]
+        for broker in topic["brokers"]
+        if not broker["perm"] & 4
     }
     names = [*NEW_BROKERS, *(sorted(set(readable) - hidden))]
-    change = {"broker_name": random.choice(names), "read_queue_nums": random.choice((1, 2, 4, 8)), **room}
+    change = {
+        "broker_name": random.choice(names),
+        "read_queue_nums": random.choice((1, 2, 4, 8)),
+        **room,
+    }
     return {"add_broker": change}
 
 

@@ -1,20 +1,31 @@
-"""Who reads every queue that holds or gets messages: each group and queue on its own, from the rules of RocketMQ.
+"""Who reads every queue that holds or gets messages: each group and queue on its own, from the
+rules of RocketMQ.
 
-Producers write to queue ids below the write queues of brokers with the write bit; consumers see ids below the read queues of
-brokers with the read bit. A queue is read if somebody is there who sees it, may consume it and takes it.
+Producers write to queue ids below the write queues of brokers with the write bit; consumers see ids
+below the read queues of brokers with the read bit. A queue is read if somebody is there who sees
+it, may consume it and takes it.
 """
 
 from bruteforce.audited import LMQ, Audited, _spoken_of, _subscribes, _told
 from bruteforce.clusters import RETRY, chance, queue_key, queues_of, snapshot, some
 
 READ = {"owner", "several-owners", "popped", "shared", "broadcast"}
-INTERNAL = ("%DLQ%group-1", "%RETRY%nobody", "RMQ_SYS_TRACE_TOPIC", "SCHEDULE_TOPIC_XXXX", "a_REPLY_TOPIC", "%LMQ%x")
+INTERNAL = (
+    "%DLQ%group-1",
+    "%RETRY%nobody",
+    "RMQ_SYS_TRACE_TOPIC",
+    "SCHEDULE_TOPIC_XXXX",
+    "a_REPLY_TOPIC",
+    "%LMQ%x",
+)
 
 
 def case(random):
     """A random snapshot with topics, brokers and groups of all the kinds that decide who reads."""
     document = snapshot(random, config=True, served=True, views=True, owned=True)
-    names = sorted({broker["broker_name"] for topic in document["topics"] for broker in topic["brokers"]})
+    names = sorted(
+        {broker["broker_name"] for topic in document["topics"] for broker in topic["brokers"]}
+    )
     for name in ("lonely", *INTERNAL):
         if names and chance(random, 0.15):
             brokers = [
@@ -34,7 +45,9 @@ def case(random):
         if chance(random, 0.1):
             group["clients"] = []
         if chance(random, 0.05):
-            group["clients"] = [client | {"subscriptions": ["extra"]} for client in group.get("clients", [])]
+            group["clients"] = [
+                client | {"subscriptions": ["extra"]} for client in group.get("clients", [])
+            ]
         if chance(random, 0.1):
             group["is_shared"] = True
         if chance(random, 0.05) and group["subscriptions"]:
@@ -44,8 +57,12 @@ def case(random):
         if chance(random, 0.2):
             group.setdefault("lags", []).extend(_stray_lags(random, group))
     if chance(random, 0.2):
-        roles = ((one, random.choice(("MASTER", "SLAVE", "SLAVE", "ACTING_MASTER"))) for one in names)
-        document["brokers"] = [{"broker_name": one, "address": "h:1", "role": role} for one, role in roles]
+        roles = (
+            (one, random.choice(("MASTER", "SLAVE", "SLAVE", "ACTING_MASTER"))) for one in names
+        )
+        document["brokers"] = [
+            {"broker_name": one, "address": "h:1", "role": role} for one, role in roles
+        ]
     if chance(random, 0.1):
         name = random.choice(document["groups"])["name"]
         failed = random.choice((f"GET_CONSUMER_CONNECTION_LIST {name}", "route of topic missing"))
@@ -65,7 +82,9 @@ def _stray_lags(random, group):
 
 
 def reach(document):
-    """Reason and backlog of every queue that is looked at, by group (None for no group), topic, broker and queue id."""
+    """Reason and backlog of every queue that is looked at, by group (None for no group), topic,
+    broker and queue id.
+    """
     found = {}
     for group in document["groups"]:
         one = _Reading(document, group)
@@ -83,7 +102,10 @@ def reach(document):
             and not _is_brokers(document, name)
         ):
             for queue in _written(topic):
-                found[None, *queue] = _hidden(topic, queue) or _nobody(document), _least(document, queue)
+                found[None, *queue] = (
+                    _hidden(topic, queue) or _nobody(document),
+                    _least(document, queue),
+                )
     return found
 
 
@@ -94,11 +116,16 @@ class _Reading:
         self.dead = not self.audited.slots
         self.waiting = {}
         if self.audited.clustering:
-            self.waiting = {queue_key(lag["queue"]): _messages(lag) for lag in group.get("lags", [])}
+            self.waiting = {
+                queue_key(lag["queue"]): _messages(lag) for lag in group.get("lags", [])
+            }
 
     def looked_at(self, topic):
         route = self.audited.routes.get(topic)
-        return {*(_written(route) if route else ()), *(q for q, n in self.waiting.items() if n and q[0] == topic)}
+        return {
+            *(_written(route) if route else ()),
+            *(q for q, n in self.waiting.items() if n and q[0] == topic),
+        }
 
     def reason(self, queue):
         topic, route = queue[0], self.audited.routes.get(queue[0])
@@ -120,8 +147,15 @@ class _Reading:
         if queue[1] in self.group.get("paused_brokers", ()):
             return "paused"
         divides = self.audited.clustering and not self.group.get("is_shared")
-        slaves = {one["broker_name"] for one in self.document.get("brokers", []) if one["role"] == "SLAVE"}
-        if divides and topic in self.audited.topics and self.group.get("is_ordered") and queue[1] in slaves:
+        slaves = {
+            one["broker_name"] for one in self.document.get("brokers", []) if one["role"] == "SLAVE"
+        }
+        if (
+            divides
+            and topic in self.audited.topics
+            and self.group.get("is_ordered")
+            and queue[1] in slaves
+        ):
             return "no-lock"
         if not divides:
             is_lite = topic == self.group.get("lite_topic")

@@ -1,7 +1,8 @@
-"""What a rollout should say of every step: clients as sets of queues that they read, before and behind it.
+"""What a rollout should say of every step: clients as sets of queues that they read, before and
+behind it.
 
-While a step lasts, every client that hears of it reads what it had until it has heard, and then what it gets. Any set of them
-may have heard, so the worst is looked for among all sets.
+While a step lasts, every client that hears of it reads what it had until it has heard, and then
+what it gets. Any set of them may have heard, so the worst is looked for among all sets.
 """
 
 import hashlib
@@ -22,7 +23,9 @@ EXPOSURES = ("unowned", "unowned_written", "unowned_dry", "double_owned")
 
 
 class Moment(NamedTuple):
-    """Clients that are there, the queues that each reads, the queues that there are and those that are written."""
+    """Clients that are there, the queues that each reads, the queues that there are and those that
+    are written.
+    """
 
     present: list
     reads: dict
@@ -34,7 +37,9 @@ class Moment(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What is done: ``lasting`` holds for every client what it may read while the step lasts, None if nothing is heard."""
+    """What is done: ``lasting`` holds for every client what it may read while the step lasts, None
+    if nothing is heard.
+    """
 
     action: str
     behind: Moment
@@ -48,7 +53,9 @@ class Crew:
     def __init__(self, advised, written):
         self.units, self.ids, self._written = advised.units, advised.ids, written
         self.room_of = dict(advised.clients)
-        self._language_of = {one["client_id"]: one.get("language") for one in advised.group["clients"]}
+        self._language_of = {
+            one["client_id"]: one.get("language") for one in advised.group["clients"]
+        }
         self._owners = {}
 
     @property
@@ -68,19 +75,26 @@ class Crew:
                 mine = [queue for queue in unit.queues if queues is None or queue in queues]
                 rooms = unit.rooms[0], self.room_of
                 for one in ids if mine else ():
-                    found[one].update(java.allocate(self._rule(one, unit, rule), one, mine, ids, rooms))
+                    found[one].update(
+                        java.allocate(self._rule(one, unit, rule), one, mine, ids, rooms)
+                    )
             self._owners[key] = {one: frozenset(some) for one, some in found.items()}
         return self._owners[key]
 
     def _rule(self, client_id, unit, rule):
-        """What a client divides by, as its language has it; those that join are of the language that all have."""
+        """What a client divides by, as its language has it; those that join are of the language
+        that all have.
+        """
         language = self._language_of.get(client_id) or unit.language
         return java.spoken(rule or unit.rule, language)
 
     def settled(self, ids, queues=None, written=None):
         queues = self.queues if queues is None else queues
         return Moment(
-            list(ids), self.owned(ids, queues=queues), queues, self.written(queues) if written is None else written
+            list(ids),
+            self.owned(ids, queues=queues),
+            queues,
+            self.written(queues) if written is None else written,
         )
 
 
@@ -189,21 +203,30 @@ def maintain_broker(crew, broker):
 class Resize:
     """A topic whose brokers are given ``to`` queues each, to read and to write.
 
-    ``wrong`` says that this is not one thing to do; ``route`` is the topic with all queues that there are before or after.
+    ``wrong`` says that this is not one thing to do; ``route`` is the topic with all queues that
+    there are before or after.
     """
 
     def __init__(self, topic, to, brokers):
-        self.topic, self.to, self.brokers = topic, to, [one for one in topic["brokers"] if one.get("perm", 6) & 4]
+        self.topic, self.to, self.brokers = (
+            topic,
+            to,
+            [one for one in topic["brokers"] if one.get("perm", 6) & 4],
+        )
         self.changed = [one for one in self.brokers if fnmatchcase(one["broker_name"], brokers)]
         reads = [one["read_queue_nums"] for one in self.changed]
-        same = all(one["read_queue_nums"] == to == one.get("write_queue_nums", to) for one in self.changed)
+        same = all(
+            one["read_queue_nums"] == to == one.get("write_queue_nums", to) for one in self.changed
+        )
         self.grows = any(n < to for n in reads) or not list(self.dropped)
         self.wrong = not self.changed or same or (self.grows and any(n > to for n in reads))
         self.route = topic | {"brokers": [self._widest(one) for one in topic["brokers"]]}
 
     def _widest(self, broker):
         return (
-            broker | {"read_queue_nums": max(broker["read_queue_nums"], self.to)} if broker in self.changed else broker
+            broker | {"read_queue_nums": max(broker["read_queue_nums"], self.to)}
+            if broker in self.changed
+            else broker
         )
 
     def numbers(self, read=None, write=None):
@@ -212,7 +235,13 @@ class Resize:
         for one in self.brokers:
             n = one["read_queue_nums"] if read is None or one not in self.changed else read
             wet = one.get("write_queue_nums", one["read_queue_nums"])
-            wet = 0 if not one.get("perm", 6) & 2 else wet if write is None or one not in self.changed else write
+            wet = (
+                0
+                if not one.get("perm", 6) & 2
+                else wet
+                if write is None or one not in self.changed
+                else write
+            )
             there |= {(self.topic["name"], one["broker_name"], i) for i in range(n)}
             written |= {(self.topic["name"], one["broker_name"], i) for i in range(wet)}
         return frozenset(there), frozenset(there & written)
@@ -225,14 +254,20 @@ class Resize:
             yield from ((self.topic["name"], one["broker_name"], i) for i in range(self.to, holds))
 
     def refused(self, document, assume_drained):
-        """Queues that go in which groups have messages, and in which it is not known, by the group's name."""
+        """Queues that go in which groups have messages, and in which it is not known, by the
+        group's name.
+        """
         behind, unknown, dropped = {}, {}, set(self.dropped)
         for group in document["groups"]:
             lags = {queue_key(one["queue"]): one for one in group.get("lags", [])}
             mine = {queue: one for queue, one in lags.items() if queue[0] == self.topic["name"]}
             if not mine and self.topic["name"] not in group["subscriptions"]:
                 continue
-            left = {q for q, one in mine.items() if one["broker_offset"] > max(0, one["consumer_offset"])}
+            left = {
+                q
+                for q, one in mine.items()
+                if one["broker_offset"] > max(0, one["consumer_offset"])
+            }
             if left & dropped:
                 behind[group["name"]] = len(left & dropped)
             if dropped - mine.keys() and not assume_drained:
@@ -289,17 +324,22 @@ def _row(step, now, before, only):
         "only_dry": sum(bool(queues) and not queues & now.written for queues in loads.values()),
     }
     if before is not None:
-        row["moved"] = sum(before.readers(queue) != now.readers(queue) for queue in now.there & before.there)
+        row["moved"] = sum(
+            before.readers(queue) != now.readers(queue) for queue in now.there & before.there
+        )
         ids = before.reads.keys() | now.reads.keys()
         row["clients_touched"] = sum(
-            before.reads.get(one, frozenset()) & before.there != now.reads.get(one, frozenset()) & now.there
+            before.reads.get(one, frozenset()) & before.there
+            != now.reads.get(one, frozenset()) & now.there
             for one in ids
         )
     return row | _worst(step, now, only)
 
 
 def _worst(step, now, only):
-    """The worst over all sets of clients that may have heard; over some of them where there are many."""
+    """The worst over all sets of clients that may have heard; over some of them where there are
+    many.
+    """
     options = [tuple(dict.fromkeys(some)) for some in (step.lasting or {}).values()]
     if step.lasting is None:
         options = [(queues,) for queues in now.reads.values()]
@@ -309,7 +349,11 @@ def _worst(step, now, only):
     n_hearing = sum(len(some) > 1 for some in (step.lasting or {}).values())
     worst = dict.fromkeys(EXPOSURES, 0)
     for heard in _sets_of(masks):
-        if step.begins_with_one and n_hearing == sum(len(some) > 1 for some in options) and not any(heard):
+        if (
+            step.begins_with_one
+            and n_hearing == sum(len(some) > 1 for some in options)
+            and not any(heard)
+        ):
             continue
         found = _exposed(heard, masks, there, written)
         worst = {name: max(n, worst[name]) for name, n in found.items()}
@@ -341,7 +385,9 @@ def _exposed(heard, masks, there, written):
 def moves_per_queue(steps):
     """Queues that pass to other readers over all steps, over the queues at the start."""
     moved = sum(
-        a.behind.readers(q) != b.behind.readers(q) for a, b in pairwise(steps) for q in a.behind.there & b.behind.there
+        a.behind.readers(q) != b.behind.readers(q)
+        for a, b in pairwise(steps)
+        for q in a.behind.there & b.behind.there
     )
     return moved / len(steps[0].behind.there)
 
@@ -378,11 +424,17 @@ def exposed_of(table, group):
 
 def written_of(document):
     """Whether producers write to a queue, as far as the snapshot knows."""
-    routes = {(topic["name"], one["broker_name"]): one for topic in document["topics"] for one in topic["brokers"]}
+    routes = {
+        (topic["name"], one["broker_name"]): one
+        for topic in document["topics"]
+        for one in topic["brokers"]
+    }
 
     def is_written(queue):
         route = routes[queue[:2]]
-        return bool(route.get("perm", 6) & 2) and queue[2] < route.get("write_queue_nums", queue[2] + 1)
+        return bool(route.get("perm", 6) & 2) and queue[2] < route.get(
+            "write_queue_nums", queue[2] + 1
+        )
 
     return is_written
 

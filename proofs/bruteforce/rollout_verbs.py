@@ -17,11 +17,13 @@ def case_of(random):
     document = clusters.snapshot(random, tame=True)
     for group in document["groups"] if clusters.chance(random, 0.06) else ():
         more = dict.fromkeys(
-            f"10.1.{random.randint(0, 9)}.{random.randint(0, 99)}@1" for _ in range(random.randint(1, 20))
+            f"10.1.{random.randint(0, 9)}.{random.randint(0, 99)}@1"
+            for _ in range(random.randint(1, 20))
         )
         rooms = random_changes.rooms_known(document)
         group["clients"] = group.get("clients", []) + [
-            {"client_id": one} | ({"machine_room": random.choice(clusters.ROOMS)} if rooms else {}) for one in more
+            {"client_id": one} | ({"machine_room": random.choice(clusters.ROOMS)} if rooms else {})
+            for one in more
         ]
     name, params = clusters.rule(random)
     while name.startswith(java.NEARBY) and not random_changes.rooms_known(document):
@@ -40,7 +42,9 @@ def case_of(random):
         "detail": random.random() < 0.7,
         "assume_drained": random.random() < 0.3,
         "topic": random.choice(document["topics"])["name"],
-        "broker": random.choice([b["broker_name"] for t in document["topics"] for b in t["brokers"]] or ["broker-a"]),
+        "broker": random.choice(
+            [b["broker_name"] for t in document["topics"] for b in t["brokers"]] or ["broker-a"]
+        ),
     }
 
 
@@ -65,10 +69,14 @@ def _rolled(tally, kind, rollout, courses):
         rows = rolled.figures(course)
         for number, row in enumerate(rows):
             rolled.compare(tally, kind, (name, number), row, steps[name, number])
-        of_topics = {unit.topic: rolled.figures(course, frozenset(unit.queues)) for unit in crew.units}
+        of_topics = {
+            unit.topic: rolled.figures(course, frozenset(unit.queues)) for unit in crew.units
+        }
         for topic, mine in of_topics.items() if topics else ():
             for number, row in enumerate(mine):
-                rolled.compare(tally, f"{kind} topics", (name, topic, number), row, topics[name, topic, number])
+                rolled.compare(
+                    tally, f"{kind} topics", (name, topic, number), row, topics[name, topic, number]
+                )
         for number, kinds in rolled.exposed_of(rollout.exposed, name).items():
             for exposure, n in kinds.items():
                 most = steps[name, number]["unowned_written" if exposure == "unowned" else exposure]
@@ -78,49 +86,78 @@ def _rolled(tally, kind, rollout, courses):
 
 def restart_all(case, tally):
     """A rolling restart."""
-    groups = {name: one for name, one in advised.advised_groups(case["snapshot"]).items() if _fits(one, case["batch"])}
+    groups = {
+        name: one
+        for name, one in advised.advised_groups(case["snapshot"]).items()
+        if _fits(one, case["batch"])
+    }
     if not groups or (case["surge"] and case["ids"] == "stable"):
         return
     how = {name: case[name] for name in ("batch", "surge", "ids", "order", "seed")}
     snapshot = from_document(case["snapshot"])
     made = restart(snapshot, list(groups), detail=case["detail"], **how)
     crews = rolled.crews(case["snapshot"], groups)
-    _rolled(tally, "restart", made, {name: (crew, rolled.restart(crew, **how)) for name, crew in crews.items()})
+    _rolled(
+        tally,
+        "restart",
+        made,
+        {name: (crew, rolled.restart(crew, **how)) for name, crew in crews.items()},
+    )
 
 
 def strategy_all(case, tally):
     """A change of strategy, batch by batch."""
-    groups = {name: one for name, one in advised.advised_groups(case["snapshot"]).items() if _fits(one, case["batch"])}
+    groups = {
+        name: one
+        for name, one in advised.advised_groups(case["snapshot"]).items()
+        if _fits(one, case["batch"])
+    }
     if not groups:
         return
     how = {name: case[name] for name in ("batch", "order", "seed")}
     name, params = case["strategy"]
-    made = change_strategy(from_document(case["snapshot"]), name, list(groups), params, detail=case["detail"], **how)
+    made = change_strategy(
+        from_document(case["snapshot"]), name, list(groups), params, detail=case["detail"], **how
+    )
     rule, crews = java.rule_of(name, params), rolled.crews(case["snapshot"], groups)
-    courses = {name: (crew, rolled.change_strategy(crew, rule, **how)) for name, crew in crews.items()}
+    courses = {
+        name: (crew, rolled.change_strategy(crew, rule, **how)) for name, crew in crews.items()
+    }
     _rolled(tally, "strategy", made, courses)
 
 
 def subscription_all(case, tally):
     """A topic that clients subscribe to or leave, batch by batch."""
     document = case["snapshot"]
-    mine = [group for group in document["groups"] if (case["topic"] in group["subscriptions"]) == case["remove"]]
+    mine = [
+        group
+        for group in document["groups"]
+        if (case["topic"] in group["subscriptions"]) == case["remove"]
+    ]
     alone = [group | {"subscriptions": [case["topic"]]} for group in mine]
     groups = advised.advised_groups(document | {"groups": alone})
     groups = {name: one for name, one in groups.items() if _fits(one, case["batch"])}
     if not groups:
         return
     how = {name: case[name] for name in ("remove", "batch", "order", "seed")}
-    made = change_subscription(from_document(document), case["topic"], list(groups), detail=case["detail"], **how)
+    made = change_subscription(
+        from_document(document), case["topic"], list(groups), detail=case["detail"], **how
+    )
     crews = rolled.crews(document, groups)
-    courses = {name: (crew, rolled.change_subscription(crew, **how)) for name, crew in crews.items()}
+    courses = {
+        name: (crew, rolled.change_subscription(crew, **how)) for name, crew in crews.items()
+    }
     _rolled(tally, "subscription", made, courses)
 
 
 def broker_all(case, tally):
     """Maintenance of a broker."""
     document, broker = case["snapshot"], case["broker"]
-    holding = [topic["name"] for topic in document["topics"] if any(q[1] == broker for q in clusters.queues_of(topic))]
+    holding = [
+        topic["name"]
+        for topic in document["topics"]
+        if any(q[1] == broker for q in clusters.queues_of(topic))
+    ]
     alone = [
         group | {"subscriptions": [one for one in group["subscriptions"] if one in holding]}
         for group in document["groups"]
@@ -130,7 +167,12 @@ def broker_all(case, tally):
         return
     made = maintain_broker(from_document(document), broker, list(groups), detail=case["detail"])
     crews = rolled.crews(document, groups)
-    _rolled(tally, "broker", made, {name: (crew, rolled.maintain_broker(crew, broker)) for name, crew in crews.items()})
+    _rolled(
+        tally,
+        "broker",
+        made,
+        {name: (crew, rolled.maintain_broker(crew, broker)) for name, crew in crews.items()},
+    )
 
 
 def queues_all(case, tally):
@@ -138,13 +180,23 @@ def queues_all(case, tally):
     document = case["snapshot"]
     [topic] = [topic for topic in document["topics"] if topic["name"] == case["topic"]]
     resize = rolled.Resize(topic, case["to"], case["brokers"])
-    alone = [g | {"subscriptions": [topic["name"]]} for g in document["groups"] if topic["name"] in g["subscriptions"]]
+    alone = [
+        g | {"subscriptions": [topic["name"]]}
+        for g in document["groups"]
+        if topic["name"] in g["subscriptions"]
+    ]
     groups = advised.advised_groups(document | {"topics": [resize.route], "groups": alone})
     if not groups:
         return
-    how = {"brokers": [case["brokers"]], "assume_drained": case["assume_drained"], "detail": case["detail"]}
+    how = {
+        "brokers": [case["brokers"]],
+        "assume_drained": case["assume_drained"],
+        "detail": case["detail"],
+    }
     try:
-        made = resize_queues(from_document(document), topic["name"], case["to"], list(groups), **how)
+        made = resize_queues(
+            from_document(document), topic["name"], case["to"], list(groups), **how
+        )
     except ValueError as error:
         tally.same("queues refused as a whole", str(error), resize.wrong, True)
         return
@@ -154,11 +206,14 @@ def queues_all(case, tally):
     ):
         lines = [line for line in made.refusals if f" {kind} in " in line]
         got = {
-            re.search("group '(.*?)'", line)[1]: int(re.search(f"{kind} in (\\d+) queue", line)[1]) for line in lines
+            re.search("group '(.*?)'", line)[1]: int(re.search(f"{kind} in (\\d+) queue", line)[1])
+            for line in lines
         }
         tally.same(f"queues refused, {kind}", "", expected, got)
     crews = rolled.crews(document, groups)
-    _rolled(tally, "queues", made, {name: (crew, resize.steps(crew)) for name, crew in crews.items()})
+    _rolled(
+        tally, "queues", made, {name: (crew, resize.steps(crew)) for name, crew in crews.items()}
+    )
 
 
 # --- the budget of a restart ---
@@ -177,10 +232,20 @@ def budget_all(case, tally):
     choice = within_budget(from_document(case["snapshot"]), case["budget"], list(groups), **how)
     rows = choice.tried.to_pylist()
     for name, crew in rolled.crews(case["snapshot"], groups).items():
-        moves = {n: rolled.moves_per_queue(rolled.restart(crew, n, **how)) for n in range(1, len(crew.ids) + 1)}
+        moves = {
+            n: rolled.moves_per_queue(rolled.restart(crew, n, **how))
+            for n in range(1, len(crew.ids) + 1)
+        }
         kept = [n for n, cost in moves.items() if cost <= case["budget"]]
         mine = [row for row in rows if row["consumer_group"] == name]
         tally.same("budget chosen", name, kept[:1], [row["batch"] for row in mine if row["chosen"]])
-        tally.same("budget missed", name, None if kept else min(moves.values()), choice.missed.get(name))
+        tally.same(
+            "budget missed", name, None if kept else min(moves.values()), choice.missed.get(name)
+        )
         for row in mine:
-            tally.same("budget moved_per_queue", (name, row["batch"]), moves[row["batch"]], row["moved_per_queue"])
+            tally.same(
+                "budget moved_per_queue",
+                (name, row["batch"]),
+                moves[row["batch"]],
+                row["moved_per_queue"],
+            )

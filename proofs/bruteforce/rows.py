@@ -1,4 +1,6 @@
-"""Rows of a table of units, each planned alone: what `plan_batch` should say before any change and after every scenario."""
+"""Rows of a table of units, each planned alone: what `plan_batch` should say before any change and
+after every scenario.
+"""
 
 from bruteforce import java, mixed, planned
 from bruteforce.figures import unit_figures
@@ -14,7 +16,9 @@ FIGURES = (
 
 
 def unit_of(row, rule):
-    """The unit of a row; the strategy that it names takes the place of the given one, by name and parameters."""
+    """The unit of a row; the strategy that it names takes the place of the given one, by name and
+    parameters.
+    """
     default = java.rule_of(*rule)
     name, nodes = row.get("strategy"), row.get("virtual_nodes")
     own = default if name in (None, java.title(default)) else java.rule_of(name, {})
@@ -33,7 +37,10 @@ def _brokers(row):
     entries = row["queues"] if "queues" in row else row["brokers"]
     rooms = row.get("broker_rooms") or [None] * len(entries)
     if "brokers" in row:
-        return [(b["broker_name"], range(b["read_queue_nums"]), room) for b, room in zip(entries, rooms, strict=True)]
+        return [
+            (b["broker_name"], range(b["read_queue_nums"]), room)
+            for b, room in zip(entries, rooms, strict=True)
+        ]
     ids, room_of = {}, {}
     for queue, room in zip(entries, rooms, strict=True):
         ids.setdefault(queue["broker_name"], []).append(queue["queue_id"])
@@ -50,7 +57,9 @@ def state_before(row, rule, with_rooms):
     if len(set(unit.queues)) < len(unit.queues):
         return state._replace(error=(DUPLICATE_QUEUE, None))
     if not unit.queues or not unit.clients:
-        return state._replace(error=(planned.EMPTY, java.NO_CLIENTS if unit.queues else java.NO_QUEUES))
+        return state._replace(
+            error=(planned.EMPTY, java.NO_CLIENTS if unit.queues else java.NO_QUEUES)
+        )
     return state
 
 
@@ -64,19 +73,31 @@ def state_after(before, scenario, with_rooms):
 def plan(row, rule, scenarios, with_rooms=False):
     """Rows of one unit: that before any change, and one of every scenario."""
     before = state_before(row, rule, with_rooms)
-    states = {"current": before} | {one["name"]: state_after(before, one, with_rooms) for one in scenarios}
+    states = {"current": before} | {
+        one["name"]: state_after(before, one, with_rooms) for one in scenarios
+    }
     return [_row(name, before, after, with_rooms) for name, after in states.items()]
 
 
 def _row(name, before, after, with_rooms):
     unit, (code, text) = after.unit.main, after.error or (0, None)
-    row = {"consumer_group": unit.group, "topic": unit.topic, "scenario": name, "strategy": None, "owners": None}
+    row = {
+        "consumer_group": unit.group,
+        "topic": unit.topic,
+        "scenario": name,
+        "strategy": None,
+        "owners": None,
+    }
     row |= {**dict.fromkeys(FIGURES), "err_code": code, "err_msg": text}
     if code:
         return row
     figures = unit_figures(before, after, with_rooms)
     owners = [-1 if owner is None else unit.ids.index(owner) for owner in after.owner_of.values()]
-    return row | {one: figures[one] for one in FIGURES} | {"strategy": java.title(unit.rule), "owners": owners}
+    return (
+        row
+        | {one: figures[one] for one in FIGURES}
+        | {"strategy": java.title(unit.rule), "owners": owners}
+    )
 
 
 def best(rows, best_by):

@@ -9,7 +9,9 @@ from bruteforce.verbs import VERBS
 
 
 class Run(NamedTuple):
-    """What came of some cases; ``differing`` holds number, case and differences of those that differ."""
+    """What came of some cases; ``differing`` holds number, case and differences of those that
+    differ.
+    """
 
     verb: str
     snapshots: int
@@ -33,7 +35,9 @@ def differences(verb, case):
     try:
         VERBS[verb][1](case, tally)
     except Exception as error:
-        tally.differences.append(Difference(f"{verb} raises {type(error).__name__}", "", "an answer", str(error)))
+        tally.differences.append(
+            Difference(f"{verb} raises {type(error).__name__}", "", "an answer", str(error))
+        )
     return tally
 
 

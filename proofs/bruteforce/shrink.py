@@ -28,7 +28,13 @@ def shrunk(verb, case, kind, rounds=6):
 def _paths(value, path=()):
     if path:
         yield path
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inside = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in reversed(list(inside)):
         yield from _paths(item, (*path, key))
 

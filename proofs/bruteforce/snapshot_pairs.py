@@ -1,4 +1,6 @@
-"""Pairs of snapshots as hypothesis draws them, and the plain twin of their difference: every client is asked on its own."""
+"""Pairs of snapshots as hypothesis draws them, and the plain twin of their difference: every client
+is asked on its own.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,7 +26,8 @@ def snapshots(draw):
     if draw(st.booleans()):
         routes.append(replace(draw(topics), name=OTHER))
     mine = replace(
-        draw(mixed_plans.groups()), subscriptions=draw(st.sampled_from([(TOPIC,), (TOPIC, OTHER), (OTHER,)]))
+        draw(mixed_plans.groups()),
+        subscriptions=draw(st.sampled_from([(TOPIC,), (TOPIC, OTHER), (OTHER,)])),
     )
     found = [mine]
     if draw(st.booleans()):
@@ -40,7 +43,10 @@ def pairs(draw):
     before, after = draw(snapshots()), draw(snapshots())
     if draw(st.booleans()):
         fields = draw(
-            st.sets(st.sampled_from(["clients", "strategy", "broker_client_ids", "subscriptions"]), max_size=2)
+            st.sets(
+                st.sampled_from(["clients", "strategy", "broker_client_ids", "subscriptions"]),
+                max_size=2,
+            )
         )
         fields |= {"strategy_params"} if "strategy" in fields else set()
         new = replace(before.groups[0], **{name: getattr(after.groups[0], name) for name in fields})
@@ -51,7 +57,11 @@ def pairs(draw):
 
 def owners(snapshot):
     """Who may read each queue of each group."""
-    return {(state.unit.main.group, *queue): ids for state in computed(snapshot) for queue, ids in state.owners.items()}
+    return {
+        (state.unit.main.group, *queue): ids
+        for state in computed(snapshot)
+        for queue, ids in state.owners.items()
+    }
 
 
 def change(before, after):
@@ -97,7 +107,9 @@ def presence(before, after):
 
 
 def states(before, after, name):
-    """Owners in a group of both snapshots, before and after each kind of differences is done to the first."""
+    """Owners in a group of both snapshots, before and after each kind of differences is done to the
+    first.
+    """
     old, new = ({group.name: group for group in one.groups}[name] for one in (before, after))
     clients = {key: dict(zip(FIELDS, fields, strict=True)) for key, fields in _keyed(old)}
     theirs = {key: dict(zip(FIELDS, fields, strict=True)) for key, fields in _keyed(new)}

@@ -24,7 +24,10 @@ FIGURES = (
 def tables(before, after, document):
     """Rows of all tables by their keys, in the order of a plan; `compared` compares them."""
     found = {kind: {} for kind in KEYS}
-    with_rooms, lags = planned.rooms_known([state.unit.main for state in before]), totals.lags_of(document)
+    with_rooms, lags = (
+        planned.rooms_known([state.unit.main for state in before]),
+        totals.lags_of(document),
+    )
     for one, other in zip(before, after, strict=True):
         key = other.unit.main.group, other.unit.main.topic
         found["units"][key] = _unit(one, other, with_rooms)
@@ -38,25 +41,39 @@ def tables(before, after, document):
 def _unit(before, after, with_rooms):
     code, text = after.error or (0, None)
     if not code:
-        return unit_figures(before, after, with_rooms) | {"err_code": 0, "err_msg": None, "strategies": names_of(after)}
+        return unit_figures(before, after, with_rooms) | {
+            "err_code": 0,
+            "err_msg": None,
+            "strategies": names_of(after),
+        }
     said = {"err_msg": text} if code in (planned.EMPTY, planned.REFUSED) else {}
     return {**dict.fromkeys(FIGURES), "err_code": code, **said, "strategies": (set(),)}
 
 
 def _clients(before, after):
     gained, lost = flows(before, after)
-    rooms = {one: room for state in (after, before) for one, room in state.unit.main.clients if room}
+    rooms = {
+        one: room for state in (after, before) for one, room in state.unit.main.clients if room
+    }
     was, now = before.unit.main.ids, after.unit.main.ids
     for one in sorted({*was, *now}, key=java.utf16):
         owned = [sum(one in ids for ids in state.owners.values()) for state in (before, after)]
         status = "gone" if one not in now else "stays" if one in was else "new"
-        row = {"before": owned[0], "after": owned[1], "gained": gained[one], "lost": lost[one], "status": status}
+        row = {
+            "before": owned[0],
+            "after": owned[1],
+            "gained": gained[one],
+            "lost": lost[one],
+            "status": status,
+        }
         yield one, row | {"host": one.split("@")[0], "machine_room": rooms.get(one)}
 
 
 def _queues(before, after, lags):
     for queue in sorted({**before.owners, **after.owners}, key=java.queue_order):
-        had, has = (sorted(state.owners.get(queue, NOBODY), key=java.utf16) for state in (before, after))
+        had, has = (
+            sorted(state.owners.get(queue, NOBODY), key=java.utf16) for state in (before, after)
+        )
         change = "moved" if had != has else "kept"
         if queue not in after.owners:
             change = "gone"
@@ -71,7 +88,8 @@ def _queues(before, after, lags):
 
 
 def names_of(state):
-    """Sets of names of the strategies by which clients divide queues; who has nothing to divide may be left out.
+    """Sets of names of the strategies by which clients divide queues; who has nothing to divide may
+    be left out.
 
     Where nobody has anything to divide, any of the names will do.
     """
@@ -82,7 +100,9 @@ def names_of(state):
     dividing = [slot for slot in reading if any(unit.lists) and _sees(unit, slot)]
     names = {java.title(slot.rule) for slot in reading}
     if not dividing:
-        some_of_them = [set(some) for n in range(1, len(names) + 1) for some in combinations(sorted(names), n)]
+        some_of_them = [
+            set(some) for n in range(1, len(names) + 1) for some in combinations(sorted(names), n)
+        ]
         return ({java.title(unit.main.rule)}, *some_of_them)
     return {java.title(slot.rule) for slot in dividing}, names
 
@@ -98,8 +118,15 @@ def compared(tally, what, expected, rows):
         keys = [tuple(row[name] for name in KEYS[kind]) for row in rows[kind]]
         tally.same(f"{what} {kind} order", "", list(wanted), keys)
         for row, columns in zip(rows[kind][:1], wanted.values(), strict=False):
-            known = {"scenario", *KEYS[kind], *columns} | ({"strategy", "err_msg"} if kind == "units" else set())
-            tally.same(f"{what} {kind} columns", "", known, {*row, *({"strategies"} if kind == "units" else ())})
+            known = {"scenario", *KEYS[kind], *columns} | (
+                {"strategy", "err_msg"} if kind == "units" else set()
+            )
+            tally.same(
+                f"{what} {kind} columns",
+                "",
+                known,
+                {*row, *({"strategies"} if kind == "units" else ())},
+            )
         got = dict(zip(keys, rows[kind], strict=True))
         if kind == "units":
             got = {key: row | {"strategies": _names(row["strategy"])} for key, row in got.items()}

@@ -34,7 +34,9 @@ class Tally:
     def same(self, kind, where, expected, got):
         """Compare one answer; a tuple of expected ones may be any of them."""
         self.compared += 1
-        if not any(_equal(one, got) for one in (expected if isinstance(expected, tuple) else (expected,))):
+        if not any(
+            _equal(one, got) for one in (expected if isinstance(expected, tuple) else (expected,))
+        ):
             self.differences.append(Difference(kind, where, expected, got))
 
     def rows(self, kind, expected, got):

@@ -1,4 +1,6 @@
-"""Figures of a group over all its topics, of clients over topics and groups: sums of what its units say, client by client."""
+"""Figures of a group over all its topics, of clients over topics and groups: sums of what its units
+say, client by client.
+"""
 
 from collections import Counter
 from itertools import product
@@ -20,7 +22,9 @@ KEYS = ("consumer_group", "topic", "host", "client_id")
 def lags_of(document):
     """Messages not yet consumed by group and queue, where they are known."""
     return {
-        (group["name"], queue_key(lag["queue"])): max(0, lag["broker_offset"] - max(0, lag["consumer_offset"]))
+        (group["name"], queue_key(lag["queue"])): max(
+            0, lag["broker_offset"] - max(0, lag["consumer_offset"])
+        )
         for group in document["groups"]
         for lag in group.get("lags", [])
     }
@@ -41,14 +45,20 @@ def groups(before, after, document, known=None):
         good = [pair for pair in pairs if not pair[1].error]
         mains = [(group, after.unit.main.topic) for _, after in good]
         units = [
-            (known or {}).get(key) or unit_figures(*pair, with_rooms) for key, pair in zip(mains, good, strict=True)
+            (known or {}).get(key) or unit_figures(*pair, with_rooms)
+            for key, pair in zip(mains, good, strict=True)
         ]
         is_shared = any(after.unit.sharing is not None for _, after in pairs)
-        yield (group,), group_figures(good, units, is_shared) | {"backlog_moved": _backlog(group, good, lags)}
+        yield (
+            (group,),
+            group_figures(good, units, is_shared) | {"backlog_moved": _backlog(group, good, lags)},
+        )
 
 
 def group_figures(pairs, units, is_shared=False):
-    """Sums over units, and loads of clients that are added up first: a repeated id counts as often as it is there."""
+    """Sums over units, and loads of clients that are added up first: a repeated id counts as often
+    as it is there.
+    """
     loads, growth, affected = Counter(), Counter(), set()
     for before, after in pairs:
         seen = Counter()
@@ -78,7 +88,9 @@ def group_figures(pairs, units, is_shared=False):
 
 def _backlog(group, pairs, lags):
     """Messages in queues that change owner; None where no lag of the group's queues is known."""
-    known = any((group, queue) in lags for one, other in pairs for queue in {**one.owners, **other.owners})
+    known = any(
+        (group, queue) in lags for one, other in pairs for queue in {**one.owners, **other.owners}
+    )
     changed = (queue for before, after in pairs for queue in moved(before, after))
     return sum(lags.get((group, queue), 0) for queue in changed) if known else None
 
@@ -94,5 +106,8 @@ def client_sums(clients, by):
     return {key: {name: sums[name] for name in ("n_units", *FLOWS)} for key, sums in found.items()}
 
 
-WAYS = [tuple(name for name, is_in in zip(KEYS, some, strict=True) if is_in) for some in product((0, 1), repeat=4)][1:]
+WAYS = [
+    tuple(name for name, is_in in zip(KEYS, some, strict=True) if is_in)
+    for some in product((0, 1), repeat=4)
+][1:]
 """Every choice of keys to add up by."""

@@ -1,4 +1,6 @@
-"""A plan beside what it should say to the letter: its four tables in order, column by column, and its ways back."""
+"""A plan beside what it should say to the letter: its four tables in order, column by column, and
+its ways back.
+"""
 
 from bruteforce import mixed, planned
 from bruteforce.java import utf16
@@ -11,7 +13,9 @@ from rmqalloc.snapshot.plain_data import to_document
 def computed(snapshot):
     """States of all units by what their clients compute, whatever they report."""
     units = list(mixed.units_of(to_document(snapshot)))
-    return [mixed.state_of(unit, planned.rooms_known([one.main for one in units])) for unit in units]
+    return [
+        mixed.state_of(unit, planned.rooms_known([one.main for one in units])) for unit in units
+    ]
 
 
 def checked(snapshot, scenarios):
@@ -22,9 +26,18 @@ def checked(snapshot, scenarios):
     rows = {kind: getattr(made, kind).to_pylist() for kind in KEYS}
     for scenario in ({"name": "current", "changes": []}, *data["scenarios"]):
         expected = tables(before, mixed.behind(before, scenario), document)
-        compared(tally, scenario["name"], expected, {kind: of_scenario(rows[kind], scenario["name"]) for kind in KEYS})
+        compared(
+            tally,
+            scenario["name"],
+            expected,
+            {kind: of_scenario(rows[kind], scenario["name"]) for kind in KEYS},
+        )
     names = [one["name"] for one in data["scenarios"]]
-    units = [(state.unit.main.group, state.unit.main.topic, name) for state in before for name in ("current", *names)]
+    units = [
+        (state.unit.main.group, state.unit.main.topic, name)
+        for state in before
+        for name in ("current", *names)
+    ]
     got = [(row["consumer_group"], row["topic"], row["scenario"]) for row in rows["units"]]
     tally.same("units of every scenario", "", units, got)
     tally.same("undo of every scenario", "", names, list(data["undo"]))
@@ -43,14 +56,17 @@ def _go_back(tally, unit, scenario, ways):
     mine = [
         one
         for one in ways
-        if unit.main.group in one["groups"] and unit.main.topic in one.get("topics", [unit.main.topic])
+        if unit.main.group in one["groups"]
+        and unit.main.topic in one.get("topics", [unit.main.topic])
     ]
     goal, there = Views.of(unit), Views.of(unit).after(scenario)
     tally.same("ways back", where, int(there.in_use() != goal.in_use()), len(mine))
     for one in mine:
         tally.same("changes or a reason", where, 1, len({"changes", "reason"} & one.keys()))
         if "changes" in one:
-            tally.same("way back", where, goal.in_use(), there.after({"changes": one["changes"]}).in_use())
+            tally.same(
+                "way back", where, goal.in_use(), there.after({"changes": one["changes"]}).in_use()
+            )
         else:
             tally.same("reason", where, False, goal.can_go_back())
 
@@ -65,7 +81,11 @@ class Views:
     def of(cls, unit):
         return cls(
             unit,
-            [one for one, slot in zip(mixed.alone(unit, {"changes": []}), unit.slots, strict=True) if slot.reads],
+            [
+                one
+                for one, slot in zip(mixed.alone(unit, {"changes": []}), unit.slots, strict=True)
+                if slot.reads
+            ],
             unit.lists,
         )
 
@@ -82,9 +102,13 @@ class Views:
         return [self.unit.main.clients, rules, [sorted(ids, key=utf16) for ids in self.lists]]
 
     def can_go_back(self):
-        """Whether some changes surely lead back: it has one view, of distinct clients, and a strategy that can be set."""
+        """Whether some changes surely lead back: it has one view, of distinct clients, and a
+        strategy that can be set.
+        """
         main, ids = self.unit.main, self.unit.main.ids
-        one_view = all((_brokers(one), *one[4:]) == (_brokers(main), *main[4:]) for one in self.each)
+        one_view = all(
+            (_brokers(one), *one[4:]) == (_brokers(main), *main[4:]) for one in self.each
+        )
         return (
             one_view
             and [sorted(one, key=utf16) for one in self.lists] == [ids]
@@ -94,4 +118,7 @@ class Views:
 
 
 def _brokers(unit):
-    return sorted(((name, len(ids), room) for name, ids, room in unit.brokers if ids), key=lambda one: utf16(one[0]))
+    return sorted(
+        ((name, len(ids), room) for name, ids, room in unit.brokers if ids),
+        key=lambda one: utf16(one[0]),
+    )

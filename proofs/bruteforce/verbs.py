@@ -1,4 +1,6 @@
-"""Verbs: a random case of each, and the comparison of what the product says of it with what it should say."""
+"""Verbs: a random case of each, and the comparison of what the product says of it with what it
+should say.
+"""
 
 from bruteforce import (
     advised,
@@ -59,7 +61,10 @@ def plan(case, tally):
 
 
 def explain_case(random):
-    return {"snapshot": clusters.snapshot(random), "strategy": clusters.rule(random) if random.random() < 0.3 else None}
+    return {
+        "snapshot": clusters.snapshot(random),
+        "strategy": clusters.rule(random) if random.random() < 0.3 else None,
+    }
 
 
 def explain_all(case, tally):
@@ -75,10 +80,22 @@ def explain_all(case, tally):
             key = unit.group, *queue
             try:
                 found = explain(snapshot, unit.group, *queue, *given)
-                got = (found.owner, found.n_queues, found.n_clients, found.queue_place, found.strategy)
+                got = (
+                    found.owner,
+                    found.n_queues,
+                    found.n_clients,
+                    found.queue_place,
+                    found.strategy,
+                )
             except ValueError as error:
                 got = str(error)
-            expected = (state.owner_of[queue], len(unit.queues), len(unit.clients), place, java.title(unit.rule))
+            expected = (
+                state.owner_of[queue],
+                len(unit.queues),
+                len(unit.clients),
+                place,
+                java.title(unit.rule),
+            )
             tally.same("explain owner", key, [state.error[1] if state.error else expected], [got])
 
 
@@ -90,10 +107,16 @@ def compare_case(random):
     rules = [clusters.rule(random) for _ in range(random.randint(1, 3))]
     if not random_changes.rooms_known(document):
         rules = [one for one in rules if not one[0].startswith(java.NEARBY)] or [("AVG", {})]
-    made = random_changes.scenarios(random, document, 1)[0]["changes"] if random.random() < 0.6 else []
+    made = (
+        random_changes.scenarios(random, document, 1)[0]["changes"] if random.random() < 0.6 else []
+    )
     clusters.give_languages(random, document, alike=True)
     units = list(planned.units_of(document))
-    return {"snapshot": document, "candidates": rules, "changes": [one for one in made if _lacks_nothing(one, units)]}
+    return {
+        "snapshot": document,
+        "candidates": rules,
+        "changes": [one for one in made if _lacks_nothing(one, units)],
+    }
 
 
 def _lacks_nothing(change, units):
@@ -116,26 +139,45 @@ def compare_all(case, tally):
     units = [mixed.alike(unit) for unit in planned.units_of(case["snapshot"])]
     if not units:
         return
-    candidates = [Candidate(f"candidate {n}", name, params) for n, (name, params) in enumerate(case["candidates"])]
-    done = scenarios_of([{"name": "x", "changes": case["changes"]}])[0].changes if case["changes"] else ()
-    got = by_key(compare(from_document(case["snapshot"]), candidates, done).table, ("consumer_group", "strategy"))
+    candidates = [
+        Candidate(f"candidate {n}", name, params)
+        for n, (name, params) in enumerate(case["candidates"])
+    ]
+    done = (
+        scenarios_of([{"name": "x", "changes": case["changes"]}])[0].changes
+        if case["changes"]
+        else ()
+    )
+    got = by_key(
+        compare(from_document(case["snapshot"]), candidates, done).table,
+        ("consumer_group", "strategy"),
+    )
     before = mixed.current(units, case["snapshot"])
     expected = {}
     for candidate in candidates:
         strategy = {"set_strategy": {"strategy": candidate.strategy, "params": candidate.params}}
         after = mixed.behind(before, {"changes": [*case["changes"], strategy]})
         for (group,), row in totals.groups(before, after, case["snapshot"]):
-            states = [state for state in after if state.unit.main.group == group and not state.error]
+            states = [
+                state for state in after if state.unit.main.group == group and not state.error
+            ]
             found = {name: row[name] if states else None for name in totals.COMPARED}
             expected[group, candidate.label] = found | departures(states)
     worst = {key: row.pop("worst_clients") for key, row in expected.items()}
     tally.rows("compare", expected, got)
     for key, clients in worst.items():
-        tally.same("compare.departure_worst_client", key, True, got[key]["departure_worst_client"] in clients)
+        tally.same(
+            "compare.departure_worst_client",
+            key,
+            True,
+            got[key]["departure_worst_client"] in clients,
+        )
 
 
 def departures(states):
-    """What moves if one client of a group leaves, for every holder of every id: one holder goes, the others stay."""
+    """What moves if one client of a group leaves, for every holder of every id: one holder goes,
+    the others stay.
+    """
     costs = []
     for place, (one, _) in enumerate(states[0].unit.main.clients if states else []):
         total = least = 0
@@ -167,11 +209,15 @@ def check_case(random):
 
 
 def without_signs_of_rooms(document):
-    """The document without owners to which machine rooms would be fitted that are not known: this side does not do that."""
+    """The document without owners to which machine rooms would be fitted that are not known: this
+    side does not do that.
+    """
     brokers = [broker for topic in document["topics"] for broker in topic["brokers"]]
     for group in document["groups"]:
         places = [*brokers, *group.get("clients", ())]
-        if group["strategy"].startswith("MACHINE_ROOM_NEARBY") and any("machine_room" not in one for one in places):
+        if group["strategy"].startswith("MACHINE_ROOM_NEARBY") and any(
+            "machine_room" not in one for one in places
+        ):
             for client in group.get("clients", ()):
                 client.pop("owned", None)
     return document
@@ -187,7 +233,10 @@ def check_all(case, tally):
         got.add((one.rule, one.consumer_group, one.topic, tuple(map(tuple, one.queues)), *clients))
     for rule in audited.RULES:
         for group in document["groups"]:
-            mine = [{one[2:] for one in some if one[:2] == (rule, group["name"])} for some in (expected, got)]
+            mine = [
+                {one[2:] for one in some if one[:2] == (rule, group["name"])}
+                for some in (expected, got)
+            ]
             tally.same(f"check {rule}", group["name"], *mine)
 
 
@@ -217,10 +266,16 @@ def bulk_all(case, tally):
 
 
 def recommend_case(random):
-    document = without_signs_of_rooms(clusters.snapshot(random, owned=True, tame=random.random() < 0.8))
+    document = without_signs_of_rooms(
+        clusters.snapshot(random, owned=True, tame=random.random() < 0.8)
+    )
     for group in document["groups"]:
-        if "CONSISTENT_HASH" in group["strategy"] + group.get("strategy_params", {}).get("inner", ""):
-            group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get("strategy_params", {})
+        if "CONSISTENT_HASH" in group["strategy"] + group.get("strategy_params", {}).get(
+            "inner", ""
+        ):
+            group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get(
+                "strategy_params", {}
+            )
     balance = random.choice(("topic", "total"))
     clusters.give_languages(random, document, alike=True, languages=("GO", "JAVA"))
     return {"snapshot": document, "balance": balance}

@@ -1,1 +1,3 @@
-"""A search for fault schedules under which a simulated group breaks an invariant, and the smallest script of each."""
+"""A search for fault schedules under which a simulated group breaks an invariant, and the smallest
+script of each.
+"""

@@ -1,7 +1,9 @@
-"""Search for fault schedules that break a group: ``python -m chaos [--quick] [--schedules N] [--seed S] [--report FILE]``.
+"""Search for fault schedules that break a group: ``python -m chaos [--quick] [--schedules N]
+[--seed S] [--report FILE]``.
 
-Ends with 1 if an invariant is broken without a known cause; its smallest script is printed, and ``rmqalloc simulate`` plays it.
-``--replay`` plays the two most severe findings on a real cluster instead; needs a JDK and Maven.
+Ends with 1 if an invariant is broken without a known cause; its smallest script is printed, and
+``rmqalloc simulate`` plays it. ``--replay`` plays the two most severe findings on a real cluster
+instead; needs a JDK and Maven.
 """
 
 from __future__ import annotations
@@ -21,11 +23,19 @@ SCHEDULES = {True: 400, False: 20_000}
 def main() -> int:
     """Search, make small what was found, and write a page."""
     parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few schedules, and only failures are made small")
-    parser.add_argument("--schedules", type=int, metavar="N", help="how many (default: 20000, or 400 with --quick)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first schedule; the others follow")
+    parser.add_argument(
+        "--quick", action="store_true", help="few schedules, and only failures are made small"
+    )
+    parser.add_argument(
+        "--schedules", type=int, metavar="N", help="how many (default: 20000, or 400 with --quick)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="of the first schedule; the others follow"
+    )
     parser.add_argument("--report", metavar="FILE", help="page to write")
-    parser.add_argument("--replay", action="store_true", help="play the most severe findings on a real cluster")
+    parser.add_argument(
+        "--replay", action="store_true", help="play the most severe findings on a real cluster"
+    )
     given = parser.parse_args()
     if given.replay:
         from chaos.replay import replay

@@ -1,6 +1,8 @@
-"""What is known to break an invariant, by RocketMQ or by what the simulation leaves out, each with the evidence it needs.
+"""What is known to break an invariant, by RocketMQ or by what the simulation leaves out, each with
+the evidence it needs.
 
-A violation is a finding only if what was recorded shows its cause. Everything else is a failure of the proof.
+A violation is a finding only if what was recorded shows its cause. Everything else is a failure of
+the proof.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def cause_of(record: Record, violation: Violation) -> Finding | None:
 
 
 def _forgot_locks(record: Record, violation: Violation) -> bool:
-    """Return True if the queue's broker came back at most as long before as a client believes in a lock."""
+    """Return True if the queue's broker came back at most as long before as a client believes in a
+    lock.
+    """
     slack = _slack(record)
     for one in record.script.events:
         if one.kind == "restart_broker" and violation.queue.broker_name in one.detail.brokers:
@@ -71,14 +75,20 @@ def _forgot_locks(record: Record, violation: Violation) -> bool:
 
 
 def _unlocked_late(record: Record, violation: Violation) -> bool:
-    """Return True if an owner had given the queue up 20 s before, by a release that unlocks late, and had it again."""
+    """Return True if an owner had given the queue up 20 s before, by a release that unlocks late,
+    and had it again.
+    """
     if record.script.profile != "4.9":
         return False
-    return any(_unlocks(record, violation, left, again) for left, again in _returns(record, violation))
+    return any(
+        _unlocks(record, violation, left, again) for left, again in _returns(record, violation)
+    )
 
 
 def _returns(record: Record, violation: Violation) -> Iterator[tuple[Interval, Interval]]:
-    """Return each earlier interval of a process that owns the queue at the violation, with the one that holds it."""
+    """Return each earlier interval of a process that owns the queue at the violation, with the one
+    that holds it.
+    """
     mine = [one for one in record.intervals if one.queue == violation.queue]
     for again in mine:
         if again.start <= violation.since < again.end:
@@ -88,31 +98,42 @@ def _returns(record: Record, violation: Violation) -> Iterator[tuple[Interval, I
 
 
 def _unlocks(record: Record, violation: Violation, left: Interval, again: Interval) -> bool:
-    """Return True if a late unlock lets another client in: it follows the removal, at the latest just before the return."""
+    """Return True if a late unlock lets another client in: it follows the removal, at the latest
+    just before the return.
+    """
     slack = _slack(record)
     for removed in (left.end, again.start):
         unlocked = removed + LATE_UNLOCK
-        if unlocked - slack <= violation.since and violation.until <= unlocked + LOCK_RENEWAL + slack:
+        if (
+            unlocked - slack <= violation.since
+            and violation.until <= unlocked + LOCK_RENEWAL + slack
+        ):
             return True
     return False
 
 
 def _listener_at_work(record: Record, violation: Violation) -> bool:
-    """Return True if one of the two owners ends no later than a listener works, and the other began meanwhile."""
+    """Return True if one of the two owners ends no later than a listener works, and the other began
+    meanwhile.
+    """
     longest = int(record.script.groups[0].listener_time)
     ends = {one.end for one in record.intervals if one.queue == violation.queue}
     return violation.until - violation.since <= longest and violation.until in ends
 
 
 def _kept_messages(record: Record, violation: Violation) -> bool:
-    """Return True if a process goes on where it stopped itself, after or while others had the queue."""
+    """Return True if a process goes on where it stopped itself, after or while others had the
+    queue.
+    """
     owner = _owner_at(record, violation, violation.since)
     before = [one for one in record.readings[violation.queue] if one.since < violation.since]
     owners = [_owners_at(record, violation, one.since) for one in before]
     if owner is None or all(had <= {owner} for had in owners):
         return False
     mine = [one for one, had in zip(before, owners, strict=True) if owner in had]
-    at = next(one.offset for one in record.readings[violation.queue] if one.since == violation.since)
+    at = next(
+        one.offset for one in record.readings[violation.queue] if one.since == violation.since
+    )
     return any(consumed_by(record.flow, one, one.until) == at for one in mine)
 
 
@@ -124,7 +145,11 @@ def _read_from_nowhere(record: Record, violation: Violation) -> bool:
 
 def _owner_at(record: Record, violation: Violation, time: int) -> int | None:
     """Return the process whose interval of the queue holds a time; the later one of two."""
-    holding = [one for one in record.intervals if one.queue == violation.queue and one.start <= time < one.end]
+    holding = [
+        one
+        for one in record.intervals
+        if one.queue == violation.queue and one.start <= time < one.end
+    ]
     return max(holding, key=lambda one: one.start).process if holding else None
 
 
@@ -140,30 +165,44 @@ def _empty_route(record: Record, violation: Violation) -> bool:
 
 
 def _step_of_one_moment(record: Record, violation: Violation) -> bool:
-    """Return True if the stored offset is one of a later moment of its reading, or of a client that had just stopped."""
+    """Return True if the stored offset is one of a later moment of its reading, or of a client that
+    had just stopped.
+    """
     if violation.rule == "skip":
-        begun = next(one.offset for one in record.readings[violation.queue] if one.since == violation.since)
+        begun = next(
+            one.offset for one in record.readings[violation.queue] if one.since == violation.since
+        )
         ahead = [one for one in record.stored.get(violation.queue, []) if one.offset == begun]
     else:
         ahead = [one for one in record.stored[violation.queue] if one.at == violation.since]
-    return any(_is_of_later_moment(record, violation, one) or _is_of_stopped(record, violation, one) for one in ahead)
+    return any(
+        _is_of_later_moment(record, violation, one) or _is_of_stopped(record, violation, one)
+        for one in ahead
+    )
 
 
 def _is_of_later_moment(record: Record, violation: Violation, stored: Stored) -> bool:
     return any(
-        one.since <= stored.at < one.until and consumed_by(record.flow, one, one.until) == stored.offset
+        one.since <= stored.at < one.until
+        and consumed_by(record.flow, one, one.until) == stored.offset
         for one in record.readings[violation.queue]
     )
 
 
 def _is_of_stopped(record: Record, violation: Violation, stored: Stored) -> bool:
-    """Return True if a reading would have come to that offset in the step that its client was in when it stopped."""
+    """Return True if a reading would have come to that offset in the step that its client was in
+    when it stopped.
+    """
     longest = longest_step(record.script) + TIMEOUT
     stops = {int(one.at) for one in record.script.events if one.kind in STOPS}
     if any(at <= stored.at <= at + longest for at in stops):
         return True
     able = record.flow.consumed_per_second * longest // 1_000
-    ends = [consumed_by(record.flow, one, one.until) for one in record.readings[violation.queue] if one.until in stops]
+    ends = [
+        consumed_by(record.flow, one, one.until)
+        for one in record.readings[violation.queue]
+        if one.until in stops
+    ]
     return any(end < stored.offset <= end + able for end in ends)
 
 

@@ -23,7 +23,14 @@ know nothing of the engine, and a script that breaks an invariant is made small.
 def page(totals: Totals, small: Mapping[Kind, Failure], seconds: float) -> str:
     """Return all of it."""
     return "\n".join(
-        [HEAD, *_figures(totals), *_findings(totals, small), *_failed(totals, small), f"{seconds:.0f} s in all.", ""]
+        [
+            HEAD,
+            *_figures(totals),
+            *_findings(totals, small),
+            *_failed(totals, small),
+            f"{seconds:.0f} s in all.",
+            "",
+        ]
     )
 
 
@@ -60,7 +67,14 @@ def _findings(totals: Totals, small: Mapping[Kind, Failure]) -> Iterator[str]:
         kinds = sorted(kind for kind in totals.seen if kind.finding == finding.name)
         for kind in kinds:
             n_events = len(small[kind].data["events"]) if kind in small else ""
-            row = (finding.name, finding.whose, kind.rule, f"{totals.seen[kind]:,}", str(n_events), finding.reason)
+            row = (
+                finding.name,
+                finding.whose,
+                kind.rule,
+                f"{totals.seen[kind]:,}",
+                str(n_events),
+                finding.reason,
+            )
             yield "| " + " | ".join(row) + " |"
         if not kinds:
             yield f"| {finding.name} | {finding.whose} | {', '.join(finding.rules)} | 0 |  | {finding.reason} |"

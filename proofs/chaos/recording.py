@@ -113,7 +113,13 @@ def _recorded(script: Script, cluster: Cluster, stored: Offsets, answered: Offse
     group = cluster.groups[script.groups[0].name]
     timeline, until = group.timeline, int(script.duration)
     spans, processes = timeline.intervals(until)
-    rows = zip(spans.queue.tolist(), processes.tolist(), spans.start.tolist(), spans.end.tolist(), strict=True)
+    rows = zip(
+        spans.queue.tolist(),
+        processes.tolist(),
+        spans.start.tolist(),
+        spans.end.tolist(),
+        strict=True,
+    )
     readings: dict[MessageQueue, list[Reading]] = {}
     for reading in sorted(group.readings, key=lambda one: one.since):
         readings.setdefault(timeline.queues[reading.place], []).append(reading)
@@ -123,7 +129,10 @@ def _recorded(script: Script, cluster: Cluster, stored: Offsets, answered: Offse
         flow=group.flows[script.topics[0].name],
         queues=[queue for place, queue in enumerate(timeline.queues) if timeline.exists(place)],
         names=[member.name for member in group.members],
-        intervals=[Interval(timeline.queues[place], process, start, end) for place, process, start, end in rows],
+        intervals=[
+            Interval(timeline.queues[place], process, start, end)
+            for place, process, start, end in rows
+        ],
         readings=readings,
         alive={number for number, member in enumerate(group.members) if member.process.is_alive},
         settled=last_fault(script) + settling(script),

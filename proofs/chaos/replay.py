@@ -26,8 +26,14 @@ PATIENT = 240.0
 FEW = 10
 MANY = 100
 
-OFTEN = ("-Drocketmq.client.rebalance.waitInterval=1000", "-Drocketmq.client.rebalance.minInterval=200")
-LOCKS_OFTEN = ("-Drocketmq.client.rebalance.lockInterval=1000", "-Drocketmq.client.rebalance.lockMaxLiveTime=2000")
+OFTEN = (
+    "-Drocketmq.client.rebalance.waitInterval=1000",
+    "-Drocketmq.client.rebalance.minInterval=200",
+)
+LOCKS_OFTEN = (
+    "-Drocketmq.client.rebalance.lockInterval=1000",
+    "-Drocketmq.client.rebalance.lockMaxLiveTime=2000",
+)
 """A client renews every second and believes for two, where the broker keeps a lock for four: a fifteenth of the defaults."""
 
 LOCKS_SLOW = ("-Drocketmq.client.rebalance.lockInterval=5000",)
@@ -53,7 +59,9 @@ class Replayed(NamedTuple):
 class Ordered:
     """A Java process with one ordered consumer, see ``Ordered.java``."""
 
-    def __init__(self, cluster: LiveCluster, name: str, works_for: int, options: Sequence[str]) -> None:
+    def __init__(
+        self, cluster: LiveCluster, name: str, works_for: int, options: Sequence[str]
+    ) -> None:
         arguments = [
             command("java"), *SMALL, "-Xmx256m", f"-Duser.home={cluster.home}", "-Drocketmq.client.logUseSlf4j=false", *options,
             "-cp", maven_classpath(PROJECT), str(PROGRAM), cluster.name_server, GROUP, TOPIC, name, str(works_for),
@@ -61,7 +69,12 @@ class Ordered:
         self._log = cluster.home / f"{name}.log"
         with self._log.open("wb") as log:
             self.process = tied.popen(
-                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, encoding="ascii", bufsize=1
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                encoding="ascii",
+                bufsize=1,
             )
         self.taken: list[Taken] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -98,10 +111,15 @@ class Ordered:
 
 
 def replay(report: str | None) -> int:
-    """Play both, print what was seen, and return the exit code: 0 if both come true as in the simulation."""
+    """Play both, print what was seen, and return the exit code: 0 if both come true as in the
+    simulation.
+    """
     replayed = [kept_messages(), forgotten_locks()]
     lines = ["| finding | on RocketMQ 5.5.0 | seen |", "| --- | --- | --- |"]
-    lines += [f"| {one.finding} | {'as simulated' if one.came_true else 'not met'} | {one.says} |" for one in replayed]
+    lines += [
+        f"| {one.finding} | {'as simulated' if one.came_true else 'not met'} | {one.says} |"
+        for one in replayed
+    ]
     text = "\n".join(lines) + "\n"
     print(text)
     if report:
@@ -110,7 +128,9 @@ def replay(report: str | None) -> int:
 
 
 def kept_messages() -> Replayed:
-    """A client is cut off for longer than its lock, comes back, and goes on behind what another has consumed."""
+    """A client is cut off for longer than its lock, comes back, and goes on behind what another has
+    consumed.
+    """
     with LiveCluster(options=(LOCKS_LAST,)) as cluster:
         _begin(cluster, channelExpiredTimeout=5_000)
         with (
@@ -120,10 +140,16 @@ def kept_messages() -> Replayed:
             queue_id = _shared(slow, fast)
             slow.tell("cut")
             cut = slow.of_queue(queue_id)[-1]
-            wait_for(lambda: len(fast.of_queue(queue_id, cut.at)) >= MANY, "the other client takes over", PATIENT)
+            wait_for(
+                lambda: len(fast.of_queue(queue_id, cut.at)) >= MANY,
+                "the other client takes over",
+                PATIENT,
+            )
             healed = _now()
             slow.tell("heal")
-            wait_for(lambda: len(slow.of_queue(queue_id, healed)) >= FEW, "the client goes on", PATIENT)
+            wait_for(
+                lambda: len(slow.of_queue(queue_id, healed)) >= FEW, "the client goes on", PATIENT
+            )
             back = slow.of_queue(queue_id, healed)[0]
             before = [one for one in fast.of_queue(queue_id) if one.at <= back.at]
     furthest = max(one.offset for one in before)
@@ -135,7 +161,9 @@ def kept_messages() -> Replayed:
 
 
 def forgotten_locks() -> Replayed:
-    """A broker restarts while a client cannot reach it; another one gets its lock, and both consume."""
+    """A broker restarts while a client cannot reach it; another one gets its lock, and both
+    consume.
+    """
     with LiveCluster(options=()) as cluster:
         _begin(cluster)
         with (
@@ -148,7 +176,11 @@ def forgotten_locks() -> Replayed:
             cluster.start_broker(BROKERS[0])
             cluster.wait_for_broker(BROKERS[0])
             restarted = _now()
-            wait_for(lambda: len(other.of_queue(queue_id, restarted)) >= FEW, "the other client gets the lock", PATIENT)
+            wait_for(
+                lambda: len(other.of_queue(queue_id, restarted)) >= FEW,
+                "the other client gets the lock",
+                PATIENT,
+            )
             time.sleep(3)
             first = other.of_queue(queue_id, restarted)[0]
             both = slow.of_queue(queue_id, first.at)
@@ -177,7 +209,10 @@ def _shared(first: Ordered, second: Ordered) -> int:
         first.check()
         second.check()
         since = _now() - 2_000
-        mine, others = ({one.queue_id for one in list(each.taken) if one.at >= since} for each in (first, second))
+        mine, others = (
+            {one.queue_id for one in list(each.taken) if one.at >= since}
+            for each in (first, second)
+        )
         return min(mine) if len(mine) == len(others) == 1 and mine != others else None
 
     wait_for(lambda: of_its_own() is not None, "each client has a queue", PATIENT)

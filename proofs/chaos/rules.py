@@ -23,7 +23,9 @@ RULES = {
 
 
 class Violation(NamedTuple):
-    """An invariant that does not hold: of which queue, between which times (ms), and figures that say how."""
+    """An invariant that does not hold: of which queue, between which times (ms), and figures that
+    say how.
+    """
 
     rule: str
     queue: MessageQueue
@@ -78,7 +80,9 @@ def owned_together(intervals: list[Interval]) -> Iterator[tuple[int, int, set[in
     times = sorted({one.start for one in intervals} | {one.end for one in intervals})
     for since, until in pairwise(times):
         processes = {
-            one.process for one in intervals if one.start <= since and one.end >= until and one.end > one.start
+            one.process
+            for one in intervals
+            if one.start <= since and one.end >= until and one.end > one.start
         }
         if len(processes) > 1:
             yield since, until, processes
@@ -121,14 +125,23 @@ def furthest(flow: Flow, readings: list[Reading], now: int) -> int:
 
 
 def _order(record: Record, queue: MessageQueue, readings: list[Reading]) -> Iterator[Violation]:
-    """Judge where readings begin: at what was consumed last, or before it at an offset that a broker has just answered."""
-    trips = 4 * int(record.script.latency)  # without an offset, the last one of the queue is asked for as well
+    """Judge where readings begin: at what was consumed last, or before it at an offset that a
+    broker has just answered.
+    """
+    trips = 4 * int(
+        record.script.latency
+    )  # without an offset, the last one of the queue is asked for as well
     for reading in readings:
         before = furthest(record.flow, readings, reading.since)
-        if reading.offset >= before or consumed_by(record.flow, reading, reading.until) <= reading.offset:
+        if (
+            reading.offset >= before
+            or consumed_by(record.flow, reading, reading.until) <= reading.offset
+        ):
             continue
         answers = {
-            one.offset for one in record.answered.get(queue, []) if reading.since - trips <= one.at <= reading.since
+            one.offset
+            for one in record.answered.get(queue, [])
+            if reading.since - trips <= one.at <= reading.since
         }
         if reading.offset not in answers:
             says = f"goes on at {reading.offset} after {before}"
@@ -138,17 +151,27 @@ def _order(record: Record, queue: MessageQueue, readings: list[Reading]) -> Iter
 def _skipped(record: Record, queue: MessageQueue, readings: list[Reading]) -> Iterator[Violation]:
     """Find messages before the last consumed one that nobody consumed."""
     at = 0
-    ranges = sorted((one.offset, consumed_by(record.flow, one, one.until), one.since) for one in readings)
+    ranges = sorted(
+        (one.offset, consumed_by(record.flow, one, one.until), one.since) for one in readings
+    )
     for first, after, since in ranges:
         if after > first > at:
-            yield Violation("skip", queue, since, record.until, f"{first - at} messages from {at} on")
+            yield Violation(
+                "skip", queue, since, record.until, f"{first - at} messages from {at} on"
+            )
         at = max(at, after) if after > first else at
 
 
-def _stored_ahead(record: Record, queue: MessageQueue, readings: list[Reading]) -> Iterator[Violation]:
-    """A listener at work is waited for before a queue is given up, and what it works on is stored as done before."""
+def _stored_ahead(
+    record: Record, queue: MessageQueue, readings: list[Reading]
+) -> Iterator[Violation]:
+    """A listener at work is waited for before a queue is given up, and what it works on is stored
+    as done before.
+    """
     at_work = int(record.script.groups[0].listener_time)
     for one in record.stored.get(queue, []):
         done = furthest(record.flow, readings, one.at + at_work)
         if one.offset > done:
-            yield Violation("stored-ahead", queue, one.at, one.at, f"{one.offset} stored, {done} consumed")
+            yield Violation(
+                "stored-ahead", queue, one.at, one.at, f"{one.offset} stored, {done} consumed"
+            )

@@ -1,4 +1,6 @@
-"""Random schedules of faults: scripts of one group, as the plain data that a file of a script holds."""
+"""Random schedules of faults: scripts of one group, as the plain data that a file of a script
+holds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from rmqalloc.simulation import Script
 
 Data = dict[str, Any]
 
-STRATEGIES = ("AVG", "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "ORDINAL/1", "STABLE/1", "ROTATED-AVG")
+STRATEGIES = (
+    "AVG",
+    "AVG",
+    "AVG_BY_CIRCLE",
+    "CONSISTENT_HASH",
+    "ORDINAL/1",
+    "STABLE/1",
+    "ROTATED-AVG",
+)
 """Strategies under which every queue has an owner as long as any client is there."""
 
 BROKERS_KNOW = ("AVG", "AVG_BY_CIRCLE")
@@ -85,7 +95,9 @@ def _cluster(random: Random, seed: int) -> Data:
         "name": f"chaos {seed}",
         "duration": LONGEST,
         "brokers": brokers,
-        "topics": [{"name": "t", "read_queue_nums": random.randint(1, 4), "produced_per_second": produced}],
+        "topics": [
+            {"name": "t", "read_queue_nums": random.randint(1, 4), "produced_per_second": produced}
+        ],
         "groups": [group],
         "events": [],
         "seed": random.randrange(1_000),
@@ -139,10 +151,14 @@ def is_possible(data: Data) -> bool:
 
 
 def last_fault(script: Script) -> int:
-    """Return when the last fault of a script is over, in milliseconds: the latest end of anything that happens or lasts."""
+    """Return when the last fault of a script is over, in milliseconds: the latest end of anything
+    that happens or lasts.
+    """
     group = script.groups[0]
     ends = [max(0, len(group.client_names) - 1) * group.start_every]
-    n_clients = len(group.client_names) + sum(len(one.detail.clients) for one in script.events if one.kind == "join")
+    n_clients = len(group.client_names) + sum(
+        len(one.detail.clients) for one in script.events if one.kind == "join"
+    )
     for one in script.events:
         lasts = getattr(one.detail, "lasts", 0)
         if one.kind == "rolling_restart":
@@ -152,28 +168,35 @@ def last_fault(script: Script) -> int:
 
 
 def longest_step(script: Script) -> int:
-    """Return how long (ms) one step of a client takes at most if everybody answers: every request takes two latencies.
+    """Return how long (ms) one step of a client takes at most if everybody answers: every request
+    takes two latencies.
 
     A pass asks for each queue at most four times, and waits for the listener once.
     """
     group, topic = script.groups[0], script.topics[0]
     changes = (one.detail.read_queue_nums for one in script.events if one.kind == "change_topic")
     most = max(topic.read_queue_nums, *changes, 1)
-    return 2 * int(script.latency) * (4 * most * len(script.brokers) + 10) + int(group.listener_time)
+    return 2 * int(script.latency) * (4 * most * len(script.brokers) + 10) + int(
+        group.listener_time
+    )
 
 
 def settling(script: Script) -> int:
-    """Return T: milliseconds from the last fault after which every queue has exactly one owner again.
+    """Return T: milliseconds from the last fault after which every queue has exactly one owner
+    again.
 
     The timers one after the other, each at its longest:
 
-    - 120 s until a broker drops a client that went without a word, plus 10 s until its scan sees it; a broker that restarted or
-      a client that came back is known after a heartbeat (30 s), a changed route after a poll (30 s), both earlier than that;
-    - 20 s until every client has run a pass on these final views; a queue that it gives up is stored and unlocked there;
-    - ordered: 60 s until the last lock that nobody releases has expired (taken just before that pass by a client that should no
-      longer have the queue, or unlocked 20 s late as 4.9 does);
-    - ordered, with a listener that works longer than a removal waits for it (500 ms): 120 s until a queue that was dropped
-      meanwhile, and that its client should have again, counts as stuck (``pullMaxIdleTime``) and is let go;
+    - 120 s until a broker drops a client that went without a word, plus 10 s until its scan sees
+      it; a broker that restarted or a client that came back is known after a heartbeat (30 s), a
+      changed route after a poll (30 s), both earlier than that;
+    - 20 s until every client has run a pass on these final views; a queue that it gives up is
+      stored and unlocked there;
+    - ordered: 60 s until the last lock that nobody releases has expired (taken just before that
+      pass by a client that should no longer have the queue, or unlocked 20 s late as 4.9 does);
+    - ordered, with a listener that works longer than a removal waits for it (500 ms): 120 s until a
+      queue that was dropped meanwhile, and that its client should have again, counts as stuck
+      (``pullMaxIdleTime``) and is let go;
     - 20 s until the pass of the new owner after that, and 20 s for one pass that failed meanwhile;
     - each of these passes and the requests before it take `longest_step`.
     """

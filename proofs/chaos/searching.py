@@ -50,7 +50,8 @@ class Totals:
     first : dict of Kind to list of Failure
         The first scripts of each.
     longest_settling : dict of bool to int
-        Longest time (ms) from the last fault to the last second without exactly one owner, by whether the group is ordered.
+        Longest time (ms) from the last fault to the last second without exactly one owner, by
+        whether the group is ordered.
     """
 
     n_schedules: int = 0
@@ -124,7 +125,9 @@ def _count(totals: Totals, data: Data, record: Record) -> None:
     totals.faults.update(one.kind for one in record.script.events)
     totals.profiles[record.script.profile, record.is_ordered] += 1
     settled = max(_unsettled(record), default=0)
-    totals.longest_settling[record.is_ordered] = max(totals.longest_settling.get(record.is_ordered, 0), settled)
+    totals.longest_settling[record.is_ordered] = max(
+        totals.longest_settling.get(record.is_ordered, 0), settled
+    )
 
 
 def _unsettled(record: Record) -> Iterator[int]:
@@ -133,5 +136,8 @@ def _unsettled(record: Record) -> Iterator[int]:
     for queue in record.queues if record.alive else ():
         intervals = [one for one in record.intervals if one.queue == queue]
         gaps = list(unowned(intervals, since, record.until))
-        ends = [*(until for _, until in gaps), *(until for _, until, _ in owned_together(intervals))]
+        ends = [
+            *(until for _, until in gaps),
+            *(until for _, until, _ in owned_together(intervals)),
+        ]
         yield max([0, *(end - since for end in ends if since < end)])

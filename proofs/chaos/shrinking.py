@@ -1,4 +1,6 @@
-"""Making a failing script small: fewer events, fewer things, rounder and shorter times, as long as it fails in the same way."""
+"""Making a failing script small: fewer events, fewer things, rounder and shorter times, as long as
+it fails in the same way.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ class Shrinker:
         if self._left <= 0 or not is_possible(data | {"duration": "1h"}):
             return None
         self._left -= 1
-        data = with_duration(data | {"events": sorted(data["events"], key=lambda one: _time(one["at"]))})
+        data = with_duration(
+            data | {"events": sorted(data["events"], key=lambda one: _time(one["at"]))}
+        )
         return data if self._fails(data) else None
 
     def _fewer_events(self, data: Data) -> Data:
@@ -123,7 +127,9 @@ def _clients(data: Data) -> Iterator[Data]:
         for name in ("clients", "brokers"):
             listed = detail.get(name, ())
             for one in listed if len(listed) > 1 else ():
-                yield _changed(data, "events", i, kind, name, to=[other for other in listed if other != one])
+                yield _changed(
+                    data, "events", i, kind, name, to=[other for other in listed if other != one]
+                )
 
 
 def _places(data: Data) -> Iterator[Data]:
@@ -133,14 +139,21 @@ def _places(data: Data) -> Iterator[Data]:
         for i, kind, detail in _details(data):
             if broker in detail.get("brokers", ()):
                 fewer = _changed(
-                    fewer, "events", i, kind, "brokers", to=[one for one in detail["brokers"] if one != broker]
+                    fewer,
+                    "events",
+                    i,
+                    kind,
+                    "brokers",
+                    to=[one for one in detail["brokers"] if one != broker],
                 )
         yield fewer
     if (n := data["topics"][0]["read_queue_nums"]) > 1:
         yield _changed(data, "topics", 0, "read_queue_nums", to=n - 1)
     for i, kind, detail in _details(data):
         if detail.get("read_queue_nums", 0) > 0:
-            yield _changed(data, "events", i, kind, "read_queue_nums", to=detail["read_queue_nums"] - 1)
+            yield _changed(
+                data, "events", i, kind, "read_queue_nums", to=detail["read_queue_nums"] - 1
+            )
 
 
 def _times(data: Data) -> Iterator[Data]:

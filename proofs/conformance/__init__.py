@@ -1,1 +1,3 @@
-"""Recorded answers of RocketMQ's own classes, for authors of clients in any language, and the product under them."""
+"""Recorded answers of RocketMQ's own classes, for authors of clients in any language, and the
+product under them.
+"""

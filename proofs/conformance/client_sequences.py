@@ -36,7 +36,9 @@ def file_of(version: str) -> str:
 
 
 class SimpleMaker(Maker):
-    """Makes a sequence of one consumer that nothing but a network and a clock reach: no look inside is needed to drive it."""
+    """Makes a sequence of one consumer that nothing but a network and a clock reach: no look inside
+    is needed to drive it.
+    """
 
     def __init__(self, rng: Random, release: Release) -> None:
         super().__init__(rng, release)
@@ -65,37 +67,63 @@ class SimpleMaker(Maker):
         return {"seed": self.rng.randrange(2**31), "consumers": self.consumers, "answers": answers}
 
     def events(self, count: int) -> list[Event]:
-        """Return what happens: it starts, answers change, time passes, notices come; perhaps it shuts down."""
+        """Return what happens: it starts, answers change, time passes, notices come; perhaps it
+        shuts down.
+        """
         rng, left = self.rng, LONGEST
-        events: list[Event] = [{"kind": "start", "consumer": "c0"}, {"kind": "advance", "ms": 1_000}]
+        events: list[Event] = [
+            {"kind": "start", "consumer": "c0"},
+            {"kind": "advance", "ms": 1_000},
+        ]
         for _ in range(count):
             kind = self._pick({"answer": 5, "advance": 5, "notice": 3})
             if kind == "advance":
                 milliseconds = rng.choice(
-                    [time for time in (10, 500, 1_000, 3_000, 10_000, 20_000) if time <= left] or [0]
+                    [time for time in (10, 500, 1_000, 3_000, 10_000, 20_000) if time <= left]
+                    or [0]
                 )
                 left -= milliseconds
                 events.append({"kind": "advance", "ms": milliseconds})
             else:
-                events.append({"kind": "notice", "consumer": "c0"} if kind == "notice" else self._simple_answer())
+                events.append(
+                    {"kind": "notice", "consumer": "c0"}
+                    if kind == "notice"
+                    else self._simple_answer()
+                )
         return events + [{"kind": "shutdown", "consumer": "c0"}] * (rng.random() < 0.5)
 
     def _found(self, topic: str) -> Event:
         """Return a route with queues."""
-        return {"kind": "answer", "what": "route", "key": topic, "answer": {"body": self._route_body(empty=False)}}
+        return {
+            "kind": "answer",
+            "what": "route",
+            "key": topic,
+            "answer": {"body": self._route_body(empty=False)},
+        }
 
     def _route_body(self, empty: bool) -> dict[str, Any]:
         """Return a route without static topics, which few clients know."""
-        return {name: one for name, one in super()._route_body(empty).items() if name != "topicQueueMappingByBroker"}
+        return {
+            name: one
+            for name, one in super()._route_body(empty).items()
+            if name != "topicQueueMappingByBroker"
+        }
 
     def _offset(self) -> Any:
-        return self.rng.choice([{"offset": 0}, {"offset": 7}, {"offset": 42}, {"code": 22}, {"lost": True}])
+        return self.rng.choice(
+            [{"offset": 0}, {"offset": 7}, {"offset": 42}, {"code": 22}, {"lost": True}]
+        )
 
     def _group(self) -> Event:
         """Return a client list with the client itself in it."""
         ids = [f"{IP}@x", *self.rng.sample(OTHERS, self.rng.randrange(4))]
         self.rng.shuffle(ids)
-        return {"kind": "answer", "what": "clients", "key": GROUPS[0], "answer": {"body": {"consumerIdList": ids}}}
+        return {
+            "kind": "answer",
+            "what": "clients",
+            "key": GROUPS[0],
+            "answer": {"body": {"consumerIdList": ids}},
+        }
 
     def _simple_answer(self) -> Event:
         kind = self._pick({"clients": 4, "route": 2, "stored": 2, "lock": 2, "down": 1})
@@ -110,7 +138,9 @@ class SimpleMaker(Maker):
 
     def _locks(self) -> Any:
         refused = [self._queue() for _ in range(self.rng.randrange(1, 5))]
-        return self.rng.choice([{}, {}, {"refuses all": True}, {"refused": refused}, {"lost": True}])
+        return self.rng.choice(
+            [{}, {}, {"refuses all": True}, {"refused": refused}, {"lost": True}]
+        )
 
     def _stored(self) -> Event:
         key = f"{GROUPS[0]} {self._queue()}"
@@ -132,8 +162,8 @@ def sequence(level: str, seed: int, release: Release) -> dict[str, Any]:
 def recorded(version: str) -> Iterator[Line]:
     """Return the lines of a release, from the real classes.
 
-    Sequences in which the product answers otherwise are left out: those are the tolerated corners of the differential, which
-    depend on addresses in memory or on the order of a hash table.
+    Sequences in which the product answers otherwise are left out: those are the tolerated corners
+    of the differential, which depend on addresses in memory or on the order of a hash table.
 
     Raises
     ------
@@ -145,7 +175,12 @@ def recorded(version: str) -> Iterator[Line]:
         for level, n in SEQUENCES.items():
             kept, seed = 0, 0
             while kept < n:
-                line = {"release": version, "level": level, "seed": seed, **sequence(level, seed, release)}
+                line = {
+                    "release": version,
+                    "level": level,
+                    "seed": seed,
+                    **sequence(level, seed, release),
+                }
                 line["after"] = _after(process, line)
                 if wrong_event(line) is None:
                     yield line
@@ -154,11 +189,15 @@ def recorded(version: str) -> Iterator[Line]:
 
 
 def _after(process: Any, line: Line) -> Any:
-    process.stdin.write(json.dumps({name: line[name] for name in ("seed", "config", "events")}) + "\n")
+    process.stdin.write(
+        json.dumps({name: line[name] for name in ("seed", "config", "events")}) + "\n"
+    )
     process.stdin.flush()
     answer = json.loads(process.stdout.readline() or '{"failure": "the process has ended"}')
     if "failure" in answer:
-        raise JavaFailed(f"client half of {line['release']}, seed {line['seed']}: {answer['failure']}")
+        raise JavaFailed(
+            f"client half of {line['release']}, seed {line['seed']}: {answer['failure']}"
+        )
     return answer["after"]
 
 

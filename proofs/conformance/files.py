@@ -42,4 +42,8 @@ def first_difference(name: str, remade: Iterable[Line]) -> str | None:
         if old != new:
             keys = [key for key in old | new if old.get(key) != new.get(key)]
             return f"{name}, line {number}: {', '.join(keys)} differ"
-    return None if len(kept) == len(made) else f"{name}: {len(kept)} lines are kept, {len(made)} were made"
+    return (
+        None
+        if len(kept) == len(made)
+        else f"{name}: {len(kept)} lines are kept, {len(made)} were made"
+    )

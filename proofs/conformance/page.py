@@ -26,10 +26,16 @@ class Row(NamedTuple):
 
 
 def page(
-    rows: Sequence[Row], wrong: Sequence[str], go: Mapping[str, tuple[int, int]], size: int, seconds: float
+    rows: Sequence[Row],
+    wrong: Sequence[str],
+    go: Mapping[str, tuple[int, int]],
+    size: int,
+    seconds: float,
 ) -> str:
     """Return all of it."""
-    return "\n".join([HEAD, *_files(rows, size), *_wrong(rows, wrong), *_go(go), f"{seconds:.0f} s in all.", ""])
+    return "\n".join(
+        [HEAD, *_files(rows, size), *_wrong(rows, wrong), *_go(go), f"{seconds:.0f} s in all.", ""]
+    )
 
 
 def _files(rows: Sequence[Row], size: int) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Groups, and the queues that each client takes: by RocketMQ's own strategies, by the product, and by client-go."""
+"""Groups, and the queues that each client takes: by RocketMQ's own strategies, by the product, and
+by client-go.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ import replay_golden
 from conformance.files import Line
 
 NAME = "strategies"
-KEPT = {"AVG": 60, "AVG_BY_CIRCLE": 60, "CONSISTENT_HASH": 80, "MACHINE_ROOM": 40, "MACHINE_ROOM_NEARBY-AVG": 30}
+KEPT = {
+    "AVG": 60,
+    "AVG_BY_CIRCLE": 60,
+    "CONSISTENT_HASH": 80,
+    "MACHINE_ROOM": 40,
+    "MACHINE_ROOM_NEARBY-AVG": 30,
+}
 """How many groups are kept of each strategy."""
 
 MOST_QUEUES = 60
@@ -28,10 +36,17 @@ GO_DIFFERS = {
 
 
 def recorded() -> Iterator[Line]:
-    """Return groups with the answers of the real classes, asked now; JavaFailed or JavaMissing if they cannot be."""
+    """Return groups with the answers of the real classes, asked now; JavaFailed or JavaMissing if
+    they cannot be.
+    """
     groups = list(_groups())
-    for group, said in zip(groups, java_driver.witness(_request(one) for one in groups), strict=True):
-        yield {**group, "takes": {client_id: said["result"][client_id] for client_id in group["clients"]}}
+    for group, said in zip(
+        groups, java_driver.witness(_request(one) for one in groups), strict=True
+    ):
+        yield {
+            **group,
+            "takes": {client_id: said["result"][client_id] for client_id in group["clients"]},
+        }
 
 
 def _request(group: Line) -> Line:
@@ -67,7 +82,8 @@ def wrong_of_product(line: Line) -> list[str]:
 
 
 def wrong_of_go(lines: Iterable[Line]) -> dict[str, tuple[int, int]]:
-    """Return by strategy how many groups client-go was asked, and of how many it shares the queues otherwise.
+    """Return by strategy how many groups client-go was asked, and of how many it shares the queues
+    otherwise.
 
     Raises
     ------

@@ -50,11 +50,15 @@ PROGRAM = ROOT / "tests" / "support" / "java" / "conformance" / "Frames.java"
 
 
 def recorded() -> Iterator[Line]:
-    """Return every specimen with its frames by the real classes; JavaFailed or JavaMissing if they cannot be asked."""
+    """Return every specimen with its frames by the real classes; JavaFailed or JavaMissing if they
+    cannot be asked.
+    """
     for version, specimens in SPECIMENS.items():
         for form in FORMS:
             asked = [_request(one, opaque, form) for opaque, one in enumerate(specimens, 1)]
-            for specimen, request, said in zip(specimens, asked, _frames(PROGRAM, version, asked), strict=True):
+            for specimen, request, said in zip(
+                specimens, asked, _frames(PROGRAM, version, asked), strict=True
+            ):
                 yield {
                     "release": version,
                     "name": specimen.name,
@@ -88,7 +92,9 @@ def _frames(program: Path, version: str, asked: list[Line]) -> list[Line]:
     classpath = java_driver.maven_classpath(PROJECT, version)
     text = "".join(json.dumps(one) + "\n" for one in asked)
     printed = java_driver.run(
-        [java_driver.command("java"), "-cp", classpath, str(program)], f"making frames with {version}", text
+        [java_driver.command("java"), "-cp", classpath, str(program)],
+        f"making frames with {version}",
+        text,
     )
     return [json.loads(line) for line in printed.splitlines()]
 
@@ -114,12 +120,18 @@ def _wrong_content(line: Line, command: Command) -> str | None:
     name = line["name"]
     if name in WRITTEN_FIELDS:
         fields = WRITTEN_FIELDS[name](command.ext_fields)
-        wrong = {key for key, value in fields.items() if command.ext_fields.get(key, value) != value}
+        wrong = {
+            key for key, value in fields.items() if command.ext_fields.get(key, value) != value
+        }
         lacking = command.ext_fields.keys() - fields.keys() - NOT_NEEDED
-        return f"fields are written otherwise: {sorted(wrong | lacking)}" if wrong | lacking else None
+        return (
+            f"fields are written otherwise: {sorted(wrong | lacking)}" if wrong | lacking else None
+        )
     if name in WRITTEN_BODIES:
         written = json.loads(WRITTEN_BODIES[name](line["body"]))
-        wrong = {key for key, value in line["body"].items() if _plain(written.get(key)) != _plain(value)}
+        wrong = {
+            key for key, value in line["body"].items() if _plain(written.get(key)) != _plain(value)
+        }
         return f"a body is written otherwise: {sorted(wrong)}" if wrong else None
     if name in READ and not READ[name](command, line["body"]):
         return "the content is read otherwise"
@@ -127,9 +139,13 @@ def _wrong_content(line: Line, command: Command) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return content that can be compared: objects of a list of objects in one order, for Java keeps them in sets."""
+    """Return content that can be compared: objects of a list of objects in one order, for Java
+    keeps them in sets.
+    """
     if isinstance(value, list):
-        return sorted((_plain(one) for one in value), key=lambda one: json.dumps(one, sort_keys=True))
+        return sorted(
+            (_plain(one) for one in value), key=lambda one: json.dumps(one, sort_keys=True)
+        )
     return {key: _plain(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
@@ -157,7 +173,9 @@ def _heartbeat(body: Line) -> bytes:
 
 
 def _subscription(content: Line) -> SubscriptionData:
-    return SubscriptionData(content["topic"], content["subString"], content["subVersion"], content["expressionType"])
+    return SubscriptionData(
+        content["topic"], content["subString"], content["subVersion"], content["expressionType"]
+    )
 
 
 def _lock(body: Line) -> bytes:
@@ -165,9 +183,13 @@ def _lock(body: Line) -> bytes:
 
 
 def _pull(fields: Any) -> dict[str, str]:
-    subscription = SubscriptionData("orders", "*", int(fields["subVersion"]), fields["expressionType"])
+    subscription = SubscriptionData(
+        "orders", "*", int(fields["subVersion"]), fields["expressionType"]
+    )
     commit, offset = int(fields["commitOffset"]), int(fields["queueOffset"])
-    return pull_fields(fields["consumerGroup"], _of(fields), offset, subscription, commit_offset=commit)
+    return pull_fields(
+        fields["consumerGroup"], _of(fields), offset, subscription, commit_offset=commit
+    )
 
 
 def _same_messages(command: Command, said: list[Line]) -> bool:
@@ -175,8 +197,10 @@ def _same_messages(command: Command, said: list[Line]) -> bool:
     return len(messages) == len(said) and all(
         (one.topic, one.body.decode(), dict(one.properties), one.queue_id, one.queue_offset)
         == (each["topic"], each["body"], each["properties"], each["queueId"], each["queueOffset"])
-        and (one.commit_log_offset, one.reconsume_times) == (each["commitLogOffset"], each["reconsumeTimes"])
-        and (one.born_timestamp, one.store_timestamp) == (each["bornTimestamp"], each["storeTimestamp"])
+        and (one.commit_log_offset, one.reconsume_times)
+        == (each["commitLogOffset"], each["reconsumeTimes"])
+        and (one.born_timestamp, one.store_timestamp)
+        == (each["bornTimestamp"], each["storeTimestamp"])
         and (one.born_host, one.store_host) == ("10.0.0.9:4321", "10.0.0.1:10911")
         for one, each in zip(messages, said, strict=True)
     )
@@ -194,10 +218,19 @@ def _same_offset(command: Command, _body: object) -> bool:
 def _same_pull(command: Command, _body: object) -> bool:
     answer, fields = read_pull_answer(command), command.ext_fields
     ends = (answer.next_begin_offset, answer.min_offset, answer.max_offset)
-    return ends == tuple(int(fields[name]) for name in ("nextBeginOffset", "minOffset", "maxOffset"))
+    return ends == tuple(
+        int(fields[name]) for name in ("nextBeginOffset", "minOffset", "maxOffset")
+    )
 
 
-NOT_NEEDED = {"bname", "setZeroIfNotFound", "committed", "requestSource", "maxMsgBytes", "proxyForwardClientId"}
+NOT_NEEDED = {
+    "bname",
+    "setZeroIfNotFound",
+    "committed",
+    "requestSource",
+    "maxMsgBytes",
+    "proxyForwardClientId",
+}
 """Fields that Java's classes have and that brokers do without."""
 
 WRITTEN_FIELDS: dict[str, Callable[[Any], dict[str, str]]] = {
@@ -230,10 +263,16 @@ WRITTEN_BODIES: dict[str, Callable[[Line], bytes]] = {
 }
 
 READ: dict[str, Callable[[Command, Any], bool]] = {
-    "client-ids-answer-two": lambda command, body: read_client_ids(command.body) == body["consumerIdList"],
+    "client-ids-answer-two": lambda command, body: (
+        read_client_ids(command.body) == body["consumerIdList"]
+    ),
     "client-ids-answer-none": lambda command, body: read_client_ids(command.body) == [],
-    "client-ids-answer-odd": lambda command, body: read_client_ids(command.body) == body["consumerIdList"],
-    "lock-answer": lambda command, body: read_locked(command.body) == set(map(_queue, body["lockOKMQSet"])),
+    "client-ids-answer-odd": lambda command, body: (
+        read_client_ids(command.body) == body["consumerIdList"]
+    ),
+    "lock-answer": lambda command, body: (
+        read_locked(command.body) == set(map(_queue, body["lockOKMQSet"]))
+    ),
     "lock-answer-none": lambda command, body: read_locked(command.body) == set(),
     "query-offset-answer": _same_offset,
     "max-offset-answer": _same_offset,

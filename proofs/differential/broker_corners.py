@@ -27,7 +27,10 @@ def _channels_sorted(seen: Seen) -> tuple[Any, Any]:
 def _by_channel(side: dict[str, Any]) -> dict[str, Any]:
     groups = side["groups"]
     if groups is not None:
-        groups = {name: [*how, sorted(members), topics] for name, (*how, members, topics) in groups.items()}
+        groups = {
+            name: [*how, sorted(members), topics]
+            for name, (*how, members, topics) in groups.items()
+        }
     heard = [[*one[:2], sorted(one[2])] if one[0] == "CHANGE" else one for one in side["heard"]]
     answer = side["answer"]
     is_list_of_clients = isinstance(answer, list) and all(isinstance(one, str) for one in answer)
@@ -57,7 +60,11 @@ CORNERS: tuple[Corner, ...] = (
     Corner(
         "groups of one heartbeat",
         "broker",
-        {"4.9.8": "ClientManageProcessor:84", "5.3.3": "ClientManageProcessor:91", "5.5.0": "ClientManageProcessor:91"},
+        {
+            "4.9.8": "ClientManageProcessor:84",
+            "5.3.3": "ClientManageProcessor:91",
+            "5.5.0": "ClientManageProcessor:91",
+        },
         "a heartbeat's groups are a `HashSet` of objects without a hash of their own: their order is another in every run; the "
         "product takes them as they come",
         lambda seen: _groups_sorted(seen, "heartbeat"),

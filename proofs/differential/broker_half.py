@@ -1,8 +1,9 @@
 """The broker half: its random sequences; the product under them is `differential.broker_twin`.
 
-Groups are registered, left and lost, channels expire, notices are told at once or collected, queues are locked and divided. In
-a *nested* sequence some notices make something else happen at once, before the next one is sent; there the order of channels
-is the same on both sides, as no channel comes back to a group that it left, and so is that of groups, as channels share one.
+Groups are registered, left and lost, channels expire, notices are told at once or collected, queues
+are locked and divided. In a *nested* sequence some notices make something else happen at once,
+before the next one is sent; there the order of channels is the same on both sides, as no channel
+comes back to a group that it left, and so is that of groups, as channels share one.
 """
 
 from collections.abc import Callable
@@ -94,7 +95,9 @@ class Maker:
         self._version = 1
         self._can_collect = release.profile.collects_notices and not self._nested
         self._nests = [self._unregister, self._close]
-        if config["real time"]:  # a flush goes on to the next group: in which order, the switch would tell
+        if config[
+            "real time"
+        ]:  # a flush goes on to the next group: in which order, the switch would tell
             self._nests.append(self._flag)
         self._groups = GROUPS[: 1 if self._nested else 3]
         self._types = ["CONSUME_PASSIVELY", "CONSUME_PASSIVELY", "CONSUME_ACTIVELY"]
@@ -113,11 +116,24 @@ class Maker:
         }
         if self._nested:
             kinds[self._arm] = 12
-        if release.profile.server_assignment:  # what 4.9 does not have; nor has it an index of groups by topic
+        if (
+            release.profile.server_assignment
+        ):  # what 4.9 does not have; nor has it an index of groups by topic
             self._types.append("CONSUME_POP")
-            kinds |= {self._topic_groups: 3, self._all_expired: 2, self._route: 5, self._query: 14, self._set_mode: 4}
+            kinds |= {
+                self._topic_groups: 3,
+                self._all_expired: 2,
+                self._route: 5,
+                self._query: 14,
+                self._set_mode: 4,
+            }
         focus = rng.choice(
-            ((), (), (self._lock, self._unlock, self._lists), (self._route, self._query, self._set_mode))
+            (
+                (),
+                (),
+                (self._lock, self._unlock, self._lists),
+                (self._route, self._query, self._set_mode),
+            )
         )
         self._topics_asked = TOPICS[:1] if self._query in focus else TOPICS[:4]
         self._kinds = list(kinds)
@@ -126,12 +142,16 @@ class Maker:
     def events(self, n_events: int) -> list[Event]:
         """That many, and routes before them."""
         routes = [self._route() for _ in range(3 if self._route in self._kinds else 0)]
-        return routes + [self._rng.choices(self._kinds, self._weights)[0]() for _ in range(n_events)]
+        return routes + [
+            self._rng.choices(self._kinds, self._weights)[0]() for _ in range(n_events)
+        ]
 
     def _heartbeat(self) -> Event:
         rng = self._rng
         channel = self._speaking()
-        client, groups = self._said.setdefault(channel, (rng.choice(CLIENTS), self._some_groups(1, 1, 2)))
+        client, groups = self._said.setdefault(
+            channel, (rng.choice(CLIENTS), self._some_groups(1, 1, 2))
+        )
         if rng.random() < 0.05:
             client = rng.choice(CLIENTS)
         if rng.random() < 0.2:
@@ -154,7 +174,9 @@ class Maker:
         return self._rng.sample(self._groups, min(self._rng.choice(numbers), len(self._groups)))
 
     def _nested_group(self, channel: int, group: str) -> str:
-        """The group, if the channel is in it or came after all others; else one that it is alone in."""
+        """The group, if the channel is in it or came after all others; else one that it is alone
+        in.
+        """
         entered = self._entered.setdefault(group, [])
         if channel not in entered and channel > max(entered, default=-1):
             entered.append(channel)
@@ -162,7 +184,9 @@ class Maker:
         return group if comes_in_order else f"g{3 + channel}"
 
     def _speaking(self) -> int:
-        """Whose heartbeat it is: a known channel's, now and then one that was closed already, or a new one's."""
+        """Whose heartbeat it is: a known channel's, now and then one that was closed already, or a
+        new one's.
+        """
         rng = self._rng
         if self._closed and not self._nested and rng.random() < 0.04:
             return rng.choice(self._closed)
@@ -183,7 +207,9 @@ class Maker:
             "groupName": group,
             "consumeType": rng.choice(self._types),
             "messageModel": usual if rng.random() < 0.9 else rng.choice(MODELS),
-            "consumeFromWhere": rng.choice(("CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET")),
+            "consumeFromWhere": rng.choice(
+                ("CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET")
+            ),
             "unitMode": False,
             "subscriptionDataSet": [
                 {
@@ -219,7 +245,9 @@ class Maker:
         return {"kind": "advance", "by": by}
 
     def _arm(self) -> Event:
-        """The next notice of a group to a channel makes something happen before the one after it is sent."""
+        """The next notice of a group to a channel makes something happen before the one after it is
+        sent.
+        """
         channel = self._rng.choice(self._channels or [0])
         then = self._rng.choice(self._nests)()  # it may never happen
         return {"kind": "arm", "channel": channel, "group": self._group(), "then": then}
@@ -229,7 +257,11 @@ class Maker:
 
     def _flag(self) -> Event:
         """A switch of the broker: whether notices are sent, and whether at once."""
-        kind = self._rng.choice(("notices", "notices", "real time")) if self._can_collect else "notices"
+        kind = (
+            self._rng.choice(("notices", "notices", "real time"))
+            if self._can_collect
+            else "notices"
+        )
         return {"kind": kind, "on": self._rng.random() < 0.7}
 
     def _group_flag(self) -> Event:
@@ -255,11 +287,21 @@ class Maker:
 
     def _lock(self) -> Event:
         kind = self._rng.choice(("lock", "lock", "lock one"))
-        return {"kind": kind, "group": self._group(), "client": self._rng.choice(CLIENTS[:3]), "queues": self._queues()}
+        return {
+            "kind": kind,
+            "group": self._group(),
+            "client": self._rng.choice(CLIENTS[:3]),
+            "queues": self._queues(),
+        }
 
     def _unlock(self) -> Event:
         client = self._rng.choice(CLIENTS[:3])
-        return {"kind": "unlock", "group": self._group(), "client": client, "queues": self._queues()}
+        return {
+            "kind": "unlock",
+            "group": self._group(),
+            "client": client,
+            "queues": self._queues(),
+        }
 
     def _all_expired(self) -> Event:
         return {"kind": "all expired", "group": self._group()}
@@ -286,8 +328,12 @@ class Maker:
         data = {
             "topic": rng.choice((*self._topics_asked * 3, *TOPICS)),
             "consumerGroup": self._group(),
-            "clientId": rng.choice([client for client, _ in self._said.values()] + [rng.choice(CLIENTS)]),
-            "strategyName": rng.choice(STRATEGIES[:2]) if rng.random() < 0.9 else rng.choice(STRATEGIES),
+            "clientId": rng.choice(
+                [client for client, _ in self._said.values()] + [rng.choice(CLIENTS)]
+            ),
+            "strategyName": rng.choice(STRATEGIES[:2])
+            if rng.random() < 0.9
+            else rng.choice(STRATEGIES),
             "messageModel": MODELS[rng.random() < 0.15],
         }
         return {"kind": "query", "data": data}

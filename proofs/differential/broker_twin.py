@@ -71,7 +71,9 @@ class Twin:
             "arm": self._arm,
             "lists": self._lists,
             "topic groups": self._topic_groups,
-            "topics": lambda event: sorted(topic for topic in self._broker.topics if topic.startswith("%RETRY%")),
+            "topics": lambda event: sorted(
+                topic for topic in self._broker.topics if topic.startswith("%RETRY%")
+            ),
             "lock": self._lock,
             "lock one": self._lock_one,
             "unlock": self._unlock,
@@ -118,8 +120,14 @@ class Twin:
                 group.consume_type.value,
                 group.message_model.value,
                 group.consume_from_where.value,
-                [[channel.number, client.client_id, client.last_update] for channel, client in group.channels.items()],
-                {topic: [one.sub_string, one.sub_version] for topic, one in group.subscriptions.items()},
+                [
+                    [channel.number, client.client_id, client.last_update]
+                    for channel, client in group.channels.items()
+                ],
+                {
+                    topic: [one.sub_string, one.sub_version]
+                    for topic, one in group.subscriptions.items()
+                },
             ]
             for name, group in self._broker.consumers.groups.items()
         }
@@ -164,7 +172,9 @@ class Twin:
         return [0] if reply is None else [0, reply.supports_v2, reply.subscriptions_changed]
 
     def _unregister(self, event: Event) -> int:
-        self._broker.unregister_client(self._connection(event["channel"]), event["client"], event["group"])
+        self._broker.unregister_client(
+            self._connection(event["channel"]), event["client"], event["group"]
+        )
         return 0
 
     def _close(self, event: Event) -> None:
@@ -211,7 +221,9 @@ class Twin:
         if said == "timeout":
             raise RemotingError("no answer")
         if said is None or said == "error":
-            raise ResponseError(ResponseCode.SYSTEM_ERROR if said else ResponseCode.TOPIC_NOT_EXIST, "no route")
+            raise ResponseError(
+                ResponseCode.SYSTEM_ERROR if said else ResponseCode.TOPIC_NOT_EXIST, "no route"
+            )
         queues = (
             QueueData(one["brokerName"], one["readQueueNums"], one["writeQueueNums"], one["perm"])
             for one in said["queueDatas"]

@@ -6,8 +6,12 @@ from differential.corner import Corner, Seen
 
 
 def _shut_down_in_order(seen: Seen) -> dict[str, str]:
-    """Groups by name of ordered consumers that are shut down, or on their way to it, and still have queues."""
-    asked = {event["consumer"] for event in seen.events[: seen.index + 1] if event["kind"] == "shutdown"}
+    """Groups by name of ordered consumers that are shut down, or on their way to it, and still have
+    queues.
+    """
+    asked = {
+        event["consumer"] for event in seen.events[: seen.index + 1] if event["kind"] == "shutdown"
+    }
     return {
         name: seen.config["consumers"][name]["group"]
         for name, one in seen.java["consumers"].items()
@@ -22,11 +26,14 @@ def _without_their_locks(seen: Seen) -> tuple[Any, Any]:
     ended = _shut_down_in_order(seen)
 
     def even(side: dict[str, Any]) -> dict[str, Any]:
-        lines = [line for line in side["seen"] if line[1] != "lock" or line[4] not in ended.values()]
+        lines = [
+            line for line in side["seen"] if line[1] != "lock" or line[4] not in ended.values()
+        ]
         consumers = dict(side["consumers"])
         for name in ended:
             table = {
-                queue: [*one[:1], *one[2:3], *one[4:6], *one[7:]] for queue, one in consumers[name]["table"].items()
+                queue: [*one[:1], *one[2:3], *one[4:6], *one[7:]]
+                for queue, one in consumers[name]["table"].items()
             }
             consumers[name] = consumers[name] | {"table": table}
         return side | {"seen": lines, "consumers": consumers}

@@ -12,9 +12,28 @@ BROKERS = ("a", "b")
 GROUPS = ("g", "h")
 IP = "10.0.0.1"
 OTHERS = ["10.0.0.2@x", "10.0.0.3@x", "10.0.0.1@w", "10.0.0.10@x"]
-TIMES = [0, 10, 500, 500, 1_000, 1_000, 3_000, 10_000, 19_000, 20_000, 20_001, 30_001, 60_000, 121_000]
-WHERE = ["LAST_OFFSET"] * 4 + ["FIRST_OFFSET"] * 2 + ["TIMESTAMP"] * 2 + ["MIN_OFFSET", "MAX_OFFSET"]
-STRATEGIES = ["AVG"] * 5 + ["AVG_BY_CIRCLE"] * 2 + ["CONSISTENT_HASH", "CONFIG", "THROWS", "NULL", "ALL"]
+TIMES = [
+    0,
+    10,
+    500,
+    500,
+    1_000,
+    1_000,
+    3_000,
+    10_000,
+    19_000,
+    20_000,
+    20_001,
+    30_001,
+    60_000,
+    121_000,
+]
+WHERE = (
+    ["LAST_OFFSET"] * 4 + ["FIRST_OFFSET"] * 2 + ["TIMESTAMP"] * 2 + ["MIN_OFFSET", "MAX_OFFSET"]
+)
+STRATEGIES = (
+    ["AVG"] * 5 + ["AVG_BY_CIRCLE"] * 2 + ["CONSISTENT_HASH", "CONFIG", "THROWS", "NULL", "ALL"]
+)
 CODES = (1, 2, 16, 17, 22, 26)
 MODELS = ["CLUSTERING"] * 5 + ["BROADCASTING"]
 
@@ -22,7 +41,10 @@ MODELS = ["CLUSTERING"] * 5 + ["BROADCASTING"]
 def sequence(rng: Random, release: Release, short: bool) -> dict[str, Any]:
     """A configuration, and events."""
     maker = Maker(rng, release)
-    return {"config": maker.config(), "events": maker.events(rng.randint(5, 22) if short else rng.randint(20, 60))}
+    return {
+        "config": maker.config(),
+        "events": maker.events(rng.randint(5, 22) if short else rng.randint(20, 60)),
+    }
 
 
 class Maker:
@@ -32,7 +54,8 @@ class Maker:
         self.rng = rng
         self.release = release
         n_consumers = rng.choice([1, 1, 1, 2, 2, 3])
-        # Java's fingerprint of several groups is another one whenever it is taken: it depends on where they are in memory.
+        # Java's fingerprint of several groups is another one whenever it is taken: it depends on
+        # where they are in memory.
         self.second_form = n_consumers == 1 and rng.random() < 0.5
         self.consumers = {f"c{i}": self._consumer() for i in range(n_consumers)}
         self.gives_up = rng.random() < 0.25
@@ -49,11 +72,15 @@ class Maker:
         identities: dict[Any, str] = {}
         for name, spec in self.consumers.items():
             identities.setdefault((spec["group"], spec["instance"], spec["type"] == "push"), name)
-        self.names = list(identities.values())  # the second of a group in one client fails to start and stays as it is
+        self.names = list(
+            identities.values()
+        )  # the second of a group in one client fails to start and stays as it is
 
     def config(self) -> dict[str, Any]:
         """Consumers that may start, and what is answered from the beginning on."""
-        answers = [self._route(topic) for topic in TOPICS] + [self._clients(group) for group in GROUPS]
+        answers = [self._route(topic) for topic in TOPICS] + [
+            self._clients(group) for group in GROUPS
+        ]
         answers += [self._assignment(topic, group) for topic in TOPICS for group in GROUPS]
         if self.rng.random() < 0.5:
             answers += [self._route(f"%RETRY%{group}") for group in GROUPS]
@@ -68,7 +95,9 @@ class Maker:
         if self.gives_up:
             events.append({"kind": "advance", "ms": self.rng.choice([500, 1_000])})
         for _ in range(count):
-            events.append(self._giving_up() if self.gives_up and self.rng.random() < 0.8 else self._event())
+            events.append(
+                self._giving_up() if self.gives_up and self.rng.random() < 0.8 else self._event()
+            )
         if self.gives_up:
             for _ in range(3):
                 at = self.rng.randrange(len(self.consumers) + 1, len(events) + 1)
@@ -76,11 +105,18 @@ class Maker:
         return events
 
     def _given_up_while_consumed(self) -> list[Event]:
-        """Queues are taken, one is consumed for about as long as whoever gives it up waits, or for longer, and all go."""
+        """Queues are taken, one is consumed for about as long as whoever gives it up waits, or for
+        longer, and all go.
+        """
         wait = 1_000 if self.release.line == "4.9" else 500
         key, own = self.consumers["c0"]["group"], f"{IP}@{self.consumers['c0']['instance']}"
         taken, gone = (
-            {"kind": "answer", "what": "clients", "key": key, "answer": {"body": {"consumerIdList": [one]}}}
+            {
+                "kind": "answer",
+                "what": "clients",
+                "key": key,
+                "answer": {"body": {"consumerIdList": [one]}},
+            }
             for one in (own, OTHERS[0])
         )
         one_pass = {"kind": "pass", "consumer": "c0"}
@@ -98,18 +134,42 @@ class Maker:
         """Something that matters where ordered queues are given up while they are consumed."""
         rng, of = self.rng, {"consumer": "c0", "queue": f"#{self.rng.randrange(4)}"}
         kind = self._pick(
-            {"consuming": 4, "clients": 4, "pass": 4, "advance": 3, "consumed": 1, "messages": 1, "lock all": 1}
+            {
+                "consuming": 4,
+                "clients": 4,
+                "pass": 4,
+                "advance": 3,
+                "consumed": 1,
+                "messages": 1,
+                "lock all": 1,
+            }
         )
         if kind == "clients":
             own = f"{IP}@{self.consumers['c0']['instance']}"
-            answer = {"body": {"consumerIdList": rng.choice([[own], [own], OTHERS[:1], [own, *OTHERS[:2]]])}}
-            return {"kind": "answer", "what": "clients", "key": self.consumers["c0"]["group"], "answer": answer}
+            answer = {
+                "body": {
+                    "consumerIdList": rng.choice([[own], [own], OTHERS[:1], [own, *OTHERS[:2]]])
+                }
+            }
+            return {
+                "kind": "answer",
+                "what": "clients",
+                "key": self.consumers["c0"]["group"],
+                "answer": answer,
+            }
         if kind == "advance":
-            return {"kind": "advance", "ms": rng.choice([500, 1_000, 1_000, 19_000, 20_000, 20_001, 22_000, 25_000])}
+            return {
+                "kind": "advance",
+                "ms": rng.choice([500, 1_000, 1_000, 19_000, 20_000, 20_001, 22_000, 25_000]),
+            }
         if kind in ("pass", "lock all"):
             return {"kind": kind, "consumer": "c0"}
         times = [None, None, None, None, 100, 500, 500, 501, 1_000, 1_000, 1_001]
-        return of | {"kind": kind} | {"consuming": {"for": rng.choice(times)}, "messages": {"n": 1}}.get(kind, {})
+        return (
+            of
+            | {"kind": kind}
+            | {"consuming": {"for": rng.choice(times)}, "messages": {"n": 1}}.get(kind, {})
+        )
 
     def _pick(self, weights: dict[str, int]) -> str:
         return self.rng.choices(list(weights), list(weights.values()))[0]
@@ -148,7 +208,9 @@ class Maker:
         return self.rng.choice(topics)
 
     def _queue(self) -> str:
-        return f"{self._topic()}|{self.rng.choice(BROKERS)}|{self.rng.choice([0, 0, 0, 1, 1, 2, 3])}"
+        return (
+            f"{self._topic()}|{self.rng.choice(BROKERS)}|{self.rng.choice([0, 0, 0, 1, 1, 2, 3])}"
+        )
 
     def _address(self) -> str:
         return self.rng.choice(["a:0", "a:0", "b:0", "b:0", "a:1", "b:1"])
@@ -203,7 +265,9 @@ class Maker:
 
     def _clients(self, group: str | None = None) -> Event:
         rng = self.rng
-        kind = self._pick({"list": 12, "null": 1, "none": 1, "code": 1, "lost": 1, "holes": 1, "strangers": 1})
+        kind = self._pick(
+            {"list": 12, "null": 1, "none": 1, "code": 1, "lost": 1, "holes": 1, "strangers": 1}
+        )
         ids: list[Any] = rng.sample(OTHERS, rng.randrange(4))
         if kind == "null":
             answer: Any = {"body": {"consumerIdList": None}}
@@ -220,7 +284,12 @@ class Maker:
                 ids = []
             rng.shuffle(ids)
             answer = {"body": {"consumerIdList": ids}}
-        return {"kind": "answer", "what": "clients", "key": group or rng.choice(GROUPS), "answer": answer}
+        return {
+            "kind": "answer",
+            "what": "clients",
+            "key": group or rng.choice(GROUPS),
+            "answer": answer,
+        }
 
     def _assignment(self, topic: str | None = None, group: str | None = None) -> Event:
         rng = self.rng
@@ -233,7 +302,11 @@ class Maker:
             modes = rng.choice([["PULL"], ["POP"], ["POP"], ["PULL", "POP"]])
             found = {}
             for _ in range(rng.randrange(1, 5)):
-                queue = {"topic": topic, "brokerName": rng.choice(BROKERS), "queueId": rng.choice([-1, 0, 0, 1, 2])}
+                queue = {
+                    "topic": topic,
+                    "brokerName": rng.choice(BROKERS),
+                    "queueId": rng.choice([-1, 0, 0, 1, 2]),
+                }
                 found[str(queue)] = {"messageQueue": queue, "mode": rng.choice(modes)}
             if rng.random() < 0.1:
                 found[""] = {"messageQueue": None, "mode": "PULL"}
@@ -252,7 +325,9 @@ class Maker:
         return {"kind": "answer", "what": "stored", "key": key, "answer": self._offset()}
 
     def _heard(self, address: str) -> Event:
-        """What a broker says to heartbeats: whether it keeps fingerprints, and whether subscriptions have changed."""
+        """What a broker says to heartbeats: whether it keeps fingerprints, and whether
+        subscriptions have changed.
+        """
         said = self.rng.choice([[True, False]] * 3 + [[True, True], [False, False]])
         return {"kind": "answer", "what": "heartbeat", "key": address, "answer": {"v2": said}}
 
@@ -261,7 +336,16 @@ class Maker:
         if self.second_form and rng.random() < 0.15:
             return self._heard(self._address())
         what = self._pick(
-            {"route": 3, "clients": 5, "assignment": 3, "stored": 3, "first": 2, "lock": 4, "other": 2, "down": 1}
+            {
+                "route": 3,
+                "clients": 5,
+                "assignment": 3,
+                "stored": 3,
+                "first": 2,
+                "lock": 4,
+                "other": 2,
+                "down": 1,
+            }
         )
         if what == "route":
             return self._route()
@@ -279,7 +363,9 @@ class Maker:
             refused = [self._queue() for _ in range(rng.randrange(1, 5))]
             extra = [self._queue() for _ in range(rng.randrange(3))]
             none: Any = {"refuses all": True}
-            answer = rng.choice([answer, none, none, {"refused": refused}, {"refused": refused, "extra": extra}])
+            answer = rng.choice(
+                [answer, none, none, {"refused": refused}, {"refused": refused, "extra": extra}]
+            )
         elif what == "other":
             what = rng.choice(["heartbeat", "unregister", "commit", "unlock"])
         else:
@@ -289,7 +375,9 @@ class Maker:
     # --- Events ---
 
     def _event(self) -> Event:
-        kind = self._pick({"answer": 8, "time": 7, "pass": 5, "consumer": 4, "queue": 8, "offset": 4, "end": 1})
+        kind = self._pick(
+            {"answer": 8, "time": 7, "pass": 5, "consumer": 4, "queue": 8, "offset": 4, "end": 1}
+        )
         if kind == "answer":
             return self._answer()
         if kind == "time":
@@ -298,18 +386,30 @@ class Maker:
         if kind == "pass":
             return {"kind": self.rng.choice(["pass", "pass", "try", "notice"]), "consumer": name}
         if kind == "end":
-            return {"kind": "shutdown", "consumer": name} if self.rng.random() < 0.5 else self._event()
+            return (
+                {"kind": "shutdown", "consumer": name} if self.rng.random() < 0.5 else self._event()
+            )
         spec = self.consumers[name]
         if kind == "consumer":
             return {"consumer": name} | self._of_consumer(spec)
         queue = f"#{self.rng.randrange(6)}" if self.rng.random() < 0.7 else self._queue()
-        return {"consumer": name, "queue": queue} | (self._of_queue(spec) if kind == "queue" else self._of_offset())
+        return {"consumer": name, "queue": queue} | (
+            self._of_queue(spec) if kind == "queue" else self._of_offset()
+        )
 
     def _of_consumer(self, spec: dict[str, Any]) -> Event:
         rng = self.rng
         kinds = ["subscribe", "unsubscribe", "persist", "persist all", "active"]
         if spec["type"] == "push":
-            kinds += ["pause", "resume", "resume", "from where", "lock all", "lock all", "unlock all"]
+            kinds += [
+                "pause",
+                "resume",
+                "resume",
+                "from where",
+                "lock all",
+                "lock all",
+                "unlock all",
+            ]
         if spec["type"] == "lite":
             kinds += ["assign", "pause queues", "resume queues"]
         kind = rng.choice(kinds)
@@ -353,5 +453,7 @@ class Maker:
         if kind == "update offset":
             event["increase"] = rng.random() < 0.5
         elif kind == "read offset":
-            event["from"] = rng.choice(["READ_FROM_MEMORY", "READ_FROM_STORE", "MEMORY_FIRST_THEN_STORE"])
+            event["from"] = rng.choice(
+                ["READ_FROM_MEMORY", "READ_FROM_STORE", "MEMORY_FIRST_THEN_STORE"]
+            )
         return event

@@ -1,4 +1,6 @@
-"""The product's client half under the events of a sequence; ``ClientHalf.java`` and ``Member.java`` are its Java side."""
+"""The product's client half under the events of a sequence; ``ClientHalf.java`` and ``Member.java``
+are its Java side.
+"""
 
 import shutil
 import tempfile
@@ -126,7 +128,9 @@ class ClientTwin:
             raise
         except Exception:
             answer = "error"
-        states = {name: state(member, self._known[name]) for name, member in sorted(self._members.items())}
+        states = {
+            name: state(member, self._known[name]) for name, member in sorted(self._members.items())
+        }
         return {"answer": answer, "seen": self.world.seen(), "consumers": states}
 
     def _happen(self, event: dict[str, Any]) -> Any:
@@ -149,7 +153,9 @@ class ClientTwin:
             if kind in ("pull", "pop"):
                 return finished(member, self._pull(member, queue, kind == "pop"))
             if kind in OF_PROCESS_QUEUE:
-                return OF_PROCESS_QUEUE[kind](self, member, member.rebalance.process_queue_table[queue], queue, event)
+                return OF_PROCESS_QUEUE[kind](
+                    self, member, member.rebalance.process_queue_table[queue], queue, event
+                )
             return OF_QUEUE[kind](member, queue, event)
         return None
 
@@ -167,20 +173,32 @@ class ClientTwin:
         }
         heard = listener(self.world, spec["group"], spec["listener"])
         if spec["type"] != "pull":
-            settings |= {"consume_from_where": ConsumeFromWhere(spec["from"]), "consume_timestamp": spec["timestamp"]}
+            settings |= {
+                "consume_from_where": ConsumeFromWhere(spec["from"]),
+                "consume_timestamp": spec["timestamp"],
+            }
         if spec["type"] == "push":
             names = [
-                f"pull_threshold_{what}" for what in ("for_queue", "size_for_queue", "for_topic", "size_for_topic")
+                f"pull_threshold_{what}"
+                for what in ("for_queue", "size_for_queue", "for_topic", "size_for_topic")
             ]
             settings |= dict(zip(names, spec["thresholds"], strict=True))
-            settings |= {"orderly": spec["orderly"], "client_rebalance": spec["client rebalance"], "listener": heard}
-            consumer: Any = PushConsumer(self._manager, spec["group"], dispatcher=Dispatcher(self.world), **settings)
+            settings |= {
+                "orderly": spec["orderly"],
+                "client_rebalance": spec["client rebalance"],
+                "listener": heard,
+            }
+            consumer: Any = PushConsumer(
+                self._manager, spec["group"], dispatcher=Dispatcher(self.world), **settings
+            )
         elif spec["type"] == "pull":
             consumer = PullConsumer(self._manager, spec["group"], listener=heard, **settings)
         else:
             consumer = LitePullConsumer(self._manager, spec["group"], **settings)
         for topic in spec["topics"]:
-            consumer.subscribe(topic, "*", heard) if spec["type"] == "lite" else consumer.subscribe(topic)
+            consumer.subscribe(topic, "*", heard) if spec["type"] == "lite" else consumer.subscribe(
+                topic
+            )
         if spec["type"] == "lite" and spec["assigned"]:
             consumer.assign(list(map(read, spec["assigned"])))
         return consumer
@@ -189,7 +207,9 @@ class ClientTwin:
         name = spec["strategy"]
         if name in ("THROWS", "NULL", "ALL"):
             return OddStrategy(name, self.world)
-        return strategy(name, **({"message_queues": list(map(read, spec["given"]))} if name == "CONFIG" else {}))
+        return strategy(
+            name, **({"message_queues": list(map(read, spec["given"]))} if name == "CONFIG" else {})
+        )
 
     # --- What whoever pulls does with the product ---
 
@@ -221,7 +241,11 @@ class ClientTwin:
             return PULL_LATER["paused"]
         if not pops and request.process_queue.n_messages > member.pull_threshold_for_queue:
             return PULL_LATER["full"]
-        if not pops and member.orderly and not (yield from member.rebalance.prepare_ordered_pull(request)):
+        if (
+            not pops
+            and member.orderly
+            and not (yield from member.rebalance.prepare_ordered_pull(request))
+        ):
             return PULL_LATER["exception"]
         if request.queue.topic not in member.rebalance.subscription_inner:
             return PULL_LATER["exception"]
@@ -248,7 +272,9 @@ class ClientTwin:
         def resume(delay: int) -> None:
             lane = member.orderly_service.lanes[0]
             due = self.world.clock.now() + delay
-            self.world.clock.call_later(delay, lambda: lane.do(nothing(None), lambda _result, _error: consume(), due))
+            self.world.clock.call_later(
+                delay, lambda: lane.do(nothing(None), lambda _result, _error: consume(), due)
+            )
 
         member.orderly_service.lock_later(queue, resume)
 
@@ -257,7 +283,9 @@ def chosen(member: Any, text: str, pops: bool) -> MessageQueue:
     """The queue that an event is about: ``#n`` is the n-th of those that the consumer has."""
     if not text.startswith("#"):
         return read(text)
-    table = member.rebalance.pop_process_queue_table if pops else member.rebalance.process_queue_table
+    table = (
+        member.rebalance.pop_process_queue_table if pops else member.rebalance.process_queue_table
+    )
     return sorted(table)[int(text[1:]) % len(table)] if table else MessageQueue("T", "a", 0)
 
 
@@ -272,29 +300,44 @@ def finished(member: Any, steps: Steps[Any]) -> Any:
 
 
 def state(member: Any, known: dict[MessageQueue, ProcessQueue]) -> dict[str, Any]:
-    """All that can be seen of a consumer; ``known`` are process queues of a lite pull consumer that were seen before."""
+    """All that can be seen of a consumer; ``known`` are process queues of a lite pull consumer that
+    were seen before.
+    """
     rebalance = member.rebalance
     now = member.manager.clock.now()
     store = getattr(member, "offset_store", None)
     seen = {
         "state": member.state.name,
-        "table": {told(queue): _process_queue(one, now) for queue, one in rebalance.process_queue_table.items()},
+        "table": {
+            told(queue): _process_queue(one, now)
+            for queue, one in rebalance.process_queue_table.items()
+        },
         "pop": {
             told(queue): [one.dropped, one.last_pop_timestamp - START, one.is_pull_expired(now)]
             for queue, one in rebalance.pop_process_queue_table.items()
         },
-        "views": {topic: all_told(queues) for topic, queues in rebalance.topic_subscribe_info.items()},
-        "subscriptions": {
-            topic: [one.sub_string, one.sub_version] for topic, one in rebalance.subscription_inner.items()
+        "views": {
+            topic: all_told(queues) for topic, queues in rebalance.topic_subscribe_info.items()
         },
-        "offsets": {} if store is None else {told(queue): offset for queue, offset in store.offsets().items()},
+        "subscriptions": {
+            topic: [one.sub_string, one.sub_version]
+            for topic, one in rebalance.subscription_inner.items()
+        },
+        "offsets": {}
+        if store is None
+        else {told(queue): offset for queue, offset in store.offsets().items()},
     }
     if isinstance(member, PushConsumer):
         seen["thresholds"] = [member.pull_threshold_for_queue, member.pull_threshold_size_for_queue]
         seen["paused"] = member.paused
     elif isinstance(member, LitePullConsumer):
-        seen["assigned"] = {told(queue): _assigned(member, queue) for queue in member.assigned.queues()}
-        known.update((queue, member.assigned.state(queue).process_queue) for queue in member.assigned.queues())
+        seen["assigned"] = {
+            told(queue): _assigned(member, queue) for queue in member.assigned.queues()
+        }
+        known.update(
+            (queue, member.assigned.state(queue).process_queue)
+            for queue in member.assigned.queues()
+        )
         seen["dropped"] = all_told(queue for queue, one in known.items() if one.dropped)
         seen["tasks"] = all_told(member.tasks if member.state.name == "RUNNING" else ())
     return seen
@@ -302,14 +345,28 @@ def state(member: Any, known: dict[MessageQueue, ProcessQueue]) -> dict[str, Any
 
 def _process_queue(one: ProcessQueue, now: int) -> list[Any]:
     times = [one.last_pull_timestamp - START, one.last_lock_timestamp - START, one.try_unlock_times]
-    return [one.dropped, one.locked, *times, one.is_pull_expired(now), one.is_lock_expired(now), one.n_messages]
+    return [
+        one.dropped,
+        one.locked,
+        *times,
+        one.is_pull_expired(now),
+        one.is_lock_expired(now),
+        one.n_messages,
+    ]
 
 
 def _assigned(member: LitePullConsumer, queue: MessageQueue) -> list[Any]:
     one = member.assigned.state(queue)
     assert one is not None
     known = one.process_queue is member.rebalance.process_queue_table.get(queue)
-    return [one.paused, one.pull_offset, one.consume_offset, one.seek_offset, one.process_queue.dropped, known]
+    return [
+        one.paused,
+        one.pull_offset,
+        one.consume_offset,
+        one.seek_offset,
+        one.process_queue.dropped,
+        known,
+    ]
 
 
 def _pass(member: Any) -> bool | None:
@@ -329,9 +386,13 @@ OF_CONSUMER: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "notice": lambda member, event: member.client_factory.notify_consumer_ids_changed("any"),
     "active": lambda member, event: member.client_factory.channel_active(event["address"]),
     "persist": lambda member, event: finished(member, member.persist_consumer_offset()),
-    "persist all": lambda member, event: finished(member, member.client_factory.persist_all_consumer_offset()),
+    "persist all": lambda member, event: finished(
+        member, member.client_factory.persist_all_consumer_offset()
+    ),
     "lock all": lambda member, event: finished(member, member.rebalance.lock_all()),
-    "unlock all": lambda member, event: finished(member, member.rebalance.unlock_all(event["oneway"])),
+    "unlock all": lambda member, event: finished(
+        member, member.rebalance.unlock_all(event["oneway"])
+    ),
     "subscribe": lambda member, event: member.subscribe(event["topic"]),
     "unsubscribe": lambda member, event: member.unsubscribe(event["topic"]),
     "pause": lambda member, event: member.pause(),
@@ -344,24 +405,36 @@ OF_CONSUMER: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 }
 
 OF_QUEUE: dict[str, Callable[[Any, MessageQueue, dict[str, Any]], Any]] = {
-    "update offset": lambda m, queue, event: m.offset_store.update_offset(queue, event["offset"], event["increase"]),
-    "freeze offset": lambda m, queue, event: m.offset_store.update_and_freeze_offset(queue, event["offset"]),
+    "update offset": lambda m, queue, event: m.offset_store.update_offset(
+        queue, event["offset"], event["increase"]
+    ),
+    "freeze offset": lambda m, queue, event: m.offset_store.update_and_freeze_offset(
+        queue, event["offset"]
+    ),
     "read offset": lambda m, queue, event: finished(
         m, m.offset_store.read_offset(queue, ReadOffsetType[event["from"]])
     ),
     "remove offset": lambda m, queue, event: m.offset_store.remove_offset(queue),
     "persist offset": lambda m, queue, event: finished(m, m.offset_store.persist(queue)),
-    "compute": lambda m, queue, event: finished(m, m.rebalance.compute_pull_from_where_with_exception(queue)),
-    "compute swallowing": lambda m, queue, event: finished(m, m.rebalance.compute_pull_from_where(queue)),
+    "compute": lambda m, queue, event: finished(
+        m, m.rebalance.compute_pull_from_where_with_exception(queue)
+    ),
+    "compute swallowing": lambda m, queue, event: finished(
+        m, m.rebalance.compute_pull_from_where(queue)
+    ),
     "lock": lambda m, queue, event: finished(m, m.rebalance.lock(queue)),
     "unlock": lambda m, queue, event: finished(m, m.rebalance.unlock(queue, event["oneway"])),
     "remove": lambda m, queue, event: finished(m, m.rebalance.remove_process_queue(queue)),
 }
 
-OF_PROCESS_QUEUE: dict[str, Callable[[ClientTwin, Any, ProcessQueue, MessageQueue, dict[str, Any]], Any]] = {
+OF_PROCESS_QUEUE: dict[
+    str, Callable[[ClientTwin, Any, ProcessQueue, MessageQueue, dict[str, Any]], Any]
+] = {
     "consuming": lambda twin, m, one, queue, event: twin.consuming(one, event),
     "consumed": lambda twin, m, one, queue, event: one.end_consuming(),
     "messages": lambda twin, m, one, queue, event: one.add_messages(event["n"], 10 * event["n"]),
-    "no messages": lambda twin, m, one, queue, event: one.remove_messages(one.n_messages, one.n_bytes),
+    "no messages": lambda twin, m, one, queue, event: one.remove_messages(
+        one.n_messages, one.n_bytes
+    ),
     "lock later": lambda twin, m, one, queue, event: twin.lock_later(m, queue),
 }

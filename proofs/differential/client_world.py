@@ -119,12 +119,20 @@ class Dispatcher:
     def pull_later(self, request: PullRequest, delay: int) -> None:
         """A request to pull."""
         self._world.requests[False, request.consumer_group, request.queue] = request
-        self._world.see("dispatch", request.consumer_group, told(request.queue), request.next_offset, delay)
+        self._world.see(
+            "dispatch", request.consumer_group, told(request.queue), request.next_offset, delay
+        )
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
         """A request to pop."""
         self._world.requests[True, request.consumer_group, request.queue] = request
-        line = (request.consumer_group, told(request.queue), request.topic, request.init_mode, delay)
+        line = (
+            request.consumer_group,
+            told(request.queue),
+            request.topic,
+            request.init_mode,
+            delay,
+        )
         self._world.see("dispatch pop", *line)
 
 
@@ -135,7 +143,9 @@ class StubRemoting:
         self._world = world
         self.client_id = factory.client_id
 
-    def _ask(self, what: str, key: str, address: str | None, *line: Any, oneway: bool = False) -> Answer:
+    def _ask(
+        self, what: str, key: str, address: str | None, *line: Any, oneway: bool = False
+    ) -> Answer:
         self._world.see(what, self.client_id, *([] if address is None else [address]), *line)
         answer = self._world.answer(what, key)
         if answer.get("lost") or self._world.answer("down", str(address)).get("lost"):
@@ -152,9 +162,18 @@ class StubRemoting:
         """Code 34."""
         groups = []
         for data in sorted(heartbeat.consumers, key=lambda one: one.consumer_group):
-            subscriptions = sorted([one.topic, one.sub_string, one.sub_version] for one in data.subscriptions)
+            subscriptions = sorted(
+                [one.topic, one.sub_string, one.sub_version] for one in data.subscriptions
+            )
             where, model = data.consume_from_where.value, data.message_model.value
-            line = [data.consumer_group, data.consume_type.value, model, where, data.unit_mode, subscriptions]
+            line = [
+                data.consumer_group,
+                data.consume_type.value,
+                model,
+                where,
+                data.unit_mode,
+                subscriptions,
+            ]
             groups.append(line)
         line = [heartbeat.client_id, heartbeat.without_subscriptions, groups]
         answer = self._ask("heartbeat", address, address, line)
@@ -172,24 +191,44 @@ class StubRemoting:
         return answer["body"]["consumerIdList"]
 
     def lock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], timeout: int
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        timeout: int,
     ) -> set[MessageQueue]:
         """Code 41."""
         queues = list(queues)
-        answer = self._ask("lock", address, address, consumer_group, client_id, all_told(queues), timeout)
-        refused = list(map(told, queues)) if answer.get("refuses all") else answer.get("refused", ())
+        answer = self._ask(
+            "lock", address, address, consumer_group, client_id, all_told(queues), timeout
+        )
+        refused = (
+            list(map(told, queues)) if answer.get("refuses all") else answer.get("refused", ())
+        )
         locked = {queue for queue in queues if told(queue) not in refused}
         return locked | set(map(read, answer.get("extra", ())))
 
     def unlock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], oneway: bool
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        oneway: bool,
     ) -> None:
         """Code 42."""
         line = (consumer_group, client_id, all_told(queues), oneway)
         self._ask("unlock", address, address, *line, oneway=oneway)
 
     def query_assignment(
-        self, address: str, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+        self,
+        address: str,
+        topic: str,
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        model: MessageModel,
     ) -> list[QueueAssignment] | None:
         """Code 400."""
         line = (topic, consumer_group, client_id, strategy_name, model.value)
@@ -197,16 +236,25 @@ class StubRemoting:
         found = answer["body"]["messageQueueAssignments"]
         if found is None:
             return None
-        return [QueueAssignment(of_json(one["messageQueue"]), MessageRequestMode[one["mode"]]) for one in found]
+        return [
+            QueueAssignment(of_json(one["messageQueue"]), MessageRequestMode[one["mode"]])
+            for one in found
+        ]
 
     def query_offset(self, address: str, consumer_group: str, queue: MessageQueue) -> int:
         """Code 14."""
-        answer = self._ask("stored", f"{consumer_group} {told(queue)}", address, consumer_group, told(queue))
+        answer = self._ask(
+            "stored", f"{consumer_group} {told(queue)}", address, consumer_group, told(queue)
+        )
         return int(answer["offset"])
 
-    def update_offset(self, address: str, consumer_group: str, queue: MessageQueue, offset: int) -> None:
+    def update_offset(
+        self, address: str, consumer_group: str, queue: MessageQueue, offset: int
+    ) -> None:
         """Code 15."""
-        self._ask("commit", address, address, consumer_group, told(queue), offset, True, oneway=True)
+        self._ask(
+            "commit", address, address, consumer_group, told(queue), offset, True, oneway=True
+        )
 
     def max_offset(self, address: str, queue: MessageQueue) -> int:
         """Code 30."""
@@ -219,7 +267,11 @@ class StubRemoting:
 
 def of_json(queue: dict[str, Any] | None) -> MessageQueue | None:
     """A queue as RocketMQ writes it in JSON."""
-    return None if queue is None else MessageQueue(queue["topic"], queue["brokerName"], queue["queueId"])
+    return (
+        None
+        if queue is None
+        else MessageQueue(queue["topic"], queue["brokerName"], queue["queueId"])
+    )
 
 
 def route(body: dict[str, Any]) -> TopicRouteData:
@@ -240,7 +292,10 @@ def route(body: dict[str, Any]) -> TopicRouteData:
             for one in body["queueDatas"]
         ),
         tuple(
-            BrokerData(one["brokerName"], {int(key): address for key, address in one["brokerAddrs"].items()})
+            BrokerData(
+                one["brokerName"],
+                {int(key): address for key, address in one["brokerAddrs"].items()},
+            )
             for one in body["brokerDatas"]
         ),
         mapping,

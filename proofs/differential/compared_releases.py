@@ -17,6 +17,9 @@ class Release(NamedTuple):
         return PROFILES[self.line]
 
 
-RELEASES = {one.version: one for one in (Release("4.9.8", "4.9"), Release("5.3.3", "5.3"), Release("5.5.0", "5.5"))}
+RELEASES = {
+    one.version: one
+    for one in (Release("4.9.8", "4.9"), Release("5.3.3", "5.3"), Release("5.5.0", "5.5"))
+}
 HALVES = ("client", "delayed client", "broker")
 """The client half is compared with answers that take no time and, as a half of its own, with answers that do."""

@@ -1,4 +1,6 @@
-"""Runs sequences of one half through one release and through the product, and compares after every event."""
+"""Runs sequences of one half through one release and through the product, and compares after every
+event.
+"""
 
 import importlib
 import json
@@ -43,7 +45,8 @@ class Totals:
 
 
 def compare(half: str, version: str, n_sequences: int, seed: int, short: bool = False) -> Totals:
-    """Sequences of the seeds ``seed`` to ``seed + n_sequences - 1``; a difference ends its sequence.
+    """Sequences of the seeds ``seed`` to ``seed + n_sequences - 1``; a difference ends its
+    sequence.
 
     Those of the client half come in two lengths.
 
@@ -52,19 +55,26 @@ def compare(half: str, version: str, n_sequences: int, seed: int, short: bool = 
     JavaFailed
         The Java side could not go on, or is not there.
     """
-    module, release = importlib.import_module(f"differential.{half.replace(' ', '_')}_half"), RELEASES[version]
+    module, release = (
+        importlib.import_module(f"differential.{half.replace(' ', '_')}_half"),
+        RELEASES[version],
+    )
     totals = Totals(half, version)
     made: Queue[tuple[int, dict[str, Any]]] = Queue(AHEAD)
     with java(half, version) as process:
         Thread(
-            target=_feed, args=(process, module, release, range(seed, seed + n_sequences), short, made), daemon=True
+            target=_feed,
+            args=(process, module, release, range(seed, seed + n_sequences), short, made),
+            daemon=True,
         ).start()
         for _ in range(n_sequences):
             number, sequence = made.get()
             answer = json.loads(process.stdout.readline() or '{"failure": "the process has ended"}')
             if "failure" in answer:
                 raise JavaFailed(f"{half} half of {version}, seed {number}: {answer['failure']}")
-            _compare_sequence(totals, module.Twin(sequence["config"], release), number, sequence, answer["after"])
+            _compare_sequence(
+                totals, module.Twin(sequence["config"], release), number, sequence, answer["after"]
+            )
     return totals
 
 
@@ -94,7 +104,12 @@ def java(half: str, version: str) -> Iterator[Any]:
 
 
 def _feed(
-    process: Any, module: Any, release: Release, seeds: range, short: bool, made: Queue[tuple[int, dict[str, Any]]]
+    process: Any,
+    module: Any,
+    release: Release,
+    seeds: range,
+    short: bool,
+    made: Queue[tuple[int, dict[str, Any]]],
 ) -> None:
     """A thread of its own: neither side may wait for the other with both pipes full."""
     for seed in seeds:
@@ -107,7 +122,9 @@ def _feed(
             continue  # it has ended, which whoever waits for the answer tells
 
 
-def _compare_sequence(totals: Totals, twin: Any, seed: int, sequence: dict[str, Any], answers: list[Any]) -> None:
+def _compare_sequence(
+    totals: Totals, twin: Any, seed: int, sequence: dict[str, Any], answers: list[Any]
+) -> None:
     totals.sequences += 1
     for index, (event, java_side) in enumerate(zip(sequence["events"], answers, strict=True)):
         if "cut" in java_side:
@@ -130,7 +147,9 @@ def _compare_sequence(totals: Totals, twin: Any, seed: int, sequence: dict[str, 
 
 
 def _let_pass(totals: Totals, seen: Seen) -> tuple[bool, bool]:
-    """Whether tolerated corners explain all of a difference, and whether one of them ends the sequence."""
+    """Whether tolerated corners explain all of a difference, and whether one of them ends the
+    sequence.
+    """
     met = []
     for corner in TOLERATED:
         if not corner.may_be_met(totals.half, totals.version):
@@ -148,9 +167,12 @@ def _let_pass(totals: Totals, seen: Seen) -> tuple[bool, bool]:
 def _told(totals: Totals, seed: int, seen: Seen) -> str:
     """A difference as text; of two dicts, the keys in which they differ."""
     if isinstance(seen.java, dict) and isinstance(seen.product, dict):
-        keys = [key for key in seen.java | seen.product if seen.java.get(key) != seen.product.get(key)]
+        keys = [
+            key for key in seen.java | seen.product if seen.java.get(key) != seen.product.get(key)
+        ]
         seen = seen._replace(
-            java={key: seen.java.get(key) for key in keys}, product={key: seen.product.get(key) for key in keys}
+            java={key: seen.java.get(key) for key in keys},
+            product={key: seen.product.get(key) for key in keys},
         )
     return (
         f"{totals.half} half, {totals.version}, seed {seed}, event {seen.index}: {json.dumps(seen.event)}\n"

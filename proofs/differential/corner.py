@@ -36,7 +36,8 @@ class Corner(NamedTuple):
     why : str
         Why a difference says nothing about the product.
     evened : callable
-        Java's and the product's side of a `Seen` without what this corner lets pass; both as they are if it does not apply.
+        Java's and the product's side of a `Seen` without what this corner lets pass; both as they
+        are if it does not apply.
     ends : bool
         The two sides go apart from here: the rest of the sequence is not compared.
     """

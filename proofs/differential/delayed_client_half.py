@@ -49,7 +49,9 @@ def sequence(rng: Random, release: Release, short: bool) -> dict[str, Any]:
 
 
 class Twin(ClientTwin):
-    """The product with its transport stubbed; requests of kinds that are held wait until they are released."""
+    """The product with its transport stubbed; requests of kinds that are held wait until they are
+    released.
+    """
 
     def __init__(self, config: dict[str, Any], release: Release) -> None:
         super().__init__(config, release)
@@ -58,7 +60,9 @@ class Twin(ClientTwin):
 
     def _connected(self, factory: MQClientFactory) -> VirtualDriver:
         remoting = StubRemoting(self.world, factory)
-        return VirtualDriver(lambda request, answered: self._begin(Waiting(remoting, request, answered)))
+        return VirtualDriver(
+            lambda request, answered: self._begin(Waiting(remoting, request, answered))
+        )
 
     def _begin(self, one: Waiting) -> None:
         kind = KINDS.get(one.request.method)

@@ -7,13 +7,23 @@ from little_cluster import START
 
 from differential.corner import Corner, Seen
 
-POOLS = {"4.9.8": "MQClientInstance:108", "5.3.3": "MQClientInstance:130", "5.5.0": "MQClientInstance:136"}
-SUBSCRIPTIONS = {"4.9.8": "MQClientInstance:709", "5.3.3": "MQClientInstance:890", "5.5.0": "MQClientInstance:993"}
+POOLS = {
+    "4.9.8": "MQClientInstance:108",
+    "5.3.3": "MQClientInstance:130",
+    "5.5.0": "MQClientInstance:136",
+}
+SUBSCRIPTIONS = {
+    "4.9.8": "MQClientInstance:709",
+    "5.3.3": "MQClientInstance:890",
+    "5.5.0": "MQClientInstance:993",
+}
 OF_GROUPS = ("listener", "dispatch", "dispatch pop")
 
 
 def _client_by_client(seen: Seen) -> tuple[Any, Any]:
-    """What was seen of one client after the other; both sides as they are if that is not all that differs."""
+    """What was seen of one client after the other; both sides as they are if that is not all that
+    differs.
+    """
     sides = []
     for side in (seen.java, seen.product):
         lines: dict[str, list[Any]] = defaultdict(list)
@@ -47,8 +57,14 @@ def _with_newer_versions(seen: Seen) -> tuple[Any, Any]:
 
 
 def _is_newer(java: list[Any], product: list[Any]) -> bool:
-    """Whether two lines are one heartbeat but for versions, of which some of Java's are newer and none is older."""
-    if java[1] != "heartbeat" or product[1] != "heartbeat" or _without_versions(java) != _without_versions(product):
+    """Whether two lines are one heartbeat but for versions, of which some of Java's are newer and
+    none is older.
+    """
+    if (
+        java[1] != "heartbeat"
+        or product[1] != "heartbeat"
+        or _without_versions(java) != _without_versions(product)
+    ):
         return False
     return all(
         old[2] <= new[2] <= START + java[0]
@@ -59,7 +75,12 @@ def _is_newer(java: list[Any], product: list[Any]) -> bool:
 
 def _without_versions(line: list[Any]) -> list[Any]:
     client_id, is_short, groups = line[4]
-    return [*line[:4], client_id, is_short, [[*group[:5], [one[:2] for one in group[5]]] for group in groups]]
+    return [
+        *line[:4],
+        client_id,
+        is_short,
+        [[*group[:5], [one[:2] for one in group[5]]] for group in groups],
+    ]
 
 
 CORNERS: tuple[Corner, ...] = (

@@ -41,7 +41,11 @@ class DelayedMaker(Maker):
         self.gives_up = False
         for spec in self.consumers.values():
             if rng.random() < 0.6:
-                spec |= {"strategy": "AVG", "listener": spec["listener"] and "hears", "model": "CLUSTERING"}
+                spec |= {
+                    "strategy": "AVG",
+                    "listener": spec["listener"] and "hears",
+                    "model": "CLUSTERING",
+                }
         self._held: list[str] = []
 
     def _route_body(self, empty: bool) -> dict[str, Any]:
@@ -94,7 +98,11 @@ class DelayedMaker(Maker):
         if what in ("lock", "unlock"):
             return spec["orderly"] and divides
         if what == "assignment":
-            return spec["type"] == "push" and divides and not (spec["orderly"] or spec["client rebalance"])
+            return (
+                spec["type"] == "push"
+                and divides
+                and not (spec["orderly"] or spec["client rebalance"])
+            )
         if what in ("stored", "max", "search"):
             return spec["type"] != "pull" and divides
         return divides or what != "clients"
@@ -103,11 +111,19 @@ class DelayedMaker(Maker):
         """What makes a client ask such a thing."""
         rng, spec = self.rng, self.consumers[name]
         if what in ("unregister", "unlock"):
-            return [{"kind": "shutdown", "consumer": name}] if rng.random() < 0.5 else self._pass(name)
+            return (
+                [{"kind": "shutdown", "consumer": name}] if rng.random() < 0.5 else self._pass(name)
+            )
         if what == "route":
             return [{"kind": "advance", "ms": ROUTE_POLL}]
         if what == "heartbeat" and rng.random() < 0.4:
-            return [{"kind": "subscribe", "consumer": name, "topic": rng.choice(spec["topics"] or ["T"])}]
+            return [
+                {
+                    "kind": "subscribe",
+                    "consumer": name,
+                    "topic": rng.choice(spec["topics"] or ["T"]),
+                }
+            ]
         if what == "lock" and rng.random() < 0.4:
             return [{"kind": "advance", "ms": LOCK_RENEWAL}]
         return self._pass(name)
@@ -144,7 +160,9 @@ class DelayedMaker(Maker):
         rng = self.rng
         if self._held and rng.random() < 0.2:
             return self._flow(rng.choice(self._held)) if rng.random() < 0.15 else self._release()
-        kind = self._pick({"answer": 5, "time": 6, "consumer": 5, "queue": 6, "offset": 2, "end": 1})
+        kind = self._pick(
+            {"answer": 5, "time": 6, "consumer": 5, "queue": 6, "offset": 2, "end": 1}
+        )
         if kind == "answer":
             return self._answer()
         if kind == "time":
@@ -158,5 +176,7 @@ class DelayedMaker(Maker):
             event = heard if rng.random() < 0.3 else {"consumer": name} | self._of_consumer(spec)
             return self._event() if self.second_form and event["kind"] == "unsubscribe" else event
         queue = f"#{rng.randrange(6)}" if rng.random() < 0.7 else self._queue()
-        event = {"consumer": name, "queue": queue} | (self._of_queue(spec) if kind == "queue" else self._of_offset())
+        event = {"consumer": name, "queue": queue} | (
+            self._of_queue(spec) if kind == "queue" else self._of_offset()
+        )
         return event if event["kind"] not in ("consuming", "consumed") else self._event()

@@ -51,22 +51,46 @@ def written(path: Path, runs: Iterable[Totals], seed: int, seconds: float) -> No
 def part(half: str, runs: list[Totals], seed: int, seconds: float) -> str:
     """Totals and tolerated corners of one half."""
     reasons = sorted({reason for one in runs for reason in one.cut})
-    titles = ["release", "sequences", "events", "differences", "tolerated", *(["cut short"] if reasons else [])]
-    lines = [f"## The {half} half", "", f"| {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) - 1)]
+    titles = [
+        "release",
+        "sequences",
+        "events",
+        "differences",
+        "tolerated",
+        *(["cut short"] if reasons else []),
+    ]
+    lines = [
+        f"## The {half} half",
+        "",
+        f"| {' | '.join(titles)} |",
+        "| --- |" + " ---: |" * (len(titles) - 1),
+    ]
     for one in runs:
-        counts = [one.sequences, one.events, one.differences, one.met.total(), *([one.cut.total()] if reasons else [])]
+        counts = [
+            one.sequences,
+            one.events,
+            one.differences,
+            one.met.total(),
+            *([one.cut.total()] if reasons else []),
+        ]
         lines.append(f"| {one.version} | " + " | ".join(f"{count:,}" for count in counts) + " |")
     lines += ["", f"Seeds from {seed}; {seconds:,.0f} s, on a machine that others used.", ""]
     lines += ["Events: " + kinds(runs) + ".", ""]
     if reasons:
         lines += ["| a sequence is cut short where | times |", "| --- | ---: |"]
-        lines += [f"| {reason} | {sum(one.cut[reason] for one in runs):,} |" for reason in reasons] + [""]
+        lines += [
+            f"| {reason} | {sum(one.cut[reason] for one in runs):,} |" for reason in reasons
+        ] + [""]
     corners = [one for one in TOLERATED if any(one.may_be_met(half, run.version) for run in runs)]
     if corners:
         lines += ["| tolerated corner | Java | why | met |", "| --- | --- | --- | ---: |"]
     for corner in corners:
         places = "; ".join(f"{version} `{line}`" for version, line in corner.lines.items())
-        met = ", ".join(f"{one.version}: {one.met[corner.name]:,}" for one in runs if one.version in corner.lines)
+        met = ", ".join(
+            f"{one.version}: {one.met[corner.name]:,}"
+            for one in runs
+            if one.version in corner.lines
+        )
         lines.append(f"| {corner.name} | {places} | {corner.why} | {met} |")
     if half in NOT_COVERED:
         lines += ["", "Not covered: " + NOT_COVERED[half]]

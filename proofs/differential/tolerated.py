@@ -1,4 +1,6 @@
-"""Every corner in which a difference is let pass. One that is never met in a long run is an error of this table."""
+"""Every corner in which a difference is let pass. One that is never met in a long run is an error
+of this table.
+"""
 
 from differential import broker_corners, client_corners, delayed_corners
 

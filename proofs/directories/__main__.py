@@ -1,6 +1,8 @@
-"""Read random directories by every road to a plan: ``python -m directories [--quick] [--directories N] [--report FILE]``.
+"""Read random directories by every road to a plan: ``python -m directories [--quick] [--directories
+N] [--report FILE]``.
 
-Ends with 1 if two roads differ: each directory has one plan, or is refused in the same words by bulk, workers and Spark.
+Ends with 1 if two roads differ: each directory has one plan, or is refused in the same words by
+bulk, workers and Spark.
 """
 
 import argparse
@@ -41,9 +43,15 @@ def main():
     spark.stop()
     columns = ("one plan", "refused by all", "roads differ")
     lines = [row(("directories", *columns, "seconds")), row(["---"] * 5)]
-    lines += [row((f"{n:,}", *(counts[one] for one in columns), round(time.monotonic() - start))), ""]
+    lines += [
+        row((f"{n:,}", *(counts[one] for one in columns), round(time.monotonic() - start))),
+        "",
+    ]
     lines += [row(("of them with", *columns)), row(["---"] * 4)]
-    lines += [row((what, *(kinds[what, one] for one in columns))) for what in sorted({what for what, _ in kinds})]
+    lines += [
+        row((what, *(kinds[what, one] for one in columns)))
+        for what in sorted({what for what, _ in kinds})
+    ]
     print("\n".join(lines))
     if given.report:
         Path(given.report).write_text("\n".join([HEAD, *lines]) + "\n", encoding="utf-8")
@@ -53,7 +61,11 @@ def main():
 
 
 def session():
-    os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    os.environ.update(
+        PYSPARK_PYTHON=sys.executable,
+        PYSPARK_DRIVER_PYTHON=sys.executable,
+        SPARK_LOCAL_IP="127.0.0.1",
+    )
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("directories").master("local[2]")

@@ -1,4 +1,6 @@
-"""Random directories of Parquet: hidden names, partitions, other directories, columns that differ from file to file."""
+"""Random directories of Parquet: hidden names, partitions, other directories, columns that differ
+from file to file.
+"""
 
 import random
 
@@ -21,7 +23,16 @@ VALUES = [
     "2026-11-27",
     "1e3",
 ]
-NAMES = ["part-{}.parquet", "part-{}", "{}.parq", "units {}.txt", "[{}].parquet", "_n={}", "Z%20{}.parquet", "a{{{}}}"]
+NAMES = [
+    "part-{}.parquet",
+    "part-{}",
+    "{}.parq",
+    "units {}.txt",
+    "[{}].parquet",
+    "_n={}",
+    "Z%20{}.parquet",
+    "a{{{}}}",
+]
 
 
 def brokers_of(kind):
@@ -33,8 +44,18 @@ def units(rng, first, n, least=-1):
     rows = []
     for i in range(first, first + n):
         clients = [f"c{j}" for j in range(rng.randint(0, 4))] if rng.random() < 0.9 else None
-        brokers = [{"broker_name": f"b{j}", "read_queue_nums": rng.randint(least, 6)} for j in range(rng.randint(0, 3))]
-        rows.append({"consumer_group": f"g{i}", "topic": f"t{i % 3}", "brokers": brokers, "client_ids": clients})
+        brokers = [
+            {"broker_name": f"b{j}", "read_queue_nums": rng.randint(least, 6)}
+            for j in range(rng.randint(0, 3))
+        ]
+        rows.append(
+            {
+                "consumer_group": f"g{i}",
+                "topic": f"t{i % 3}",
+                "brokers": brokers,
+                "client_ids": clients,
+            }
+        )
     kinds = {
         "consumer_group": pa.string(),
         "topic": pa.string(),
@@ -53,12 +74,16 @@ def directory(seed, where):
     )
     said |= {f"partitions {name}" for name in partitions}
     optional = rng.random() < 0.3
-    kind = rng.choice([pa.int32()] * 4 + [pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()])
+    kind = rng.choice(
+        [pa.int32()] * 4 + [pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
+    )
     said |= {str(kind)} - {"int32"}
     at = 0
     for number in range(rng.randint(1, 4)):
         table = retyped(
-            units(rng, at, rng.randint(0, 5), least=-pa.types.is_signed_integer(kind)), "brokers", brokers_of(kind)
+            units(rng, at, rng.randint(0, 5), least=-pa.types.is_signed_integer(kind)),
+            "brokers",
+            brokers_of(kind),
         )
         at += table.num_rows
         if optional and "strategy" not in partitions:
@@ -75,10 +100,16 @@ def directory(seed, where):
             table = change(rng, table)
             said.add(change.__name__)
         home.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, home / rng.choice(NAMES).format(number), row_group_size=rng.choice([2, 100]))
+        pq.write_table(
+            table, home / rng.choice(NAMES).format(number), row_group_size=rng.choice([2, 100])
+        )
     for _ in range(rng.choice([0, 0, 0, 1, 2])):
         extra = rng.choice(EXTRAS)
-        extra(rng, where, rng.choice([where, *sorted(one for one in where.rglob("*=*") if one.is_dir())]))
+        extra(
+            rng,
+            where,
+            rng.choice([where, *sorted(one for one in where.rglob("*=*") if one.is_dir())]),
+        )
         said.add(extra.__name__)
     return sorted(said)
 
@@ -104,14 +135,18 @@ def column_of_nulls(rng, table):
 
 def lists_of_nulls(rng, table):
     nulls = [None if one is None else [None] * len(one) for one in table["client_ids"].to_pylist()]
-    return table.set_column(table.column_names.index("client_ids"), "client_ids", pa.array(nulls, pa.list_(pa.null())))
+    return table.set_column(
+        table.column_names.index("client_ids"), "client_ids", pa.array(nulls, pa.list_(pa.null()))
+    )
 
 
 def names_of_nulls(rng, table):
     number = table.schema.field("brokers").type.value_type.field(1)
     kind = pa.struct([("broker_name", pa.null()), number])
     rows = [[{**each, "broker_name": None} for each in one] for one in table["brokers"].to_pylist()]
-    return table.set_column(table.column_names.index("brokers"), "brokers", pa.array(rows, pa.list_(kind)))
+    return table.set_column(
+        table.column_names.index("brokers"), "brokers", pa.array(rows, pa.list_(kind))
+    )
 
 
 def other_case(rng, table):
@@ -125,13 +160,23 @@ def other_forms(rng, table):
     if "topic" in table.column_names and rng.random() < 0.5:
         at = table.column_names.index("topic")
         table = table.set_column(at, "topic", table.column(at).dictionary_encode())
-    lists = [pa.large_list(large), pa.list_(view), pa.list_view(pa.string()), pa.large_list_view(pa.string())]
+    lists = [
+        pa.large_list(large),
+        pa.list_(view),
+        pa.list_view(pa.string()),
+        pa.large_list_view(pa.string()),
+    ]
     return retyped(table, "client_ids", rng.choice(lists))
 
 
 def other_integers(rng, table):
     kind = pa.list_(
-        pa.struct([("broker_name", pa.string()), ("read_queue_nums", rng.choice([pa.int64(), pa.int16()]))])
+        pa.struct(
+            [
+                ("broker_name", pa.string()),
+                ("read_queue_nums", rng.choice([pa.int64(), pa.int16()])),
+            ]
+        )
     )
     return retyped(table, "brokers", kind)
 
@@ -147,7 +192,11 @@ def more_columns(rng, table):
 
 def one_more_that_is_read(rng, table):
     name, kind = rng.choice([("strategy", pa.string()), ("virtual_nodes", pa.int32())])
-    return table if name in table.column_names else table.append_column(name, pa.nulls(len(table), kind))
+    return (
+        table
+        if name in table.column_names
+        else table.append_column(name, pa.nulls(len(table), kind))
+    )
 
 
 def two_of_a_name(rng, table):
@@ -173,7 +222,9 @@ CHANGES = [
 
 
 def hidden_file(rng, where, at):
-    (at / rng.choice(["_SUCCESS", ".part.crc", "_metadata", "part-9._COPYING_"])).write_text("no Parquet")
+    (at / rng.choice(["_SUCCESS", ".part.crc", "_metadata", "part-9._COPYING_"])).write_text(
+        "no Parquet"
+    )
 
 
 def hidden_directory(rng, where, at):

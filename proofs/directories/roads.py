@@ -1,4 +1,6 @@
-"""The roads from a directory to a plan, each of which answers with the rows of the plan, or with why there is none."""
+"""The roads from a directory to a plan, each of which answers with the rows of the plan, or with
+why there is none.
+"""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,7 +29,9 @@ def bulk(path, target):
 
 
 class PlanPieces:
-    """What a worker does, as ``mapInArrow`` takes it: read the pieces with these numbers, and plan them."""
+    """What a worker does, as ``mapInArrow`` takes it: read the pieces with these numbers, and plan
+    them.
+    """
 
     def __init__(self, pieces, schema):
         self.pieces, self.schema = pieces, schema
@@ -49,7 +53,9 @@ def workers(path, spark=None):
     if spark is None:
         batches = kernel([pa.record_batch({"id": list(range(len(pieces)))})])
         return [row for batch in batches for row in batch.to_pylist()]
-    return spark.range(0, len(pieces), 1, 2).mapInArrow(kernel, ddl(SPEC.schema)).toArrow().to_pylist()
+    return (
+        spark.range(0, len(pieces), 1, 2).mapInArrow(kernel, ddl(SPEC.schema)).toArrow().to_pylist()
+    )
 
 
 def jvm(path, spark):

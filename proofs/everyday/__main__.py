@@ -1,6 +1,8 @@
-"""A day in fast motion on a real cluster: ``python -m everyday [--quick | --long] [--seed N] [--report FILE]``.
+"""A day in fast motion on a real cluster: ``python -m everyday [--quick | --long] [--seed N]
+[--report FILE]``.
 
-Real brokers of RocketMQ 5.5.0 and real Java clients on loopback; needs a JDK and Maven. Ends with 1 if anything is wrong.
+Real brokers of RocketMQ 5.5.0 and real Java clients on loopback; needs a JDK and Maven. Ends with 1
+if anything is wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +36,11 @@ class _Size(NamedTuple):
     with_expiry: bool
 
 
-SIZES = {"quick": _Size(14, 60, False), "usual": _Size(50, 600, True), "long": _Size(50, 7200, True)}
+SIZES = {
+    "quick": _Size(14, 60, False),
+    "usual": _Size(50, 600, True),
+    "long": _Size(50, 7200, True),
+}
 
 
 class _Day(NamedTuple):
@@ -47,15 +53,25 @@ class _Day(NamedTuple):
         """Whether nothing is wrong."""
         looks = [*self.looks, *self.flatness.looks]
         is_told = not any(one.wrong for one in self.judged.values())
-        return is_told and not self.flatness.wrong and not any(one.failed or one.differences for one in looks)
+        return (
+            is_told
+            and not self.flatness.wrong
+            and not any(one.failed or one.differences for one in looks)
+        )
 
 
 def main() -> int:
     """Play the day, and write a page."""
     parser = argparse.ArgumentParser(prog="python -m everyday", description=__doc__)
-    parser.add_argument("--quick", dest="size", action="store_const", const="quick", default="usual")
     parser.add_argument(
-        "--long", dest="size", action="store_const", const="long", help="as many readings as two hours have"
+        "--quick", dest="size", action="store_const", const="quick", default="usual"
+    )
+    parser.add_argument(
+        "--long",
+        dest="size",
+        action="store_const",
+        const="long",
+        help="as many readings as two hours have",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", help="page to write")
@@ -94,7 +110,9 @@ def _played(stage: Stage, looker: Looker, path: Path, acts: list[Act], n_reading
     judge = MoveJudge(stage.holdings(), looks, stage.not_comparable)
     told = told_by_history(path, since)
     judged = {
-        "joins and leaves, by the observer": members_judged(stage.happened, without_beginning(members, there)),
+        "joins and leaves, by the observer": members_judged(
+            stage.happened, without_beginning(members, there)
+        ),
         "moves of queues, by the observer": judge.judged(moves),
         "joins and leaves, by the history": members_judged(stage.happened, told.members),
         "moves of queues, by the history": judge.judged(told.moves),

@@ -40,7 +40,9 @@ class Flatness(NamedTuple):
     @property
     def warm(self) -> Sample:
         """The sample after the warm-up."""
-        return next(one for one in self.samples if one.n_readings >= WARM * self.samples[-1].n_readings)
+        return next(
+            one for one in self.samples if one.n_readings >= WARM * self.samples[-1].n_readings
+        )
 
     @property
     def wrong(self) -> list[str]:
@@ -49,14 +51,18 @@ class Flatness(NamedTuple):
         most = warm.rss_mib * (1 + MORE_SHARE) + MORE_MIB
         wrong = []
         if last.rss_mib > most:
-            wrong.append(f"memory grew from {warm.rss_mib:.1f} to {last.rss_mib:.1f} MiB; {most:.1f} are allowed")
+            wrong.append(
+                f"memory grew from {warm.rss_mib:.1f} to {last.rss_mib:.1f} MiB; {most:.1f} are allowed"
+            )
         if last.n_descriptors > warm.n_descriptors:
             wrong.append(f"descriptors grew from {warm.n_descriptors} to {last.n_descriptors}")
         return wrong
 
 
 def measured(looker: Looker, stage: Stage, n_readings: int) -> Flatness:
-    """Wait for so many readings; every few a client joins or leaves. Very many are made in fast motion."""
+    """Wait for so many readings; every few a client joins or leaves. Very many are made in fast
+    motion.
+    """
     looker.taken()
     looker.every = FAST if n_readings > MOST_IN_REAL_TIME else EVERY
     samples, odd = [_sample(0)], list[Look]()
@@ -69,7 +75,9 @@ def measured(looker: Looker, stage: Stage, n_readings: int) -> Flatness:
         stage.forget()
         samples.append(_sample(n))
         group = list(GROUPS)[n_churned // 2 % len(GROUPS)]
-        act = Act("leave", 0, group, member) if member else Act("join", 0, group, f"flat{n_churned}")
+        act = (
+            Act("leave", 0, group, member) if member else Act("join", 0, group, f"flat{n_churned}")
+        )
         stage.do(-1, act, lambda _: None)
         member, n_churned = ("" if member else act.member), n_churned + 1
     return Flatness(tuple(samples), tuple(odd), n_churned)
@@ -78,11 +86,15 @@ def measured(looker: Looker, stage: Stage, n_readings: int) -> Flatness:
 def _sample(n_readings: int) -> Sample:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return Sample(n_readings, pages * os.sysconf("SC_PAGE_SIZE") / 2**20, len(os.listdir("/proc/self/fd")))
+    return Sample(
+        n_readings, pages * os.sysconf("SC_PAGE_SIZE") / 2**20, len(os.listdir("/proc/self/fd"))
+    )
 
 
 def growth(samples: Sequence[Sample]) -> float:
-    """Return MiB an hour of readings by a line through the second half of the samples, one reading a second."""
+    """Return MiB an hour of readings by a line through the second half of the samples, one reading
+    a second.
+    """
     half = samples[len(samples) // 2 :]
     mean_n = sum(one.n_readings for one in half) / len(half)
     mean_m = sum(one.rss_mib for one in half) / len(half)

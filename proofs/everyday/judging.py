@@ -1,4 +1,6 @@
-"""What was reported beside what happened: nothing that lasted is missing or invented, every time holds the true moment."""
+"""What was reported beside what happened: nothing that lasted is missing or invented, every time
+holds the true moment.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class MemberTold(NamedTuple):
 
 
 class MoveTold(NamedTuple):
-    """A queue whose owners changed, as it was reported; ``before`` None if they were not known before."""
+    """A queue whose owners changed, as it was reported; ``before`` None if they were not known
+    before.
+    """
 
     group: str
     queue: MessageQueue
@@ -50,7 +54,9 @@ class Judged(NamedTuple):
 
 
 def members_judged(happened: Sequence[Happened], told: Iterable[MemberTold]) -> Judged:
-    """Compare joins and leaves one by one: each client has an id of its own, so it joins and leaves once, but for an expiry."""
+    """Compare joins and leaves one by one: each client has an id of its own, so it joins and leaves
+    once, but for an expiry.
+    """
     left = list(told)
     wrong, widths = [], []
     for one in happened:
@@ -61,7 +67,9 @@ def members_judged(happened: Sequence[Happened], told: Iterable[MemberTold]) -> 
         left.remove(found)
         since, until = found.last_seen_before, found.first_seen_after
         if since is None:
-            wrong.append(f"no last sighting before: act {one.act}, {one.client_id} of {one.group} {one.kind}")
+            wrong.append(
+                f"no last sighting before: act {one.act}, {one.client_id} of {one.group} {one.kind}"
+            )
         elif since > one.latest + NOTICED_WITHIN or until < one.earliest:
             text = f"told between {since:.2f} and {until:.2f}, happened between {one.earliest:.2f} and {one.latest:.2f}"
             wrong.append(f"{text}: act {one.act}, {one.client_id} of {one.group} {one.kind}")
@@ -103,7 +111,11 @@ def timelines(holdings: Iterable[Holding]) -> dict[tuple[str, MessageQueue], Tim
         held[one.group, one.client_id] = one.queues
         for queue in before ^ one.queues:
             owners = tuple(
-                sorted(client for (group, client), its in held.items() if group == one.group and queue in its)
+                sorted(
+                    client
+                    for (group, client), its in held.items()
+                    if group == one.group and queue in its
+                )
             )
             found.setdefault((one.group, queue), Timeline()).put(one.at, owners)
     return found
@@ -112,7 +124,9 @@ def timelines(holdings: Iterable[Holding]) -> dict[tuple[str, MessageQueue], Tim
 class MoveJudge:
     """Compares moves with timelines."""
 
-    def __init__(self, holdings: Sequence[Holding], looks: Sequence[Look], unclear: Sequence[NotComparable]) -> None:
+    def __init__(
+        self, holdings: Sequence[Holding], looks: Sequence[Look], unclear: Sequence[NotComparable]
+    ) -> None:
         self.lines = timelines(holdings)
         self._looks = [one for one in looks if not one.failed]
         self._unclear = unclear
@@ -140,10 +154,14 @@ class MoveJudge:
         return Judged(n_right, tuple(wrong), tuple(widths))
 
     def _is_unclear(self, group: str, begin: float, end: float) -> bool:
-        return any(one.group == group and one.begin <= end and begin <= one.end for one in self._unclear)
+        return any(
+            one.group == group and one.begin <= end and begin <= one.end for one in self._unclear
+        )
 
     def _span(self, at: float) -> tuple[float, float]:
-        """Return when the reading that ended at a moment may have looked; a history keeps milliseconds."""
+        """Return when the reading that ended at a moment may have looked; a history keeps
+        milliseconds.
+        """
         place = min(bisect_left(self._ends, at - ROUNDED), len(self._ends) - 1)
         began = self._looks[place].began_at if abs(self._ends[place] - at) <= ROUNDED else at
         return began - NOTICED_WITHIN, at + NOTICED_WITHIN
@@ -152,7 +170,10 @@ class MoveJudge:
         line = self.lines.get((told.group, told.queue))
         if line is None:
             return "invented: nobody ever held this queue"
-        for owners, at in ((told.before, told.last_seen_before), (told.after, told.first_seen_after)):
+        for owners, at in (
+            (told.before, told.last_seen_before),
+            (told.after, told.first_seen_after),
+        ):
             if owners is None or at is None or self._is_unclear(told.group, *self._span(at)):
                 continue
             true = line.between(*self._span(at))
@@ -162,9 +183,15 @@ class MoveJudge:
 
     def _missing(self, key: tuple[str, MessageQueue], moves: Sequence[MoveTold]) -> Iterator[str]:
         """Yield states that lasted two readings and were not told, in their order."""
-        said = [(one.first_seen_after, tuple(sorted(one.after))) for one in moves if one.after is not None]
+        said = [
+            (one.first_seen_after, tuple(sorted(one.after)))
+            for one in moves
+            if one.after is not None
+        ]
         now = self._first_told(key, moves)
-        for begin, end, owners in self.lines[key].states(self._looks[-1].read_at) if key in self.lines else ():
+        for begin, end, owners in (
+            self.lines[key].states(self._looks[-1].read_at) if key in self.lines else ()
+        ):
             if not self._lasts(begin, end) or self._is_unclear(key[0], begin, end):
                 continue
             while said and said[0][0] <= end + NOTICED_WITHIN and now != owners:
@@ -174,12 +201,16 @@ class MoveJudge:
             if now != owners:
                 yield f"not told: {key} was of {owners} from {begin:.2f} to {end:.2f}"
 
-    def _first_told(self, key: tuple[str, MessageQueue], moves: Sequence[MoveTold]) -> Owners | None:
+    def _first_told(
+        self, key: tuple[str, MessageQueue], moves: Sequence[MoveTold]
+    ) -> Owners | None:
         return tuple(sorted(moves[0].before)) if moves and moves[0].before is not None else None
 
     def _lasts(self, begin: float, end: float) -> bool:
         inside = [
-            one for one in self._looks if one.began_at >= begin + NOTICED_WITHIN and one.read_at <= end - NOTICED_WITHIN
+            one
+            for one in self._looks
+            if one.began_at >= begin + NOTICED_WITHIN and one.read_at <= end - NOTICED_WITHIN
         ]
         return len(inside) >= READINGS_THAT_LAST
 
@@ -198,10 +229,16 @@ def told_by(looks: Iterable[Look]) -> tuple[list[MemberTold], list[MoveTold]]:
         for one in look.members:
             kind = "left" if one.after is None else "joined"
             group, client_id = one.key
-            members.append(MemberTold(kind, group, client_id, one.last_seen_before, one.first_seen_after))
+            members.append(
+                MemberTold(kind, group, client_id, one.last_seen_before, one.first_seen_after)
+            )
         for one in look.moves:
             group, queue = one.key
-            moves.append(MoveTold(group, queue, one.before, one.after, one.last_seen_before, one.first_seen_after))
+            moves.append(
+                MoveTold(
+                    group, queue, one.before, one.after, one.last_seen_before, one.first_seen_after
+                )
+            )
     return members, moves
 
 
@@ -210,5 +247,9 @@ def without_beginning(told: Iterable[MemberTold], there: Mapping[str, str]) -> l
     return [
         one
         for one in told
-        if not (one.kind == "joined" and one.last_seen_before is None and there.get(one.client_id) == one.group)
+        if not (
+            one.kind == "joined"
+            and one.last_seen_before is None
+            and there.get(one.client_id) == one.group
+        )
     ]

@@ -37,7 +37,9 @@ def told_by_history(path: Path, since: float) -> HistoryTold:
         if row["event"] == "gap":
             told.gaps.append(str(row))
         elif end is not None and end >= since and row["event"] in ("joined", "left"):
-            told.members.append(MemberTold(row["event"], row["consumer_group"], row["client_id"], begin, end))
+            told.members.append(
+                MemberTold(row["event"], row["consumer_group"], row["client_id"], begin, end)
+            )
         elif end is not None and end >= since and row["event"] == "moved":
             queue = MessageQueue(row["topic"], row["broker_name"], row["queue_id"])
             before, after = _owners(row["owners_before"]), _owners(row["owners_after"])
@@ -59,7 +61,8 @@ def moments_judged(
     lines: dict[tuple[str, MessageQueue], Timeline],
     unclear: Sequence[NotComparable],
 ) -> Judged:
-    """Compare who owned each queue at the end of every reading, as the history has it, with the consumers' logs.
+    """Compare who owned each queue at the end of every reading, as the history has it, with the
+    consumers' logs.
 
     What it says without a doubt was so within the time that a state may pass unseen.
     """
@@ -72,13 +75,19 @@ def moments_judged(
                 continue
             for queue, owners in past.owners.items():
                 line = lines.get((group, queue))
-                true: set[Any] = set() if line is None else line.between(look.began_at - SHORTER, at + SHORTER)
+                true: set[Any] = (
+                    set() if line is None else line.between(look.began_at - SHORTER, at + SHORTER)
+                )
                 if tuple(sorted(owners)) in true:
                     n_right += 1
                 else:
-                    wrong.append(f"at {at:.2f} {queue} of {group} was of {sorted(true)}, not {owners}")
+                    wrong.append(
+                        f"at {at:.2f} {queue} of {group} was of {sorted(true)}, not {owners}"
+                    )
     return Judged(n_right, tuple(wrong), ())
 
 
 def _is_unclear(unclear: Sequence[NotComparable], group: str, at: float) -> bool:
-    return any(one.group == group and one.begin - SHORTER <= at <= one.end + SHORTER for one in unclear)
+    return any(
+        one.group == group and one.begin - SHORTER <= at <= one.end + SHORTER for one in unclear
+    )

@@ -1,4 +1,6 @@
-"""Readings of the cluster every second, by what the service uses; what each shows is kept, the snapshots are not."""
+"""Readings of the cluster every second, by what the service uses; what each shows is kept, the
+snapshots are not.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ class Looker:
             while sum(one.began_at >= since and not one.failed for one in self.looks[-n - 5 :]) < n:
                 self._news.wait(5)
                 if time.monotonic() > deadline or not self._thread.is_alive():
-                    raise AssertionError(f"no {n} readings in {STALLS_AFTER:g} s; the last: {self.looks[-1:]}")
+                    raise AssertionError(
+                        f"no {n} readings in {STALLS_AFTER:g} s; the last: {self.looks[-1:]}"
+                    )
 
     def taken(self) -> list[Look]:
         """Return the looks so far, and forget them."""
@@ -111,11 +115,15 @@ class Looker:
 
 
 def _compared(seen: Observation, text: str) -> tuple[list[str], int]:
-    """What metrics say otherwise than the verbs `groups` and `check` of the same snapshot, and how many were compared."""
+    """What metrics say otherwise than the verbs `groups` and `check` of the same snapshot, and how
+    many were compared.
+    """
     says: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(text):  # type: ignore[no-untyped-call]
         for sample in family.samples:
-            labels = tuple(value for name, value in sorted(sample.labels.items()) if name != "cluster")
+            labels = tuple(
+                value for name, value in sorted(sample.labels.items()) if name != "cluster"
+            )
             says.setdefault(sample.name, {})[labels] = sample.value
     snapshot = seen.reading.snapshot
     wanted = dict(_wanted(rmqalloc.groups(snapshot).to_dict()["groups"], rmqalloc.check(snapshot)))
@@ -129,9 +137,18 @@ def _compared(seen: Observation, text: str) -> tuple[list[str], int]:
     return differences, sum(map(len, wanted.values()))
 
 
-def _wanted(groups: Sequence[dict[str, Any]], findings: Any) -> Iterator[tuple[str, dict[tuple[str, ...], float]]]:
+def _wanted(
+    groups: Sequence[dict[str, Any]], findings: Any
+) -> Iterator[tuple[str, dict[tuple[str, ...], float]]]:
     """What each metric should be, by its labels in their alphabetic order."""
     for metric, column in COLUMNS.items():
-        yield metric, {(row["consumer_group"],): float(row[column]) for row in groups if row[column] is not None}
+        yield (
+            metric,
+            {
+                (row["consumer_group"],): float(row[column])
+                for row in groups
+                if row[column] is not None
+            },
+        )
     found = Counter((one.consumer_group or "", one.rule, one.severity) for one in findings)
     yield "rmqalloc_findings", {labels: float(n) for labels, n in found.items()}

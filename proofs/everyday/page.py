@@ -53,7 +53,11 @@ def page(
 
 def _script(acts: Sequence[Act]) -> Iterator[str]:
     kinds = Counter(one.kind for one in acts)
-    yield f"## Script\n\n{len(acts)} acts: " + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) + ".\n"
+    yield (
+        f"## Script\n\n{len(acts)} acts: "
+        + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
+        + ".\n"
+    )
 
 
 def _judged(judged: Mapping[str, Judged]) -> Iterator[str]:
@@ -69,7 +73,10 @@ def _judged(judged: Mapping[str, Judged]) -> Iterator[str]:
 def _readings(title: str, looks: Sequence[Look]) -> Iterator[str]:
     seconds = [one.read_at - one.began_at for one in looks] or [0.0]
     failed = sum(bool(one.failed) for one in looks)
-    n_compared, n_differ = sum(one.n_compared for one in looks), sum(len(one.differences) for one in looks)
+    n_compared, n_differ = (
+        sum(one.n_compared for one in looks),
+        sum(len(one.differences) for one in looks),
+    )
     yield f"## {title}\n"
     yield f"* {len(looks)} readings, {failed} failed; seconds: median {median(seconds):.2f}, longest {max(seconds):.2f}"
     yield f"* requests of a reading: median {median([one.n_requests for one in looks] or [0]):g}"
@@ -88,12 +95,18 @@ def _flat(flatness: Flatness) -> Iterator[str]:
     yield f"\nMost: {most:.1f} MiB; the second half grows by {growth(flatness.samples):.1f} MiB in 3,600 readings.\n"
 
 
-def _wrong(judged: Mapping[str, Judged], looks: Sequence[Look], flatness: Flatness) -> Iterator[str]:
+def _wrong(
+    judged: Mapping[str, Judged], looks: Sequence[Look], flatness: Flatness
+) -> Iterator[str]:
     wrong = [f"{what}: {fault}" for what, one in judged.items() for fault in one.wrong]
     wrong += [f"reading failed: {one.failed}" for one in looks if one.failed]
     wrong += [fault for one in looks for fault in one.differences]
     wrong += flatness.wrong
     yield "## Wrong\n"
     yield from (f"* {fault}" for fault in wrong[:MOST_WRONG])
-    yield f"* and {len(wrong) - MOST_WRONG} more" if len(wrong) > MOST_WRONG else ("" if wrong else "Nothing.")
+    yield (
+        f"* and {len(wrong) - MOST_WRONG} more"
+        if len(wrong) > MOST_WRONG
+        else ("" if wrong else "Nothing.")
+    )
     yield ""

@@ -1,4 +1,6 @@
-"""A seeded script of what happens in a day: consumers that join, leave, are killed with their machine, or freeze."""
+"""A seeded script of what happens in a day: consumers that join, leave, are killed with their
+machine, or freeze.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class Act:
     Attributes
     ----------
     kind : {"join", "leave", "kill", "freeze", "expire", "thaw"}
-        ``expire`` is a freeze that lasts until the broker has taken the machine's clients off its list.
+        ``expire`` is a freeze that lasts until the broker has taken the machine's clients off its
+        list.
     machine : int
         A Java process, which a kill replaces by a new one.
     group, member : str
@@ -46,7 +49,9 @@ class Act:
 @dataclass
 class _Drawing:
     made: random.Random
-    there: dict[int, dict[str, str]] = field(default_factory=lambda: {number: {} for number in range(MACHINES)})
+    there: dict[int, dict[str, str]] = field(
+        default_factory=lambda: {number: {} for number in range(MACHINES)}
+    )
     n_members: int = 0
 
     def joined(self, group: str, machine: int) -> Act:
@@ -56,7 +61,9 @@ class _Drawing:
         return Act("join", machine, group, member)
 
     def count(self, group: str, but: int = -1) -> int:
-        return sum(list(each.values()).count(group) for number, each in self.there.items() if number != but)
+        return sum(
+            list(each.values()).count(group) for number, each in self.there.items() if number != but
+        )
 
     def acts(self, kind: str) -> list[Act]:
         """What of a kind may happen now: no group loses its last client."""
@@ -65,10 +72,16 @@ class _Drawing:
             return [Act(kind, number, group) for number in self.there for group in groups]
         if kind == "leave":
             pairs = [(number, *one) for number, each in self.there.items() for one in each.items()]
-            return [Act(kind, number, group, member) for number, member, group in pairs if self.count(group) > 1]
+            return [
+                Act(kind, number, group, member)
+                for number, member, group in pairs
+                if self.count(group) > 1
+            ]
         ready = [number for number, each in self.there.items() if each]
         if kind == "kill":
-            ready = [number for number in ready if all(self.count(group, number) for group in GROUPS)]
+            ready = [
+                number for number in ready if all(self.count(group, number) for group in GROUPS)
+            ]
         return [Act(kind, number) for number in ready]
 
     def done(self, act: Act) -> list[Act]:
@@ -87,7 +100,11 @@ class _Drawing:
 def beginning() -> list[Act]:
     """Consumers that are there before the first reading: two of each group."""
     drawing = _Drawing(random.Random(0))
-    return [drawing.joined(group, (2 * i + j) % MACHINES) for i, group in enumerate(GROUPS) for j in range(2)]
+    return [
+        drawing.joined(group, (2 * i + j) % MACHINES)
+        for i, group in enumerate(GROUPS)
+        for j in range(2)
+    ]
 
 
 def drawn(seed: int, n_acts: int, with_expiry: bool) -> list[Act]:
@@ -102,7 +119,11 @@ def _drawn(drawing: _Drawing, n_acts: int, with_expiry: bool) -> Iterator[Act]:
     first = ["join", "freeze", "kill", "leave"]
     n = 0
     while n < n_acts:
-        kind = first.pop(0) if first else drawing.made.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        kind = (
+            first.pop(0)
+            if first
+            else drawing.made.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        )
         if with_expiry and n >= n_acts // 2:
             kind, with_expiry = "expire", False
         possible = drawing.acts(kind)

@@ -1,4 +1,6 @@
-"""The machines of the day: Java processes with consumers, and what their own logs say of who owned what when."""
+"""The machines of the day: Java processes with consumers, and what their own logs say of who owned
+what when.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ SLOW = 0.3
 
 
 class Happened(NamedTuple):
-    """A client that joined or left, at some moment between two, in seconds of the Unix clock; ``act`` is its place."""
+    """A client that joined or left, at some moment between two, in seconds of the Unix clock;
+    ``act`` is its place.
+    """
 
     act: int
     kind: str
@@ -119,7 +123,9 @@ class Stage:
         """A broker counts from the last heartbeat, and looks every so often."""
         earliest = begun - 2 * HEARTBEAT_EVERY + EXPIRES_AFTER
         for member in self._of(machine):
-            self._happened(place, "left", member, earliest, begun + EXPIRES_AFTER + LOOKS_FOR_EXPIRED_EVERY)
+            self._happened(
+                place, "left", member, earliest, begun + EXPIRES_AFTER + LOOKS_FOR_EXPIRED_EVERY
+            )
 
     def _thaw(self, place: int, machine: int) -> None:
         frozen, has_expired = self._frozen.pop(machine)
@@ -130,7 +136,9 @@ class Stage:
         for member in self._of(machine):
             self._happened(place, "joined", member, begun, begun + 5 * HEARTBEAT_EVERY)
             end = begun + 10 * HEARTBEAT_EVERY
-            self.not_comparable.append(NotComparable(self._members[member][1], frozen + EXPIRES_AFTER - 5, end))
+            self.not_comparable.append(
+                NotComparable(self._members[member][1], frozen + EXPIRES_AFTER - 5, end)
+            )
 
     def _happened(self, place: int, kind: str, member: str, earliest: float, latest: float) -> None:
         _, group, client_id = self._members[member]
@@ -157,7 +165,9 @@ class Stage:
 
 
 def _joined(java: Consumers, act: Act) -> str:
-    """Return the id of a client that joined; it gives up where a busy name server does not answer, and is started again."""
+    """Return the id of a client that joined; it gives up where a busy name server does not answer,
+    and is started again.
+    """
     for _ in range(TRIES - 1):
         with suppress(JavaFailed):
             return java.join(act.group, act.member, [act.group], strategy=GROUPS[act.group])
@@ -168,4 +178,9 @@ def _joined(java: Consumers, act: Act) -> str:
 def _holding(said: dict[str, Any]) -> Holding:
     owns = said["owns"]
     group = owns["name"].partition("/")[0]
-    return Holding(said["at"] / 1000, group, owns["client_id"], frozenset(MessageQueue(*one) for one in owns["queues"]))
+    return Holding(
+        said["at"] / 1000,
+        group,
+        owns["client_id"],
+        frozenset(MessageQueue(*one) for one in owns["queues"]),
+    )

@@ -1,1 +1,3 @@
-"""Files of plans changed anywhere, their digests recomputed, and followed through everything that reads them."""
+"""Files of plans changed anywhere, their digests recomputed, and followed through everything that
+reads them.
+"""

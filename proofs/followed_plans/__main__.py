@@ -1,10 +1,12 @@
-"""Changes files of plans and follows each through verify, report, undo and diff; ends with 1 if one of these raises or accepts.
+"""Changes files of plans and follows each through verify, report, undo and diff; ends with 1 if one
+of these raises or accepts.
 
     python -m followed_plans [--mutations N] [--seed S] [--report PAGE]
 
-What a file of a plan says is changed in one place or in a few, at times as `fuzz.mutations` does it, and its digest is
-recomputed, as whoever forges a plan would. Right is an error of rmqalloc, which says what is wrong, or an answer; wrong are
-any other exception, and a plan that `verify` accepts though it is not what its inputs and scenarios come to.
+What a file of a plan says is changed in one place or in a few, at times as `fuzz.mutations` does
+it, and its digest is recomputed, as whoever forges a plan would. Right is an error of rmqalloc,
+which says what is wrong, or an answer; wrong are any other exception, and a plan that `verify`
+accepts though it is not what its inputs and scenarios come to.
 """
 
 import argparse
@@ -70,7 +72,10 @@ def main():
         lines.append(_row([name, f"{mine:,}", *(f"{counts[one]:,}" for one in COLUMNS[2:])]))
         print(lines[-1], flush=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    lines += ["", f"Longest: {work.longest:.2f} s for one file. Peak memory of the whole run: {memory:,} MiB."]
+    lines += [
+        "",
+        f"Longest: {work.longest:.2f} s for one file. Peak memory of the whole run: {memory:,} MiB.",
+    ]
     print(lines[-1])
     section, n_accepted = forgeries.page()
     print(section, n_accepted, "accepted, or not answered in time")
@@ -94,11 +99,17 @@ class _Work:
         for number in range(n):
             changed = document
             for _ in range(random.choice((1, 1, 1, 2, 4))):
-                changed = change.changed_data(changed, random) if random.random() < 0.3 else _mutated(changed, random)
+                changed = (
+                    change.changed_data(changed, random)
+                    if random.random() < 0.3
+                    else _mutated(changed, random)
+                )
                 if not isinstance(changed, dict) or not changed:
                     changed = document
             path.write_text(
-                json.dumps(plan_mutations.rehashed(changed), separators=(",", ":")), "utf-8", "backslashreplace"
+                json.dumps(plan_mutations.rehashed(changed), separators=(",", ":")),
+                "utf-8",
+                "backslashreplace",
             )
             start = time.process_time()
             try:
@@ -130,7 +141,11 @@ class _Work:
                 _check_accepted(path)
         first = found[0]
         kind = (
-            "rejected" if first is None or first.problems else "verified" if first.is_verified else "not all recomputed"
+            "rejected"
+            if first is None or first.problems
+            else "verified"
+            if first.is_verified
+            else "not all recomputed"
         )
         counts[kind] += 1
         assert all("\n" not in line for one in found if one is not None for line in one.lines())
@@ -139,25 +154,39 @@ class _Work:
         for place, scenario in enumerate(plan.scenarios[:3]):
             applied = self._applied[name][min(place, len(self._applied[name]) - 1)]
             for cluster in (snapshot, applied):
-                counts["ways back"] += _answer(lambda s=scenario, c=cluster: undo_plan(plan, c, s.name)) is not None
+                counts["ways back"] += (
+                    _answer(lambda s=scenario, c=cluster: undo_plan(plan, c, s.name)) is not None
+                )
                 _answer(lambda s=scenario, c=cluster: diff(plan, c, scenario=s.name))
 
 
 def _applied(snapshot, scenarios):
-    """The snapshot as each scenario leaves it; one topic alone, and the same clients in all its groups' views."""
+    """The snapshot as each scenario leaves it; one topic alone, and the same clients in all its
+    groups' views.
+    """
     made = planned(snapshot, scenarios, ("*",), ("*",), with_shared=True)
     for state, scenario in zip(made.evaluation.states[1:], made.plan.scenarios, strict=True):
         rows = {group: one[0] for (group, _), one in unit_rows(made.read, state, scenario).items()}
-        brokers = tuple(TopicBroker(b, n, machine_room=r) for b, n, r in next(iter(rows.values())).brokers)
-        groups = tuple(_moved(one, rows[one.name]) if one.name in rows else one for one in snapshot.groups)
-        yield replace(snapshot, topics=(replace(snapshot.topics[0], brokers=brokers),), groups=groups)
+        brokers = tuple(
+            TopicBroker(b, n, machine_room=r) for b, n, r in next(iter(rows.values())).brokers
+        )
+        groups = tuple(
+            _moved(one, rows[one.name]) if one.name in rows else one for one in snapshot.groups
+        )
+        yield replace(
+            snapshot, topics=(replace(snapshot.topics[0], brokers=brokers),), groups=groups
+        )
 
 
 def _moved(group, row):
     """A group with the clients and the strategy of a row."""
     known = {one.client_id: one for one in group.clients}
-    clients = tuple(replace(known.get(one, Client(one)), machine_room=room) for one, room in row.clients)
-    return replace(group, clients=clients, strategy=row.method.name, strategy_params=dict(row.method.params))
+    clients = tuple(
+        replace(known.get(one, Client(one)), machine_room=room) for one, room in row.clients
+    )
+    return replace(
+        group, clients=clients, strategy=row.method.name, strategy_params=dict(row.method.params)
+    )
 
 
 class AcceptedError(Exception):
@@ -183,7 +212,10 @@ def _check_accepted(path):
     for table in plan.TABLES:
         if getattr(plan, table).to_pylist() != getattr(again, table).to_pylist():
             raise AcceptedError(table)
-    said, right = (json.dumps([one.undo, one.warnings, one.input_digest], sort_keys=True) for one in (plan, again))
+    said, right = (
+        json.dumps([one.undo, one.warnings, one.input_digest], sort_keys=True)
+        for one in (plan, again)
+    )
     if said != right:
         raise AcceptedError("ways back, warnings or the digest of the inputs")
 

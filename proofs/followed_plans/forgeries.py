@@ -1,4 +1,6 @@
-"""Forged plans by name, each given to ``rmqalloc verify`` in a process of its own, with and without the snapshot."""
+"""Forged plans by name, each given to ``rmqalloc verify`` in a process of its own, with and without
+the snapshot.
+"""
 
 import gzip
 import json
@@ -82,11 +84,20 @@ def ended(command):
         lines = said.read().decode("utf-8", "replace").splitlines()
     process.returncode = os.waitstatus_to_exitcode(done[1])
     used = done[2]
-    return Ended(process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss >> 10, tuple(lines))
+    return Ended(
+        process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss >> 10, tuple(lines)
+    )
 
 
 def _row(name, both):
-    why = next((line for line in both[0].lines if not line.startswith(("rejected", "recomputed", "verified"))), "")
+    why = next(
+        (
+            line
+            for line in both[0].lines
+            if not line.startswith(("rejected", "recomputed", "verified"))
+        ),
+        "",
+    )
     why = re.sub(r"^rmqalloc: \S+ |^problem: ", "", why).replace("|", "\\|").replace("`", "'")
     slowest, most = max(one.seconds for one in both), max(one.mib for one in both)
     return f"| {name} | {both[0].code} | {both[1].code} | {slowest:.1f} | {most} | `{why[:160] or '-'}` |"

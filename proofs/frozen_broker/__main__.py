@@ -1,8 +1,10 @@
-"""Read a large cluster of which a broker is frozen: ``python -m frozen_broker [--quick] [--report FILE]``.
+"""Read a large cluster of which a broker is frozen: ``python -m frozen_broker [--quick] [--report
+FILE]``.
 
-The cluster is simulated (`frozen_broker.servers`): 4 brokers, 10,000 groups with 16 queues and 4 clients each; one broker
-takes connections and never answers. Ends with 1 if a reading takes longer than the time between readings, if a client list or
-an offset of another broker is missing, if a broker got more requests than its budget, or if the reader needs too much memory.
+The cluster is simulated (`frozen_broker.servers`): 4 brokers, 10,000 groups with 16 queues and 4
+clients each; one broker takes connections and never answers. Ends with 1 if a reading takes longer
+than the time between readings, if a client list or an offset of another broker is missing, if a
+broker got more requests than its budget, or if the reader needs too much memory.
 """
 
 import argparse
@@ -37,7 +39,11 @@ of the other three brokers. Of the clients, some are asked in each reading, in r
 
 def main():
     parser = argparse.ArgumentParser(prog="frozen_broker", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="500 groups, 200 requests a second, a reading every 10 s")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="500 groups, 200 requests a second, a reading every 10 s",
+    )
     parser.add_argument("--readings", type=int, default=3)
     parser.add_argument("--report", help="write the page, too")
     given = parser.parse_args()
@@ -46,9 +52,16 @@ def main():
     rows, counted = measured(groups, per_second, every, given.readings)
     page += [row(i, one) for i, one in enumerate(rows, 1)]
     page += ["", "| server | requests | most in one second |", "| --- | ---: | ---: |"]
-    page += [f"| {name} | {n:,} | {counted['most'][name]:,} |" for name, n in sorted(counted["requests"].items())]
+    page += [
+        f"| {name} | {n:,} | {counted['most'][name]:,} |"
+        for name, n in sorted(counted["requests"].items())
+    ]
     wrong = [text for one in rows for text in faults(one, groups, every)]
-    wrong += [f"{name} got {n:,} in a second" for name, n in counted["most"].items() if n > per_second * BURST]
+    wrong += [
+        f"{name} got {n:,} in a second"
+        for name, n in counted["most"].items()
+        if n > per_second * BURST
+    ]
     page += ["", "Wrong: " + ("; ".join(dict.fromkeys(wrong)) or "nothing") + "."]
     print("\n".join(page))
     if given.report:
@@ -60,11 +73,23 @@ def measured(groups, per_second, every, readings):
     """Return a row per reading, and the requests that the servers counted."""
     pipes = {"stdout": subprocess.PIPE, "text": True}
     command = [sys.executable, "-m", "frozen_broker.servers", str(groups)]
-    with tied.popen(command, stdin=subprocess.PIPE, **pipes) as servers, contextlib.ExitStack() as ends:
+    with (
+        tied.popen(command, stdin=subprocess.PIPE, **pipes) as servers,
+        contextlib.ExitStack() as ends,
+    ):
         ends.callback(servers.kill)
         address = servers.stdout.readline().strip()
-        options = ["--per-second", str(per_second), "--every", str(every), "--readings", str(readings)]
-        with tied.popen([sys.executable, "-m", "frozen_broker.reader", address, *options], **pipes) as reader:
+        options = [
+            "--per-second",
+            str(per_second),
+            "--every",
+            str(every),
+            "--readings",
+            str(readings),
+        ]
+        with tied.popen(
+            [sys.executable, "-m", "frozen_broker.reader", address, *options], **pipes
+        ) as reader:
             ends.callback(reader.kill)
             printed, _ = reader.communicate(timeout=(readings + 2) * every + 60)
         counted = json.loads(servers.communicate("", timeout=60)[0])

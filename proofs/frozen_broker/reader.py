@@ -1,4 +1,6 @@
-"""The reader, a process of its own: reads a simulated cluster some times and prints what it found, and its peak of memory."""
+"""The reader, a process of its own: reads a simulated cluster some times and prints what it found,
+and its peak of memory.
+"""
 
 import argparse
 import json
@@ -23,7 +25,13 @@ def figures(reading, seconds):
         "routes": sum(sum(1 for _ in one.queues()) == N_QUEUES for one in snapshot.topics),
         "not_read": len(reading.not_read),
         "owned": sum(len(one.owned) for one in ages.values()),
-        "errors": len({(one.source, one.request) for one in snapshot.errors if one.source != f"broker {FROZEN}"}),
+        "errors": len(
+            {
+                (one.source, one.request)
+                for one in snapshot.errors
+                if one.source != f"broker {FROZEN}"
+            }
+        ),
         "requests": reading.n_requests,
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "cpu": time.process_time(),
@@ -37,7 +45,9 @@ def main():
     parser.add_argument("--every", type=float, required=True)
     parser.add_argument("--readings", type=int, required=True)
     given = parser.parse_args()
-    with Rereader(given.name_server, per_second=given.per_second, every=given.every, parallel=16) as reader:
+    with Rereader(
+        given.name_server, per_second=given.per_second, every=given.every, parallel=16
+    ) as reader:
         for _ in range(given.readings):
             began = time.monotonic()
             reading = reader.read()

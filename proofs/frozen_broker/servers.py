@@ -1,8 +1,9 @@
-"""A name server and four brokers, simulated on loopback: ``python -m frozen_broker.servers N`` serves N groups.
+"""A name server and four brokers, simulated on loopback: ``python -m frozen_broker.servers N``
+serves N groups.
 
-It prints the name server's address, and serves until its input ends; then it prints, by server, the most requests of any
-second and how many there were. The last broker takes connections and requests and never answers. Bodies have the form of
-RocketMQ 5's, key objects and all.
+It prints the name server's address, and serves until its input ends; then it prints, by server, the
+most requests of any second and how many there were. The last broker takes connections and requests
+and never answers. Bodies have the form of RocketMQ 5's, key objects and all.
 """
 
 import argparse
@@ -36,11 +37,22 @@ def client_id(group, i):
 def clients(group):
     """Return the body of a client list."""
     found = [
-        {"clientAddr": f"10.0.0.{i}:40000", "clientId": client_id(group, i), "language": "JAVA", "version": 453}
+        {
+            "clientAddr": f"10.0.0.{i}:40000",
+            "clientId": client_id(group, i),
+            "language": "JAVA",
+            "version": 453,
+        }
         for i in range(CLIENTS)
     ]
     topic = topic_of(group)
-    subscription = {"classFilterMode": False, "codeSet": [], "expressionType": "TAG", "subString": "*", "tagsSet": []}
+    subscription = {
+        "classFilterMode": False,
+        "codeSet": [],
+        "expressionType": "TAG",
+        "subString": "*",
+        "tagsSet": [],
+    }
     table = {topic: {**subscription, "topic": topic, "subVersion": 1795247990144}}
     return json.dumps({
         "connectionSet": found, "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY",
@@ -63,7 +75,8 @@ def running_info(group, client):
     process = '{"cachedMsgCount":0,"commitOffset":4,"droped":false,"lastPullTimestamp":1795247990144,"locked":false}'
     topic, broker = topic_of(group), BROKERS[client]
     table = ",".join(
-        f'{{"brokerName":"{broker}","queueId":{i},"topic":"{topic}"}}:{process}' for i in range(QUEUES_PER_BROKER)
+        f'{{"brokerName":"{broker}","queueId":{i},"topic":"{topic}"}}:{process}'
+        for i in range(QUEUES_PER_BROKER)
     )
     return (
         f'{{"mqPopTable":{{}},"mqTable":{{{table}}},"properties":{{"PROP_CONSUMEORDERLY":"false","PROP_CONSUME_TYPE":'
@@ -78,12 +91,19 @@ class Cluster:
         self.n, self.addresses, self.counts = n, {}, {}
         names = [f"group-{i:05}" for i in range(n)]
         settings = {
-            one: {"groupName": one, "consumeEnable": True, "attributes": {}, "retryMaxTimes": 16} for one in names
+            one: {"groupName": one, "consumeEnable": True, "attributes": {}, "retryMaxTimes": 16}
+            for one in names
         }
         self.settings = json.dumps({"subscriptionGroupTable": settings}).encode()
         self.topics = json.dumps({"topicList": sorted({topic_of(i) for i in range(n)})}).encode()
-        queues = {"readQueueNums": QUEUES_PER_BROKER, "writeQueueNums": QUEUES_PER_BROKER, "perm": 6}
-        self.route = json.dumps({"queueDatas": [{"brokerName": one, **queues} for one in BROKERS]}).encode()
+        queues = {
+            "readQueueNums": QUEUES_PER_BROKER,
+            "writeQueueNums": QUEUES_PER_BROKER,
+            "perm": 6,
+        }
+        self.route = json.dumps(
+            {"queueDatas": [{"brokerName": one, **queues} for one in BROKERS]}
+        ).encode()
 
     def answer(self, server, code, fields):
         """Return the body that a server answers."""
@@ -100,10 +120,16 @@ class Cluster:
         if code == ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER:
             return self.topics
         table = {
-            one: {"brokerAddrs": {"0": self.addresses[one]}, "brokerName": one, "cluster": "simulated"}
+            one: {
+                "brokerAddrs": {"0": self.addresses[one]},
+                "brokerName": one,
+                "cluster": "simulated",
+            }
             for one in BROKERS
         }
-        return json.dumps({"brokerAddrTable": table, "clusterAddrTable": {"simulated": list(BROKERS)}}).encode()
+        return json.dumps(
+            {"brokerAddrTable": table, "clusterAddrTable": {"simulated": list(BROKERS)}}
+        ).encode()
 
 
 class Server(asyncio.Protocol):
@@ -118,7 +144,9 @@ class Server(asyncio.Protocol):
 
     def data_received(self, data):
         data, at, found = self.rest + data, 0, []
-        while len(data) - at >= 4 and len(data) - at >= 4 + (length := int.from_bytes(data[at : at + 4])):
+        while len(data) - at >= 4 and len(data) - at >= 4 + (
+            length := int.from_bytes(data[at : at + 4])
+        ):
             header = at + 8 + int.from_bytes(data[at + 5 : at + 8])
             found.append(self.answer(json.loads(data[at + 8 : header])))
             at += 4 + length
@@ -132,7 +160,9 @@ class Server(asyncio.Protocol):
         if self.name == FROZEN:
             return b""
         body = self.cluster.answer(self.name, request["code"], request["extFields"])
-        head = b'{"code":0,"flag":1,"language":"JAVA","opaque":%d,"version":479}' % request["opaque"]
+        head = (
+            b'{"code":0,"flag":1,"language":"JAVA","opaque":%d,"version":479}' % request["opaque"]
+        )
         return struct.pack(">ii", 4 + len(head) + len(body), len(head)) + head + body
 
 
@@ -149,7 +179,14 @@ async def serve(n):
     for server in servers:
         server.close()
     most = {name: max(counts.values(), default=0) for name, counts in cluster.counts.items()}
-    print(json.dumps({"most": most, "requests": {name: sum(one.values()) for name, one in cluster.counts.items()}}))
+    print(
+        json.dumps(
+            {
+                "most": most,
+                "requests": {name: sum(one.values()) for name, one in cluster.counts.items()},
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

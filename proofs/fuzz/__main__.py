@@ -1,4 +1,5 @@
-"""Structured fuzz: ``python -m fuzz [readers|wire|all] [--inputs N] [--seed S] [--quick] [--report F]``.
+"""Structured fuzz: ``python -m fuzz [readers|wire|all] [--inputs N] [--seed S] [--quick] [--report
+F]``.
 
 Ends with 1 if any input ends in an error that is not the reader's own.
 """
@@ -91,7 +92,16 @@ def alone(one):
         try:
             return pool.submit(called, *arguments).result()
         except BrokenProcessPool as error:
-            return Outcome(name, arguments[-2], {}, [f"{name}, seed {arguments[-1]}: {error}"], 0.0, b"", 0, b"")
+            return Outcome(
+                name,
+                arguments[-2],
+                {},
+                [f"{name}, seed {arguments[-1]}: {error}"],
+                0.0,
+                b"",
+                0,
+                b"",
+            )
 
 
 def cells(made):

@@ -22,7 +22,22 @@ HOSTILE = [
     "😀" * 50,
     LONG,
 ]
-NUMBERS = [0, -1, 1, 2**31, 2**53, 2**63 - 1, 2**63, -(2**63) - 1, 10**40, 1.5, -0.0, 1e308, 1 << 20, (1 << 20) + 1]
+NUMBERS = [
+    0,
+    -1,
+    1,
+    2**31,
+    2**53,
+    2**63 - 1,
+    2**63,
+    -(2**63) - 1,
+    10**40,
+    1.5,
+    -0.0,
+    1e308,
+    1 << 20,
+    (1 << 20) + 1,
+]
 WORDS = [None, True, False, [], {}, [[]], [{}], {"": None}, [None], ["x", 1]]
 NESTED = ["[" * 70 + "]" * 70, '{"a":' * 70 + "1" + "}" * 70, "[" * 3000, '{"a":' * 3000]
 TOKENS = [
@@ -118,7 +133,13 @@ def copied(data):
 
 def places(data, found, depth=0):
     """Every container and key or position in it."""
-    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    items = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for part, inner in items:
         found.append((data, part))
         if depth < 12:
@@ -130,12 +151,16 @@ def odd(random):
     """A value that is seldom what is asked for."""
     kind = random.randrange(4)
     if kind == 3:
-        return random.choice([LONG.encode().hex(), [1] * 200, {str(i): i for i in range(50)}, "1", "true", "null"])
+        return random.choice(
+            [LONG.encode().hex(), [1] * 200, {str(i): i for i in range(50)}, "1", "true", "null"]
+        )
     return copied(random.choice((HOSTILE, NUMBERS, WORDS)[kind]))
 
 
 def changed_data(data, random):
-    """A copy with one to three places changed: a value swapped, left out, repeated, renamed, wrapped or put elsewhere."""
+    """A copy with one to three places changed: a value swapped, left out, repeated, renamed,
+    wrapped or put elsewhere.
+    """
     data = copied(data)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         found = places(data, [])
@@ -147,7 +172,11 @@ def changed_data(data, random):
             del inside[part]
         elif kind == 1:
             other, at = random.choice(found)
-            inside[part] = copied(other[at]) if at in other or (isinstance(at, int) and at < len(other)) else None
+            inside[part] = (
+                copied(other[at])
+                if at in other or (isinstance(at, int) and at < len(other))
+                else None
+            )
         elif kind == 2:
             inside[part] = random.choice(([inside[part]], {"a": inside[part]}, str(inside[part])))
         elif kind == 3 and isinstance(inside, list):
@@ -161,7 +190,9 @@ def changed_data(data, random):
 
 def json_text(data, random):
     """Data as JSON in one of its writings, at times with a key twice or a token that is none."""
-    text = json.dumps(data, ensure_ascii=random.random() < 0.7, indent=random.choice((None, None, 1)))
+    text = json.dumps(
+        data, ensure_ascii=random.random() < 0.7, indent=random.choice((None, None, 1))
+    )
     if random.random() < 0.3:
         text = changed_text(text, random, TOKENS)
     return _with_key_twice(text, random) if random.random() < 0.1 else text
@@ -213,7 +244,8 @@ def encoded(text, random):
     """Bytes of text, in one of a hundred cases not of UTF-8."""
     kind = random.randrange(300)
     return text.encode(
-        ("utf-16", "utf-32", "latin-1")[kind] if kind < 3 else "utf-8", "surrogatepass" if kind > 150 else "replace"
+        ("utf-16", "utf-32", "latin-1")[kind] if kind < 3 else "utf-8",
+        "surrogatepass" if kind > 150 else "replace",
     )
 
 

@@ -1,4 +1,6 @@
-"""Every reader of files that people give: what a file of it is like, how it is changed, and what may be raised."""
+"""Every reader of files that people give: what a file of it is like, how it is changed, and what
+may be raised.
+"""
 
 import contextlib
 import csv
@@ -45,12 +47,18 @@ from rmqalloc.snapshot.snapshot import (
 MQADMIN = DATA / "mqadmin"
 QUEUES = [MessageQueue("orders", "b-1", i) for i in range(3)]
 SNAPSHOT = Snapshot(
-    (Topic("orders", (TopicBroker("b-1", 3, 3, 6, machine_room="hz"), TopicBroker("b-2", 2))), Topic("%RETRY%g")),
+    (
+        Topic("orders", (TopicBroker("b-1", 3, 3, 6, machine_room="hz"), TopicBroker("b-2", 2))),
+        Topic("%RETRY%g"),
+    ),
     (
         Group(
             "g",
             ("orders",),
-            (Client("1@a", "hz", "JAVA", "5.3.0", owned=tuple(QUEUES[:2])), Client("2@b", owned=(QUEUES[2],))),
+            (
+                Client("1@a", "hz", "JAVA", "5.3.0", owned=tuple(QUEUES[:2])),
+                Client("2@b", owned=(QUEUES[2],)),
+            ),
             strategy="CONSISTENT_HASH",
             strategy_params={"virtual_nodes": 7},
             lags=(Lag(QUEUES[0], 9, 4, 1_700_000_000_000),),
@@ -72,7 +80,9 @@ SNAPSHOT = Snapshot(
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader: the file that it is given, the bytes of one, what reads it, and the errors that are its own."""
+    """A reader: the file that it is given, the bytes of one, what reads it, and the errors that are
+    its own.
+    """
 
     file: str
     make: Callable[[Any], bytes]
@@ -81,7 +91,9 @@ class Reader:
 
 
 def _json_of(data):
-    return lambda random: change.encoded(change.json_text(change.changed_data(data, random), random), random)
+    return lambda random: change.encoded(
+        change.json_text(change.changed_data(data, random), random), random
+    )
 
 
 def _yaml_of(data):
@@ -99,7 +111,10 @@ def _yaml_of(data):
 
 def _block(data, indent=""):
     if isinstance(data, dict) and data:
-        return "".join(f"\n{indent}{json.dumps(key)}: {_block(inner, indent + ' ')}" for key, inner in data.items())
+        return "".join(
+            f"\n{indent}{json.dumps(key)}: {_block(inner, indent + ' ')}"
+            for key, inner in data.items()
+        )
     if isinstance(data, list) and data:
         return "".join(f"\n{indent}- {_block(inner, indent + '  ')}" for inner in data)
     return json.dumps(data)
@@ -116,17 +131,25 @@ COLUMNS = list({name: None for row in ROWS for name in row})
 def _csv(random):
     header, rows = list(COLUMNS), change.changed_data(ROWS, random)
     if random.random() < 0.3:
-        header = [str(one) for one in change.changed_data(header, random)] if random.random() < 0.5 else header[::-1]
+        header = (
+            [str(one) for one in change.changed_data(header, random)]
+            if random.random() < 0.5
+            else header[::-1]
+        )
     out = io.StringIO()
     delimiter = random.choice(",,,;\t")
     writer = csv.writer(out, delimiter=delimiter, lineterminator=random.choice(("\n", "\r\n")))
     rows = rows if isinstance(rows, list) else [rows]
-    cells = [[row.get(name, "") if isinstance(row, dict) else row for name in header] for row in rows]
+    cells = [
+        [row.get(name, "") if isinstance(row, dict) else row for name in header] for row in rows
+    ]
     with contextlib.suppress(csv.Error):
         writer.writerows([header, *cells])
     text = out.getvalue()
     if random.random() < 0.6:
-        text = change.changed_lines(text, random, [*change.TOKENS, delimiter, '""', "\r", delimiter * 9, "x" * 140_000])
+        text = change.changed_lines(
+            text, random, [*change.TOKENS, delimiter, '""', "\r", delimiter * 9, "x" * 140_000]
+        )
     return change.encoded(text, random)
 
 
@@ -171,7 +194,11 @@ def _odd_columns(table, random):
     at = random.randrange(table.num_columns)
     column = random.choice(ODD_COLUMNS)(table.num_rows)
     name = random.choice((table.column_names[at], "Queue ID", "", "unknown", "topic"))
-    return table.set_column(at, name, column) if random.random() < 0.7 else table.append_column(name, column)
+    return (
+        table.set_column(at, name, column)
+        if random.random() < 0.7
+        else table.append_column(name, column)
+    )
 
 
 _PARQUET_SEEDS: list[bytes] = []
@@ -183,7 +210,14 @@ def _parquet(random):
         rows = change.changed_data(ROWS, random) if random.random() < 0.4 else ROWS
         try:
             data = _packed_rows(rows, random)
-        except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError, IndexError):
+        except (
+            pa.ArrowException,
+            TypeError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+            IndexError,
+        ):
             data = _packed_rows(ROWS, random)
         if len(_PARQUET_SEEDS) < 60:
             _PARQUET_SEEDS.append(data)
@@ -191,7 +225,11 @@ def _parquet(random):
     return change.changed_bytes(random.choice(_PARQUET_SEEDS), random)
 
 
-_MQADMIN = [path.read_text() for path in sorted(MQADMIN.rglob("*")) if path.is_file() and path.name != "owns.json"]
+_MQADMIN = [
+    path.read_text()
+    for path in sorted(MQADMIN.rglob("*"))
+    if path.is_file() and path.name != "owns.json"
+]
 _MQADMIN_TOKENS = [
     *change.TOKENS,
     "#Topic",
@@ -217,7 +255,9 @@ def _mqadmin(random):
     text = random.choice(_MQADMIN)[:6000]
     if text.lstrip().startswith("{") and random.random() < 0.5:
         try:
-            return change.json_text(change.changed_data(json.loads(text), random), random).encode("utf-8", "replace")
+            return change.json_text(change.changed_data(json.loads(text), random), random).encode(
+                "utf-8", "replace"
+            )
         except ValueError:
             pass
     text = change.changed_lines(text, random, _MQADMIN_TOKENS)
@@ -226,23 +266,34 @@ def _mqadmin(random):
     return change.encoded(text, random)
 
 
-PLANNED = Snapshot(SNAPSHOT.topics, (replace(SNAPSHOT.groups[0], clients=(Client("1@a", "hz"), Client("2@b"))),))
+PLANNED = Snapshot(
+    SNAPSHOT.topics, (replace(SNAPSHOT.groups[0], clients=(Client("1@a", "hz"), Client("2@b"))),)
+)
 PLAN = json.loads(
-    "".join(plan_snapshot(PLANNED, scenarios_of(SCENARIOS["scenarios"][:1]), ("g",)).text()) + ',"digest":""}'
+    "".join(plan_snapshot(PLANNED, scenarios_of(SCENARIOS["scenarios"][:1]), ("g",)).text())
+    + ',"digest":""}'
 )
 
 
 def _columns_text(columns):
-    return ",".join(f"{json.dumps(column)}:{canonical(values)}" for column, values in columns.items())
+    return ",".join(
+        f"{json.dumps(column)}:{canonical(values)}" for column, values in columns.items()
+    )
 
 
 def hash_of(plan):
     """The hash that the document of a plan must say, if its texts are coded as they are written."""
     behind = ("inputs", "undo")
     head = {key: value for key, value in plan.items() if key not in (*behind, "tables", "digest")}
-    parts = "".join(f',"{name}":{json.dumps(plan[name], separators=(",", ":"))}' for name in behind if name in plan)
+    parts = "".join(
+        f',"{name}":{json.dumps(plan[name], separators=(",", ":"))}'
+        for name in behind
+        if name in plan
+    )
     tables = (f'"{name}":{{{_columns_text(columns)}}}' for name, columns in plan["tables"].items())
-    return hashlib.sha256(f'{canonical(head)[:-1]}{parts},"tables":{{{",".join(tables)}}}'.encode()).hexdigest()
+    return hashlib.sha256(
+        f'{canonical(head)[:-1]}{parts},"tables":{{{",".join(tables)}}}'.encode()
+    ).hexdigest()
 
 
 PLAN["digest"] = hash_of(PLAN)
@@ -279,7 +330,8 @@ _OFFSETS = _offsets_seed()
 
 def _offsets(random):
     return change.encoded(
-        change.changed_text(_OFFSETS, random, [*change.TOKENS, '"topic"', '{"topic":"t"}:1,']), random
+        change.changed_text(_OFFSETS, random, [*change.TOKENS, '"topic"', '{"topic":"t"}:1,']),
+        random,
     )
 
 
@@ -309,9 +361,14 @@ READERS = {
     "snapshot, YAML": Reader("s.yaml", _yaml_of(DOCUMENT), read_snapshot, SNAPSHOT_OR_DOCUMENT),
     "snapshot, CSV": Reader("s.csv", _csv, read_snapshot, SNAPSHOT_OR_DOCUMENT),
     "snapshot, Parquet": Reader("s.parquet", _parquet, read_snapshot, SNAPSHOT_OR_DOCUMENT),
-    "mqadmin's text": Reader("consumerProgress.g.txt", _mqadmin, read_snapshot, SNAPSHOT_OR_DOCUMENT),
+    "mqadmin's text": Reader(
+        "consumerProgress.g.txt", _mqadmin, read_snapshot, SNAPSHOT_OR_DOCUMENT
+    ),
     "any form, told by content": Reader(
-        "s", _either(_json_of(DOCUMENT), _csv, _parquet, _mqadmin), read_snapshot, SNAPSHOT_OR_DOCUMENT
+        "s",
+        _either(_json_of(DOCUMENT), _csv, _parquet, _mqadmin),
+        read_snapshot,
+        SNAPSHOT_OR_DOCUMENT,
     ),
     "plan": Reader("p.json", _plan, load_plan, (PlanError,)),
     "plan, packed": Reader("p.json.gz", _plan_packed, load_plan, (PlanError,)),
@@ -324,7 +381,10 @@ READERS = {
     "credentials": Reader("tools.yml", _yaml_of(KEYS), read_credentials, (CredentialsError,)),
     "offsets": Reader("offsets.json.bak", _offsets, _backup_too, (OffsetFileError,)),
     "list of clients": Reader(
-        "clients", _clients, lambda path: _parse_clients(f"@{path}"), (DocumentError, click.UsageError)
+        "clients",
+        _clients,
+        lambda path: _parse_clients(f"@{path}"),
+        (DocumentError, click.UsageError),
     ),
     "marker of a directory": Reader("_rmqalloc.json", _marker, _own, (FileExistsError,)),
 }

@@ -42,7 +42,9 @@ def run(name, n, seed):
                 risen, risen_input = risen + rise, data
     finally:
         shutil.rmtree(home)
-    return Outcome(name, n, dict(errors), list(tracebacks.values()), worst, worst_input, risen, risen_input)
+    return Outcome(
+        name, n, dict(errors), list(tracebacks.values()), worst, worst_input, risen, risen_input
+    )
 
 
 def _high_water():
@@ -56,7 +58,9 @@ def _one(reader, path, data, tracebacks):
         raise TookTooLong(f"more than {MOST_SECONDS} s")
 
     before = signal.signal(signal.SIGALRM, alarm)
-    rest, _ = signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)  # a test has a limit by the same clock
+    rest, _ = signal.setitimer(
+        signal.ITIMER_REAL, MOST_SECONDS
+    )  # a test has a limit by the same clock
     try:
         reader.read(str(path))
         return "read"
@@ -66,7 +70,9 @@ def _one(reader, path, data, tracebacks):
     except (Exception, TookTooLong) as error:
         said = traceback.format_exc()
         where = traceback.extract_tb(error.__traceback__)[-1]
-        tracebacks.setdefault((type(error), where.filename, where.lineno), f"{said}\ninput: {data[:3000]!r}")
+        tracebacks.setdefault(
+            (type(error), where.filename, where.lineno), f"{said}\ninput: {data[:3000]!r}"
+        )
         return "traceback"
     finally:
         signal.signal(signal.SIGALRM, before)

@@ -1,7 +1,8 @@
-"""The wire, fuzzed by structure: frames and bodies of servers, changed where it hurts, through every reader to a file's JSON.
+"""The wire, fuzzed by structure: frames and bodies of servers, changed where it hurts, through
+every reader to a file's JSON.
 
-Half of the inputs are frames, half are bodies; some of each go through a real socket. ``python -m fuzz.wire --inputs N
---report FILE`` writes a page of them alone.
+Half of the inputs are frames, half are bodies; some of each go through a real socket. ``python -m
+fuzz.wire --inputs N --report FILE`` writes a page of them alone.
 """
 
 from __future__ import annotations
@@ -175,7 +176,10 @@ def _binary(rng: random.Random) -> bytes:
         return struct.pack(width, length if width == ">i" else min(length, 32767)) + data
 
     names = (b"offset", b"", b"\xff\xfe", b"a" * 300, "é".encode())
-    pairs = b"".join(text(">h", rng.choice(names)) + text(">i", rng.choice(names)) for _ in range(rng.randrange(4)))
+    pairs = b"".join(
+        text(">h", rng.choice(names)) + text(">i", rng.choice(names))
+        for _ in range(rng.randrange(4))
+    )
     number = rng.choice((0, 1, -1, 7, 2**31 - 1, -(2**31)))
     return (
         struct.pack(">hbhii", rng.choice((0, 1, -1, 17)), rng.randrange(-128, 128), 479, 7, number)
@@ -206,7 +210,9 @@ def read_frame(data: bytes) -> None:
     """A frame as a connection reads it, and the text that it puts into an error."""
     command = frame.decode(data)
     if command.code:
-        raise ResponseError(command.code, f"{command.remark or 'no reason given'} (from 10.0.0.1:1)")
+        raise ResponseError(
+            command.code, f"{command.remark or 'no reason given'} (from 10.0.0.1:1)"
+        )
 
 
 def read_body(name: str, data: bytes) -> None:
@@ -291,7 +297,14 @@ class _Run:
 
     def outcome(self) -> Outcome:
         """All of it."""
-        return Outcome(self.name, self.n, dict(self.errors), self.tracebacks, *self.worst_time, *self.worst_memory)
+        return Outcome(
+            self.name,
+            self.n,
+            dict(self.errors),
+            self.tracebacks,
+            *self.worst_time,
+            *self.worst_memory,
+        )
 
 
 async def _through_a_socket(run: _Run, inputs: list[tuple[bytes, bool]]) -> None:
@@ -301,13 +314,19 @@ async def _through_a_socket(run: _Run, inputs: list[tuple[bytes, bool]]) -> None
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                request = frame.decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+                request = frame.decode(
+                    await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+                )
                 data, is_frame = current[-1]
                 if is_frame:
                     data = data.replace(b'"opaque":7', b'"opaque":%d' % request.opaque)
                     writer.write(struct.pack(">i", len(data)) + data)
                 else:
-                    writer.write(frame.encode(frame.Command(0, request.opaque, {}, data, None, frame.RESPONSE)))
+                    writer.write(
+                        frame.encode(
+                            frame.Command(0, request.opaque, {}, data, None, frame.RESPONSE)
+                        )
+                    )
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
@@ -319,7 +338,9 @@ async def _through_a_socket(run: _Run, inputs: list[tuple[bytes, bool]]) -> None
         current.append((data, is_frame))
         async with Remote([address], Access(timeout=0.1, retries=0)) as remote:
             try:
-                await asyncio.wait_for(remote.ask(address, ReadCode.GET_CONSUME_STATS, read=answers.lags), 10)
+                await asyncio.wait_for(
+                    remote.ask(address, ReadCode.GET_CONSUME_STATS, read=answers.lags), 10
+                )
                 found: Exception | None = None
             except Exception as error:
                 found = error
@@ -335,7 +356,11 @@ def _again(error: Exception | None) -> None:
 def runs(n: int, seed: int) -> list[Outcome]:
     """``n`` frames and ``n`` bodies, and a few hundred of both through a socket."""
     rng = random.Random(seed)
-    of_frames, of_bodies, of_socket = _Run("frames"), _Run("bodies"), _Run("frames and bodies through a socket")
+    of_frames, of_bodies, of_socket = (
+        _Run("frames"),
+        _Run("bodies"),
+        _Run("frames and bodies through a socket"),
+    )
     through: list[tuple[bytes, bool]] = []
     for i, data in zip(range(n), frames(rng), strict=False):
         of_frames.feed(data, lambda data=data: read_frame(data))
@@ -379,7 +404,9 @@ def main() -> int:
     for one in made:
         errors = ", ".join(f"{name} {count:,}" for name, count in sorted(one.errors.items()))
         time_, memory = f"{one.worst_seconds * 1000:.0f} ms", f"{one.worst_memory >> 10:,} KiB"
-        lines.append(f"| {one.name} | {one.inputs:,} | {errors} | {len(one.tracebacks)} | {time_} | {memory} |")
+        lines.append(
+            f"| {one.name} | {one.inputs:,} | {errors} | {len(one.tracebacks)} | {time_} | {memory} |"
+        )
     print(*lines, *(text for one in made for text in one.tracebacks), sep="\n")
     if given.report:
         Path(given.report).write_text("\n".join([*lines, ""]), encoding="utf-8")

@@ -1,7 +1,8 @@
-"""A rolling restart of six real consumers with and without the guard: ``python -m guarded_restart [--quick] [--report FILE]``.
+"""A rolling restart of six real consumers with and without the guard: ``python -m guarded_restart
+[--quick] [--report FILE]``.
 
-A real RocketMQ on loopback. Fails if, with the guard, ever more queues are unowned than planned, or if it answers other than
-"unknown" while a consumer hangs. Takes a few minutes.
+A real RocketMQ on loopback. Fails if, with the guard, ever more queues are unowned than planned, or
+if it answers other than "unknown" while a consumer hangs. Takes a few minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from live_consumers import Consumers
 from live_proofs import make_topic
 
 from guarded_restart.observed import LASTING, Span
-from guarded_restart.restarts import Cast, Planned, Step, Unguarded, frozen_and_killed, guarded, unguarded
+from guarded_restart.restarts import (
+    Cast,
+    Planned,
+    Step,
+    Unguarded,
+    frozen_and_killed,
+    guarded,
+    unguarded,
+)
 
 N_MEMBERS, N_PROCESSES, PER_BROKER = 6, 3, 12
 TOPIC = "guarded-orders"
@@ -69,14 +78,28 @@ def _planned(one: Planned) -> str:
     return f"{one.unowned} ({one.moved})"
 
 
-def whole_line(what: str, seconds: float, n_stops: int, n_unsettled: int, span: Span, planned: int) -> str:
+def whole_line(
+    what: str, seconds: float, n_stops: int, n_unsettled: int, span: Span, planned: int
+) -> str:
     """A row of the table of restarts."""
-    cells = (what, f"{seconds:.0f}", n_stops, n_unsettled, _unowned(span), planned, f"{span.unowned_seconds:.1f}")
+    cells = (
+        what,
+        f"{seconds:.0f}",
+        n_stops,
+        n_unsettled,
+        _unowned(span),
+        planned,
+        f"{span.unowned_seconds:.1f}",
+    )
     return f"| {' | '.join(map(str, (*cells, span.double_owned)))} |"
 
 
 def page(
-    steps: list[Step], whole: Span, seconds: float, others: list[Unguarded], answers: list[tuple[str, str, str]]
+    steps: list[Step],
+    whole: Span,
+    seconds: float,
+    others: list[Unguarded],
+    answers: list[tuple[str, str, str]],
 ) -> str:
     """The report."""
     planned = max(max(one.planned_stop.unowned, one.planned_start.unowned) for one in steps)
@@ -84,11 +107,17 @@ def page(
     lines.append(whole_line("with the guard", seconds, len(steps), 0, whole, planned))
     for one in others:
         what = f"without, {one.at_once} at once, pauses of {one.pause:g} s"
-        lines.append(whole_line(what, one.seconds, one.n_stops, one.n_unsettled, one.whole, one.planned))
+        lines.append(
+            whole_line(what, one.seconds, one.n_stops, one.n_unsettled, one.whole, one.planned)
+        )
     lines += ["", "## A consumer process that hangs, and one that dies", "", ANSWERS]
     lines += [f"| {what} | {verdict} | {reason} |" for what, verdict, reason in answers]
     wrong = [one.member for one in steps if not one.is_kept]
-    said = f"More unowned than planned at {', '.join(wrong)}." if wrong else "With the guard never more than planned."
+    said = (
+        f"More unowned than planned at {', '.join(wrong)}."
+        if wrong
+        else "With the guard never more than planned."
+    )
     return "\n".join([*lines, "", said, ""])
 
 
@@ -101,7 +130,9 @@ def main() -> int:
     began = time.monotonic()
     n_members, ways = (3, ()) if arguments.quick else (N_MEMBERS, UNGUARDED)
     with LiveCluster() as cluster, contextlib.ExitStack() as stack:
-        processes = [stack.enter_context(Consumers(cluster.name_server, REPORTS)) for _ in range(N_PROCESSES)]
+        processes = [
+            stack.enter_context(Consumers(cluster.name_server, REPORTS)) for _ in range(N_PROCESSES)
+        ]
         make_topic(cluster, processes[0], TOPIC, PER_BROKER)
         steps, whole, seconds = guarded(Cast(cluster, processes, "guarded", TOPIC, n_members))
         others = []
@@ -113,7 +144,10 @@ def main() -> int:
         for process in processes:
             process.leave_all()
         answers = frozen_and_killed(Cast(cluster, processes, "frozen", TOPIC, n_members))
-    text = page(steps, whole, seconds, others, answers) + f"\n{time.monotonic() - began:.0f} s in all.\n"
+    text = (
+        page(steps, whole, seconds, others, answers)
+        + f"\n{time.monotonic() - began:.0f} s in all.\n"
+    )
     if arguments.report:
         arguments.report.write_text(text, encoding="utf-8")
     print(text)

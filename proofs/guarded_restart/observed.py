@@ -1,4 +1,6 @@
-"""What an observer beside the guard sees: queues without an owner and with several, from what the consumers report."""
+"""What an observer beside the guard sees: queues without an owner and with several, from what the
+consumers report.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ LASTING = 100.0
 class Span(NamedTuple):
     """What was open in a span of time: most queues at one moment, and seconds summed over queues.
 
-    ``lasting`` is the largest number of unowned queues that was not gone below for `LASTING`, ``at_look`` that at any look.
+    ``lasting`` is the largest number of unowned queues that was not gone below for `LASTING`,
+    ``at_look`` that at any look.
     """
 
     lasting: int
@@ -45,7 +48,9 @@ def timeline(start: Mapping[MessageQueue, str], reports: Sequence[Report]) -> li
     for at, client_id, queues in reports:
         held[client_id.partition("@")[2]] = queues
         n = Counter(queue for mine in held.values() for queue in mine)
-        found.append(Moment(at, sum(n[one] == 0 for one in start), sum(n[one] > 1 for one in start)))
+        found.append(
+            Moment(at, sum(n[one] == 0 for one in start), sum(n[one] > 1 for one in start))
+        )
     return found
 
 
@@ -56,7 +61,9 @@ def open_between(moments: Sequence[Moment], begin: float, end: float) -> Span:
     if before:
         within.insert(0, before[-1]._replace(at=begin))
     ends = [one.at for one in within[1:]] + [end]
-    seconds = sum((until - one.at) / 1000 * one.unowned for one, until in zip(within, ends, strict=True))
+    seconds = sum(
+        (until - one.at) / 1000 * one.unowned for one, until in zip(within, ends, strict=True)
+    )
     at_look = max((one.unowned for one in within), default=0)
     lasting = next((n for n in range(at_look, 0, -1) if _longest(within, ends, n) >= LASTING), 0)
     return Span(lasting, at_look, seconds, max((one.double_owned for one in within), default=0))

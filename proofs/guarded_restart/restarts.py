@@ -1,4 +1,6 @@
-"""The two restarts: every stop after a "yes" of the guard, and stops one after another with a fixed pause."""
+"""The two restarts: every stop after a "yes" of the guard, and stops one after another with a fixed
+pause.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,17 @@ WAIT = "120s"
 
 
 class Planned(NamedTuple):
-    """Queues unowned at the worst moment of a change, each client acting at once; and queues that change owner."""
+    """Queues unowned at the worst moment of a change, each client acting at once; and queues that
+    change owner.
+    """
 
     unowned: int
     moved: int
 
     def holds(self, span: Span) -> bool:
-        """Whether no more was open: what lasted within the worst moment, and at any look only what changes owner."""
+        """Whether no more was open: what lasted within the worst moment, and at any look only what
+        changes owner.
+        """
         return span.lasting <= self.unowned and span.at_look <= self.moved
 
 
@@ -78,7 +84,12 @@ class Cast:
     """Six consumers of a group, by name."""
 
     def __init__(
-        self, cluster: LiveCluster, processes: Sequence[Consumers], group: str, topic: str, n_members: int
+        self,
+        cluster: LiveCluster,
+        processes: Sequence[Consumers],
+        group: str,
+        topic: str,
+        n_members: int,
     ) -> None:
         self.cluster, self.processes, self.group, self.topic = cluster, processes, group, topic
         self.members = Members(processes, group, topic, "AVG")
@@ -101,16 +112,29 @@ class Cast:
         raise AssertionError(f"{member} is not up")
 
     def planned(self, change: dict[str, Any]) -> Planned:
-        """What a change does by the plan to the queues of the topic, which are those that are observed."""
+        """What a change does by the plan to the queues of the topic, which are those that are
+        observed.
+        """
         snapshot = rmqalloc.fetch(self.cluster.name_server, (self.group,), lag=False)
-        plan = rmqalloc.plan(snapshot, [{"name": "change", "changes": [change]}], topics=[self.topic])
+        plan = rmqalloc.plan(
+            snapshot, [{"name": "change", "changes": [change]}], topics=[self.topic]
+        )
         [row] = plan.transitions().to_pylist()
         return Planned(int(row["unowned"]), plan.groups.to_pylist()[-1]["moved"])
 
 
 def asked(cast: Cast, client_id: str, *more: str) -> subprocess.CompletedProcess[str]:
     """Ask ``rmqalloc guard`` as a pipeline does."""
-    command = [sys.executable, "-m", "rmqalloc", "guard", "-n", cast.cluster.name_server, "-g", cast.group]
+    command = [
+        sys.executable,
+        "-m",
+        "rmqalloc",
+        "guard",
+        "-n",
+        cast.cluster.name_server,
+        "-g",
+        cast.group,
+    ]
     command += ["--stop", client_id, "-o", "json", *more]
     return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600)
 
@@ -120,7 +144,9 @@ def guard(cast: Cast, client_id: str, *more: str) -> float:
     began = time.monotonic()
     done = asked(cast, client_id, "--wait", WAIT, *more)
     if done.returncode:
-        raise AssertionError(f"guard {client_id} {more}: exit {done.returncode}: {done.stdout}{done.stderr}")
+        raise AssertionError(
+            f"guard {client_id} {more}: exit {done.returncode}: {done.stdout}{done.stderr}"
+        )
     return time.monotonic() - began
 
 
@@ -155,7 +181,9 @@ def unguarded(cast: Cast, pause: float, at_once: int = 1) -> Unguarded:
     """Restart all members, so many at once, with a fixed pause after every stop and every start."""
     planned = 0
     for member in cast.numbers:
-        planned = max(planned, cast.planned({"remove_clients": {"ids": [cast.client_id(member)]}}).unowned)
+        planned = max(
+            planned, cast.planned({"remove_clients": {"ids": [cast.client_id(member)]}}).unowned
+        )
     begun, start_owners = now(), owners(cast.processes, cast.group, cast.topic)
     stops: list[float] = []
     names = sorted(cast.numbers, reverse=True)
@@ -179,10 +207,14 @@ def unguarded(cast: Cast, pause: float, at_once: int = 1) -> Unguarded:
 
 
 def frozen_and_killed(cast: Cast) -> list[tuple[str, str, str]]:
-    """What the guard says while a process is frozen, once it goes on, and after it was killed: what, answer, reason."""
+    """What the guard says while a process is frozen, once it goes on, and after it was killed:
+    what, answer, reason.
+    """
     *others, victim = cast.processes
     survivor = next(
-        one for one, number in cast.numbers.items() if cast.processes[number % len(cast.processes)] is others[0]
+        one
+        for one, number in cast.numbers.items()
+        if cast.processes[number % len(cast.processes)] is others[0]
     )
     client_id, found = cast.client_id(survivor), []
 
@@ -204,7 +236,9 @@ def frozen_and_killed(cast: Cast) -> list[tuple[str, str, str]]:
         said, ago = may_stop(snapshot, client_id, (cast.group,)), time.monotonic() - killed
         if not found or (said.verdict, said.reason) != found[-1][1:]:
             found.append((f"{ago:.1f} s after it was killed (SIGKILL)", said.verdict, said.reason))
-        if (said.verdict == "yes" and len(snapshot.groups[0].clients) < len(cast.numbers)) or ago > 60:
+        if (
+            said.verdict == "yes" and len(snapshot.groups[0].clients) < len(cast.numbers)
+        ) or ago > 60:
             break
     ask("then, `--wait`", "--wait", WAIT)
     return found

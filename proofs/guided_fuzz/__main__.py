@@ -1,8 +1,9 @@
 """Fuzz guided by coverage: ``python -m guided_fuzz run|coverage|seeds|keep``.
 
-``run`` ends with 1 if a target finds anything; the input lies in build/fuzz/found. ``coverage`` counts what the committed
-corpora reach, in C by lines and regions and in Python by lines; ``--report`` writes the page. ``seeds`` writes the right files
-that targets begin with into the corpora, ``keep`` the smallest grown inputs that reach more.
+``run`` ends with 1 if a target finds anything; the input lies in build/fuzz/found. ``coverage``
+counts what the committed corpora reach, in C by lines and regions and in Python by lines;
+``--report`` writes the page. ``seeds`` writes the right files that targets begin with into the
+corpora, ``keep`` the smallest grown inputs that reach more.
 """
 
 import argparse
@@ -17,7 +18,13 @@ import tied
 
 from guided_fuzz import ledger, places
 from guided_fuzz.c_targets import C_TARGETS, build
-from guided_fuzz.python_targets import NAMES, NAMES_OF_KERNELS, NAMES_OF_READERS, build_package, sanitized
+from guided_fuzz.python_targets import (
+    NAMES,
+    NAMES_OF_KERNELS,
+    NAMES_OF_READERS,
+    build_package,
+    sanitized,
+)
 
 _LIMITS = ("-timeout=30", "-rss_limit_mb=3072", "-print_final_stats=1", "-len_control=20")
 _QUICK_SECONDS = 3
@@ -33,7 +40,13 @@ def of_c(names, seconds):
             f"-artifact_prefix={places.WORK / 'found'}/{name}-",
         ]
         yield ledger.run(
-            name, [build(C_TARGETS[name]), *flags, places.corpus(name), places.corpus(name, committed=True)]
+            name,
+            [
+                build(C_TARGETS[name]),
+                *flags,
+                places.corpus(name),
+                places.corpus(name, committed=True),
+            ],
         )
 
 
@@ -53,7 +66,12 @@ def of_python(names, seconds):
         f"{places.WORK}/corpus/NAME",
         f"{places.CORPORA}/NAME",
     ]
-    command = [sys.executable, "-m", "guided_fuzz.python_targets", json.dumps([names, *flags, *folders])]
+    command = [
+        sys.executable,
+        "-m",
+        "guided_fuzz.python_targets",
+        json.dumps([names, *flags, *folders]),
+    ]
     environment = os.environ | (sanitized() if of_kernels else {})
     with tied.popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
@@ -86,24 +104,32 @@ def run(given):
 
         started = time.monotonic()
         n = sum(map(replay_python, NAMES))
-        print(f"{n:,} committed inputs of the targets in Python, {time.monotonic() - started:.0f} s")
+        print(
+            f"{n:,} committed inputs of the targets in Python, {time.monotonic() - started:.0f} s"
+        )
     return int(any(one.found for one in runs))
 
 
 def main():
     """Do what is asked for."""
     parser = argparse.ArgumentParser(
-        prog="guided_fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="guided_fuzz",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=("run", "coverage", "seeds", "keep"))
-    parser.add_argument("--target", action="append", choices=[*C_TARGETS, *NAMES], help="only these")
+    parser.add_argument(
+        "--target", action="append", choices=[*C_TARGETS, *NAMES], help="only these"
+    )
     parser.add_argument("--minutes", type=float, default=3, help="in all, shared by the targets")
     parser.add_argument(
         "--quick",
         action="store_true",
         help=f"the targets in C for {_QUICK_SECONDS} s each, the others over their corpora",
     )
-    parser.add_argument("--record", action="store_true", help="add the runs to the committed ledger")
+    parser.add_argument(
+        "--record", action="store_true", help="add the runs to the committed ledger"
+    )
     parser.add_argument("--report", help="write the page into this file, too")
     given = parser.parse_args()
     if given.what == "run":
@@ -114,7 +140,9 @@ def main():
         return coverage(given.report)
     from guided_fuzz import replay
 
-    (replay.write_seeds if given.what == "seeds" else replay.keep)(given.target or [*C_TARGETS, *NAMES])
+    (replay.write_seeds if given.what == "seeds" else replay.keep)(
+        given.target or [*C_TARGETS, *NAMES]
+    )
     return 0
 
 

@@ -1,7 +1,9 @@
-"""libFuzzer targets of the C in pyx/vector/ and of the headers beside it: how each is compiled and run.
+"""libFuzzer targets of the C in pyx/vector/ and of the headers beside it: how each is compiled and
+run.
 
-A target is ``tests/support/c/fuzz_<name>.c``: it makes valid inputs of any bytes, runs every instruction set of the machine,
-and compares with a plain oracle in C. Inputs and outputs are heap buffers that end where their data ends.
+A target is ``tests/support/c/fuzz_<name>.c``: it makes valid inputs of any bytes, runs every
+instruction set of the machine, and compares with a plain oracle in C. Inputs and outputs are heap
+buffers that end where their data ends.
 """
 
 import os
@@ -16,7 +18,12 @@ from guided_fuzz.places import WORK
 PYX = ROOT / "pyx"
 VECTOR = PYX / "vector"
 
-SANITIZED = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all", "-gline-tables-only", "-O1")
+SANITIZED = (
+    "-fsanitize=fuzzer,address,undefined",
+    "-fno-sanitize-recover=all",
+    "-gline-tables-only",
+    "-O1",
+)
 COVERED = ("-fsanitize=fuzzer", "-fprofile-instr-generate", "-fcoverage-mapping", "-O1")
 
 
@@ -31,14 +38,19 @@ class CTarget:
 
     def sources(self):
         """All files that are compiled."""
-        return [SUPPORT / "c" / f"{self.source}.c", *(VECTOR / one for one in self.files), VECTOR / "isa.c"]
+        return [
+            SUPPORT / "c" / f"{self.source}.c",
+            *(VECTOR / one for one in self.files),
+            VECTOR / "isa.c",
+        ]
 
     def program(self, kind="c"):
         """The path of its program; ``kind`` is `c`, or `covered` for one that counts lines."""
         return WORK / kind / self.name
 
 
-# What is left out of the second sanitizer would only repeat the first, in code that is long enough (as in test_sanitizers.py).
+# What is left out of the second sanitizer would only repeat the first, in code that is long enough
+# (as in test_sanitizers.py).
 _MD5 = ("-fno-sanitize=null,object-size,alignment",)
 C_TARGETS = {
     one.name: one
@@ -60,12 +72,16 @@ def clang():
     """The compiler; it has libFuzzer with it."""
     found = shutil.which(os.environ.get("FUZZ_CC", "clang"))
     if not found:
-        raise SystemExit("no clang, which libFuzzer is part of; on Debian: apt-get install clang libclang-rt-14-dev")
+        raise SystemExit(
+            "no clang, which libFuzzer is part of; on Debian: apt-get install clang libclang-rt-14-dev"
+        )
     return found
 
 
 def build(target, kind="c", source_folder=PYX):
-    """Compile a target unless its program is newer than all it is made of; returns the path of the program."""
+    """Compile a target unless its program is newer than all it is made of; returns the path of the
+    program.
+    """
     program = target.program(kind)
     headers = [*PYX.rglob("*.h"), *(SUPPORT / "c").glob("*.h")]
     newest = max(path.stat().st_mtime for path in (*target.sources(), *headers))
@@ -80,5 +96,7 @@ def build(target, kind="c", source_folder=PYX):
     if kind == "covered":
         flags += tuple(flag for flag in target.flags if flag.startswith("-D"))
     includes = ("-I", source_folder, "-I", source_folder / "vector", "-I", SUPPORT / "c")
-    subprocess.run([clang(), *flags, "-Wno-psabi", *includes, *made_of, "-lm", "-o", program], check=True)
+    subprocess.run(
+        [clang(), *flags, "-Wno-psabi", *includes, *made_of, "-lm", "-o", program], check=True
+    )
     return program

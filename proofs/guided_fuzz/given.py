@@ -1,4 +1,6 @@
-"""Bytes of a fuzzer as numbers, choices and text; what is taken beyond their end is 0, so every input means something."""
+"""Bytes of a fuzzer as numbers, choices and text; what is taken beyond their end is 0, so every
+input means something.
+"""
 
 _PIECES = (
     "a",

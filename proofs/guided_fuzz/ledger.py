@@ -17,8 +17,8 @@ from guided_fuzz.places import LEDGER, WORK
 class Run(NamedTuple):
     """A run of one target.
 
-    ``seconds`` are those of the clock, ``cpu`` those of the processor: on a machine that others use, fewer. ``found`` is the
-    first line that a finding said, or nothing.
+    ``seconds`` are those of the clock, ``cpu`` those of the processor: on a machine that others
+    use, fewer. ``found`` is the first line that a finding said, or nothing.
     """
 
     target: str
@@ -36,7 +36,9 @@ _SAID = re.compile(
 
 def executed(log: str) -> int:
     """How many inputs a log speaks of."""
-    counts = re.findall(r"number_of_executed_units: (\d+)", log) or re.findall(r"^#(\d+)\s", log, re.MULTILINE)
+    counts = re.findall(r"number_of_executed_units: (\d+)", log) or re.findall(
+        r"^#(\d+)\s", log, re.MULTILINE
+    )
     return int(counts[-1]) if counts else 0
 
 
@@ -56,7 +58,9 @@ def log_of(target: str) -> Path:
 def of_log(target: str, seconds: float, cpu: float, status: int) -> Run:
     """What a run came to that ended so."""
     text = log_of(target).read_text(errors="replace")
-    return Run(target, round(seconds, 1), round(cpu, 1), executed(text), said(text) if status else "")
+    return Run(
+        target, round(seconds, 1), round(cpu, 1), executed(text), said(text) if status else ""
+    )
 
 
 def run(target: str, command: Sequence[str | Path]) -> Run:

@@ -1,7 +1,8 @@
 """The kernels behind their faces in Python as targets, with slow twins as oracles.
 
-What is fuzzed are whole calls: one group as plain objects, fleets, columns of text, counts, weights. So every loop of pyx/ that
-Cython compiles is reached as users reach it. They are run with extensions that were compiled with sanitizers.
+What is fuzzed are whole calls: one group as plain objects, fleets, columns of text, counts,
+weights. So every loop of pyx/ that Cython compiles is reached as users reach it. They are run with
+extensions that were compiled with sanitizers.
 """
 
 from itertools import pairwise
@@ -22,7 +23,11 @@ from rmqalloc.fleet.columns import Strings, distinct_rows, distinct_strings, ord
 from rmqalloc.model import joined
 
 _RULES = {rule.label: (rule.make(), rule.reference) for rule in RULES}
-_FOR_FLEETS = [rule.label for rule in ONE_OWNER if "crowded" not in rule.label and "scattered" not in rule.label]
+_FOR_FLEETS = [
+    rule.label
+    for rule in ONE_OWNER
+    if "crowded" not in rule.label and "scattered" not in rule.label
+]
 _OWN = {
     "ORDINAL": (strategy("ORDINAL"), specified.ordinal),
     "STABLE": (strategy("STABLE"), specified.stable),
@@ -50,8 +55,9 @@ def client_id(given):
 def queue_of(given, nulls=True):
     """A queue of few topics and many kinds of brokers; repeats are likely.
 
-    Names are spelled as Java's strings are: what the rules call with them (a room's function, a hash) may look at each
-    character, and a pair of halves would be two to it in a group and one in a fleet.
+    Names are spelled as Java's strings are: what the rules call with them (a room's function, a
+    hash) may look at each character, and a pair of halves would be two to it in a group and one in
+    a fleet.
     """
     nothing = [None] if nulls else []
     topic = given.one_of([*TOPICS, *nothing]) if given.number() % 4 else joined(given.text())
@@ -85,15 +91,21 @@ def own_strategies(data):
     label = given.one_of(list(_OWN))
     made, twin = _OWN[label]
     topic, brokers = given.text(), given.many(6, given.text) or ["b"]
-    queues = [MessageQueue(topic, given.one_of(brokers), given.number()) for _ in range(1 + given.size(70))]
+    queues = [
+        MessageQueue(topic, given.one_of(brokers), given.number())
+        for _ in range(1 + given.size(70))
+    ]
     ids = [client_id(given) for _ in range(1 + given.size(40))]
-    # Halves of a character and the character are one id to the package and two to the page, which begins with Java's strings.
+    # Halves of a character and the character are one id to the package and two to the page, which
+    # begins with Java's strings.
     ids = list(map(joined, ids))
     same(made.assign(queues, ids).owners.tolist(), twin(queues, ids), label)
 
 
 def odd_group(data):
-    """Numbers beyond what Java has, other types in a queue, odd virtual nodes: an answer, or a refusal with its reason."""
+    """Numbers beyond what Java has, other types in a queue, odd virtual nodes: an answer, or a
+    refusal with its reason.
+    """
     given = Given(data)
     odd = [2**31, -(2**31) - 1, 2**63, 2**80, True, None, "7", 1.5, np.int32(7)]
     queues = []
@@ -102,14 +114,21 @@ def odd_group(data):
         number = given.one_of(odd) if given.number() % 2 else queue.queue_id
         kind = given.number() % 4
         queues.append(
-            [queue._replace(queue_id=number), (queue.topic, queue.broker_name, number), queue, list(queue)][kind]
+            [
+                queue._replace(queue_id=number),
+                (queue.topic, queue.broker_name, number),
+                queue,
+                list(queue),
+            ][kind]
         )
     ids = [
         given.one_of([None, 7, b"x", "x"]) if given.number() % 4 == 0 else client_id(given)
         for _ in range(given.size(6))
     ]
     try:
-        made = strategy("CONSISTENT_HASH", virtual_nodes=given.one_of([0, 1, 10, 300, -1, 2**31, True]))
+        made = strategy(
+            "CONSISTENT_HASH", virtual_nodes=given.one_of([0, 1, 10, 300, -1, 2**31, True])
+        )
         owners = made.assign(queues, ids).owners
     except (TypeError, ValueError, OverflowError) as error:
         str(error)
@@ -128,18 +147,28 @@ def fleets(data):
     lists = given.many(3, lambda: given.many(30, lambda: queue_of(given, nulls=False))) or [[]]
     ids = given.many(3, lambda: given.many(12, lambda: client_id(given))) or [[]]
     units = [(given.one_of(lists), given.one_of(ids)) for _ in range(given.size(9))]
-    fleet = Fleet.from_groups([(f"g{u}", "t", *unit) for u, unit in enumerate(units)], on_error="report")
+    fleet = Fleet.from_groups(
+        [(f"g{u}", "t", *unit) for u, unit in enumerate(units)], on_error="report"
+    )
     owners = made.assign_fleet(fleet, on_error="report", threads=1 + given.below(3))
     cuts = list(pairwise(fleet.queue_offsets.tolist()))
     for (lo, hi), (queues, cids) in zip(cuts, units, strict=True):
         alone = outcome(lambda queues=queues, cids=cids: made.assign(queues, cids).owners.tolist())
-        same(owners[lo:hi].tolist(), [-1] * (hi - lo) if isinstance(alone, tuple) else alone, f"{label} in a fleet")
+        same(
+            owners[lo:hi].tolist(),
+            [-1] * (hi - lo) if isinstance(alone, tuple) else alone,
+            f"{label} in a fleet",
+        )
         if any(cids) and not isinstance(alone, tuple):
             same(alone, outcome(reference.owners, twin, queues, cids), f"{label} alone")
     if units:
         part = np.array([given.below(len(units)) for _ in range(given.size(5))], np.int64)
         taken = [owner for unit in part for owner in owners[slice(*cuts[unit])].tolist()]
-        same(made.assign_fleet(fleet.select(part), on_error="report").tolist(), taken, f"{label} in part")
+        same(
+            made.assign_fleet(fleet.select(part), on_error="report").tolist(),
+            taken,
+            f"{label} in part",
+        )
 
 
 # --- Columns ---
@@ -148,12 +177,17 @@ def fleets(data):
 def columns(data):
     """Text taken, sorted and told apart, and lists cut and ordered."""
     given = Given(data)
-    texts = [joined(text) for text in given.many(60, lambda: given.text(40 if given.number() < 16 else 9))]
+    texts = [
+        joined(text)
+        for text in given.many(60, lambda: given.text(40 if given.number() < 16 else 9))
+    ]
     column = Strings.from_list(texts)
     column = Strings(column.values.copy(), column.offsets)
     same(column.to_list(), texts, "what was put in")
     rows = [given.below(len(texts)) for _ in range(given.size(40))] if texts else []
-    same(column.take(np.array(rows, np.int32)).to_list(), [texts[row] for row in rows], "rows taken")
+    same(
+        column.take(np.array(rows, np.int32)).to_list(), [texts[row] for row in rows], "rows taken"
+    )
     cuts = sorted([0, *(given.below(len(texts) + 1) for _ in range(given.size(6))), len(texts)])
     lists = [texts[a:b] for a, b in pairwise(cuts)]
     offsets = np.array(cuts, np.int64)
@@ -164,9 +198,15 @@ def columns(data):
         "lists taken",
     )
     in_order, odd = column.sorted(offsets)
-    keyed = [sorted(one, key=lambda text: text.encode("utf-16-be", "surrogatepass")) for one in lists]
+    keyed = [
+        sorted(one, key=lambda text: text.encode("utf-16-be", "surrogatepass")) for one in lists
+    ]
     same(in_order.to_list(), [text for one in keyed for text in one], "sorted")
-    same([bool(one) for one in odd], ["" in one or len(set(one)) < len(one) for one in lists], "odd lists")
+    same(
+        [bool(one) for one in odd],
+        ["" in one or len(set(one)) < len(one) for one in lists],
+        "odd lists",
+    )
     numbers = {}
     same(
         distinct_rows(column.values, column.offsets)[0].tolist(),
@@ -180,7 +220,11 @@ def columns(data):
     order = order_keys(np.array(keys, np.uint64), offsets).tolist()
     same(
         order,
-        [i for a, b in pairwise(cuts) for i in sorted(range(b - a), key=lambda i, a=a: keys[a + i])],
+        [
+            i
+            for a, b in pairwise(cuts)
+            for i in sorted(range(b - a), key=lambda i, a=a: keys[a + i])
+        ],
         "order of keys",
     )
     starts = [i for a, b in pairwise(cuts) for i in range(a, b) if i == a or keys[i] != keys[i - 1]]
@@ -222,7 +266,11 @@ def counts(data):
             if old and given.number() % 2
             else given.many(40, lambda: (given.one_of("TU"), given.one_of("ab"), given.below(6)))
         )
-        ids = old[1] if old and given.number() % 2 else given.many(20, lambda: given.one_of("abcdefgh"))
+        ids = (
+            old[1]
+            if old and given.number() % 2
+            else given.many(20, lambda: given.one_of("abcdefgh"))
+        )
         if old and given.number() % 4 == 0:
             queues, ids = queues[::-1], ids[::-1]
         return queues, ids, [given.below(len(ids) + 1) - 1 for _ in queues]
@@ -231,7 +279,10 @@ def counts(data):
     for _ in range(given.size(12)):
         before = side()
         units.append((before, side(before)))
-    made = [Fleet.from_groups([(f"g{u}", "T", unit[i][0], unit[i][1]) for u, unit in enumerate(units)]) for i in (0, 1)]
+    made = [
+        Fleet.from_groups([(f"g{u}", "T", unit[i][0], unit[i][1]) for u, unit in enumerate(units)])
+        for i in (0, 1)
+    ]
     owners = [np.array([o for unit in units for o in unit[i][2]], np.int32) for i in (0, 1)]
     figures = movement(made[0], owners[0], made[1], owners[1])
     same(np.stack(figures, axis=1).tolist(), [_moves(*unit) for unit in units], "movement")
@@ -255,21 +306,36 @@ def weights(data):
         "WEIGHTED", capacities=dict(zip(ids, capacities, strict=True)),
         weights={("T", "b", i): one for i, one in enumerate(weighed)},
     )  # fmt: skip
-    same(made.assign(queues, ids).owners.tolist(), reference_own.weighted(weighed, capacities), "WEIGHTED")
+    same(
+        made.assign(queues, ids).owners.tolist(),
+        reference_own.weighted(weighed, capacities),
+        "WEIGHTED",
+    )
 
 
 def _bytes():
     """Any bytes will do: a few of each length, with all values."""
-    return {f"bytes-{n}": bytes((i * 37 + n * 11) % 256 for i in range(n)) for n in (0, 8, 40, 120, 400, 1200)}
+    return {
+        f"bytes-{n}": bytes((i * 37 + n * 11) % 256 for i in range(n))
+        for n in (0, 8, 40, 120, 400, 1200)
+    }
 
 
 TARGETS = [
     Target(name, one, _bytes, about=about, of_kernels=True)
     for name, one, about in (
-        ("one-group", one_group, "every strategy of RocketMQ over one group of plain objects (`group`, all others)"),
+        (
+            "one-group",
+            one_group,
+            "every strategy of RocketMQ over one group of plain objects (`group`, all others)",
+        ),
         ("odd-group", odd_group, "one group of what is not plain (`group`)"),
         ("own-strategies", own_strategies, "ORDINAL and STABLE (`names`, `slots`, `preferences`)"),
-        ("fleets", fleets, "every strategy over fleets (`md5`, `ring`, `crc32`, `split`, `ragged`)"),
+        (
+            "fleets",
+            fleets,
+            "every strategy over fleets (`md5`, `ring`, `crc32`, `split`, `ragged`)",
+        ),
         ("columns", columns, "columns of text and lists (`strings`, `ragged`)"),
         ("counts", counts, "balance and movement (`tally`)"),
         ("weights", weights, "WEIGHTED (`weigh`)"),

@@ -1,7 +1,8 @@
-"""Every reader of what comes from outside as a target: an input may be read, or end in the reader's own error.
+"""Every reader of what comes from outside as a target: an input may be read, or end in the reader's
+own error.
 
-Readers, right files and structured changes are those of the seeded fuzz (`fuzz.readers`, `fuzz.wire`); here coverage decides
-which inputs are kept and changed further.
+Readers, right files and structured changes are those of the seeded fuzz (`fuzz.readers`,
+`fuzz.wire`); here coverage decides which inputs are kept and changed further.
 """
 
 import gzip
@@ -26,7 +27,9 @@ from rmqalloc.evidence.given_rooms import RoomsFileError
 from rmqalloc.plans import PlanError, verify
 from rmqalloc.remoting import loose_json
 
-HOME = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+HOME = Path(
+    tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+)
 BODIES = list(wire.SEEDS)
 
 
@@ -73,7 +76,9 @@ def read_body(data):
 
 
 def read_loose(data):
-    """What is read is what the tolerant parser reads, and what the standard library reads where that can."""
+    """What is read is what the tolerant parser reads, and what the standard library reads where
+    that can.
+    """
     try:
         found = loose_json.loads(data)
     except loose_json.JsonError as error:
@@ -114,7 +119,11 @@ def changed_lines(data, random, tokens):
 def changed_yaml(data, random):
     """By its lines, or by its data where it is JSON, too."""
     tokens = [*change.TOKENS, *change.YAML_TOKENS]
-    return changed_json(data, random, tokens) if random.random() < 0.4 else changed_lines(data, random, tokens)
+    return (
+        changed_json(data, random, tokens)
+        if random.random() < 0.4
+        else changed_lines(data, random, tokens)
+    )
 
 
 def changed_plan(data, random):
@@ -134,7 +143,11 @@ def changed_certified(data, random):
     """A change anywhere, and the digest of what it says then, without which nothing is looked at."""
     try:
         plan = json.loads(data)
-        plan = change.changed_data(plan, random) if random.random() < 0.4 else plan_mutations.mutated(plan, random)[0]
+        plan = (
+            change.changed_data(plan, random)
+            if random.random() < 0.4
+            else plan_mutations.mutated(plan, random)[0]
+        )
         return json.dumps(plan_mutations.rehashed(plan), separators=(",", ":")).encode()
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         return changed_json(data, random)
@@ -157,7 +170,9 @@ def changed_body(data, random):
 
 def changed_frame(data, random):
     """A frame made anew by structure, or bytes of one changed."""
-    return next(wire.frames(random)) if random.random() < 0.2 else change.changed_bytes(data, random)
+    return (
+        next(wire.frames(random)) if random.random() < 0.2 else change.changed_bytes(data, random)
+    )
 
 
 def _by_file(name, file):
@@ -171,7 +186,9 @@ def _by_file(name, file):
     if file.endswith(".parquet"):
         return change.changed_bytes
     if file.endswith((".csv", "clients")):
-        return lambda data, random: changed_lines(data, random, [*change.TOKENS, ",", ";", '""', "\r"])
+        return lambda data, random: changed_lines(
+            data, random, [*change.TOKENS, ",", ";", '""', "\r"]
+        )
     return changed_json
 
 
@@ -184,7 +201,11 @@ def _json(data):
 
 def _shipped(kind, ending):
     folder = Path(examples.__file__).parent / kind
-    return {path.stem: path.read_bytes() for path in sorted(folder.glob(f"*{ending}")) if path.stat().st_size < 6000}
+    return {
+        path.stem: path.read_bytes()
+        for path in sorted(folder.glob(f"*{ending}"))
+        if path.stat().st_size < 6000
+    }
 
 
 def _certified():
@@ -199,7 +220,10 @@ def _table():
     random = Random(1)
     header = ",".join(readers.COLUMNS)
     lines = [",".join(_cell(row.get(name)) for name in readers.COLUMNS) for row in readers.ROWS]
-    return {"csv": "\n".join([header, *lines]).encode(), "parquet": readers._packed_rows(readers.ROWS, random)}
+    return {
+        "csv": "\n".join([header, *lines]).encode(),
+        "parquet": readers._packed_rows(readers.ROWS, random),
+    }
 
 
 def _cell(value):
@@ -208,7 +232,9 @@ def _cell(value):
 
 def seeds(name):
     """Right files of a reader."""
-    mqadmin = {f"mqadmin-{i}": text.encode() for i, text in enumerate(readers._MQADMIN) if len(text) < 2200}
+    mqadmin = {
+        f"mqadmin-{i}": text.encode() for i, text in enumerate(readers._MQADMIN) if len(text) < 2200
+    }
     plan = json.dumps(readers.PLAN).encode()
     document, table = _json(readers.DOCUMENT), _table()
     return {
@@ -220,13 +246,23 @@ def seeds(name):
         "snapshot, CSV": lambda: {"right": table["csv"]},
         "snapshot, Parquet": lambda: {"right": table["parquet"]},
         "mqadmin's text": lambda: mqadmin,
-        "any form, told by content": lambda: {"json": document, "csv": table["csv"], "mqadmin": mqadmin["mqadmin-5"]},
+        "any form, told by content": lambda: {
+            "json": document,
+            "csv": table["csv"],
+            "mqadmin": mqadmin["mqadmin-5"],
+        },
         "plan": lambda: {"right": plan},
         "plan, packed": lambda: {"right": gzip.compress(plan, 9, mtime=0)},
         "scenarios, JSON": lambda: {"right": _json(readers.SCENARIOS)},
-        "scenarios, YAML": lambda: {"right": _json(readers.SCENARIOS), **_shipped("scenarios", ".yaml")},
+        "scenarios, YAML": lambda: {
+            "right": _json(readers.SCENARIOS),
+            **_shipped("scenarios", ".yaml"),
+        },
         "simulation": lambda: {"right": _json(readers.SIMULATION)},
-        "simulation, YAML": lambda: {"right": _json(readers.SIMULATION), **_shipped("simulations", ".yaml")},
+        "simulation, YAML": lambda: {
+            "right": _json(readers.SIMULATION),
+            **_shipped("simulations", ".yaml"),
+        },
         "gates": lambda: {"right": _json(readers.GATES)},
         "gates, YAML": lambda: {"right": readers._block(readers.GATES).encode()},
         "credentials": lambda: {"right": readers._block(readers.KEYS).encode()},
@@ -239,7 +275,13 @@ def seeds(name):
 
 
 def _of_reader(name, reader):
-    return Target(slug(name), reading(name, reader), lambda: seeds(name), _by_file(name, reader.file), about=name)
+    return Target(
+        slug(name),
+        reading(name, reader),
+        lambda: seeds(name),
+        _by_file(name, reader.file),
+        about=name,
+    )
 
 
 def _frames():

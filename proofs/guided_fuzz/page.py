@@ -28,12 +28,16 @@ FINDINGS = places.CORPORA / "findings.md"
 
 
 def _tool(name):
-    made = subprocess.run([clang(), f"--print-prog-name={name}"], capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        [clang(), f"--print-prog-name={name}"], capture_output=True, text=True, check=True
+    )
     return made.stdout.strip()
 
 
 def c_coverage():
-    """Lines and regions of each file of pyx/ that the committed corpora reach: totals and those reached."""
+    """Lines and regions of each file of pyx/ that the committed corpora reach: totals and those
+    reached.
+    """
     folder = places.WORK / "profiles"
     folder.mkdir(parents=True, exist_ok=True)
     profiles, programs = [], []
@@ -46,8 +50,17 @@ def c_coverage():
     merged = folder / "all.profdata"
     subprocess.run([_tool("llvm-profdata"), "merge", *profiles, "-o", merged], check=True)
     others = [part for program in programs[1:] for part in ("-object", program)]
-    command = [_tool("llvm-cov"), "export", "-summary-only", f"-instr-profile={merged}", programs[0], *others]
-    exported = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    command = [
+        _tool("llvm-cov"),
+        "export",
+        "-summary-only",
+        f"-instr-profile={merged}",
+        programs[0],
+        *others,
+    ]
+    exported = json.loads(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
     files = {Path(one["filename"]): one["summary"] for one in exported["data"][0]["files"]}
     return {
         path.name: [(of[kind]["count"], of[kind]["covered"]) for kind in ("lines", "regions")]
@@ -98,7 +111,13 @@ def _runs():
             f"{done / cpu if cpu else 0:,.0f}",
             f"{sum(one.seconds for one in runs):,.0f} s",
         )
-        yield row(f"`{name}`", kind, len(places.inputs(name)), *cells, sum(bool(one.found) for one in runs))
+        yield row(
+            f"`{name}`",
+            kind,
+            len(places.inputs(name)),
+            *cells,
+            sum(bool(one.found) for one in runs),
+        )
     runs = ledger.recorded()
     cpu, clock = sum(one.cpu for one in runs) / 3600, sum(one.seconds for one in runs) / 3600
     yield ""

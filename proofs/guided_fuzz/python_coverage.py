@@ -1,4 +1,6 @@
-"""Lines of the rooms that read which the committed inputs reach, as JSON: ``python -m guided_fuzz.python_coverage``."""
+"""Lines of the rooms that read which the committed inputs reach, as JSON: ``python -m
+guided_fuzz.python_coverage``.
+"""
 
 import importlib.util
 import json
@@ -10,7 +12,11 @@ from guided_fuzz.python_targets import NAMES_OF_READERS
 ROOMS = {
     "documents": ["documents/*"],
     "snapshot/files": ["snapshot/files/*"],
-    "snapshot: the model that is read": ["snapshot/plain_data*", "snapshot/snapshot*", "snapshot/directory*"],
+    "snapshot: the model that is read": [
+        "snapshot/plain_data*",
+        "snapshot/snapshot*",
+        "snapshot/directory*",
+    ],
     "remoting: frames, the tolerant JSON reader, credentials": [
         "remoting/frames*",
         "remoting/loose_json*",
@@ -39,7 +45,9 @@ def main():
     found = {}
     for room, patterns in ROOMS.items():
         lines = missing = 0
-        for path in (path for pattern in patterns for path in package.glob(pattern) if path.suffix == ".py"):
+        for path in (
+            path for pattern in patterns for path in package.glob(pattern) if path.suffix == ".py"
+        ):
             _, of_file, _, left, _ = counted.analysis2(str(path))
             lines, missing = lines + len(of_file), missing + len(left)
         found[room] = [lines, lines - missing]

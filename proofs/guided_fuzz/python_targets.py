@@ -1,4 +1,6 @@
-"""The targets in Python under atheris: ``python -m guided_fuzz.python_targets '[["NAME", ...], "FLAG", ...]'``."""
+"""The targets in Python under atheris: ``python -m guided_fuzz.python_targets '[["NAME", ...],
+"FLAG", ...]'``.
+"""
 
 import json
 import os
@@ -19,7 +21,15 @@ PACKAGE = WORK / "python"
 WITHOUT_FUZZER = WORK / "sanitized"
 """The same without libFuzzer."""
 
-NAMES_OF_KERNELS = ("one-group", "odd-group", "own-strategies", "fleets", "columns", "counts", "weights")
+NAMES_OF_KERNELS = (
+    "one-group",
+    "odd-group",
+    "own-strategies",
+    "fleets",
+    "columns",
+    "counts",
+    "weights",
+)
 NAMES_OF_READERS = (
     "snapshot-json", "snapshot-yaml", "snapshot-csv", "snapshot-parquet", "mqadmin-text", "any-form-told-by-content",
     "plan", "plan-packed", "scenarios-json", "scenarios-yaml", "simulation", "simulation-yaml", "gates", "gates-yaml",
@@ -49,7 +59,9 @@ fuzz_md5.c has it under both."""
 
 
 def build_package(package=PACKAGE, flags=_FLAGS, linked=_SANITIZERS):
-    """Compile the package with sanitizers, unless it is newer than pyx/; for atheris with libFuzzer's counters, too."""
+    """Compile the package with sanitizers, unless it is newer than pyx/; for atheris with
+    libFuzzer's counters, too.
+    """
     made = sorted((package / "rmqalloc" / "_engine").glob("*.so"))
     newest = max(path.stat().st_mtime for path in (ROOT / "pyx").rglob("*"))
     if not made or made[0].stat().st_mtime < newest:
@@ -63,17 +75,31 @@ def build_package(package=PACKAGE, flags=_FLAGS, linked=_SANITIZERS):
             "CFLAGS": " ".join(flags),
             "LDFLAGS": linked,
         }
-        command = [sys.executable, "setup.py", "-q", "build", "--build-lib", package, "--build-temp", f"{package}-temp"]
+        command = [
+            sys.executable,
+            "setup.py",
+            "-q",
+            "build",
+            "--build-lib",
+            package,
+            "--build-temp",
+            f"{package}-temp",
+        ]
         subprocess.run(command, cwd=ROOT, env=os.environ | tools, check=True)
 
 
 def build_without_fuzzer():
-    """The package as `build_package` makes it, but without libFuzzer, so that atheris is not needed: an environment for it."""
+    """The package as `build_package` makes it, but without libFuzzer, so that atheris is not
+    needed: an environment for it.
+    """
     flags = [flag for flag in _FLAGS if "fuzzer" not in flag]
     build_package(WITHOUT_FUZZER, ["-g1", *flags], f"{_SANITIZERS} -shared-libsan")
     # The modules in Python are copied with it, whatever their age.
     shutil.copytree(
-        ROOT / "rmqalloc", WITHOUT_FUZZER / "rmqalloc", ignore=shutil.ignore_patterns("*.so"), dirs_exist_ok=True
+        ROOT / "rmqalloc",
+        WITHOUT_FUZZER / "rmqalloc",
+        ignore=shutil.ignore_patterns("*.so"),
+        dirs_exist_ok=True,
     )
     named = ["clang", "-print-file-name=libclang_rt.asan-x86_64.so"]
     runtime = subprocess.run(named, capture_output=True, text=True, check=True).stdout.strip()
@@ -93,7 +119,8 @@ def sanitized():
     """The environment in which the extensions of `PACKAGE` can be loaded."""
     import atheris
 
-    # atheris has libFuzzer and the address sanitizer's runtime in one library, which must be there before any other.
+    # atheris has libFuzzer and the address sanitizer's runtime in one library, which must be there
+    # before any other.
     return _environment(PACKAGE, os.path.join(atheris.path(), "asan_with_fuzzer.so"))
 
 
@@ -129,7 +156,9 @@ def fuzz(target, flags):
 
 
 def main():
-    """Each target in a process of its own, forked when all is loaded and instrumented; a line of JSON says what came of it."""
+    """Each target in a process of its own, forked when all is loaded and instrumented; a line of
+    JSON says what came of it.
+    """
     import atheris
 
     names, *flags = json.loads(sys.argv[1])

@@ -1,4 +1,6 @@
-"""Corpora: right files that targets begin with, inputs that grew from them, and all of them given to the targets once more."""
+"""Corpora: right files that targets begin with, inputs that grew from them, and all of them given
+to the targets once more.
+"""
 
 import shutil
 import subprocess
@@ -37,7 +39,9 @@ def replay_python(name):
 
 
 def replay_c(name, seconds=0):
-    """The committed inputs of a target in C, and new ones for some seconds; raises what it says if it finds anything."""
+    """The committed inputs of a target in C, and new ones for some seconds; raises what it says if
+    it finds anything.
+    """
     folder = places.corpus(name, committed=True)
     with tempfile.TemporaryDirectory() as grown:
         flags = [f"-max_total_time={seconds}"] if seconds else ["-runs=0"]
@@ -65,13 +69,18 @@ def write_seeds(names):
 
 
 def _seeds_of_c():
-    return {f"bytes-{n}": bytes((i * 37 + n) % 256 for i in range(n)) for n in (0, 8, 9, 60, 61, 300, 301)}
+    return {
+        f"bytes-{n}": bytes((i * 37 + n) % 256 for i in range(n))
+        for n in (0, 8, 9, 60, 61, 300, 301)
+    }
 
 
 def keep(names):
-    """Put the smallest inputs that grew and reach more beside the committed ones, as far as there is room.
+    """Put the smallest inputs that grew and reach more beside the committed ones, as far as there
+    is room.
 
-    Those of C are merged first. A merge starts the program anew, which a forked target of atheris cannot be.
+    Those of C are merged first. A merge starts the program anew, which a forked target of atheris
+    cannot be.
     """
     for name in names:
         with tempfile.TemporaryDirectory() as least:

@@ -8,9 +8,11 @@ from random import Random
 
 @dataclass(frozen=True)
 class Target:
-    """A target: what it does with one input, right inputs to begin with, and how one is changed by structure.
+    """A target: what it does with one input, right inputs to begin with, and how one is changed by
+    structure.
 
-    ``one`` raises what is a finding. A target of kernels is run with extensions that were compiled with sanitizers.
+    ``one`` raises what is a finding. A target of kernels is run with extensions that were compiled
+    with sanitizers.
     """
 
     name: str

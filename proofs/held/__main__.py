@@ -21,7 +21,9 @@ QUICK_EVERY = 5
 def passed(tests):
     """How many tests passed; 0 if any failed."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *shlex.split(tests)]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"CI": "1"}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"CI": "1"}, capture_output=True, text=True, check=False
+    )
     found = re.search(r"(\d+) passed", done.stdout)
     if done.returncode or found is None:
         print(done.stdout[-3000:], file=sys.stderr)
@@ -35,7 +37,10 @@ def main():
     parser.add_argument("--report", help="write the table into this file, too")
     options = parser.parse_args()
     listed = HELD[:: QUICK_EVERY if options.quick else 1]
-    lines, bad = ["| asked | 0.1.0 said | now | tests | passed |", "| --- | --- | --- | --- | --- |"], 0
+    lines, bad = (
+        ["| asked | 0.1.0 said | now | tests | passed |", "| --- | --- | --- | --- | --- |"],
+        0,
+    )
     print("\n".join(lines))
     for one in listed:
         n = passed(one.tests)
@@ -43,7 +48,12 @@ def main():
         lines.append(f"| {one.what} | {one.before} | {one.now} | `{one.tests}` | {n or 'FAILED'} |")
         print(lines[-1], flush=True)
     if options.report:
-        head = ["# What 0.1.0 answered wrongly", "", f"`make evidence`: {len(listed)} answers, {bad} not held.", ""]
+        head = [
+            "# What 0.1.0 answered wrongly",
+            "",
+            f"`make evidence`: {len(listed)} answers, {bad} not held.",
+            "",
+        ]
         Path(options.report).write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
     return int(bad > 0)
 

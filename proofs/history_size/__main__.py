@@ -1,8 +1,10 @@
-"""Record a simulated year and measure its file: ``python -m history_size [--groups N] [--quick] [--report FILE]``.
+"""Record a simulated year and measure its file: ``python -m history_size [--groups N] [--quick]
+[--report FILE]``.
 
-Every group has 16 queues and four clients under AVG. In a year each has 26 rolling deploys (each client leaves, its successor
-joins, with an id of its own), 12 crashes and two resizes. The times are simulated, the Recorder and its file are real. Ends
-with 1 if 100,000 groups would need 5 GB or more, or an answer takes 100 ms or more at the 99th percentile.
+Every group has 16 queues and four clients under AVG. In a year each has 26 rolling deploys (each
+client leaves, its successor joins, with an id of its own), 12 crashes and two resizes. The times
+are simulated, the Recorder and its file are real. Ends with 1 if 100,000 groups would need 5 GB or
+more, or an answer takes 100 ms or more at the 99th percentile.
 """
 
 import argparse
@@ -33,7 +35,12 @@ class SimulatedGroup:
     """One group: its clients, its owners, and the moments at which it changes."""
 
     def __init__(self, number, draw):
-        self.name, self.topic, self._draw, self._n = f"consumer-group-{number:06d}", f"topic-{number:06d}", draw, 0
+        self.name, self.topic, self._draw, self._n = (
+            f"consumer-group-{number:06d}",
+            f"topic-{number:06d}",
+            draw,
+            0,
+        )
         self.queues = [MessageQueue(self.topic, f"broker-{i % 4}", i // 4) for i in range(N_QUEUES)]
         self.host = f"10.{number // 65536}.{number // 256 % 256}.{number % 256}"
         self.clients = [self.fresh() for _ in range(N_CLIENTS)]
@@ -69,16 +76,28 @@ class SimulatedGroup:
 
     def moves(self, before, after):
         owners = strategy("AVG").assign(self.queues, sorted(self.clients)).owners
-        new = {queue: (sorted(self.clients)[i],) for queue, i in zip(self.queues, owners.tolist(), strict=True)}
+        new = {
+            queue: (sorted(self.clients)[i],)
+            for queue, i in zip(self.queues, owners.tolist(), strict=True)
+        }
         old, self.owners = self.owners, new
-        return [Change((self.name, q), old.get(q), new[q], before, after) for q in self.queues if old.get(q) != new[q]]
+        return [
+            Change((self.name, q), old.get(q), new[q], before, after)
+            for q in self.queues
+            if old.get(q) != new[q]
+        ]
 
 
 def observation(groups, at, members=(), moves=(), settled=None):
-    """An observation of the groups that changed; of the others, which are as they were, nothing is said."""
-    topics = tuple(Topic(g.topic, tuple(TopicBroker(f"broker-{i}", 4) for i in range(4))) for g in groups)
+    """An observation of the groups that changed; of the others, which are as they were, nothing is
+    said.
+    """
+    topics = tuple(
+        Topic(g.topic, tuple(TopicBroker(f"broker-{i}", 4) for i in range(4))) for g in groups
+    )
     said = tuple(
-        Group(g.name, (g.topic,), tuple(Client(c, owned=(), version="V5_3_1") for c in g.clients)) for g in groups
+        Group(g.name, (g.topic,), tuple(Client(c, owned=(), version="V5_3_1") for c in g.clients))
+        for g in groups
     )
     reading = ClusterReading(Snapshot(topics, said), at, at, {}, frozenset(), True, {})
     given = {"members": tuple(members), "moves": tuple(moves), "settled": settled or {}}
@@ -90,7 +109,9 @@ def record(path, n_groups, seed):
     groups = [SimulatedGroup(i, draw) for i in range(n_groups)]
     events = sorted((at, i, what) for i, group in enumerate(groups) for at, what in group.plan)
     with Recorder(path, keep=3 * YEAR, max_bytes=1 << 40, gap_after=2 * YEAR) as recorder:
-        members = [Change((g.name, c), None, 1, None, float(START)) for g in groups for c in g.clients]
+        members = [
+            Change((g.name, c), None, 1, None, float(START)) for g in groups for c in g.clients
+        ]
         moves = [move for g in groups for move in g.moves(None, float(START))]
         recorder.record(observation(groups, START))
         recorder.record(observation(groups, START + EVERY, members, moves))
@@ -101,7 +122,11 @@ def record(path, n_groups, seed):
             later = seen + EVERY if draw.random() < MOVED_LATER else seen
             member, moved = groups[i].changed(what, seen - EVERY, seen, later)
             last = max(last + 0.001, later + EVERY)
-            recorder.record(observation([groups[i]], last, member, moved, {groups[i].name: later - seen + EVERY}))
+            recorder.record(
+                observation(
+                    [groups[i]], last, member, moved, {groups[i].name: later - seen + EVERY}
+                )
+            )
         for day in (1, 2):  # the second confirms the first
             recorder.record(observation([], START + YEAR + 86400 * day))
         seconds = time.monotonic() - begun
@@ -112,7 +137,10 @@ def asked(path, n_groups, seed, forget):
     """Milliseconds of ``owners_at`` for random groups and seconds, each a connection of its own."""
     draw, found, history = random.Random(seed), [], History(path)
     for _ in range(ASKED):
-        name, at = f"consumer-group-{draw.randrange(n_groups):06d}", START + draw.randrange(86400, YEAR)
+        name, at = (
+            f"consumer-group-{draw.randrange(n_groups):06d}",
+            START + draw.randrange(86400, YEAR),
+        )
         if forget:
             forgotten(path)
         begun = time.perf_counter()
@@ -137,8 +165,18 @@ def first_answer(path, n_groups):
         "loaded = time.perf_counter(); History(sys.argv[1]).owners_at(sys.argv[2], float(sys.argv[3]));"
         "print(loaded - begun, time.perf_counter() - loaded)"
     )
-    words = [sys.executable, "-c", code, path, f"consumer-group-{n_groups // 2:06d}", str(START + YEAR // 2)]
-    return [float(x) for x in subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()]
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        path,
+        f"consumer-group-{n_groups // 2:06d}",
+        str(START + YEAR // 2),
+    ]
+    return [
+        float(x)
+        for x in subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    ]
 
 
 def main():

@@ -1,1 +1,3 @@
-"""A stream of live plans among hostile events, killed and started again: its state beside that of the good events alone."""
+"""A stream of live plans among hostile events, killed and started again: its state beside that of
+the good events alone.
+"""

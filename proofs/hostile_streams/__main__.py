@@ -1,9 +1,10 @@
-"""Feeds 200 hostile events of every kind to live plans, kills the driver twice; ends with 1 if a trace of them is left.
+"""Feeds 200 hostile events of every kind to live plans, kills the driver twice; ends with 1 if a
+trace of them is left.
 
     python -m hostile_streams [--quick] [--events N] [--seed S] [--report PAGE]
 
-Right is what a query has that is given the good events alone: every row, and the state that Spark keeps. Each hostile event is
-a row that says why it is refused, once.
+Right is what a query has that is given the good events alone: every row, and the state that Spark
+keeps. Each hostile event is a row that says why it is refused, once.
 """
 
 import argparse
@@ -51,7 +52,10 @@ def main():
         write_batches(mixed / "events", among(good, wrong, n_batches, Random(given.seed)))
         runs, made = followed_query(mixed, kills)
         batches = cut(good, n_batches)
-        write_batches(alone / "events", [[one for n in some for one in batches[n]] for some in files_of_batches(mixed)])
+        write_batches(
+            alone / "events",
+            [[one for n in some for one in batches[n]] for some in files_of_batches(mixed)],
+        )
         right_runs, right = followed_query(alone)
     faults = differences(made, right, good, wrong)
     text = "\n".join([*figures(runs, right_runs, made, right, faults), *kind_table(made, wrong)])
@@ -67,11 +71,15 @@ def good_events(n, seed):
     start = datetime.now().timestamp() - DAYS_AGO * 86_400
     moved = timedelta(seconds=round(start - START))
     events = history(n, N_TOPICS, seed)
-    made = [one | {"event_time": (datetime.fromisoformat(one["event_time"]) + moved).isoformat()} for one in events]
+    made = [
+        one | {"event_time": (datetime.fromisoformat(one["event_time"]) + moved).isoformat()}
+        for one in events
+    ]
     names = ("a\nb", "\x1b[31m", '"', "☃", "|", "c" * 65_536, "NaN", "null")
     odd = {"topic": "T0", "kind": "join", "event_time": made[n // 2]["event_time"]}
     made[n // 2 : n // 2] = [
-        odd | {"consumer_group": f"T0-{one[:99]}", "client_id": one, "sequence": n + i} for i, one in enumerate(names)
+        odd | {"consumer_group": f"T0-{one[:99]}", "client_id": one, "sequence": n + i}
+        for i, one in enumerate(names)
     ]
     return made
 
@@ -97,7 +105,9 @@ def among(good, wrong, n, random):
 
 def refused_and_taken(rows):
     """The rows of events that were refused, and all others."""
-    return [row for row in rows if row["version"] is None], [row for row in rows if row["version"] is not None]
+    return [row for row in rows if row["version"] is None], [
+        row for row in rows if row["version"] is not None
+    ]
 
 
 def differences(made, right, good, wrong):
@@ -106,18 +116,28 @@ def differences(made, right, good, wrong):
     _, wanted = refused_and_taken(right["rows"])
     faults = []
     if sorted(map(repr, taken)) != sorted(map(repr, wanted)):
-        faults.append(f"{len(taken)} rows that are not those of the good events alone, which are {len(wanted)}")
+        faults.append(
+            f"{len(taken)} rows that are not those of the good events alone, which are {len(wanted)}"
+        )
     if made["state"] != right["state"]:
         faults.append("a state that is not that of the good events alone")
     if not followed(wanted) == followed(taken) == answer(good, STRATEGY):
         faults.append("owners that are not those of the engine")
     counts, said = Counter(kind for kind, _ in wrong), Counter(kinds_of_rows(refused, wrong))
     faults += [
-        f"{kind}: {said[kind]} rows of {counts[kind]} events" for kind in counts | said if said[kind] != counts[kind]
+        f"{kind}: {said[kind]} rows of {counts[kind]} events"
+        for kind in counts | said
+        if said[kind] != counts[kind]
     ]
-    unfit = [row for row in refused if row["err_code"] not in (1, 3, 4) or not row["err_msg"] or "\n" in row["err_msg"]]
+    unfit = [
+        row
+        for row in refused
+        if row["err_code"] not in (1, 3, 4) or not row["err_msg"] or "\n" in row["err_msg"]
+    ]
     return faults + (
-        [f"{len(unfit)} refused rows without a code, or with other than one line of reason"] if unfit else []
+        [f"{len(unfit)} refused rows without a code, or with other than one line of reason"]
+        if unfit
+        else []
     )
 
 

@@ -1,6 +1,8 @@
-"""The query as a program that may be killed at any moment: ``python -m hostile_streams.query FOLDER``.
+"""The query as a program that may be killed at any moment: ``python -m hostile_streams.query
+FOLDER``.
 
-It is `live_stream` with the window of times that `live_plans` has by default, and leaves what Spark keeps as state, too.
+It is `live_stream` with the window of times that `live_plans` has by default, and leaves what Spark
+keeps as state, too.
 """
 
 import json
@@ -16,7 +18,9 @@ def main(folder):
     spark = session(SETTINGS)
     rows = plain(run(spark, folder, "parquet", max_age="168h"))
     state = (
-        spark.read.format("statestore").load(str(folder / "checkpoint")).selectExpr("to_json(struct(key, value)) kept")
+        spark.read.format("statestore")
+        .load(str(folder / "checkpoint"))
+        .selectExpr("to_json(struct(key, value)) kept")
     )
     made = {"rows": rows, "state": sorted(row.kept for row in state.collect())}
     part = folder / "made.part"

@@ -1,4 +1,6 @@
-"""A query in a process of its own: killed and started again from its checkpoint, while the memory of its workers is watched."""
+"""A query in a process of its own: killed and started again from its checkpoint, while the memory
+of its workers is watched.
+"""
 
 import json
 import os
@@ -25,7 +27,8 @@ class Run(NamedTuple):
     ----------
     end : str
     committed, planned : int
-        Micro-batches that were done, and of which the checkpoint said what they hold, when it ended.
+        Micro-batches that were done, and of which the checkpoint said what they hold, when it
+        ended.
     workers : int
         Python workers that were seen.
     peak : int
@@ -44,7 +47,8 @@ class QueryError(Exception):
 
 
 def followed_query(folder, kills=(), seed=7):
-    """Run the query to its end, killed when it has done so many micro-batches; the runs, and what the last one left.
+    """Run the query to its end, killed when it has done so many micro-batches; the runs, and what
+    the last one left.
 
     Returns
     -------
@@ -70,16 +74,34 @@ def followed_query(folder, kills=(), seed=7):
                 os.killpg(running.pid, signal.SIGKILL)  # the JVM with it
                 running.wait()
                 end = "SIGKILL"
-        runs.append(Run(end, _count(folder, "commits"), _count(folder, "offsets"), len(memory.peaks), memory.peak))
+        runs.append(
+            Run(
+                end,
+                _count(folder, "commits"),
+                _count(folder, "offsets"),
+                len(memory.peaks),
+                memory.peak,
+            )
+        )
     return runs, json.loads((folder / "made.json").read_text(encoding="utf-8"))
 
 
 def files_of_batches(folder):
-    """The numbers of the files that each micro-batch read, by the checkpoint of a query that reads a file at a time."""
-    logs = sorted((folder / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
-    upto = [json.loads(log.read_text(encoding="utf-8").splitlines()[-1])["logOffset"] for log in logs]
+    """The numbers of the files that each micro-batch read, by the checkpoint of a query that reads
+    a file at a time.
+    """
+    logs = sorted(
+        (folder / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)
+    )
+    upto = [
+        json.loads(log.read_text(encoding="utf-8").splitlines()[-1])["logOffset"] for log in logs
+    ]
     firsts = [0, *(last + 1 for last in upto)]
-    return [list(range(first, last + 1)) for first, last in zip(firsts, upto, strict=False) if first <= last]
+    return [
+        list(range(first, last + 1))
+        for first, last in zip(firsts, upto, strict=False)
+        if first <= last
+    ]
 
 
 def _ended(folder, running):

@@ -1,6 +1,8 @@
-"""Incidents on a real cluster, and what ``check`` says: ``python -m incidents [--quick] [--report FILE]``.
+"""Incidents on a real cluster, and what ``check`` says: ``python -m incidents [--quick] [--report
+FILE]``.
 
-Two brokers of RocketMQ 5.5.0 and real Java clients on loopback; needs a JDK and Maven. Ends with 1 if an answer is wrong.
+Two brokers of RocketMQ 5.5.0 and real Java clients on loopback; needs a JDK and Maven. Ends with 1
+if an answer is wrong.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def main() -> int:
     """Play them, and write a page."""
     parser = argparse.ArgumentParser(prog="python -m incidents", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few of them")
-    parser.add_argument("--only", action="append", metavar="NAME", help="play only this; may be given several times")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="play only this; may be given several times"
+    )
     parser.add_argument("--report", help="page to write")
     given = parser.parse_args()
     started = time.monotonic()

@@ -53,13 +53,20 @@ def frozen_and_thawed(stage: Stage) -> None:
 
 
 def thawed(stage: Stage, group: str) -> None:
-    """The broker goes on and finds connections that clients gave up, and lists them until they were silent for 120 s."""
+    """The broker goes on and finds connections that clients gave up, and lists them until they were
+    silent for 120 s.
+    """
     since = time.monotonic()
     counts, open_ones, doubles, n_lasting = [0], [0], [0], [0]
 
     def false_now(said: Said) -> list[str]:
-        told = [int(n.replace(",", "")) for n in re.findall(r"all ([\d,]+) clients? reported", said.text)]
-        (found,) = take_snapshot([stage.cluster.name_server], wanted=Wanted((group,), lag=False)).groups
+        told = [
+            int(n.replace(",", ""))
+            for n in re.findall(r"all ([\d,]+) clients? reported", said.text)
+        ]
+        (found,) = take_snapshot(
+            [stage.cluster.name_server], wanted=Wanted((group,), lag=False)
+        ).groups
         n, n_open = max([len(found.clients), *told]), unowned(group, WITH_RETRY, stage.java)
         counts.append(asyncio.run(listed(stage.cluster.brokers[BROKERS[1]], group)))
         lasting = min(n_open, open_ones[-1])
@@ -68,9 +75,18 @@ def thawed(stage: Stage, group: str) -> None:
         n_lasting[0] += lasting > 0
         wrong = [f"{n} clients are counted, there are {len(MEMBERS)}"] if n > len(MEMBERS) else []
         is_clear = not said.code or ALL_CLEAR in said.text
-        return [*wrong, *([f"an all-clear while {lasting} queues have no owner"] if lasting and is_clear else [])]
+        return [
+            *wrong,
+            *(
+                [f"an all-clear while {lasting} queues have no owner"]
+                if lasting and is_clear
+                else []
+            ),
+        ]
 
-    played = stage.until("the broker thawed (SIGCONT)", group, CLEAN, since, 200, false_now, at_least=20)
+    played = stage.until(
+        "the broker thawed (SIGCONT)", group, CLEAN, since, 200, false_now, at_least=20
+    )
     if max(counts) <= len(MEMBERS):
         played.wrong.append(NONE_DEAD)
     played.notes.append(
@@ -91,11 +107,17 @@ async def listed(address: str, group: str) -> int:
 def _half(said: Said) -> list[str]:
     """What is false if queues of the silent broker are not among those of which nothing is known."""
     n = said.unknown_queues()
-    return [f"{n} queues are not known, there are at least 4 at the silent broker"] if said.document and n < 4 else []
+    return (
+        [f"{n} queues are not known, there are at least 4 at the silent broker"]
+        if said.document and n < 4
+        else []
+    )
 
 
 def slave_alone(stage: Stage) -> None:
-    """A slave that would stand in for its master, if the name server let it; it does not by default."""
+    """A slave that would stand in for its master, if the name server let it; it does not by
+    default.
+    """
     start_pair(stage.cluster, enableSlaveActingMaster="true")
     group, topic = "bereft", "bereft-orders"
     since = time.monotonic()

@@ -61,18 +61,34 @@ def raised_by_watch(played: Played, said: Path, since: float) -> None:
     if pattern.search(said.read_text("utf-8")):
         played.notes.append(f"`--watch` raised it after {time.monotonic() - since:.1f} s at most")
     else:
-        played.wrong.append(f"--watch does not raise no-consumer; it said {said.read_text('utf-8')[-300:]!r}")
+        played.wrong.append(
+            f"--watch does not raise no-consumer; it said {said.read_text('utf-8')[-300:]!r}"
+        )
 
 
 @contextlib.contextmanager
 def watching(stage: Stage, group: str) -> Iterator[Path]:
-    """``check --watch`` of a group in a process of its own; what it says on standard error is in the file."""
-    command = [sys.executable, "-m", "rmqalloc", "check", "-n", stage.cluster.name_server, "-g", group]
+    """``check --watch`` of a group in a process of its own; what it says on standard error is in
+    the file.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "rmqalloc",
+        "check",
+        "-n",
+        stage.cluster.name_server,
+        "-g",
+        group,
+    ]
     with tempfile.TemporaryDirectory() as folder:
         said = Path(folder) / "said"
         with said.open("wb") as err:
             process = tied.popen(
-                [*command, "--watch", "--settle", "2s"], env=dict(environment()), stdout=subprocess.DEVNULL, stderr=err
+                [*command, "--watch", "--settle", "2s"],
+                env=dict(environment()),
+                stdout=subprocess.DEVNULL,
+                stderr=err,
             )
         try:
             yield said
@@ -107,7 +123,11 @@ def no_java(stage: Stage, is_quick: bool) -> None:
     """Clients that are no Java, of a 5.x release, alone and beside a Java client."""
     brokers = [*stage.cluster.running.values()]
     never = ("proxy", "shared", "gRPC", "POP")
-    beside: tuple[tuple[str, tuple[str, ...]], ...] = (("GO", ("java",)), ("CPP", ("java",)), ("PYTHON", ()))
+    beside: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("GO", ("java",)),
+        ("CPP", ("java",)),
+        ("PYTHON", ()),
+    )
     for language, members in beside[:1] if is_quick else beside:
         group = topic = f"no-java-{language.lower()}"
         stage.topic(topic)
@@ -121,7 +141,9 @@ def no_java(stage: Stage, is_quick: bool) -> None:
                 no_all_clear=True,
             )  # fmt: skip
             where = "beside a Java client" if members else "alone"
-            stage.until(f"a Remoting client in {language}, release 5.3.3, {where}", group, right, since, 60)
+            stage.until(
+                f"a Remoting client in {language}, release 5.3.3, {where}", group, right, since, 60
+            )
             stage.leave(group)
 
 
@@ -129,7 +151,10 @@ def frozen_client(stage: Stage) -> None:
     """One of two consumers frozen until brokers expel it."""
     group = topic = "frozen-client"
     stage.topic(topic)
-    with Consumers(stage.cluster.name_server) as other, Consumers(stage.cluster.name_server) as frozen:
+    with (
+        Consumers(stage.cluster.name_server) as other,
+        Consumers(stage.cluster.name_server) as frozen,
+    ):
         stage.join(group, topic, "1", process=other)
         stage.join(group, topic, "2", process=frozen)
         stage.wait_until_clean(group, WITH_RETRY, other, frozen)
@@ -147,10 +172,17 @@ def frozen_client(stage: Stage) -> None:
                 not_known=("owners",), no_errors=True, no_all_clear=True,
             )  # fmt: skip
             played = stage.until("a client frozen (SIGSTOP)", group, right, since, 60, partial)
-            # At the moment of that, all queues of the frozen client have no owner indeed: an error is false only before.
-            done = Right("0 findings once the other client owns all", 0, no_errors_if_not_known=("owners",))
-            last = stage.until("the same, until brokers expel it", group, done, since, EXPELLED_WITHIN, partial)
-            last.notes.append(f"queues that nobody read at the end: {unowned(group, WITH_RETRY, other)}")
+            # At the moment of that, all queues of the frozen client have no owner indeed: an error
+            # is false only before.
+            done = Right(
+                "0 findings once the other client owns all", 0, no_errors_if_not_known=("owners",)
+            )
+            last = stage.until(
+                "the same, until brokers expel it", group, done, since, EXPELLED_WITHIN, partial
+            )
+            last.notes.append(
+                f"queues that nobody read at the end: {unowned(group, WITH_RETRY, other)}"
+            )
             played.notes.append("asked with `--allow-partial --fail-on error`, too")
         finally:
             os.kill(frozen.process.pid, signal.SIGCONT)
@@ -160,7 +192,10 @@ def ordered_killed(stage: Stage) -> None:
     """A client of an ordered group killed: its locks stay for up to 60 s."""
     group = topic = "ordered"
     stage.topic(topic)
-    with Consumers(stage.cluster.name_server) as other, Consumers(stage.cluster.name_server) as killed:
+    with (
+        Consumers(stage.cluster.name_server) as other,
+        Consumers(stage.cluster.name_server) as killed,
+    ):
         stage.join(group, topic, "1", process=other, orderly=True)
         stage.join(group, topic, "2", process=killed, orderly=True)
         stage.wait_until_clean(group, WITH_RETRY, other, killed)
@@ -174,7 +209,9 @@ def ordered_killed(stage: Stage) -> None:
         )  # fmt: skip
         stage.until("a client of an ordered group killed (kill -9)", group, right, since, SOON)
         done = Right("0 findings once the locks are over", 0, never=right.never)
-        stage.until("the same, until the locks are over", group, done, since, LOCKED + 2 * PASS + SOON)
+        stage.until(
+            "the same, until the locks are over", group, done, since, LOCKED + 2 * PASS + SOON
+        )
 
 
 def new_group(stage: Stage) -> None:
@@ -194,12 +231,17 @@ def new_group(stage: Stage) -> None:
 
 
 def killed_of_concurrent(stage: Stage) -> None:
-    """A client killed of a group that is not ordered, after the rebalance; a file from before is compared with it."""
+    """A client killed of a group that is not ordered, after the rebalance; a file from before is
+    compared with it.
+    """
     from incidents.compared import compared_with_file
 
     group = topic = "killed-one"
     stage.topic(topic)
-    with Consumers(stage.cluster.name_server) as other, Consumers(stage.cluster.name_server) as killed:
+    with (
+        Consumers(stage.cluster.name_server) as other,
+        Consumers(stage.cluster.name_server) as killed,
+    ):
         stage.join(group, topic, "1", process=other)
         stage.join(group, topic, "2", process=killed)
         stage.wait_until_clean(group, WITH_RETRY, other, killed)
@@ -214,12 +256,21 @@ def same_id(stage: Stage) -> None:
     """Two processes with one client id, and a third client."""
     group = topic = "same-id"
     stage.topic(topic)
-    with Consumers(stage.cluster.name_server) as first, Consumers(stage.cluster.name_server) as second:
+    with (
+        Consumers(stage.cluster.name_server) as first,
+        Consumers(stage.cluster.name_server) as second,
+    ):
         since = time.monotonic()
         stage.join(group, topic, "3")
         for process in (first, second):
             stage.join(group, topic, "twice", process=process)
-        more = ("unowned-queue", "double-owned-queue", "actual-unowned", "actual-double-owned", "silent-client")
+        more = (
+            "unowned-queue",
+            "double-owned-queue",
+            "actual-unowned",
+            "actual-double-owned",
+            "silent-client",
+        )
         right = Right(
             "duplicate-client-id, and which queues it leaves unread", 2,
             {"duplicate-client-id": "error", "unowned-queue": "error"}, more,

@@ -1,4 +1,6 @@
-"""A client that is no Java: real heartbeats over a socket, and no answer to anything that a broker asks."""
+"""A client that is no Java: real heartbeats over a socket, and no answer to anything that a broker
+asks.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Foreigner:
         self._frame = _frame(_header(language, version), _heartbeat(client_id, group, topic, model))
         self._over = threading.Event()
         self._sockets = [socket.create_connection(_place(one), timeout=10) for one in brokers]
-        self._threads = [threading.Thread(target=self._beat, args=(one,), daemon=True) for one in self._sockets]
+        self._threads = [
+            threading.Thread(target=self._beat, args=(one,), daemon=True) for one in self._sockets
+        ]
         for one in self._sockets:
             one.sendall(self._frame)
             code, remark = _answer(one)
@@ -62,7 +66,9 @@ class Foreigner:
             thread.join(10)
 
     def _beat(self, connection: socket.socket) -> None:
-        """A heartbeat every second; what comes is read, so that the broker is not held up, and thrown away."""
+        """A heartbeat every second; what comes is read, so that the broker is not held up, and
+        thrown away.
+        """
         connection.settimeout(1)
         while not self._over.is_set():
             try:

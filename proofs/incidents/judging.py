@@ -1,8 +1,9 @@
 """Whether what ``rmqalloc check`` says of an incident is right: nothing here knows of a cluster.
 
-Two things are asked of an answer. It must be *right* within a while: a rule that should find something does, the exit code is
-the one that was promised. And no answer from the incident on may be *false*, the first ones included: an all-clear while queues
-are unread, an error about what is only not known, one queue under two rules that exclude each other.
+Two things are asked of an answer. It must be *right* within a while: a rule that should find
+something does, the exit code is the one that was promised. And no answer from the incident on may
+be *false*, the first ones included: an all-clear while queues are unread, an error about what is
+only not known, one queue under two rules that exclude each other.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class Said(NamedTuple):
     def headline(self) -> str:
         """The line that sums it up."""
         lines = self.text.splitlines()
-        return next((line for line in reversed(lines) if _HEADLINE.match(line)), lines[0] if lines else "")
+        return next(
+            (line for line in reversed(lines) if _HEADLINE.match(line)), lines[0] if lines else ""
+        )
 
     @property
     def kinds(self) -> set[str]:
@@ -83,7 +86,8 @@ class Right:
     code : int
         Exit code.
     finds : mapping of str to str
-        Rules that must find something, and how grave it is; empty where that depends on the age of clients.
+        Rules that must find something, and how grave it is; empty where that depends on the age of
+        clients.
     may_find : tuple of str
         Rules that may find something besides; nothing else may, but notes.
     queues : mapping of str to int
@@ -143,7 +147,9 @@ def _rules(right: Right, said: Said) -> Iterator[str]:
         if rule not in allowed and severities != {"note"}:
             yield f"{', '.join(sorted(severities))} {rule}, which is not so"
     for rule, n in right.queues.items():
-        queues = {_key(queue) for one in said.findings if one["rule"] == rule for queue in one["queues"]}
+        queues = {
+            _key(queue) for one in said.findings if one["rule"] == rule for queue in one["queues"]
+        }
         if len(queues) != n:
             yield f"{rule} of {len(queues)} queues, right is {n}"
 
@@ -152,7 +158,9 @@ def _contents(right: Right, said: Said) -> Iterator[str]:
     waiting = sum(row["messages"] or 0 for row in said.document.get("unread", ()))
     if right.waiting is not None and waiting != right.waiting:
         yield f"{waiting} messages that nobody reads, right is {right.waiting}"
-    yield from (f"{kind} are not named as not known" for kind in right.not_known if kind not in said.kinds)
+    yield from (
+        f"{kind} are not named as not known" for kind in right.not_known if kind not in said.kinds
+    )
     yield from (f"{part!r} is not said" for part in right.says if part not in _flat(said))
 
 
@@ -175,13 +183,21 @@ def _always_false(said: Said) -> Iterator[str]:
     )
     if both := first & second:
         yield f"{len(both)} queues stand under {' and '.join(ONE_OF)} both"
-    if said.code == 0 and said.unknown_queues() and any(one["severity"] != "note" for one in said.findings):
+    if (
+        said.code == 0
+        and said.unknown_queues()
+        and any(one["severity"] != "note" for one in said.findings)
+    ):
         yield "exit code 0 beside a finding"
 
 
 def _false_here(right: Right, said: Said) -> Iterator[str]:
     if right.no_errors or said.kinds & {*right.no_errors_if_not_known}:
-        yield from (f"error {one['rule']}: {one['message']}" for one in said.findings if one["severity"] == "error")
+        yield from (
+            f"error {one['rule']}: {one['message']}"
+            for one in said.findings
+            if one["severity"] == "error"
+        )
     if right.no_all_clear and (said.code == 0 or ALL_CLEAR in said.text):
         yield f"an all-clear, exit code {said.code}"
     yield from (f"{part!r} is said" for part in right.never if part in _flat(said))
@@ -189,7 +205,11 @@ def _false_here(right: Right, said: Said) -> Iterator[str]:
 
 def allowed_partial(said: Said, n_unread: int) -> list[str]:
     """What is false of ``check --allow-partial`` while so many queues are unread."""
-    return [f"--allow-partial ends with 0 while {n_unread} queues are unread"] if n_unread and said.code == 0 else []
+    return (
+        [f"--allow-partial ends with 0 while {n_unread} queues are unread"]
+        if n_unread and said.code == 0
+        else []
+    )
 
 
 def _flat(said: Said) -> str:

@@ -42,14 +42,22 @@ def page(played: Sequence[Played], seconds: float) -> str:
 
 def _row(one: Played) -> str:
     is_right = "yes" if not one.wrong else "**no**: " + "; ".join(one.wrong)
-    cells = (one.incident, one.right.words, _said(one), str(one.said.code), is_right, f"{one.seconds:.1f}")
+    cells = (
+        one.incident,
+        one.right.words,
+        _said(one),
+        str(one.said.code),
+        is_right,
+        f"{one.seconds:.1f}",
+    )
     return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
 
 
 def _said(one: Played) -> str:
     """The headline, and every finding in a few words."""
     findings = (
-        f"{each['severity']} `{each['rule']}`: {_first_sentence(each['message'])}" for each in one.said.findings
+        f"{each['severity']} `{each['rule']}`: {_first_sentence(each['message'])}"
+        for each in one.said.findings
     )
     return "; ".join([f"“{one.said.headline}”", *findings])
 

@@ -76,7 +76,14 @@ class Stage:
         """Make a topic of `QUEUES` queues at both brokers."""
         make_topic(self.cluster, self.java, name, QUEUES)
 
-    def join(self, group: str, topic: str, *members: str, process: Consumers | None = None, **told: object) -> None:
+    def join(
+        self,
+        group: str,
+        topic: str,
+        *members: str,
+        process: Consumers | None = None,
+        **told: object,
+    ) -> None:
         """Start consumers, in a process of their own if there is one."""
         for member in members:
             (process or self.java).join(group, f"{group}-{member}", [topic], strategy="AVG", **told)
@@ -137,7 +144,10 @@ class Stage:
         seconds = seconds if right_since is None else right_since
         played = Played(incident, right, said, seconds, [*wrong, *lacks], n, before=before)
         self.played.append(played)
-        print(f"{incident}: {'right' if not played.wrong else played.wrong} after {seconds:.1f} s", flush=True)
+        print(
+            f"{incident}: {'right' if not played.wrong else played.wrong} after {seconds:.1f} s",
+            flush=True,
+        )
         return played
 
     def wait_until_consumed(self, group: str, topic: str) -> None:
@@ -145,7 +155,9 @@ class Stage:
 
         def is_consumed(snapshot: Snapshot) -> bool:
             lags = [lag for lag in snapshot.groups[0].lags if lag.queue.topic == topic]
-            return len(lags) == 2 * QUEUES and all(lag.consumer_offset >= lag.broker_offset > 0 for lag in lags)
+            return len(lags) == 2 * QUEUES and all(
+                lag.consumer_offset >= lag.broker_offset > 0 for lag in lags
+            )
 
         wait_until(self.cluster, (group,), is_consumed, "all is committed", lag=True)
 
@@ -184,7 +196,9 @@ def double_owned(group: str, *processes: Consumers) -> int:
 
 def owners(group: str, *processes: Consumers) -> Counter[MessageQueue]:
     """How many consumers own each queue."""
-    return Counter(queue for one in processes for some in one.owns(group).values() for queue in some)
+    return Counter(
+        queue for one in processes for some in one.owns(group).values() for queue in some
+    )
 
 
 def owned(process: Consumers, group: str, topic: str) -> int:

@@ -1,4 +1,6 @@
-"""What bringing to the disk costs, with fsync and without, in turns: ``python -m interrupted_writes.costs [FOLDER]``."""
+"""What bringing to the disk costs, with fsync and without, in turns: ``python -m
+interrupted_writes.costs [FOLDER]``.
+"""
 
 import os
 import statistics
@@ -25,10 +27,19 @@ def costs(home):
     read, loaded = read_snapshot(str(home / "s-new.json")), load_plan(home / "plan-new.json")
     table = {MessageQueue("topic", f"broker-{i % 4}", i): i for i in range(64)}
     works = {
-        f"bulk of {UNITS:,} units (AVG)": (3, lambda: run(["bulk", "--in", fleet, "--out", owners])),
-        "write_snapshot of 144 clients, JSON": (40, lambda: write_snapshot(read, str(home / "s.json"))),
+        f"bulk of {UNITS:,} units (AVG)": (
+            3,
+            lambda: run(["bulk", "--in", fleet, "--out", owners]),
+        ),
+        "write_snapshot of 144 clients, JSON": (
+            40,
+            lambda: write_snapshot(read, str(home / "s.json")),
+        ),
         "save_plan of 2 groups": (40, lambda: save_plan(loaded, home / "p.json")),
-        "write_offsets of 64 queues": (40, lambda: write_offsets(home / "client" / "offsets.json", table)),
+        "write_offsets of 64 queues": (
+            40,
+            lambda: write_offsets(home / "client" / "offsets.json", table),
+        ),
     }
     for name, (times, work) in works.items():
         yield (name, *_medians(work, times))

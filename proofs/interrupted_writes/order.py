@@ -12,26 +12,38 @@ NAMES_NOT_BROUGHT = ("offsets.json",)  # with sync="content"
 
 
 def unsynced(calls, home):
-    """What is wrong: files that get their name before they are on the disk, and names that do not get there.
+    """What is wrong: files that get their name before they are on the disk, and names that do not
+    get there.
 
-    A call is its name, its path and perhaps a second path; ``home`` is the folder whose files count.
+    A call is its name, its path and perhaps a second path; ``home`` is the folder whose files
+    count.
     """
     calls = _by_last_names(calls)
     for at, (name, new, target) in enumerate(calls):
         is_ours = target.startswith(home) and OURS.search(new) and not STAGED.search(target)
-        if not (name.startswith("rename") or name == "link") or not is_ours or target.endswith(NOT_BROUGHT):
+        if (
+            not (name.startswith("rename") or name == "link")
+            or not is_ours
+            or target.endswith(NOT_BROUGHT)
+        ):
             continue
         for path, written in _last(calls[:at], WRITES, new).items():
             if _last(calls[:at], SYNCS, path).get(path, -1) < written:
                 yield f"{target}: {path} was renamed before it was on the disk"
-        if not target.endswith(NAMES_NOT_BROUGHT) and os.path.dirname(target) not in _last(calls[at:], SYNCS, home):
+        if not target.endswith(NAMES_NOT_BROUGHT) and os.path.dirname(target) not in _last(
+            calls[at:], SYNCS, home
+        ):
             yield f"{target}: its name was not brought to the disk"
 
 
 def _by_last_names(calls):
-    """Calls as if files that get another name while their directory is filled had borne it from the beginning."""
+    """Calls as if files that get another name while their directory is filled had borne it from the
+    beginning.
+    """
     names = {
-        one: other for name, one, other in calls if name == "rename" and STAGED.search(other) and not OURS.search(other)
+        one: other
+        for name, one, other in calls
+        if name == "rename" and STAGED.search(other) and not OURS.search(other)
     }
     return [(name, names.get(path, path), other) for name, path, other in calls]
 

@@ -76,20 +76,31 @@ def directories(folder, rounds):
                     (new / f"part-{number}.parquet").write_text(letter * 2000)
 
     work("a", 1)
-    return race([lambda one=letter: work(one, rounds) for letter in "ab"], lambda: _look_at_directory(path))
+    return race(
+        [lambda one=letter: work(one, rounds) for letter in "ab"], lambda: _look_at_directory(path)
+    )
 
 
 def _look_at_directory(path):
-    """What a reader sees who keeps the directory open that he found; one who was overtaken begins anew."""
+    """What a reader sees who keeps the directory open that he found; one who was overtaken begins
+    anew.
+    """
     try:
         folder = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return "none"
     try:
         names = sorted(os.listdir(folder))
-        texts = {Path(f"/proc/self/fd/{folder}/{name}").read_text() for name in names if name != MARKER}
+        texts = {
+            Path(f"/proc/self/fd/{folder}/{name}").read_text() for name in names if name != MARKER
+        }
         marker = json.loads(Path(f"/proc/self/fd/{folder}/{MARKER}").read_text())
-        is_whole = len(names) == PARTS + 1 and len(texts) == 1 and len(texts.pop()) == 2000 and marker["kind"] == "race"
+        is_whole = (
+            len(names) == PARTS + 1
+            and len(texts) == 1
+            and len(texts.pop()) == 2000
+            and marker["kind"] == "race"
+        )
     except FileNotFoundError:
         is_whole = False
     finally:
@@ -99,7 +110,9 @@ def _look_at_directory(path):
 
 
 def offsets(folder, rounds):
-    """Two processes that merge offsets of their own queues into one file; what one has stored is never gone."""
+    """Two processes that merge offsets of their own queues into one file; what one has stored is
+    never gone.
+    """
     path = folder / "client" / "group" / "offsets.json"
     merge_offsets(path, {MessageQueue("t", one, 0): 0 for one in "ab"})
 
@@ -112,7 +125,9 @@ def offsets(folder, rounds):
         return "whole" if len(found) == 2 else "half" if found else "none"
 
     counts = race([lambda one=broker: work(one) for broker in "ab"], look)
-    counts["lost"] = sum(read_offsets(path).get(MessageQueue("t", one, 0)) != rounds for one in "ab")
+    counts["lost"] = sum(
+        read_offsets(path).get(MessageQueue("t", one, 0)) != rounds for one in "ab"
+    )
     return counts
 
 
@@ -125,7 +140,9 @@ def firsts(folder, rounds):
         mine = [store.create_file(folder / f"{n}", letter.encode() * 5000) for n in range(rounds)]
         store.write_file(won / letter, json.dumps(mine))
 
-    counts = race([lambda one=letter: work(one) for letter in "ab"], lambda: time.sleep(0.001) or "looks")
+    counts = race(
+        [lambda one=letter: work(one) for letter in "ab"], lambda: time.sleep(0.001) or "looks"
+    )
     both = [json.loads((won / letter).read_text()) for letter in "ab"]
     for n, (a, b) in enumerate(zip(*both, strict=True)):
         text = (folder / f"{n}").read_text()

@@ -21,12 +21,16 @@ SHIM = Path(__file__).with_name("shim.c")
 
 
 def restarted_with_shim():
-    """Whether this process has the shim; one that has not is run again with it, and this returns its exit code."""
+    """Whether this process has the shim; one that has not is run again with it, and this returns
+    its exit code.
+    """
     if "WRITING_SHIM" in os.environ:
         return None
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "shim.so"
-        subprocess.run(["cc", "-O1", "-Wall", "-shared", "-fPIC", "-o", library, SHIM, "-ldl"], check=True)
+        subprocess.run(
+            ["cc", "-O1", "-Wall", "-shared", "-fPIC", "-o", library, SHIM, "-ldl"], check=True
+        )
         environment = os.environ | {"WRITING_SHIM": str(library), "LD_PRELOAD": str(library)}
         environment |= {"PYTHONDONTWRITEBYTECODE": "1"}  # what is counted is what the writers write
         command = [sys.executable, "-m", "interrupted_writes", *sys.argv[1:]]
@@ -40,7 +44,9 @@ def shim():
 
 
 class Outcome(NamedTuple):
-    """How a run ended: a signal (negative) or an exit code, what it said, and the calls it made if it lived."""
+    """How a run ended: a signal (negative) or an exit code, what it said, and the calls it made if
+    it lived.
+    """
 
     code: int
     said: str
@@ -78,7 +84,9 @@ class Place:
         os.close(opened)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         calls = self.notes / "calls"
-        lines = [line.split("\t") for line in calls.read_text().splitlines()] if calls.exists() else []
+        lines = (
+            [line.split("\t") for line in calls.read_text().splitlines()] if calls.exists() else []
+        )
         calls.unlink(missing_ok=True)
         return Outcome(status, (self.notes / "said").read_text(), lines)
 
@@ -96,7 +104,9 @@ class Place:
             except KeyboardInterrupt:
                 status = 130
             except OSError as error:  # of what is no verb: as the command line does
-                sys.stderr.write(f"{error.filename}: {error.strerror}\n" if error.errno else f"{error}\n")
+                sys.stderr.write(
+                    f"{error.filename}: {error.strerror}\n" if error.errno else f"{error}\n"
+                )
                 status = 1
             library.writing_disarm()
             if armed[2] in (COUNT, FAIL):

@@ -30,7 +30,9 @@ class Tracer:
         self.options, self.process = options, None
 
     def __call__(self, child):
-        self.process = tied.popen(["strace", "-f", "-qq", *self.options, "-p", str(child)], stderr=subprocess.DEVNULL)
+        self.process = tied.popen(
+            ["strace", "-f", "-qq", *self.options, "-p", str(child)], stderr=subprocess.DEVNULL
+        )
         status = Path(f"/proc/{child}/status")
         while "TracerPid:\t0\n" in status.read_text():
             if self.process.poll() is not None:
@@ -42,11 +44,20 @@ class Tracer:
 
 
 def killed_at_every_call(trials, every, offset=1):
-    """Kill at every ``every``-th system call that names a file or has a descriptor; counts by outcome."""
+    """Kill at every ``every``-th system call that names a file or has a descriptor; counts by
+    outcome.
+    """
     place, counts = trials.place, Counter()
     for at in count(offset, every):
         place.reset()
-        tracer = Tracer("-o", "/dev/null", "-e", "trace=%file,%desc", "-e", f"inject=%file,%desc:signal=KILL:when={at}")
+        tracer = Tracer(
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=%file,%desc",
+            "-e",
+            f"inject=%file,%desc:signal=KILL:when={at}",
+        )
         outcome = place.run(wait=tracer)
         tracer.ended()
         if outcome.code == 0:

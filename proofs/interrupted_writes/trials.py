@@ -1,4 +1,6 @@
-"""What must hold when a writer is killed, interrupted or refused at its n-th call that changes files."""
+"""What must hold when a writer is killed, interrupted or refused at its n-th call that changes
+files.
+"""
 
 import signal
 from collections import Counter
@@ -54,7 +56,9 @@ class Trials:
             self.failures.append(f"{self.writer.name}: {what}")
 
     def run(self, is_quick=False, is_full=False):
-        """All trials: all calls of few are killed and meet a full disk, and if full those of many; of the rest some."""
+        """All trials: all calls of few are killed and meet a full disk, and if full those of many;
+        of the rest some.
+        """
         step = SOME if len(self.calls) > MANY else 3 if is_quick or self.writer.is_verb else 1
         for action, name, every in (
             (KILL, "kills", 1 if is_full or len(self.calls) <= MANY else SOME),
@@ -64,7 +68,9 @@ class Trials:
                 if not self._disturbed(at, action, name):
                     break
         for name, (code, kinds) in ERRORS.items():
-            for at in count(1, 1 if name == "ENOSPC" and (is_full or len(self.calls) <= MANY) else step):
+            for at in count(
+                1, 1 if name == "ENOSPC" and (is_full or len(self.calls) <= MANY) else step
+            ):
                 if not self._refused(at, name, code, kinds):
                     break
         return self
@@ -110,14 +116,18 @@ class Trials:
             found = seen(self.writer, self.place.target)
         self.counts["lost"] += found == NONE != self.old
         self.counts["half seen"] += found not in (NONE, self.old, self.new)
-        self._must(found in (self.old, self.new), f"{when}: neither the old nor the new but {found}")
+        self._must(
+            found in (self.old, self.new), f"{when}: neither the old nor the new but {found}"
+        )
 
     def _next_run(self, when):
         outcome = self.place.run()
         left = leftovers(self.place.folder)
         self.counts["left after the next run"] += len(left)
         whole = outcome.code == 0 and seen(self.writer, self.place.target) == self.new
-        self._must(whole and not left, f"the run after {when}: {outcome.code} {outcome.said[-300:]} {left}")
+        self._must(
+            whole and not left, f"the run after {when}: {outcome.code} {outcome.said[-300:]} {left}"
+        )
 
     def _refused(self, at, name, code, kinds):
         """Let a call fail; False if there are not that many."""
@@ -132,7 +142,10 @@ class Trials:
         is_overcome = outcome.code == 0 and found == self.new
         is_told = outcome.code == 1 and str(self.place.target) in outcome.said
         self._must(is_overcome or is_told, f"{when}: {outcome.code} {outcome.said}")
-        self._must("Traceback" not in outcome.said and ".new" not in outcome.said, f"{when}: {outcome.said}")
+        self._must(
+            "Traceback" not in outcome.said and ".new" not in outcome.said,
+            f"{when}: {outcome.said}",
+        )
         is_in_place = is_overcome or "new content is in place" in outcome.said
         self.counts["errors after it took its place"] += is_in_place
         self.counts["lost"] += found == NONE != self.old

@@ -31,7 +31,8 @@ class Writer(NamedTuple):
     ----------
     name : str
     write : callable
-        Writes to a path, given the folder of inputs and whether it is the new content; returns an exit code.
+        Writes to a path, given the folder of inputs and whether it is the new content; returns an
+        exit code.
     target : str
         Path of what is written, below the folder that a trial has.
     begins_with : bool
@@ -63,10 +64,17 @@ def make_inputs(folder):
 
 
 def _verb(*words):
-    """A verb of the command line; {out}, {in} and {new} stand for paths and for what tells new from old."""
+    """A verb of the command line; {out}, {in} and {new} stand for paths and for what tells new from
+    old.
+    """
 
     def write(target, inputs, is_new):
-        marks = {"out": target, "in": inputs, "version": "new" if is_new else "old", "n": 4 if is_new else 3}
+        marks = {
+            "out": target,
+            "in": inputs,
+            "version": "new" if is_new else "old",
+            "n": 4 if is_new else 3,
+        }
         return run([word.format(**marks, examples=EXAMPLES) for word in words])
 
     return write
@@ -152,7 +160,11 @@ def seen(writer, target):
     if not target.exists():
         return NONE
     digest = hashlib.sha256()
-    for path in [target] if target.is_file() else sorted(path for path in target.rglob("*") if path.is_file()):
+    for path in (
+        [target]
+        if target.is_file()
+        else sorted(path for path in target.rglob("*") if path.is_file())
+    ):
         digest.update(f"{path.relative_to(target)}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

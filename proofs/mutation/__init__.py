@@ -1,1 +1,3 @@
-"""Would the tests fail? Machine-made mutants of every room, faults put in by hand, and the tests that notice them."""
+"""Would the tests fail? Machine-made mutants of every room, faults put in by hand, and the tests
+that notice them.
+"""

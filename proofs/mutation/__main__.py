@@ -1,7 +1,9 @@
-"""Would the tests fail? ``python -m mutation [--all] [--report F]``: a list of machine-made mutants of every room.
+"""Would the tests fail? ``python -m mutation [--all] [--report F]``: a list of machine-made mutants
+of every room.
 
-Ends with 1 if a mutant survives without a note, if one with a note is killed, if an entry of the list does not apply any more,
-or if the goals are missed. ``--by-hand`` tries faults put in by hand with the tests named for them.
+Ends with 1 if a mutant survives without a note, if one with a note is killed, if an entry of the
+list does not apply any more, or if the goals are missed. ``--by-hand`` tries faults put in by hand
+with the tests named for them.
 """
 
 import argparse
@@ -27,20 +29,30 @@ BUDGET = 3000
 
 def options_of():
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__)
-    quick = (
-        f"two of each of {', '.join(FEW)}, by files of tests that killed them; every {by_hand.QUICK_EVERY}th by hand"
-    )
+    quick = f"two of each of {', '.join(FEW)}, by files of tests that killed them; every {by_hand.QUICK_EVERY}th by hand"
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--room", action="append", help="only mutants of these rooms")
     parser.add_argument("--only", default="", help="mutants whose name holds this text")
-    parser.add_argument("--all", action="store_true", help="survivors meet tests with servers and those of areas, too")
-    parser.add_argument("--budget", type=int, default=BUDGET, help="seconds of areas, by their own figures")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="survivors meet tests with servers and those of areas, too",
+    )
+    parser.add_argument(
+        "--budget", type=int, default=BUDGET, help="seconds of areas, by their own figures"
+    )
     parser.add_argument("--afresh", action="store_true", help="try again what is known, too")
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="copies of the tree, side by side")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count(), help="copies of the tree, side by side"
+    )
     parser.add_argument("--report", help="write the page into this file")
-    parser.add_argument("--draw", action="store_true", help="rewrite the list: entries that apply stay")
+    parser.add_argument(
+        "--draw", action="store_true", help="rewrite the list: entries that apply stay"
+    )
     parser.add_argument("--by-hand", action="store_true", help="faults put in by hand instead")
-    parser.add_argument("--area", choices=by_hand.areas(), help="faults by hand of one part of the list")
+    parser.add_argument(
+        "--area", choices=by_hand.areas(), help="faults by hand of one part of the list"
+    )
     return parser.parse_args()
 
 
@@ -51,13 +63,17 @@ def chosen(found, options):
     if not options.quick:
         return found, test_files("tests")
     by = {key: row.by for key, row in verdicts.kept().items()}
-    own = [pair for pair in found if by.get(pair[1].key, "").startswith(f"{folder_of(pair[1].file)}/")]
+    own = [
+        pair for pair in found if by.get(pair[1].key, "").startswith(f"{folder_of(pair[1].file)}/")
+    ]
     few = [pair for name in FEW for pair in [one for one in own if one[0] == name][:2]]
     return few, [file for file in files_of(by[one.key] for _, one in few) if (ROOT / file).exists()]
 
 
 def try_known(workers, rows):
-    """Try those that were killed with the test that did it, if that is still there and passes without a mutant."""
+    """Try those that were killed with the test that did it, if that is still there and passes
+    without a mutant.
+    """
     tests = {key: row.by for key, row in rows.stale.items() if "::" in row.by}
     seconds = trial.passing(workers, list(dict.fromkeys(tests.values())))
 
@@ -76,13 +92,18 @@ def try_alone(workers, rows, reach):
     def attempt(tree, mutant):
         started, (what, by) = time.monotonic(), trial.alone(tree, mutant, reach)
         rows.note(mutant.key, what, by)
-        print(f"{what} {by} ({time.monotonic() - started:.0f} s): {mutant.key}\n    {mutant.change}", flush=True)
+        print(
+            f"{what} {by} ({time.monotonic() - started:.0f} s): {mutant.key}\n    {mutant.change}",
+            flush=True,
+        )
 
     workers.map(attempt, rows.untried())
 
 
 def try_together(workers, rows, reach, options):
-    """Try all survivors at once with tests that are farther away or, if asked for, have servers or belong to areas."""
+    """Try all survivors at once with tests that are farther away or, if asked for, have servers or
+    belong to areas.
+    """
     for part, seconds, arguments, which in trial.parts_of(rows, reach, options.all, options.budget):
         if alive := rows.alive(part):
             print(f"{part}: {len(alive)} survivors, about {seconds:.0f} s", flush=True)
@@ -117,7 +138,9 @@ def main():
     if options.draw:
         listed.LIST.write_text(listed.draw(), encoding="utf-8")
         return 0
-    os.environ["RMQALLOC_CACHE"] = str(cache.HOME)  # the copy of the tree shares what is costly to make
+    os.environ["RMQALLOC_CACHE"] = str(
+        cache.HOME
+    )  # the copy of the tree shares what is costly to make
     if options.by_hand or options.area:
         return by_hand.main(options)
     found, gone = listed.of_today()
@@ -126,7 +149,9 @@ def main():
     rows = tried([mutant for _, mutant in found], files, options)
     entries = listed.listed()
     wrong = verdicts.wrong(rooms, rows, entries, gone)
-    print("\n".join(page.sentence(*one) for one in verdicts.shares(rooms, rows, entries)), flush=True)
+    print(
+        "\n".join(page.sentence(*one) for one in verdicts.shares(rooms, rows, entries)), flush=True
+    )
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     if options.report:
         Path(options.report).write_text(page.page(rooms, rows, gone), encoding="utf-8")

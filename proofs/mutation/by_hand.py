@@ -1,7 +1,8 @@
-"""Faults put in by hand, and the tests that have to notice them: ``python -m mutation --by-hand [--area A]``.
+"""Faults put in by hand, and the tests that have to notice them: ``python -m mutation --by-hand
+[--area A]``.
 
-`by_hand.tsv` has a line for each: file, old text, new text, what is then wrong, and arguments of pytest, between tabs. ``↵`` is
-the end of a line in a text, ``[name]`` begins an area.
+`by_hand.tsv` has a line for each: file, old text, new text, what is then wrong, and arguments of
+pytest, between tabs. ``↵`` is the end of a line in a text, ``[name]`` begins an area.
 """
 
 import sys
@@ -39,7 +40,9 @@ class Fault(NamedTuple):
             return None
         start = text.index(self.old)
         edit = Edit("", "by hand", start, start + len(self.old), self.new)
-        return Mutant(self.what, self.file, text.count("\n", 0, start) + 1, f"{self.old} -> {self.new}", edit)
+        return Mutant(
+            self.what, self.file, text.count("\n", 0, start) + 1, f"{self.old} -> {self.new}", edit
+        )
 
 
 def faults():
@@ -50,7 +53,9 @@ def faults():
             area = text.strip("[]")
         elif text and not text.startswith("#"):
             file, old, new, what, tests = text.split("\t")
-            found.append(Fault(area, file, old.replace("↵", "\n"), new.replace("↵", "\n"), what, tests))
+            found.append(
+                Fault(area, file, old.replace("↵", "\n"), new.replace("↵", "\n"), what, tests)
+            )
     return found
 
 
@@ -59,12 +64,18 @@ def areas():
 
 
 def verdict(tree, fault):
-    """What the tests of a fault say: pytest ends with 1 where one fails, and any other bad end is no verdict."""
+    """What the tests of a fault say: pytest ends with 1 where one fails, and any other bad end is
+    no verdict.
+    """
     mutant = fault.mutant()
     if mutant is None:
         return DOES_NOT_FIT
     with mutated(tree, [mutant]) as is_program:
-        answer = tree.run(["-x", *fault.tests.split()], TIMEOUT, marks="", memory=0) if is_program else {"code": None}
+        answer = (
+            tree.run(["-x", *fault.tests.split()], TIMEOUT, marks="", memory=0)
+            if is_program
+            else {"code": None}
+        )
     what = judgement(answer)[0] if answer["code"] in (0, 1, "timeout") else NO_VERDICT
     print(f"{what}: {fault.file}: {fault.what}", flush=True)
     if what == NO_VERDICT:
@@ -73,7 +84,9 @@ def verdict(tree, fault):
 
 
 def main(options):
-    chosen = [one for one in faults() if options.area in (None, one.area) and options.only in one.file]
+    chosen = [
+        one for one in faults() if options.area in (None, one.area) and options.only in one.file
+    ]
     chosen = chosen[:: QUICK_EVERY if options.quick else 1]
     started = time.monotonic()
     with Workers(options.workers) as workers:
@@ -88,7 +101,8 @@ def main(options):
             "",
         ]
         rows = sorted(
-            [cell(one.file), one.what, what, cell(one.tests)] for one, what in zip(chosen, found, strict=True)
+            [cell(one.file), one.what, what, cell(one.tests)]
+            for one, what in zip(chosen, found, strict=True)
         )
         table = map(line, [("file", "what is then wrong", "verdict", "tests"), ["---"] * 4, *rows])
         Path(options.report).write_text("\n".join([*head, *table]) + "\n", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Edits of C and Cython files, over their tokens: inside functions, beside comments, texts and lines of the preprocessor."""
+"""Edits of C and Cython files, over their tokens: inside functions, beside comments, texts and
+lines of the preprocessor.
+"""
 
 import re
 
@@ -31,14 +33,19 @@ WORDS = {
     "or": "and",
 }
 # An operator has a blank on both sides, which pointers, casts and memory views have not.
-OPERATOR = re.compile(r"(?<= )(?:" + "|".join(map(re.escape, sorted(WORDS, key=len, reverse=True))) + r")(?= )")
+OPERATOR = re.compile(
+    r"(?<= )(?:" + "|".join(map(re.escape, sorted(WORDS, key=len, reverse=True))) + r")(?= )"
+)
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 C_BLANKED = re.compile(
-    r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M
+    r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*',
+    re.S | re.M,
 )
 PYX_BLANKED = re.compile(r'r?""".*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*', re.S)
 # `NAME(sort)(...)` is a function of a file that is compiled once for every instruction set.
-C_FUNCTION = re.compile(r"(?:\b(?:NAME|ISA)\((\w+)\)|(\w+))\s*\([^;{}]*\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?$", re.S)
+C_FUNCTION = re.compile(
+    r"(?:\b(?:NAME|ISA)\((\w+)\)|(\w+))\s*\([^;{}]*\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?$", re.S
+)
 PYX_FUNCTION = re.compile(r"^(?:cpdef|cdef|def)\b[^=\n]*?(\w+)\(", re.M)
 
 
@@ -56,13 +63,17 @@ def c_bodies(text):
             depth += 1
         else:
             depth -= 1
-            before = text[max(text.rfind("}", 0, start), text.rfind(";", 0, start)) + 1 : start].strip()
+            before = text[
+                max(text.rfind("}", 0, start), text.rfind(";", 0, start)) + 1 : start
+            ].strip()
             if depth == 0 and (name := C_FUNCTION.search(before)):
                 yield name[1] or name[2], start, place
 
 
 def pyx_bodies(text):
-    """The same in Cython: from the end of the head, which is the first line that ends in a colon, to the next head."""
+    """The same in Cython: from the end of the head, which is the first line that ends in a colon,
+    to the next head.
+    """
     heads = list(PYX_FUNCTION.finditer(text))
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         body = re.compile(r":[ \t]*$", re.M).search(text, head.end())

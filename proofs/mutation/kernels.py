@@ -56,7 +56,10 @@ class Kernels:
             module, source = source, target.with_suffix(".c")
             directives = get_directive_defaults() | self.setup.DIRECTIVES
             options = CompilationOptions(
-                output_file=str(source), compiler_directives=directives, include_path=[str(self.pyx)], language_level=3
+                output_file=str(source),
+                compiler_directives=directives,
+                include_path=[str(self.pyx)],
+                language_level=3,
             )
             with ONE_AT_A_TIME:
                 done = compile_single(str(module), options, f"rmqalloc._engine.{Path(unit).stem}")
@@ -64,7 +67,9 @@ class Kernels:
                 raise ValueError(unit)
         folders = [f"-I{self.pyx}", f"-I{sysconfig.get_path('include')}"]
         done = subprocess.run(
-            [*self.cc, *FLAGS, *folders, "-c", source, "-o", target], capture_output=True, check=False
+            [*self.cc, *FLAGS, *folders, "-c", source, "-o", target],
+            capture_output=True,
+            check=False,
         )
         if done.returncode:
             raise ValueError(unit)
@@ -78,12 +83,17 @@ class Kernels:
     def modules(self, units):
         """Modules that any of these is linked into, and all that each is made of."""
         for name in sorted(path.stem for path in self.pyx.glob("*.pyx")):
-            needed = [f"{name}.pyx", *(Path(one).name for one in self.setup.C_SOURCES.get(name, []))]
+            needed = [
+                f"{name}.pyx",
+                *(Path(one).name for one in self.setup.C_SOURCES.get(name, [])),
+            ]
             if units & set(needed):
                 yield name, needed
 
     def built(self, *files):
-        """Rebuild the modules that hold these files, and return the modules that they replace; None if one does not compile."""
+        """Rebuild the modules that hold these files, and return the modules that they replace; None
+        if one does not compile.
+        """
         names = {Path(file).name for file in files}
         units = {unit for unit in self.units if names & self.parts(unit)}
         changed = {unit: self.objects / f"changed-{unit}.o" for unit in units}

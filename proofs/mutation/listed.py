@@ -1,7 +1,7 @@
 """The list of machine-made mutants: every room's part of it, the notes on survivors, and the draw.
 
-A room's part is proportional to its possible mutants, and four at least. A line has the name of a mutant, its change and, if it
-survives, ``equivalent: why`` or ``open: why``, between tabs.
+A room's part is proportional to its possible mutants, and four at least. A line has the name of a
+mutant, its change and, if it survives, ``equivalent: why`` or ``open: why``, between tabs.
 """
 
 from typing import NamedTuple
@@ -47,11 +47,17 @@ class Room(NamedTuple):
             if files is None or file in files:
                 text = path.read_text(encoding="utf-8")
                 is_python = file.endswith(".py")
-                made += named(file, text, python_edits.edits_of(text) if is_python else c_edits.edits_of(file, text))
+                made += named(
+                    file,
+                    text,
+                    python_edits.edits_of(text) if is_python else c_edits.edits_of(file, text),
+                )
         return made
 
     def ranked(self, seed):
-        """Every mutant of the room in the order of a seed; of C it is known only later whether it compiles."""
+        """Every mutant of the room in the order of a seed; of C it is known only later whether it
+        compiles.
+        """
         for one in sorted(self.mutants(), key=lambda mutant: mutant.rank(seed)):
             text = (ROOT / one.file).read_text(encoding="utf-8")
             if not one.file.endswith(".py") or python_edits.compiles(one.applied(text)):
@@ -73,12 +79,19 @@ class Entry(NamedTuple):
 def listed():
     """Read the entries of the list, by name."""
     lines = LIST.read_text(encoding="utf-8").splitlines() if LIST.exists() else []
-    return {one.key: one for one in (Entry(*line.split("\t")) for line in lines if line and not line.startswith("#"))}
+    return {
+        one.key: one
+        for one in (Entry(*line.split("\t")) for line in lines if line and not line.startswith("#"))
+    }
 
 
 def rooms():
     """Rooms in the order in which they are tried: those with the higher goal come first."""
-    names = sorted(path.parent.name for path in ROOT.glob("rmqalloc/*/__init__.py") if path.parent.name not in SMALL)
+    names = sorted(
+        path.parent.name
+        for path in ROOT.glob("rmqalloc/*/__init__.py")
+        if path.parent.name not in SMALL
+    )
     made = [
         *(Room(name, (f"rmqalloc/{name}/**/*.py",)) for name in names),
         Room("rmqalloc", ("rmqalloc/*.py", *(f"rmqalloc/{name}/*.py" for name in SMALL))),
@@ -89,7 +102,9 @@ def rooms():
 
 
 def parts(sizes, kept):
-    """How many mutants each room gives, of which it has some: the next is of the room that has most possible ones for each."""
+    """How many mutants each room gives, of which it has some: the next is of the room that has most
+    possible ones for each.
+    """
     given = {name: max(kept.get(name, 0), LEAST) for name in sizes}
     while sum(given.values()) < SIZE:
         given[max(sizes, key=lambda name: sizes[name] / given[name])] += 1
@@ -97,14 +112,18 @@ def parts(sizes, kept):
 
 
 def draw():
-    """Text of the list: the lines of today's list that still apply, and the next of the seed for the others."""
+    """Text of the list: the lines of today's list that still apply, and the next of the seed for
+    the others.
+    """
     entries, possible = listed(), {room: room.mutants() for room in rooms()}
     changes = {room: {one.key: one.change for one in made} for room, made in possible.items()}
     kept = {
-        room: [one for key, one in entries.items() if made.get(key) == one.change] for room, made in changes.items()
+        room: [one for key, one in entries.items() if made.get(key) == one.change]
+        for room, made in changes.items()
     }
     given = parts(
-        {room: len(made) for room, made in possible.items()}, {room: len(ones) for room, ones in kept.items()}
+        {room: len(made) for room, made in possible.items()},
+        {room: len(ones) for room, ones in kept.items()},
     )
     lines = []
     for room, ones in kept.items():
@@ -116,11 +135,17 @@ def draw():
 
 
 def of_today():
-    """Room and mutant of each entry of the list that applies to today's code, and the entries that do not."""
+    """Room and mutant of each entry of the list that applies to today's code, and the entries that
+    do not.
+    """
     entries, found = listed(), []
     files = {key.split("::")[0] for key in entries}
     for room in rooms():
         made = {one.key: one for one in room.mutants(files)}
-        found += [(room.name, made[key]) for key in entries if key in made and made[key].change == entries[key].change]
+        found += [
+            (room.name, made[key])
+            for key in entries
+            if key in made and made[key].change == entries[key].change
+        ]
     there = {mutant.key for _, mutant in found}
     return found, [key for key in entries if key not in there]

@@ -30,8 +30,8 @@ class Mutant(NamedTuple):
     Attributes
     ----------
     key : str
-        Its name: ``file::function::operator::n``, the n-th edit of this kind in the function. It does not change with
-        code elsewhere.
+        Its name: ``file::function::operator::n``, the n-th edit of this kind in the function. It
+        does not change with code elsewhere.
     file : str
     line : int
     change : str
@@ -46,7 +46,9 @@ class Mutant(NamedTuple):
     edit: Edit
 
     def rank(self, seed):
-        """Its place in the sample of a seed: it depends on the name alone, so that new code moves few others."""
+        """Its place in the sample of a seed: it depends on the name alone, so that new code moves
+        few others.
+        """
         return hashlib.sha256(f"{seed} {self.key}".encode()).hexdigest()
 
     def applied(self, text):
@@ -67,7 +69,10 @@ def named(file, text, edits):
         seen[kind] = seen.get(kind, 0) + 1
         key = f"{file}::{edit.scope}::{edit.operator}::{seen[kind]}"
         after = text[: edit.start] + edit.new + text[edit.end :]
-        old, new = line_of(text, edit.start, edit.end), line_of(after, edit.start, edit.start + len(edit.new))
+        old, new = (
+            line_of(text, edit.start, edit.end),
+            line_of(after, edit.start, edit.start + len(edit.new)),
+        )
         line = text.count("\n", 0, edit.start) + 1
         made.append(Mutant(key, file, line, f"{old} -> {new}", edit))
     return made

@@ -29,7 +29,16 @@ neither C and Cython nor what stands outside functions, draws no sample, and num
 renames those behind it. mutatest 3.1.0 asks for a coverage older than 6; cosmic-ray 8.7 has a command run for each mutant. So a
 program of our own makes the mutants, with coverage.py and pytest.
 """
-COLUMNS = ("room", "mutants", "killed", "of these by time", "only by `make test-all`", "survive", "equivalent", "open")
+COLUMNS = (
+    "room",
+    "mutants",
+    "killed",
+    "of these by time",
+    "only by `make test-all`",
+    "survive",
+    "equivalent",
+    "open",
+)
 
 
 def line(cells):
@@ -44,7 +53,9 @@ def table(rooms, rows, entries):
     yield line(COLUMNS)
     yield line(["---"] * len(COLUMNS))
     for room in sorted({rooms[key] for key in rows}):
-        yield line((room, *counts({key: row for key, row in rows.items() if rooms[key] == room}, entries)))
+        yield line(
+            (room, *counts({key: row for key, row in rows.items() if rooms[key] == room}, entries))
+        )
     yield line(("all", *counts(rows, entries)))
 
 
@@ -66,9 +77,13 @@ def page(rooms, rows, gone):
         lines += [f"{len(keys)} {what}: {', '.join(map(cell, keys))}.", ""] if keys else []
     alive = {key: row for key, row in rows.items() if row.what == SURVIVES}
     parts = (trial.FARTHER, trial.SERVERS, *areas.AREAS)
-    lacking = [part for part in parts if any(part not in row.by.split(", ") for row in alive.values())]
+    lacking = [
+        part for part in parts if any(part not in row.by.split(", ") for row in alive.values())
+    ]
     lines += [f"Not run on every survivor: {', '.join(lacking)}.", ""] if lacking else []
     lines += ["| survivor | change | |", "| --- | --- | --- |"] if alive else ["None survives."]
     for key in alive:
-        lines.append(line([cell(key), cell(entries[key].change), entries[key].note or "not looked into"]))
+        lines.append(
+            line([cell(key), cell(entries[key].change), entries[key].note or "not looked into"])
+        )
     return "\n".join(lines) + "\n"

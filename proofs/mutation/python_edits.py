@@ -1,6 +1,7 @@
 """Edits of Python files, over their syntax tree.
 
-Left out: annotations, docstrings, texts of errors, names that are exported, and what is for a type checker alone.
+Left out: annotations, docstrings, texts of errors, names that are exported, and what is for a type
+checker alone.
 """
 
 import ast
@@ -73,20 +74,27 @@ class Finder(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node):
         body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-        self.inside(node.name, [*node.args.defaults, *(one for one in node.args.kw_defaults if one), *body])
+        self.inside(
+            node.name, [*node.args.defaults, *(one for one in node.args.kw_defaults if one), *body]
+        )
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_ClassDef(self, node):
         body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-        self.inside(node.name, [one for one in body if not (isinstance(one, ast.AnnAssign) and one.value is None)])
+        self.inside(
+            node.name,
+            [one for one in body if not (isinstance(one, ast.AnnAssign) and one.value is None)],
+        )
 
     def visit_AnnAssign(self, node):
         if node.value is not None:
             self.visit(node.value)
 
     def visit_Assign(self, node):
-        if not any(isinstance(target, ast.Name) and target.id.startswith("__") for target in node.targets):
+        if not any(
+            isinstance(target, ast.Name) and target.id.startswith("__") for target in node.targets
+        ):
             if isinstance(node.targets[0], ast.Attribute | ast.Subscript) and self.scope:
                 self.replace("assignment dropped", node, "pass")
             self.generic_visit(node)
@@ -135,7 +143,9 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Compare(self, node):
-        for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+        for left, operator, right in zip(
+            [node.left, *node.comparators], node.ops, node.comparators, strict=False
+        ):
             words = COMPARISONS[type(operator)]
             self.between(f"{words[0]} to {words[1]}", left, right, words)
         self.generic_visit(node)
@@ -170,9 +180,15 @@ class Finder(ast.NodeVisitor):
         if name in ("sorted", "sort") and not any(one.arg == "reverse" for one in node.keywords):
             given = (*node.args, *node.keywords)
             is_bare = len(given) == 1 and isinstance(given[0], ast.GeneratorExp)
-            comma = ", " if given and self.text[self.end(given[-1]) : self.end(node)].strip() == ")" else ""
+            comma = (
+                ", "
+                if given and self.text[self.end(given[-1]) : self.end(node)].strip() == ")"
+                else ""
+            )
             if not is_bare:
-                self.add("sort reversed", self.end(node) - 1, self.end(node) - 1, f"{comma}reverse=True")
+                self.add(
+                    "sort reversed", self.end(node) - 1, self.end(node) - 1, f"{comma}reverse=True"
+                )
         self.generic_visit(node)
 
     def visit_Slice(self, node):

@@ -1,7 +1,8 @@
-"""Runs pytest in children of a process that has its libraries already: requests and answers are lines of JSON.
+"""Runs pytest in children of a process that has its libraries already: requests and answers are
+lines of JSON.
 
-``python server.py`` works in the folder that it is started in, which holds a copy of the tree. Each child imports the
-package anew.
+``python server.py`` works in the folder that it is started in, which holds a copy of the tree. Each
+child imports the package anew.
 """
 
 import contextlib
@@ -35,7 +36,8 @@ OPTIONS = (
 
 
 class Chosen:
-    """Keeps the tests that are asked for, in the order in which they are named, and notes how long each takes.
+    """Keeps the tests that are asked for, in the order in which they are named, and notes how long
+    each takes.
 
     `tests` are names, `starts` beginnings of names. No test begins after `limit` seconds of tests.
     """
@@ -103,12 +105,21 @@ def run(request):
         from coverage import Coverage
 
         here = os.getcwd()
-        coverage = Coverage(data_file=None, include=[f"{here}/{one}" for one in request["include"]], config_file=False)
+        coverage = Coverage(
+            data_file=None,
+            include=[f"{here}/{one}" for one in request["include"]],
+            config_file=False,
+        )
         plugins.append(Reached(coverage))
         coverage.start()
     code = pytest.main([*OPTIONS, *request["arguments"]], plugins)
     chosen = plugins[0]
-    answer = {"code": int(code), "tests": chosen.seconds, "failures": chosen.failures, "is_cut": chosen.is_cut}
+    answer = {
+        "code": int(code),
+        "tests": chosen.seconds,
+        "failures": chosen.failures,
+        "is_cut": chosen.is_cut,
+    }
     if coverage:
         coverage.stop()
         answer["lines"] = lines_of(coverage, request.get("wanted"))
@@ -159,7 +170,9 @@ def answered(request):
     if status is None:
         os.waitpid(pid, 0)
     answer = {"seconds": time.monotonic() - started, "signal": None}
-    if status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
+    if status is None or (
+        os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+    ):
         return answer | {"code": "timeout"}
     if os.WIFSIGNALED(status):
         return answer | {"code": "signal", "signal": os.WTERMSIG(status)}

@@ -45,7 +45,11 @@ class Tree:
         return Kernels(self.folder)
 
     def __enter__(self):
-        environment = os.environ | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
+        environment = os.environ | {
+            "PYTHONPATH": str(self.folder),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CI": "1",
+        }
         command = [sys.executable, Path(__file__).with_name("server.py")]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self.server = tied.popen(command, cwd=self.folder, env=environment, **pipes)
@@ -104,11 +108,16 @@ class Workers:
 @contextmanager
 def mutated(tree, mutants):
     """A copy of the tree with mutants in it; False if they do not compile."""
-    files = {file: (ROOT / file).read_text(encoding="utf-8") for file in {mutant.file for mutant in mutants}}
+    files = {
+        file: (ROOT / file).read_text(encoding="utf-8")
+        for file in {mutant.file for mutant in mutants}
+    }
     replaced = {}
     try:
         for file, text in files.items():
-            for mutant in sorted(mutants, key=lambda mutant: -mutant.edit.start):  # places before an edit stay
+            for mutant in sorted(
+                mutants, key=lambda mutant: -mutant.edit.start
+            ):  # places before an edit stay
                 text = mutant.applied(text) if mutant.file == file else text
             (tree.folder / file).write_text(text, encoding="utf-8")
         compiled = [file for file in files if file.startswith("pyx/")]

@@ -1,7 +1,8 @@
-"""What is tried with a mutant: the nearest tests on it alone, then, on all survivors at once, what takes minutes.
+"""What is tried with a mutant: the nearest tests on it alone, then, on all survivors at once, what
+takes minutes.
 
-All survivors are put into one copy of the tree for that. If the tests pass, they kill none of them. If one fails, it is run
-without a mutant, and, unless it fails then, too, on each survivor alone.
+All survivors are put into one copy of the tree for that. If the tests pass, they kill none of them.
+If one fails, it is run without a mutant, and, unless it fails then, too, on each survivor alone.
 """
 
 import areas
@@ -50,7 +51,9 @@ def alone(tree, mutant, reach, limit=LIMIT):
                 needed = sum(map(reach.seconds, tests))
                 bounds = {"timeout": int(60 + PATIENCE * needed), "cpu": int(20 + 2 * needed)}
                 if mutant.file.startswith("pyx/"):
-                    bounds["memory"] = 0  # no kernel allocates, and some of their tests compile with sanitizers
+                    bounds["memory"] = (
+                        0  # no kernel allocates, and some of their tests compile with sanitizers
+                    )
                 what, by = judgement(tree.run(["-x", *files_of(tests)], tests=tests, **bounds))
     return what, by
 
@@ -61,7 +64,9 @@ def by_test(tree, mutant, test, seconds):
         if not is_program:
             return NO_PROGRAM, ""
         timeout = int(60 + PATIENCE * seconds)
-        return judgement(tree.run(["-x", *files_of([test])], timeout, marks="", tests=[test], memory=0))
+        return judgement(
+            tree.run(["-x", *files_of([test])], timeout, marks="", tests=[test], memory=0)
+        )
 
 
 def passing(workers, tests):
@@ -71,18 +76,24 @@ def passing(workers, tests):
         chosen = [test for test in tests if files_of([test])[0] in files]
         answer = tree.run(files, 3600, marks="", tests=chosen, memory=0)
         return {
-            test: spent for test, spent in answer.get("tests", {}).items() if test not in answer.get("failures", ())
+            test: spent
+            for test, spent in answer.get("tests", {}).items()
+            if test not in answer.get("failures", ())
         }
 
     files = files_of(tests)
-    found = workers.map(run, [files[number :: workers.n] for number in range(min(workers.n, len(files)))])
+    found = workers.map(
+        run, [files[number :: workers.n] for number in range(min(workers.n, len(files)))]
+    )
     return {test: spent for part in found for test, spent in part.items()}
 
 
 def parts_of(rows, reach, is_all, budget):
     """What is run on all survivors at once: seconds, arguments of pytest, and which tests."""
     alive = rows.alive(FARTHER)
-    farther = sorted({test for mutant in alive for test in slices(reach().nearest(mutant), reach().seconds)[2]})
+    farther = sorted(
+        {test for mutant in alive for test in slices(reach().nearest(mutant), reach().seconds)[2]}
+    )
     if farther:
         yield FARTHER, sum(map(reach().seconds, farther)), files_of(farther), {"tests": farther}
     if not is_all:
@@ -97,7 +108,9 @@ def parts_of(rows, reach, is_all, budget):
 
 
 def order_of(table, files):
-    """Names of areas: those that say that one of the files touches them come first, then the cheap ones."""
+    """Names of areas: those that say that one of the files touches them come first, then the cheap
+    ones.
+    """
 
     def costs(name):
         seconds = sum(table[name].seconds.values())
@@ -107,7 +120,8 @@ def order_of(table, files):
 
 
 def together(workers, mutants, arguments, seconds, **chosen):
-    """Which of some mutants are killed by tests that are too costly to run on each: what became of it, and by which test.
+    """Which of some mutants are killed by tests that are too costly to run on each: what became of
+    it, and by which test.
 
     `arguments` and `chosen` are for `Tree.run`, `seconds` is what the tests take.
     """
@@ -119,10 +133,17 @@ def together(workers, mutants, arguments, seconds, **chosen):
             return {}
         if answer.get("failures"):
             suspects = [test for test in answer["failures"] if not test.startswith(OF_THE_LISTS)]
-            good = tree.run(files_of(suspects), timeout, tests=suspects, marks="", memory=0) if suspects else {}
+            good = (
+                tree.run(files_of(suspects), timeout, tests=suspects, marks="", memory=0)
+                if suspects
+                else {}
+            )
             broken = [test for test in suspects if test in good.get("failures", suspects)]
             suspects = [test for test in suspects if test not in broken]
-            print(f"    {len(suspects)} fail with mutants alone, {len(broken)} without, too: {broken}", flush=True)
+            print(
+                f"    {len(suspects)} fail with mutants alone, {len(broken)} without, too: {broken}",
+                flush=True,
+            )
             if not suspects:
                 return {}
             arguments, chosen = files_of(suspects), {"tests": suspects, "marks": ""}

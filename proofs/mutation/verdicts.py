@@ -1,8 +1,9 @@
 """Verdicts on the list, which are committed, and what is wrong with them.
 
-`verdicts.tsv` has the name of a mutant, the verdict, the test that failed first and a mark between tabs; of a survivor it has,
-instead of the test, what was run on all survivors at once. A mark is a digest of what a verdict depends on: the changed file
-and that of the test, or of all tests of the room. A run tries what is not marked so any more, a kill with its own test first.
+`verdicts.tsv` has the name of a mutant, the verdict, the test that failed first and a mark between
+tabs; of a survivor it has, instead of the test, what was run on all survivors at once. A mark is a
+digest of what a verdict depends on: the changed file and that of the test, or of all tests of the
+room. A run tries what is not marked so any more, a kill with its own test first.
 """
 
 import threading
@@ -29,7 +30,13 @@ class Row(NamedTuple):
 
 
 def mark(mutant, row):
-    tests = test_files(folder_of(mutant.file)) if row.what == SURVIVES else files_of([row.by]) if "::" in row.by else ()
+    tests = (
+        test_files(folder_of(mutant.file))
+        if row.what == SURVIVES
+        else files_of([row.by])
+        if "::" in row.by
+        else ()
+    )
     paths = [ROOT / mutant.file, *(ROOT / file for file in tests)]
     return digest([path for path in paths if path.exists()])
 
@@ -41,14 +48,22 @@ def kept(path=KEPT):
 
 
 class Verdicts(dict):
-    """Rows that hold, by the name of the mutant; `stale` are the others of the file. Without a path nothing is kept."""
+    """Rows that hold, by the name of the mutant; `stale` are the others of the file. Without a path
+    nothing is kept.
+    """
 
     def __init__(self, mutants, path, is_afresh=False):
-        self.path, self.mutants, self.lock = path, {mutant.key: mutant for mutant in mutants}, threading.Lock()
+        self.path, self.mutants, self.lock = (
+            path,
+            {mutant.key: mutant for mutant in mutants},
+            threading.Lock(),
+        )
         known = {key: row for key, row in kept(path).items() if key in listed()}
         self.others = {key: row for key, row in known.items() if key not in self.mutants}
         mine = {} if is_afresh else {key: row for key, row in known.items() if key in self.mutants}
-        super().__init__({key: row for key, row in mine.items() if row.mark == mark(self.mutants[key], row)})
+        super().__init__(
+            {key: row for key, row in mine.items() if row.mark == mark(self.mutants[key], row)}
+        )
         self.stale = {key: row for key, row in mine.items() if key not in self}
 
     def note(self, key, what, by):
@@ -88,7 +103,9 @@ class Counts(NamedTuple):
     @property
     def shares(self):
         """Of a hundred mutants those that are killed: of all, and of those that are not equivalent."""
-        return tuple(100 * self.killed / max(n, 1) for n in (self.mutants, self.mutants - self.equivalent))
+        return tuple(
+            100 * self.killed / max(n, 1) for n in (self.mutants, self.mutants - self.equivalent)
+        )
 
 
 def counts(rows, entries):
@@ -103,7 +120,9 @@ def counts(rows, entries):
 
 
 def shares(rooms, rows, entries):
-    """Name, goal and figures: of all rooms and of those with the higher goal, where some were tried."""
+    """Name, goal and figures: of all rooms and of those with the higher goal, where some were
+    tried.
+    """
     strict = {key: row for key, row in rows.items() if rooms[key] in STRICT}
     for name, goal, some in (("all rooms", GOAL, rows), (", ".join(STRICT), STRICT_GOAL, strict)):
         numbers = counts(some, entries)
@@ -120,7 +139,9 @@ def wrong(rooms, rows, entries, gone):
             found.append(f"survives and has no note: {key}\n    {entries[key].change}")
         if row.what in (KILLED, BY_TIME) and is_noted:
             found.append(f"is killed, take its note off: {key} by {row.by or row.what}")
-    for name, goal, numbers in shares(rooms, rows, entries) if len(rows) + len(gone) == len(entries) else ():
+    for name, goal, numbers in (
+        shares(rooms, rows, entries) if len(rows) + len(gone) == len(entries) else ()
+    ):
         if numbers.shares[1] < goal:
             found.append(f"{numbers.shares[1]:.1f} % are killed in {name}; the goal is {goal} %")
     return found

@@ -1,1 +1,3 @@
-"""What pages and docstrings promise, with the tests that hold it and the mutants that those tests kill."""
+"""What pages and docstrings promise, with the tests that hold it and the mutants that those tests
+kill.
+"""

@@ -1,7 +1,12 @@
-"""Sentences with the words of a promise that describe other programs, advise, or explain how a strategy works."""
+"""Sentences with the words of a promise that describe other programs, advise, or explain how a
+strategy works.
+"""
 
 DESCRIPTIONS = {
-    "docs/check.md": ("Raise the read queues, at least until", "The exit code follows from the findings"),
+    "docs/check.md": (
+        "Raise the read queues, at least until",
+        "The exit code follows from the findings",
+    ),
     "docs/commands.md": ("how long a queue had several owners at most",),
     "docs/conformance.md": (
         "A client shares queues with Java only if",
@@ -28,6 +33,9 @@ DESCRIPTIONS = {
         "That costs moves, never an unread queue",
     ),
     "docs/strategies/others.md": ("never ask a strategy of the client",),
-    "docs/strategies/stable.md": ("It depends on the two alone, never on positions", "What is refused proposes again"),
+    "docs/strategies/stable.md": (
+        "It depends on the two alone, never on positions",
+        "What is refused proposes again",
+    ),
 }
 """Distinctive words of each, by page."""

@@ -16,7 +16,9 @@ class Marker(NamedTuple):
 
 
 class Raises(NamedTuple):
-    """A test's ``with pytest.raises(error)`` around a call of something that its file imports, by its whole name."""
+    """A test's ``with pytest.raises(error)`` around a call of something that its file imports, by
+    its whole name.
+    """
 
     test: str
     called: str
@@ -50,7 +52,10 @@ def imports_of(tree):
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {one.asname or one.name.partition(".")[0]: one.asname and one.name for one in node.names}
+            found |= {
+                one.asname or one.name.partition(".")[0]: one.asname and one.name
+                for one in node.names
+            }
         elif isinstance(node, ast.ImportFrom):
             found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
     return {name: whole or name for name, whole in found.items()}
@@ -62,7 +67,11 @@ def raises_of(test, node, imported):
         for item in block.items if isinstance(block, ast.With) else ():
             opened = item.context_expr
             if isinstance(opened, ast.Call) and last_name(opened.func) == "raises" and opened.args:
-                errors = opened.args[0].elts if isinstance(opened.args[0], ast.Tuple) else [opened.args[0]]
+                errors = (
+                    opened.args[0].elts
+                    if isinstance(opened.args[0], ast.Tuple)
+                    else [opened.args[0]]
+                )
                 calls = {called for line in block.body for called in called_in(line)}
                 for before, dot, after in (called.partition(".") for called in calls):
                     if before in imported:
@@ -75,7 +84,10 @@ def found_in(path, source):
     tree = ast.parse(source)
     imported = imports_of(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name.lower()[:4] == "test":
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and node.name.lower()[:4] == "test"
+        ):
             test = f"{path}::{node.name}"
             yield from markers_of(test, node)
             yield from raises_of(test, node, imported)
@@ -89,4 +101,6 @@ def of_tests():
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
         for one in found_in(path.relative_to(ROOT), path.read_text(encoding="utf-8"))
     ]
-    return [one for one in found if isinstance(one, Marker)], [one for one in found if isinstance(one, Raises)]
+    return [one for one in found if isinstance(one, Marker)], [
+        one for one in found if isinstance(one, Raises)
+    ]

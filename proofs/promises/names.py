@@ -20,7 +20,9 @@ ENTRY = re.compile(r"^(\S.*)\n((?:[ \t]+.*\n?|\n(?=[ \t]))*)", re.MULTILINE)
 
 
 class Name(NamedTuple):
-    """A public function or class: its shortest name, what it is, and the code of it as keys of mutants begin."""
+    """A public function or class: its shortest name, what it is, and the code of it as keys of
+    mutants begin.
+    """
 
     name: str
     thing: object
@@ -34,13 +36,19 @@ class Name(NamedTuple):
     def has_example(self):
         """Whether its docstring or that of one of its own methods has an example."""
         parts = [self.thing, *(vars(self.thing).values() if inspect.isclass(self.thing) else ())]
-        return any(PROMPT in (getattr(getattr(one, "fget", one), "__doc__", None) or "") for one in parts)
+        return any(
+            PROMPT in (getattr(getattr(one, "fget", one), "__doc__", None) or "") for one in parts
+        )
 
     @property
     def is_definition(self):
-        """Whether its summary says only what it stands for: an error, a value of several fields, one of several values."""
+        """Whether its summary says only what it stands for: an error, a value of several fields,
+        one of several values.
+        """
         kinds = (BaseException, Enum, tuple)
-        return inspect.isclass(self.thing) and (issubclass(self.thing, kinds) or is_dataclass(self.thing))
+        return inspect.isclass(self.thing) and (
+            issubclass(self.thing, kinds) or is_dataclass(self.thing)
+        )
 
     @property
     def summary(self):
@@ -50,11 +58,16 @@ class Name(NamedTuple):
         """Yield the errors of each entry below ``Raises``, and when they are raised."""
         section = SECTION.search(self.docstring)
         for kinds, when in ENTRY.findall(section[1] if section else ""):
-            yield tuple(kind.strip(" `").rpartition(".")[2] for kind in kinds.split(",")), sentences.plain(when)
+            yield (
+                tuple(kind.strip(" `").rpartition(".")[2] for kind in kinds.split(",")),
+                sentences.plain(when),
+            )
 
 
 def public():
-    """Return the public functions and classes in order; one that several rooms show stands there once."""
+    """Return the public functions and classes in order; one that several rooms show stands there
+    once.
+    """
     found = {}
     for room in public_names.rooms():
         for name in room.__all__:
@@ -62,13 +75,21 @@ def public():
             if inspect.isfunction(thing) or inspect.isclass(thing):
                 path = ROOT / f"{thing.__module__.replace('.', '/')}.py"
                 path = path if path.exists() else path.with_suffix("") / "__init__.py"
-                one = Name(f"{room.__name__}.{name}", thing, f"{path.relative_to(ROOT)}::{thing.__qualname__}")
-                found[thing] = min(found.get(thing, one), one, key=lambda one: (len(one.name), one.name))
+                one = Name(
+                    f"{room.__name__}.{name}",
+                    thing,
+                    f"{path.relative_to(ROOT)}::{thing.__qualname__}",
+                )
+                found[thing] = min(
+                    found.get(thing, one), one, key=lambda one: (len(one.name), one.name)
+                )
     return sorted(found.values(), key=lambda one: one.name)
 
 
 def docstring_of(name):
-    """Return the docstring of a dotted name, such as a method of a public class; None if there is no such name."""
+    """Return the docstring of a dotted name, such as a method of a public class; None if there is
+    no such name.
+    """
     for room in sorted(public_names.rooms(), key=lambda room: -len(room.__name__)):
         if f"{name}.".startswith(f"{room.__name__}."):
             thing = room

@@ -60,16 +60,28 @@ def rooms_of(promises):
 
 def counts(rooms):
     """Yield the table of counts."""
-    yield from ("| page or package | promises | with a test | without |", "| --- | ---: | ---: | ---: |")
+    yield from (
+        "| page or package | promises | with a test | without |",
+        "| --- | ---: | ---: | ---: |",
+    )
     everything = [one for promises in rooms.values() for one in promises]
-    for room, promises in [*((f"`{room}`", promises) for room, promises in rooms.items()), ("all", everything)]:
+    for room, promises in [
+        *((f"`{room}`", promises) for room, promises in rooms.items()),
+        ("all", everything),
+    ]:
         held = sum(one.is_held for one in promises)
         yield f"| {room} | {len(promises)} | {held} | {len(promises) - held} |"
 
 
 def table(room, promises):
     """Yield the table of a page or package: what is promised and which tests hold it."""
-    yield from ("", f"### `{room}`", "", "| promise | held by | mutants killed |", "| --- | --- | ---: |")
+    yield from (
+        "",
+        f"### `{room}`",
+        "",
+        "| promise | held by | mutants killed |",
+        "| --- | --- | ---: |",
+    )
     for one in promises:
         name = "" if one.where == room else f"`{one.where.removeprefix(room + '.')}`: "
         yield f"| {name}{cell(one.text)} | {tests_cell(one)} | {one.killed} |"

@@ -17,7 +17,9 @@ LEFT_OUT = re.compile(
 
 @dataclass
 class Promise:
-    """A promise: where it stands, its words, the tests that hold it, and how many mutants they kill."""
+    """A promise: where it stands, its words, the tests that hold it, and how many mutants they
+    kill.
+    """
 
     where: str
     text: str
@@ -34,7 +36,11 @@ def pages():
     """Return the text of every page with promises, by its path."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     named = {path.relative_to(ROOT).as_posix(): path for path in paths}
-    return {name: path.read_text(encoding="utf-8") for name, path in named.items() if not LEFT_OUT.match(name)}
+    return {
+        name: path.read_text(encoding="utf-8")
+        for name, path in named.items()
+        if not LEFT_OUT.match(name)
+    }
 
 
 def holds(marked, sentence):
@@ -45,7 +51,9 @@ def holds(marked, sentence):
 def states_a_rule(where, sentence):
     """Whether a sentence of a page has the words of a promise and is not listed as a description."""
     described = DESCRIPTIONS.get(where, ())
-    return sentences.RELIED_ON.search(sentence) and not any(words in sentence for words in described)
+    return sentences.RELIED_ON.search(sentence) and not any(
+        words in sentence for words in described
+    )
 
 
 def of_sentences(where, found, marked, is_promise):
@@ -72,14 +80,18 @@ def of_name(name, marked, raised, known):
     tests, killed, _ = mutants.within(name.code)
     held = sorted({one.test for one in marked if holds(one, name.summary)})
     if held or not name.is_definition:
-        yield Promise(name.name, name.summary, [*held, *tests], name.has_example, killed + mutants.by(held))
+        yield Promise(
+            name.name, name.summary, [*held, *tests], name.has_example, killed + mutants.by(held)
+        )
     raised = [one for one in raised if names.called(one.called) is name.thing]
     when_raised = set()
     for kinds, when in name.raises():
         seen = [one.test for one in raised if names.is_kind_of(one.error, kinds, known)]
         seen += [one.test for one in marked if holds(one, when)]
         when_raised.add(when)
-        yield Promise(name.name, f"{', '.join(kinds)}: {when}", sorted({*seen}), killed=mutants.by(seen))
+        yield Promise(
+            name.name, f"{', '.join(kinds)}: {when}", sorted({*seen}), killed=mutants.by(seen)
+        )
     others = [text for text in sentences.of_docstring(name.docstring) if text not in name.summary]
     others = [text for text in others if not any(text in when for when in when_raised)]
     yield from of_sentences(name.name, others, marked, lambda text: False)
@@ -92,7 +104,9 @@ def of_names():
     for name in public:
         found += of_name(name, [one for one in marked if one.where == name.name], raised, known)
     for where in sorted(
-        {one.where for one in marked if "/" not in one.where} - {"README.md"} - {one.name for one in public}
+        {one.where for one in marked if "/" not in one.where}
+        - {"README.md"}
+        - {one.name for one in public}
     ):
         text = names.docstring_of(where) or ""
         mine = [one for one in marked if one.where == where]
@@ -105,4 +119,8 @@ def unknown(promises):
     texts = {}
     for one in promises:
         texts.setdefault(one.where, []).append(one.text)
-    return [one for one in markers.of_tests()[0] if not any(holds(one, text) for text in texts.get(one.where, ()))]
+    return [
+        one
+        for one in markers.of_tests()[0]
+        if not any(holds(one, text) for text in texts.get(one.where, ()))
+    ]

@@ -4,12 +4,53 @@ import re
 from itertools import groupby
 
 WORDS = (
-    *("always", "never", "exactly", "at (?:most|least)", "no more than", "only if", "only once", "nothing else"),
-    *("refuse[sd]?", "rejects?", "is an error", "are errors", r"fails the \w+", "is ignored", "(?:is|are) left out"),
-    *(r"ends with (?:exit code )?\d", r"exit codes? \d", r"exit codes?: \d", "the exit code", r"exit \d"),
-    *("equal (?:bytes|files|output|answers|seeds)", "bit-exact", "byte for byte", "lossless", "(?:is|are) exact"),
-    *("read-only", "not written", "nothing is written", "writes? nothing", "none is lost", "nothing is left behind"),
-    *(r"cannot (?:inject|send|change|exhaust|be made)", "the least possible", "(?:is|are) bounded", "worst first"),
+    *(
+        "always",
+        "never",
+        "exactly",
+        "at (?:most|least)",
+        "no more than",
+        "only if",
+        "only once",
+        "nothing else",
+    ),
+    *(
+        "refuse[sd]?",
+        "rejects?",
+        "is an error",
+        "are errors",
+        r"fails the \w+",
+        "is ignored",
+        "(?:is|are) left out",
+    ),
+    *(
+        r"ends with (?:exit code )?\d",
+        r"exit codes? \d",
+        r"exit codes?: \d",
+        "the exit code",
+        r"exit \d",
+    ),
+    *(
+        "equal (?:bytes|files|output|answers|seeds)",
+        "bit-exact",
+        "byte for byte",
+        "lossless",
+        "(?:is|are) exact",
+    ),
+    *(
+        "read-only",
+        "not written",
+        "nothing is written",
+        "writes? nothing",
+        "none is lost",
+        "nothing is left behind",
+    ),
+    *(
+        r"cannot (?:inject|send|change|exhaust|be made)",
+        "the least possible",
+        "(?:is|are) bounded",
+        "worst first",
+    ),
     *("whole or not at all", "that suggests", "no queue is"),
 )
 """Words by which a sentence states what is so without exception."""
@@ -42,7 +83,9 @@ def of_page(text):
 
 
 def of_docstring(text):
-    """Yield the sentences of a docstring: of its paragraphs, and of what stands below a name in its sections."""
+    """Yield the sentences of a docstring: of its paragraphs, and of what stands below a name in its
+    sections.
+    """
     for paragraph in re.split(r"\n\s*\n|^\s*-{3,}$", EXAMPLE.sub("", text), flags=re.MULTILINE):
         lines = paragraph.strip("\n").splitlines()
         for _, block in groupby(lines, lambda line: len(line) - len(line.lstrip())):

@@ -14,9 +14,15 @@ class Verdicts:
     """Mutants by their key, and the tests that killed them."""
 
     def __init__(self, text):
-        lines = (line.split("\t") for line in text.splitlines() if line and not line.startswith(("#", "key\t")))
+        lines = (
+            line.split("\t")
+            for line in text.splitlines()
+            if line and not line.startswith(("#", "key\t"))
+        )
         self._rows = [(key, verdict, rest[0] if rest else "") for key, verdict, *rest in lines]
-        self._by_test = Counter(bare(test) for _, verdict, test in self._rows if verdict not in ALIVE)
+        self._by_test = Counter(
+            bare(test) for _, verdict, test in self._rows if verdict not in ALIVE
+        )
 
     def __len__(self):
         return len(self._rows)
@@ -26,7 +32,9 @@ class Verdicts:
         return sum(self._by_test[test] for test in set(tests))
 
     def within(self, code):
-        """Return the tests that killed a mutant in a function or class and how many were killed and tried there."""
+        """Return the tests that killed a mutant in a function or class and how many were killed and
+        tried there.
+        """
         tried = [row for row in self._rows if row[0].startswith((f"{code}::", f"{code}."))]
         killed = [bare(test) for _, verdict, test in tried if verdict not in ALIVE]
         return sorted({test for test in killed if test}), len(killed), len(tried)

@@ -1,1 +1,3 @@
-"""Every public face with indices, masks, offsets and arrays, called with hostile ones under sanitizers."""
+"""Every public face with indices, masks, offsets and arrays, called with hostile ones under
+sanitizers.
+"""

@@ -1,10 +1,12 @@
-"""Calls every public face that takes indices, masks, offsets or arrays with hostile ones; ends with 1 if anything is found.
+"""Calls every public face that takes indices, masks, offsets or arrays with hostile ones; ends with
+1 if anything is found.
 
     python -m public_faces [--seconds CPU] [--seed N] [--processes 1|2] [--report PAGE]
 
-The extension modules are compiled with the address and undefined-behaviour sanitizers. Right is an error of rmqalloc, an
-IndexError, TypeError or ValueError, or an answer: NumPy's or Python's own, where a slow twin is at hand. Found is a crash, a
-report of a sanitizer, any other exception, another answer, and a call that takes more than a minute.
+The extension modules are compiled with the address and undefined-behaviour sanitizers. Right is an
+error of rmqalloc, an IndexError, TypeError or ValueError, or an answer: NumPy's or Python's own,
+where a slow twin is at hand. Found is a crash, a report of a sanitizer, any other exception,
+another answer, and a call that takes more than a minute.
 """
 
 import argparse
@@ -34,7 +36,9 @@ STRIDE = 10_000_000
 
 def main():
     parser = argparse.ArgumentParser(prog="public_faces", description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=3600, help="of CPU, of all processes together")
+    parser.add_argument(
+        "--seconds", type=float, default=3600, help="of CPU, of all processes together"
+    )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} seconds")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--processes", type=int, default=1, help="children at a time")
@@ -74,7 +78,8 @@ class Run:
         first = self._take()
         while self.used < self.seconds:
             died_at = self.child(first, first + STRIDE)
-            # After the call that it died of it goes on; a child that has used its seconds is followed by another stretch.
+            # After the call that it died of it goes on; a child that has used its seconds is
+            # followed by another stretch.
             first = self._take() if died_at is None else died_at + 1
 
     def _take(self):
@@ -89,12 +94,16 @@ class Run:
             seconds = min(CHUNK, max(self.seconds - self.used, 10))
             command = [sys.executable, *COMMAND, *map(str, (self.seed, first, stop, seconds, log))]
             with errors.open("wb") as err:
-                child = popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=err, cwd=work)
+                child = popen(
+                    command, env=self.environment, stdout=subprocess.PIPE, stderr=err, cwd=work
+                )
             with child.stdout:
                 lines = child.stdout.read().splitlines()
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
-            return self._read(first, log, errors, lines, child.returncode, usage.ru_utime + usage.ru_stime)
+            return self._read(
+                first, log, errors, lines, child.returncode, usage.ru_utime + usage.ru_stime
+            )
 
     def _read(self, first, log, errors, lines, code, cpu):
         """What a child has left."""
@@ -107,9 +116,13 @@ class Run:
             self.findings += [tuple(json.loads(line)) for line in lines]
             if code:
                 if not made:
-                    raise RuntimeError(f"the child cannot begin: {errors.read_text('utf-8', 'replace')[-2000:]}")
+                    raise RuntimeError(
+                        f"the child cannot begin: {errors.read_text('utf-8', 'replace')[-2000:]}"
+                    )
                 died_at, name = first + (len(made) - 1) // 2, NAMES[made[(len(made) - 1) // 2 * 2]]
-                self.findings.append((name, died_at, page.of_crash(code, errors.read_text("utf-8", "replace"))))
+                self.findings.append(
+                    (name, died_at, page.of_crash(code, errors.read_text("utf-8", "replace")))
+                )
                 self.counts[name, "f"] += 1
         return died_at
 

@@ -19,17 +19,27 @@ ROWS = [
 _PLAIN = {name: pa.array([row[name] for row in ROWS]) for name in ROWS[0]}
 _PLAIN["broker_rooms"] = pa.array([["r"] * len(row["queues"]) for row in ROWS])
 _PLAIN["virtual_nodes"] = pa.array([10, None, -1, 0, 2**31 - 1, 1, 5, 7, 9])
-_PLAIN["strategy"] = pa.array(["AVG", None, "", "CONSISTENT_HASH", "nobody", "AVG", "é", "AVG", "STABLE"])
+_PLAIN["strategy"] = pa.array(
+    ["AVG", None, "", "CONSISTENT_HASH", "nobody", "AVG", "é", "AVG", "STABLE"]
+)
 BASE = ("consumer_group", "topic", "client_ids")
 
 
 def table(random):
-    """A table of a few units, of which one column or a few are odd; and whether Arrow itself says that it is sound."""
+    """A table of a few units, of which one column or a few are odd; and whether Arrow itself says
+    that it is sound.
+    """
     queues = random.choice(("queues", "brokers"))
-    names = [*BASE, queues, *(one for one in ("client_rooms", "virtual_nodes", "strategy") if random.random() < 0.2)]
+    names = [
+        *BASE,
+        queues,
+        *(one for one in ("client_rooms", "virtual_nodes", "strategy") if random.random() < 0.2),
+    ]
     columns = {name: _PLAIN[name] for name in names}
     for name in random.sample(names, random.choice((0, 1, 1, 2))):
-        with suppress(pa.ArrowInvalid):  # Arrow itself sees the coarsest damage, and makes no such column
+        with suppress(
+            pa.ArrowInvalid
+        ):  # Arrow itself sees the coarsest damage, and makes no such column
             columns[name] = random.choice(_CHANGES)(random, columns[name])
     if random.random() < 0.1:
         columns.pop(random.choice(names))
@@ -44,7 +54,9 @@ def table(random):
 def batch(random):
     """The same as one record batch."""
     made, sound = table(random)
-    columns = [column.chunk(0) if column.num_chunks == 1 else _whole(column) for column in made.columns]
+    columns = [
+        column.chunk(0) if column.num_chunks == 1 else _whole(column) for column in made.columns
+    ]
     size = min(map(len, columns))
     return pa.RecordBatch.from_arrays([one[:size] for one in columns], made.column_names), sound
 
@@ -62,7 +74,9 @@ def _is_sound(made):
 
 
 def _nulls(random, column):
-    return pa.array([None if random.random() < 0.3 else one for one in column.to_pylist()], column.type)
+    return pa.array(
+        [None if random.random() < 0.3 else one for one in column.to_pylist()], column.type
+    )
 
 
 def _sliced(random, column):
@@ -80,7 +94,9 @@ def _inner(random, column):
     if not pa.types.is_list(column.type):
         return _nulls(random, column)
     values = column.to_pylist()
-    return pa.array([[None if random.random() < 0.3 else one for one in row] for row in values], column.type)
+    return pa.array(
+        [[None if random.random() < 0.3 else one for one in row] for row in values], column.type
+    )
 
 
 def _cast(random, column):
@@ -137,9 +153,15 @@ def _dictionary(random, column):
     made = column.dictionary_encode()
     if random.random() < 0.5:
         indices = np.array(made.indices)
-        indices[random.randrange(indices.size)] = random.choice((-1, 2**30, len(made.dictionary), 0))
-        return pa.DictionaryArray.from_buffers(made.type, len(made), [None, pa.py_buffer(indices)], made.dictionary)
-    return pa.DictionaryArray.from_arrays(made.indices, _offsets_damaged(random, made.dictionary), safe=False)
+        indices[random.randrange(indices.size)] = random.choice(
+            (-1, 2**30, len(made.dictionary), 0)
+        )
+        return pa.DictionaryArray.from_buffers(
+            made.type, len(made), [None, pa.py_buffer(indices)], made.dictionary
+        )
+    return pa.DictionaryArray.from_arrays(
+        made.indices, _offsets_damaged(random, made.dictionary), safe=False
+    )
 
 
 def _bytes_damaged(random, column):
@@ -150,7 +172,9 @@ def _bytes_damaged(random, column):
     data = bytearray(buffers[2])
     for _ in range(random.choice((1, 2, 9))):
         data[random.randrange(len(data))] = random.randrange(256)
-    return pa.Array.from_buffers(column.type, len(column), [None, buffers[1], pa.py_buffer(bytes(data))])
+    return pa.Array.from_buffers(
+        column.type, len(column), [None, buffers[1], pa.py_buffer(bytes(data))]
+    )
 
 
 def _numbers_far(random, column):
@@ -180,5 +204,7 @@ _CHANGES = [
     lambda random, column: _dictionary(random, column),
     lambda _random, column: column[:0],
     lambda _random, column: column.take(pa.array(list(range(len(column) - 1, -1, -1)))),
-    lambda _random, column: column.dictionary_encode() if pa.types.is_string(column.type) else column,
+    lambda _random, column: (
+        column.dictionary_encode() if pa.types.is_string(column.type) else column
+    ),
 ]

@@ -1,7 +1,8 @@
 """How each face is called: what is asked, and what the slow twin answers.
 
-A function takes the `World` and a random number generator and returns a call without arguments and what is right: `ANY` (no
-answer is compared; it must not crash), `REFUSED` (one of the documented errors), or the value itself.
+A function takes the `World` and a random number generator and returns a call without arguments and
+what is right: `ANY` (no answer is compared; it must not crash), `REFUSED` (one of the documented
+errors), or the value itself.
 """
 
 from itertools import pairwise
@@ -54,7 +55,10 @@ def _string(world, random):
 
 def _stretch(world, random):
     known = random.choice(world.known)
-    ends = [random.choice((None, hostile.number(random, len(known.groups)), hostile.odd(random, 5))) for _ in range(2)]
+    ends = [
+        random.choice((None, hostile.number(random, len(known.groups)), hostile.odd(random, 5)))
+        for _ in range(2)
+    ]
     try:
         right = known.groups[slice(*ends)]
     except TypeError:
@@ -107,7 +111,9 @@ def _queue(method):
                 return lambda: getattr(made, method)(QUEUES, CLIENTS, index), REFUSED
             if method == "explain" or made.is_shared:
                 return lambda: getattr(made, method)(QUEUES, CLIENTS, index), ANY
-            return lambda: made.owner_of(QUEUES, CLIENTS, index), made.assign(QUEUES, CLIENTS).owners.tolist()[index]
+            return lambda: made.owner_of(QUEUES, CLIENTS, index), made.assign(
+                QUEUES, CLIENTS
+            ).owners.tolist()[index]
 
         return asked
 
@@ -122,7 +128,11 @@ def _owners(world, random):
     fleet = random.choice(world.known).fleet
     good = strategy("AVG").assign_fleet(fleet, on_error="report")
     given = good if random.random() < 0.2 else hostile.numbers_like(random, good)
-    return fleet, given, isinstance(given, np.ndarray) and given.dtype == np.int32 and given.shape == good.shape
+    return (
+        fleet,
+        given,
+        isinstance(given, np.ndarray) and given.dtype == np.int32 and given.shape == good.shape,
+    )
 
 
 def _to_arrow(world, random):
@@ -136,12 +146,16 @@ def _to_arrow(world, random):
 
 def _shares_memory(world, random):
     fleet = random.choice(world.known).fleet
-    array = random.choice((fleet.unit_topic, fleet.queue_lists.route_offsets, fleet.consumer_groups.values))
+    array = random.choice(
+        (fleet.unit_topic, fleet.queue_lists.route_offsets, fleet.consumer_groups.values)
+    )
     given = hostile.shaped(random, array if random.random() < 0.5 else array.copy())
     if not isinstance(given, np.ndarray):
         return lambda: fleet.shares_memory(given), REFUSED
     held = (fleet.unit_topic, fleet.queue_lists.route_offsets, fleet.consumer_groups.values)
-    return lambda: bool(fleet.shares_memory(given)), any(np.shares_memory(given, one) for one in held)
+    return lambda: bool(fleet.shares_memory(given)), any(
+        np.shares_memory(given, one) for one in held
+    )
 
 
 def _assign_fleet(name):
@@ -150,10 +164,21 @@ def _assign_fleet(name):
         fleet = random.choice([*(known.fleet for known in world.known), world.rooms])
         out = _out_of(random, fleet)
         right = ANY
-        if not made.is_shared and isinstance(out, np.ndarray) and out.dtype == np.int32 and not fleet.errors:
-            right = made.assign_fleet(fleet, on_error="report").tolist() if _fits(out, fleet) else REFUSED
+        if (
+            not made.is_shared
+            and isinstance(out, np.ndarray)
+            and out.dtype == np.int32
+            and not fleet.errors
+        ):
+            right = (
+                made.assign_fleet(fleet, on_error="report").tolist()
+                if _fits(out, fleet)
+                else REFUSED
+            )
         threads = random.choice((1, 1, 2, 3))
-        return lambda: made.assign_fleet(fleet, out, on_error="report", threads=threads).tolist(), right
+        return lambda: made.assign_fleet(
+            fleet, out, on_error="report", threads=threads
+        ).tolist(), right
 
     return asked
 
@@ -172,19 +197,33 @@ def _out_of(random, fleet):
 
 
 def _fits(out, fleet):
-    return out.shape == (fleet.queue_offsets[-1],) and out.flags.carray and not fleet.shares_memory(out)
+    return (
+        out.shape == (fleet.queue_offsets[-1],)
+        and out.flags.carray
+        and not fleet.shares_memory(out)
+    )
 
 
 def _by_count(world, random):
     made = strategy(random.choice(("AVG", "AVG_BY_CIRCLE")))
     sizes = [random.randrange(5) for _ in range(random.randrange(5))]
-    good = [np.array([0, *np.cumsum(sizes)], np.int64), np.array([random.randint(1, 3) for _ in sizes], np.int32)]
+    good = [
+        np.array([0, *np.cumsum(sizes)], np.int64),
+        np.array([random.randint(1, 3) for _ in sizes], np.int32),
+    ]
     room = np.full(sum(sizes) + 16, 77, np.int32)
     out = good_out = room[8 : 8 + sum(sizes)]
     given = [hostile.numbers_like(random, one) if random.random() < 0.4 else one for one in good]
     if random.random() < 0.2:
         out = random.choice(
-            (given[0], room[:8].view(np.int64), room[::2], np.zeros(sum(sizes), np.int64), room[:0], good[1])
+            (
+                given[0],
+                room[:8].view(np.int64),
+                room[::2],
+                np.zeros(sum(sizes), np.int64),
+                room[:0],
+                good[1],
+            )
         )
 
     def ask():
@@ -208,7 +247,12 @@ def _assignment(world, random):
     owners = np.array([random.randint(-1, 2) for _ in QUEUES], np.int32)
     given = owners if random.random() < 0.3 else hostile.numbers_like(random, owners)
     made = Assignment(given, QUEUES, CLIENTS)
-    fits = isinstance(given, np.ndarray) and given.dtype.kind in "iu" and given.shape == (6,) and int(given.max()) < 3
+    fits = (
+        isinstance(given, np.ndarray)
+        and given.dtype.kind in "iu"
+        and given.shape == (6,)
+        and int(given.max()) < 3
+    )
 
     def ask():
         return made.counts().tolist(), made.queues_of("y@2"), made.unowned
@@ -294,13 +338,18 @@ def _apply(world, random):
 
 def _rules(world, random):
     _, rules = _hostile_rules(world, random)
-    return lambda: [(made.get_name(), units.tolist()) for made, units in rules.by_strategy()] and None, ANY
+    return (
+        lambda: [(made.get_name(), units.tolist()) for made, units in rules.by_strategy()] and None,
+        ANY,
+    )
 
 
 def _rules_select(world, random):
     rules = world.rules_of(world.known[0].fleet)
     index = hostile.index(random, 7)
-    return lambda: rules.select(index).of_unit.tolist(), _right(by_numpy(rules.of_unit.tolist(), index))
+    return lambda: rules.select(index).of_unit.tolist(), _right(
+        by_numpy(rules.of_unit.tolist(), index)
+    )
 
 
 def _changed_fleet(world, random):
@@ -370,12 +419,16 @@ FACES = _OF_STRATEGIES | {
     "rmqalloc.fleet.columns.Strings.__getitem__": _string,
     "rmqalloc.fleet.columns.Strings.__init__": called_columns.strings_called,
     "rmqalloc.fleet.columns.Strings.take": _taken(
-        lambda fleet: fleet.consumer_groups.to_list(), lambda fleet: fleet.consumer_groups.take, Strings.to_list
+        lambda fleet: fleet.consumer_groups.to_list(),
+        lambda fleet: fleet.consumer_groups.take,
+        Strings.to_list,
     ),
     "rmqalloc.fleet.columns.Strings.to_list": _stretch,
     "rmqalloc.fleet.fleet.Fleet.__init__": called_columns.fleet_called,
     "rmqalloc.fleet.fleet.Fleet.client_ids_of": _unit("client_ids_of", lambda known: known.clients),
-    "rmqalloc.fleet.fleet.Fleet.consumer_group": _unit("consumer_group", lambda known: known.groups),
+    "rmqalloc.fleet.fleet.Fleet.consumer_group": _unit(
+        "consumer_group", lambda known: known.groups
+    ),
     "rmqalloc.fleet.fleet.Fleet.from_arrow": called_columns.from_arrow_called,
     "rmqalloc.fleet.fleet.Fleet.names_of": _unit(
         "names_of", lambda known: list(zip(known.groups, known.topics, strict=True))

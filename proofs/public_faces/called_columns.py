@@ -1,6 +1,7 @@
 """How faces that take whole columns and tables of Arrow are called; see `public_faces.called`.
 
-What hands a table on to Arrow (`write_table`, `client_totals`, `sum_loads`) is given no damaged one: Arrow trusts its own.
+What hands a table on to Arrow (`write_table`, `client_totals`, `sum_loads`) is given no damaged
+one: Arrow trusts its own.
 """
 
 import io
@@ -38,7 +39,9 @@ def _changed(random, holder, names):
     fields = {name: getattr(holder, name) for name in names}
     for name in random.sample(list(fields), random.choice((0, 1, 1, 1, 2))):
         value = fields[name]
-        fields[name] = hostile.numbers_like(random, np.zeros(2, np.int32) if value is None else value)
+        fields[name] = hostile.numbers_like(
+            random, np.zeros(2, np.int32) if value is None else value
+        )
     return fields
 
 
@@ -47,10 +50,20 @@ def fleet_called(world, random):
     rule = random.choice([made for _, made in world.rules if not made.is_shared])
     fields = {name: getattr(fleet, name) for name in Fleet.__dataclass_fields__}
     fields |= _changed(random, fleet, ("unit_topic", "unit_queue_list", "unit_client_list"))
-    for name in ("consumer_groups", "topics", "brokers", "rooms", "queue_lists", "client_lists", "errors"):
+    for name in (
+        "consumer_groups",
+        "topics",
+        "brokers",
+        "rooms",
+        "queue_lists",
+        "client_lists",
+        "errors",
+    ):
         if random.random() < 0.1:
             other = random.choice(world.known).fleet
-            fields[name] = random.choice((getattr(other, name), other.topics, hostile.odd(random, 3), ()))
+            fields[name] = random.choice(
+                (getattr(other, name), other.topics, hostile.odd(random, 3), ())
+            )
     return lambda: _exercised(Fleet(**fields), rule), ANY
 
 
@@ -126,7 +139,9 @@ def _check_rows(fleet, found, rows):
         for one in row.get("brokers") or ():
             wanted += [(one["broker_name"], i) for i in range(one["read_queue_nums"])]
         right = row["consumer_group"], row["topic"], wanted, row["client_ids"]
-        assert (group, topic, [tuple(queue[1:]) for queue in queues], ids) == right, f"row {number}: {right!r}"
+        assert (group, topic, [tuple(queue[1:]) for queue in queues], ids) == right, (
+            f"row {number}: {right!r}"
+        )
 
 
 def batched_called(face):
@@ -140,7 +155,9 @@ def batched_called(face):
 
 def plan_batch_called(world, random):
     batch, _ = arrow.batch(random)
-    carry = random.choice(((), (), (), ("topic",), [0], [-1], ["client_ids", "queues"], np.array([0]), "topic", None))
+    carry = random.choice(
+        ((), (), (), ("topic",), [0], [-1], ["client_ids", "queues"], np.array([0]), "topic", None)
+    )
     spec = random.choice(world.specs)
     return lambda: plan_batch(batch, spec, carry).num_rows and None, ANY
 
@@ -152,13 +169,18 @@ def plan_stream_called(world, random):
 
 
 def sum_loads_called(world, random):
-    good = client_load(pa.RecordBatch.from_pylist(arrow.ROWS[1:4]).drop_columns(["brokers"]), world.specs[0])
+    good = client_load(
+        pa.RecordBatch.from_pylist(arrow.ROWS[1:4]).drop_columns(["brokers"]), world.specs[0]
+    )
     columns = [random.choice((one, one, one[:1], one.slice(1), pa.nulls(len(one), one.type), pa.nulls(len(one))))
                for one in good.columns]  # fmt: skip
     size = min(map(len, columns))
 
     def ask():
-        parts = [good, pa.RecordBatch.from_arrays([one[:size] for one in columns], good.schema.names)]
+        parts = [
+            good,
+            pa.RecordBatch.from_arrays([one[:size] for one in columns], good.schema.names),
+        ]
         return sum_loads(parts, random.choice(("host", "client_id"))).num_rows and None
 
     return ask, ANY
@@ -171,7 +193,9 @@ def client_totals_called(world, random):
         clients = clients.slice(random.randrange(9), random.randrange(9))
     elif kind < 0.7:
         clients = clients.take(
-            pa.array([random.randrange(clients.num_rows) for _ in range(random.randrange(5))], pa.int64())
+            pa.array(
+                [random.randrange(clients.num_rows) for _ in range(random.randrange(5))], pa.int64()
+            )
         )
     by = random.choice((["client_id"], ["host"], ["topic", "consumer_group"], [], ["nothing"], [0]))
     return lambda: client_totals(clients, *by).num_rows and None, ANY

@@ -1,7 +1,9 @@
-"""One process that calls faces: ``python -m public_faces.calling SEED FIRST STOP SECONDS LOG``, extensions under sanitizers.
+"""One process that calls faces: ``python -m public_faces.calling SEED FIRST STOP SECONDS LOG``,
+extensions under sanitizers.
 
-Call ``n`` of a seed is the same whoever makes it. Two bytes of the log say of every call which face it was and what came of it:
-the first is written before the call, so a process that dies names the call that it died of.
+Call ``n`` of a seed is the same whoever makes it. Two bytes of the log say of every call which face
+it was and what came of it: the first is written before the call, so a process that dies names the
+call that it died of.
 """
 
 import json
@@ -50,7 +52,9 @@ def outcome(name, ask, right):
 
 
 def _equal(found, right):
-    return (type(found) is type(right) and found == right) or (found == right and not isinstance(right, bool))
+    return (type(found) is type(right) and found == right) or (
+        found == right and not isinstance(right, bool)
+    )
 
 
 def main():

@@ -6,7 +6,21 @@ import mmap
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-HUGE = [2**31 - 1, 2**31, 2**32, 2**40, 2**62, 2**63 - 1, 2**63, 2**64, 2**70, -(2**31), -(2**40), -(2**63), -(2**80)]
+HUGE = [
+    2**31 - 1,
+    2**31,
+    2**32,
+    2**40,
+    2**62,
+    2**63 - 1,
+    2**63,
+    2**64,
+    2**70,
+    -(2**31),
+    -(2**40),
+    -(2**63),
+    -(2**80),
+]
 DTYPES = ["i1", "u1", "i2", ">i2", "<i4", ">i4", "u4", "<i8", ">i8", "u8", ">u8", "f2", "f4", "f8", "c16", "O", "U1", "S2",
           "M8[s]", "m8[s]", "V4", "?"]  # fmt: skip
 ODD = [
@@ -107,8 +121,12 @@ _SHAPES = [
     lambda plain: np.asfortranarray(np.stack([plain, plain])).T[:, 0],
     lambda plain: plain[0] if plain.size else plain,
     lambda plain: plain[:1].reshape(()) if plain.size else plain,
-    lambda plain: as_strided(plain, (5,), (0,)) if plain.size and not plain.dtype.hasobject else plain,
-    lambda plain: plain if plain.dtype.kind == "U" else plain.byteswap(),  # not of text: NumPy itself cannot read that
+    lambda plain: (
+        as_strided(plain, (5,), (0,)) if plain.size and not plain.dtype.hasobject else plain
+    ),
+    lambda plain: (
+        plain if plain.dtype.kind == "U" else plain.byteswap()
+    ),  # not of text: NumPy itself cannot read that
     lambda plain: np.append(plain, plain),
     lambda plain: plain.tolist(),
     lambda plain: tuple(plain.tolist()),
@@ -141,7 +159,9 @@ def odd(random, n):
         return number(random, n)
     if kind < 0.5:
         made = number(random, n)
-        return np.array(made % 2**64, np.uint64).astype(random.choice(("i1", "i4", "u8", "f8", "O", "?")))[()]
+        return np.array(made % 2**64, np.uint64).astype(
+            random.choice(("i1", "i4", "u8", "f8", "O", "?"))
+        )[()]
     return random.choice(ODD)
 
 
@@ -152,14 +172,22 @@ def numbers_like(random, good):
         return odd(random, made.size)
     if kind < 0.55:
         for _ in range(random.choice((1, 1, 2)) if made.size else 0):
-            value = random.choice((number(random, made.size), made.item(-1) + 1, made.item(0) - 1, 0, *HUGE))
-            made[random.randrange(made.size)] = np.array(int(value) % 2**64, np.uint64).astype(made.dtype)
+            value = random.choice(
+                (number(random, made.size), made.item(-1) + 1, made.item(0) - 1, 0, *HUGE)
+            )
+            made[random.randrange(made.size)] = np.array(int(value) % 2**64, np.uint64).astype(
+                made.dtype
+            )
         return made
     if kind < 0.7:
         return made[: random.randrange(made.size + 1)]
     if kind < 0.8:
-        return np.append(made, made[-1:] if made.size else np.zeros(1, made.dtype)).astype(made.dtype)
+        return np.append(made, made[-1:] if made.size else np.zeros(1, made.dtype)).astype(
+            made.dtype
+        )
     if kind < 0.9:
         return shaped(random, made)
     with np.errstate(all="ignore"):
-        return made.astype(random.choice(("i1", "u1", "i4", ">i4", "i8", ">i8", "u8", "f8", "O", "?", "U3")))
+        return made.astype(
+            random.choice(("i1", "u1", "i4", ">i4", "i8", ">i8", "u8", "f8", "O", "?", "U3"))
+        )

@@ -1,4 +1,6 @@
-"""Public faces with indices, masks, offsets or arrays, found by looking at every public name and its parameters."""
+"""Public faces with indices, masks, offsets or arrays, found by looking at every public name and
+its parameters.
+"""
 
 import dataclasses
 import inspect
@@ -96,4 +98,6 @@ def _is_taken(name, annotation):
 def _annotation(parameter):
     """What is written there."""
     written = parameter.annotation
-    return "" if written is parameter.empty else written if isinstance(written, str) else str(written)
+    return (
+        "" if written is parameter.empty else written if isinstance(written, str) else str(written)
+    )

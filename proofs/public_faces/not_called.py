@@ -1,9 +1,11 @@
-"""Public faces that look as if they took arrays or positions and are not called, each with the reason."""
+"""Public faces that look as if they took arrays or positions and are not called, each with the
+reason.
+"""
 
-_RESULT = (
-    "a result: its verb makes it; it holds Arrow tables, which Arrow's own methods read (damaged ones: followed_plans)"
+_RESULT = "a result: its verb makes it; it holds Arrow tables, which Arrow's own methods read (damaged ones: followed_plans)"
+_UNCHECKED = (
+    "trusts what it is given, and says so: for the product's own rooms, which count what they give"
 )
-_UNCHECKED = "trusts what it is given, and says so: for the product's own rooms, which count what they give"
 _DATA = "`data` is no array: fields of a heartbeat, or a document, which fuzz damages"
 _NAMED = "a queue or a client by name, not by number: looked up in a dictionary"
 

@@ -26,12 +26,20 @@ def page(run):
     for name in names:
         refused, answered, found = (run.counts[name, kind] for kind in "raf")
         lines.append(
-            _row((f"`{shown(name)}`", *(f"{n:,}" for n in (refused + answered + found, refused, answered, found))))
+            _row(
+                (
+                    f"`{shown(name)}`",
+                    *(f"{n:,}" for n in (refused + answered + found, refused, answered, found)),
+                )
+            )
         )
     totals = [sum(n for (_, kind), n in run.counts.items() if kind == which) for which in "raf"]
     lines.append(_row(("all", f"{sum(totals):,}", *(f"{n:,}" for n in totals))))
     command = f"`python -m public_faces --seconds {run.seconds:.0f} --seed {run.seed}`"
-    lines += ["", f"{command}, {run.used:,.0f} s of CPU. {meaning(sum(totals), totals[2], len(names))}"]
+    lines += [
+        "",
+        f"{command}, {run.used:,.0f} s of CPU. {meaning(sum(totals), totals[2], len(names))}",
+    ]
     for name, number, text in run.findings[:20]:
         lines += [
             "",
@@ -53,13 +61,17 @@ def meaning(n_calls, n_found, n_faces):
 
 
 def shown(name):
-    """The name of a face without the private module that defines it: ``rmqalloc.fleet.Fleet.select``."""
+    """The name of a face without the private module that defines it:
+    ``rmqalloc.fleet.Fleet.select``.
+    """
     return re.sub(r"\._[a-z]\w*(?=\.)", "", name)
 
 
 def of_crash(code, stderr):
     """Why a process ended, in the words of the sanitizer or of the signal."""
-    found = re.findall(r"^(?:SUMMARY: .*|.*runtime error: .*|==\d+==ERROR: .*)$", stderr, re.MULTILINE)
+    found = re.findall(
+        r"^(?:SUMMARY: .*|.*runtime error: .*|==\d+==ERROR: .*)$", stderr, re.MULTILINE
+    )
     if code == -signal.SIGALRM:
         return "more than a minute for one call"
     frames = re.findall(r"^ +#\d .*$", stderr, re.MULTILINE)[:6]

@@ -34,7 +34,9 @@ class Known:
         self.fleet = fleet or Fleet.from_groups(units, on_error="report")
         self.groups = [group for group, *_ in units]
         self.topics = [topic for _, topic, *_ in units]
-        self.queues = [[MessageQueue(topic, *queue) for queue in queues] for _, topic, queues, _ in units]
+        self.queues = [
+            [MessageQueue(topic, *queue) for queue in queues] for _, topic, queues, _ in units
+        ]
         self.clients = [ids for *_, ids in units]
 
     @property
@@ -54,7 +56,8 @@ def _units(n, repeat=False):
             f"group é{i}",
             f"topic {i % 3}",
             [(f"b{q % 2}", q) for q in range(i % 4)],
-            [f"client {i}-{c}" for c in range(i % 5)] + (["", "x", "x"] if repeat and i % 2 else []),
+            [f"client {i}-{c}" for c in range(i % 5)]
+            + (["", "x", "x"] if repeat and i % 2 else []),
         )
         for i in range(n)
     ]
@@ -64,8 +67,17 @@ class World:
     """Everything good."""
 
     def __init__(self):
-        alike = [("g", "t", [("a", 0), ("b", 1)], ["x", "y"]), ("h", "t", [("a", 0), ("b", 1)], ["x", "y"])] * 3
-        self.known = [Known(_units(7)), Known(_units(9, repeat=True)), Known(alike), Known(_units(1)), Known([])]
+        alike = [
+            ("g", "t", [("a", 0), ("b", 1)], ["x", "y"]),
+            ("h", "t", [("a", 0), ("b", 1)], ["x", "y"]),
+        ] * 3
+        self.known = [
+            Known(_units(7)),
+            Known(_units(9, repeat=True)),
+            Known(alike),
+            Known(_units(1)),
+            Known([]),
+        ]
         self.rules = [(rule.label, rule.make()) for rule in RULES]
         by_client = {client: QUEUES[i : i + 1] for i, client in enumerate(CLIENTS)}
         self.rules.append(("CONFIG by client", ConfigByClient(by_client)))
@@ -78,7 +90,9 @@ class World:
     def rules_with(self, name):
         """Strategies whose class answers a method by the function of that name in the code."""
         *_, method = name.split(".")
-        found = [made for _, made in self.rules if _written(getattr(type(made), method, None)) == name]
+        found = [
+            made for _, made in self.rules if _written(getattr(type(made), method, None)) == name
+        ]
         if not found:
             raise LookupError(f"no strategy of tests/support/strategy_cases.py has {name}")
         return found
@@ -89,7 +103,9 @@ class World:
 
     @cached_property
     def plan(self):
-        return rmqalloc.plan(self.snapshot, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}])
+        return rmqalloc.plan(
+            self.snapshot, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]
+        )
 
     @cached_property
     def findings(self):
@@ -109,10 +125,15 @@ class World:
         import pyarrow as pa
 
         table = pa.Table.from_pylist(
-            [{name: row[name] for name in (*arrow.BASE, "brokers", "client_rooms")} for row in arrow.ROWS]
+            [
+                {name: row[name] for name in (*arrow.BASE, "brokers", "client_rooms")}
+                for row in arrow.ROWS
+            ]
         )
         rooms = [["r"] * len(row["brokers"]) for row in arrow.ROWS]
-        return Fleet.from_arrow(table.append_column("broker_rooms", pa.array(rooms)), on_error="report")
+        return Fleet.from_arrow(
+            table.append_column("broker_rooms", pa.array(rooms)), on_error="report"
+        )
 
     def rules_of(self, fleet, of_unit=None):
         """Two strategies for the units of a fleet."""

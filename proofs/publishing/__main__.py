@@ -1,4 +1,5 @@
-"""``python -m publishing [--quick] [--seed N] [--report F]``: kill the Spark job at random moments; what is complete is whole.
+"""``python -m publishing [--quick] [--seed N] [--report F]``: kill the Spark job at random moments;
+what is complete is whole.
 
 Ends with 1 if half of a plan was seen, a row twice, or a plan that the next run did not complete.
 """
@@ -16,7 +17,19 @@ from publishing.places import Directory, Place, Tables, disk
 
 RUNS = {"disk": 40, "s3": 40, "delta": 20, "iceberg": 20}
 QUICK = {"disk": 3}
-COLUMNS = ("place", "what", "runs", "before", "while", "after", "half", "twice", "failed", "by hand", "looks")
+COLUMNS = (
+    "place",
+    "what",
+    "runs",
+    "before",
+    "while",
+    "after",
+    "half",
+    "twice",
+    "failed",
+    "by hand",
+    "looks",
+)
 
 HEAD = """# The Spark job, killed
 
@@ -54,7 +67,10 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK['disk']} kills on a disk")
     for name, n_runs in RUNS.items():
         parser.add_argument(
-            f"--{name}", type=int, metavar="N", help=f"so many runs there instead of {n_runs}, 0 for none"
+            f"--{name}",
+            type=int,
+            metavar="N",
+            help=f"so many runs there instead of {n_runs}, 0 for none",
         )
     parser.add_argument("--seed", type=int, default=1, help="of the random moments")
     parser.add_argument("--report", type=Path, help="write the table into this file, too")
@@ -69,7 +85,9 @@ def main() -> int:
             proof.end()
             proofs.append(proof)
     rows = [row for proof in proofs for row in proof.rows]
-    text = "\n".join([*table(rows), "", f"Seed {options.seed}; {time.monotonic() - started:.0f} s."])
+    text = "\n".join(
+        [*table(rows), "", f"Seed {options.seed}; {time.monotonic() - started:.0f} s."]
+    )
     print(text)
     if options.report:
         options.report.write_text(f"{HEAD}\n{text}\n", encoding="utf-8")

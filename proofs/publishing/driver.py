@@ -1,6 +1,8 @@
-"""A driver of the job that takes orders: ``driver.py SETTINGS``, one JSON object a line in, one a line out.
+"""A driver of the job that takes orders: ``driver.py SETTINGS``, one JSON object a line in, one a
+line out.
 
-Its session runs before the first order, so whoever kills it counts from the order and not from the start of Java.
+Its session runs before the first order, so whoever kills it counts from the order and not from the
+start of Java.
 """
 
 import json
@@ -16,7 +18,11 @@ from rmqalloc.evaluation.batch_planning import PlanSpec
 from spark_udfs import plan_table
 from spark_udfs.session import session
 
-SETTINGS = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1"}
+SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+}
 
 
 class Orders:
@@ -30,7 +36,9 @@ class Orders:
         if into:
             self._register(into)
         try:
-            done = plan_table(self._spark, source, PlanSpec(strategy, output="owners"), into=into, **where)
+            done = plan_table(
+                self._spark, source, PlanSpec(strategy, output="owners"), into=into, **where
+            )
         except Exception as error:  # the one who asked judges it
             return {"error": f"{type(error).__name__}: {error}"[:2000]}
         return {"id": done.plan_id, "was_complete": done.was_complete}
@@ -53,7 +61,11 @@ class Orders:
         """Tell a session without a metastore of the Delta table that another one has made."""
         catalog, _, name = table.partition(".")
         home = Path(self._spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"), name)
-        if catalog == "default" and any(home.glob("_delta_log/*.json")) and not self._spark.catalog.tableExists(table):
+        if (
+            catalog == "default"
+            and any(home.glob("_delta_log/*.json"))
+            and not self._spark.catalog.tableExists(table)
+        ):
             self._spark.sql(f"CREATE TABLE {table} USING delta LOCATION '{home}'")
 
 

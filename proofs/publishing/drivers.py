@@ -21,7 +21,9 @@ SECONDS = 600
 
 
 class Driver:
-    """A process of `publishing.driver` on a release of Spark; it starts at once and is ready when it is asked first."""
+    """A process of `publishing.driver` on a release of Spark; it starts at once and is ready when
+    it is asked first.
+    """
 
     def __init__(self, release: str, settings: Mapping[str, str], where: Path) -> None:
         variables = spark_releases.variables(release, PROOFS, SUPPORT, SUPPORT.parent)
@@ -45,7 +47,9 @@ class Driver:
 
     def answer(self) -> Any:
         """Wait for the next answer; None if the process has ended."""
-        assert select.select([self._process.stdout], [], [], SECONDS)[0], f"no answer for {SECONDS} s"
+        assert select.select([self._process.stdout], [], [], SECONDS)[0], (
+            f"no answer for {SECONDS} s"
+        )
         line = self._process.stdout.readline()
         return json.loads(line) if line else None
 
@@ -56,13 +60,21 @@ class Driver:
 
     def is_running(self) -> bool:
         """Return True until the Python process has ended or given an answer."""
-        return self._process.poll() is None and not select.select([self._process.stdout], [], [], 0)[0]
+        return (
+            self._process.poll() is None and not select.select([self._process.stdout], [], [], 0)[0]
+        )
 
     def kill(self, victim: str) -> None:
-        """Send SIGKILL to the Python process ("driver"), to Java ("JVM"), to both, or to the workers; Ctrl-C is SIGINT."""
+        """Send SIGKILL to the Python process ("driver"), to Java ("JVM"), to both, or to the
+        workers; Ctrl-C is SIGINT.
+        """
         if victim == "Ctrl-C":
             os.kill(self._process.pid, signal.SIGINT)
-        pids = {"driver": [self._process.pid], "JVM": [self._jvm], "both": [self._process.pid, self._jvm]}
+        pids = {
+            "driver": [self._process.pid],
+            "JVM": [self._jvm],
+            "both": [self._process.pid, self._jvm],
+        }
         for pid in workers_of(self._jvm) if victim == "worker" else pids.get(victim, ()):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -70,9 +82,13 @@ class Driver:
             self._process.stdin.close()  # one whose JVM alone is dead reports the error and ends
 
     def is_over(self) -> bool:
-        """Return True if both processes have ended: a JVM that has lost its driver works on for a moment."""
+        """Return True if both processes have ended: a JVM that has lost its driver works on for a
+        moment.
+        """
         with suppress(OSError):
-            is_zombie = Path(f"/proc/{self._jvm}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+            is_zombie = (
+                Path(f"/proc/{self._jvm}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+            )
             return self._process.poll() is not None and is_zombie
         return self._process.poll() is not None
 

@@ -1,4 +1,6 @@
-"""Runs whose driver or workers are killed, runs of two writers at once, and what readers find after them."""
+"""Runs whose driver or workers are killed, runs of two writers at once, and what readers find after
+them.
+"""
 
 import random
 import sys
@@ -64,7 +66,9 @@ class Proof:
 
     @contextmanager
     def _reader(self, target: dict[str, str]) -> Iterator[None]:
-        """Look at a directory all the time while the block runs; a table's session is busy meanwhile."""
+        """Look at a directory all the time while the block runs; a table's session is busy
+        meanwhile.
+        """
         over = Event()
 
         def looking() -> None:
@@ -87,15 +91,21 @@ class Proof:
         return {"source": self.place.source, "strategy": strategy, **target, **more}
 
     def _prepared(self, moment: Moment) -> tuple[dict[str, str], dict[str, Any]]:
-        """Return a target, with another plan in it where the moment says so, and the order of the new plan."""
+        """Return a target, with another plan in it where the moment says so, and the order of the
+        new plan.
+        """
         target = self.place.target()
         is_replaced = moment.is_beside_a_plan and isinstance(self.place, Directory)
         if moment.is_beside_a_plan:
             self._ids[OLD] = self._finish(target, self._order(OLD, target))
         return target, self._order(NEW, target, **({"overwrite": True} if is_replaced else {}))
 
-    def _await(self, target: dict[str, str], is_so: Callable[[Names], bool], driver: Driver) -> Names:
-        """Look at the names of the files until something is so; the driver's process may have ended before."""
+    def _await(
+        self, target: dict[str, str], is_so: Callable[[Names], bool], driver: Driver
+    ) -> Names:
+        """Look at the names of the files until something is so; the driver's process may have ended
+        before.
+        """
         until = time.monotonic() + 300
         while not is_so(names := self.place.names(target)) and driver.is_running():
             assert time.monotonic() < until, f"{self.place.name}: nothing happens at {target}"
@@ -137,7 +147,9 @@ class Proof:
             self._finish(target, order, driver)
         self._check(target, moment)
         self._row["runs"] += 1
-        print(f"{self.place.name}, {moment.name}, {victim}: {self._row}", file=sys.stderr, flush=True)
+        print(
+            f"{self.place.name}, {moment.name}, {victim}: {self._row}", file=sys.stderr, flush=True
+        )
 
     def _note_when(self, before: Names, now: Names, moment: Moment) -> None:
         """Count a kill as one before, while or after the plan was written."""
@@ -147,8 +159,12 @@ class Proof:
             is_touched = {name for name in before ^ now if not name.endswith(CLAIM)}
             self._row["while" if is_touched else "before"] += 1
 
-    def _finish(self, target: dict[str, str], order: dict[str, Any], dead: Driver | None = None) -> str:
-        """Run until the plan is there, and return its id; the claim of a dead writer may have to be removed by hand."""
+    def _finish(
+        self, target: dict[str, str], order: dict[str, Any], dead: Driver | None = None
+    ) -> str:
+        """Run until the plan is there, and return its id; the claim of a dead writer may have to be
+        removed by hand.
+        """
         while True:
             was_over = not dead or dead.is_over()
             done = self._hot.ask("plan", **order)
@@ -195,7 +211,9 @@ class Proof:
         return self.rows[-1]
 
     def together(self, n_rounds: int) -> None:
-        """Let two write one plan at once: in a directory one is refused, or finds it complete; in a table it is there once."""
+        """Let two write one plan at once: in a directory one is refused, or finds it complete; in a
+        table it is there once.
+        """
         self._row, started = self._new_row("two writers at once"), time.monotonic()
         moment = self.place.moments[0]._replace(is_beside_a_plan=False)
         for _ in range(n_rounds):

@@ -64,14 +64,19 @@ class Directory:
         ),
     )
 
-    def __init__(self, name: str, files: pafs.FileSystem, root: str, uri: str, settings: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, files: pafs.FileSystem, root: str, uri: str, settings: dict[str, str]
+    ) -> None:
         self.name, self.settings = name, settings
         self._files, self._root, self._uri = files, root, uri
         self._numbers = itertools.count()
         self.source = f"{uri}/fleet"
         files.create_dir(f"{root}/fleet")
         for number in range(N_FILES):
-            rows = [units.row(f"g{number}-{one}", client_ids=["a", "b"] if one else []) for one in range(ROWS)]
+            rows = [
+                units.row(f"g{number}-{one}", client_ids=["a", "b"] if one else [])
+                for one in range(ROWS)
+            ]
             table = pa.Table.from_pylist(rows, schema=FLEET_SCHEMA)
             pq.write_table(table, f"{root}/fleet/part-{number:03d}.parquet", filesystem=files)
 
@@ -82,7 +87,9 @@ class Directory:
     def names(self, target: dict[str, str]) -> Names:
         """List what is in a target; what comes or goes meanwhile may be missed."""
         try:
-            found = self._files.get_file_info(pafs.FileSelector(self._path(target), allow_not_found=True))
+            found = self._files.get_file_info(
+                pafs.FileSelector(self._path(target), allow_not_found=True)
+            )
         except FileNotFoundError:  # it is being made
             found = []
         return frozenset(one.base_name for one in found)
@@ -94,7 +101,9 @@ class Directory:
             return Counter()
         columns = ["plan_id", "consumer_group", "topic"]
         try:
-            plan = ds.dataset(self._path(target), format="parquet", filesystem=self._files).to_table(columns=columns)
+            plan = ds.dataset(
+                self._path(target), format="parquet", filesystem=self._files
+            ).to_table(columns=columns)
             rows = Counter(tuple(row.values()) for row in plan.to_pylist())
         except (OSError, pa.ArrowInvalid) as error:  # files went, came, or are no Parquet
             rows = Counter({(str(error), "", ""): 1})

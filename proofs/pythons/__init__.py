@@ -1,1 +1,3 @@
-"""Other Pythons: the wheel on every release of CPython that Debian has, and without the interpreter lock."""
+"""Other Pythons: the wheel on every release of CPython that Debian has, and without the interpreter
+lock.
+"""

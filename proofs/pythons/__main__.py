@@ -1,8 +1,9 @@
 """``python -m pythons SDIST [--report F] [--quick] [--only LABELS]``: the product on every Python.
 
-Pythons of a newer Debian in a root of their own (`debian`), and one without the interpreter lock, plain and under
-ThreadSanitizer (`cpython`). Each builds the wheel from the sdist, replays the golden answers and runs tests of three rooms
-(`trial`). ``--quick`` runs only the threads of `stress`, on this Python. Ends with 1 if anything differs or fails.
+Pythons of a newer Debian in a root of their own (`debian`), and one without the interpreter lock,
+plain and under ThreadSanitizer (`cpython`). Each builds the wheel from the sdist, replays the
+golden answers and runs tests of three rooms (`trial`). ``--quick`` runs only the threads of
+`stress`, on this Python. Ends with 1 if anything differs or fails.
 """
 
 import argparse
@@ -32,18 +33,30 @@ SHORT_SECONDS = 30
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m pythons", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m pythons", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument(
-        "sdist", type=Path, nargs="?", help="what to build from, as `make install` leaves it in build/wheel"
+        "sdist",
+        type=Path,
+        nargs="?",
+        help="what to build from, as `make install` leaves it in build/wheel",
     )
     parser.add_argument("--report", type=Path, help="page to write")
-    parser.add_argument("--quick", action="store_true", help="only the threads, on this Python, for some seconds")
     parser.add_argument(
-        "--only", help="labels such as 3.14,ThreadSanitizer or scaling; others keep what was found before"
+        "--quick", action="store_true", help="only the threads, on this Python, for some seconds"
     )
-    parser.add_argument("--reuse", action="store_true", help="wheels and environments as an earlier run left them")
+    parser.add_argument(
+        "--only",
+        help="labels such as 3.14,ThreadSanitizer or scaling; others keep what was found before",
+    )
+    parser.add_argument(
+        "--reuse", action="store_true", help="wheels and environments as an earlier run left them"
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "pythons")
-    parser.add_argument("--seconds", type=float, default=60, help="how long threads are at it, without the lock")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="how long threads are at it, without the lock"
+    )
     given = parser.parse_args()
     if given.quick:
         sys.argv[1:] = ["--seconds", str(QUICK_SECONDS), "--threads", str(THREADS)]
@@ -59,7 +72,12 @@ def main():
             parser.error(f"no Python {label}; there are {', '.join(plan)}")
     ready(wanted, folder)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda label: keep(folder, label, plan[label]), [one for one in wanted if one != "scaling"]))
+        list(
+            pool.map(
+                lambda label: keep(folder, label, plan[label]),
+                [one for one in wanted if one != "scaling"],
+            )
+        )
     if "scaling" in wanted:  # by itself: it measures
         keep(folder, "scaling", plan["scaling"])
     return report(folder, plan, given.report)
@@ -80,10 +98,14 @@ def plan_of(folder, sdist, seconds):
     """Label by label, what is done for it."""
 
     def with_lock(release):
-        return lambda: plain(Trial(of_debian(release, folder), place(folder, release), sdist), SHORT_SECONDS)
+        return lambda: plain(
+            Trial(of_debian(release, folder), place(folder, release), sdist), SHORT_SECONDS
+        )
 
     plan = {release: with_lock(release) for release in RELEASES}
-    plan[FREE_LABEL] = lambda: plain(Trial(without_lock(folder), place(folder, FREE_LABEL), sdist), seconds)
+    plan[FREE_LABEL] = lambda: plain(
+        Trial(without_lock(folder), place(folder, FREE_LABEL), sdist), seconds
+    )
     plan[SANITIZED_LABEL] = lambda: sanitized(folder, sdist, seconds)
     plan["scaling"] = lambda: scaling(folder)
     return plan
@@ -133,7 +155,9 @@ def without_lock(folder):
     source = folder / kept["source"]
     executable = cpython.built(source, folder, f"free-{kept['release']}")
     origin = f"Debian's source {source.name}, `--disable-gil`"
-    return Python(f"{kept['release']}t", origin, str(executable), source=source, refused=kept["refused"])
+    return Python(
+        f"{kept['release']}t", origin, str(executable), source=source, refused=kept["refused"]
+    )
 
 
 def source_of(folder):
@@ -165,7 +189,9 @@ def threads(trial, seconds):
 
 
 def sanitized(folder, sdist, seconds):
-    """Everything compiled for ThreadSanitizer but numpy. The plain Python installs: it takes the same wheels, and is faster."""
+    """Everything compiled for ThreadSanitizer but numpy. The plain Python installs: it takes the
+    same wheels, and is faster.
+    """
     python = without_lock(folder)
     label = f"{python.label} with ThreadSanitizer"
     python = replace(python, label=label, refused=[], before=list(cpython.PLAIN_ADDRESSES))
@@ -182,13 +208,22 @@ def sanitized(folder, sdist, seconds):
     threads(trial, seconds)
     trial.tests(SANITIZED_TESTS, ("fork",))
     reports, ours = cpython.races(trial.folder)
-    trial.found["races"] = {"reports": len(reports), "ours": len(ours), "first": ours[:2], "other": reports[:2]}
-    trial.found |= {"control": {"reports": len(control), "ours": len(seen)}, "test files": SANITIZED_TESTS}
+    trial.found["races"] = {
+        "reports": len(reports),
+        "ours": len(ours),
+        "first": ours[:2],
+        "other": reports[:2],
+    }
+    trial.found |= {
+        "control": {"reports": len(control), "ours": len(seen)},
+        "test files": SANITIZED_TESTS,
+    }
     return trial.found
 
 
 def scaling(folder):
-    """Rates of calls on several threads, on all Pythons that were tried; tries take turns, the best counts.
+    """Rates of calls on several threads, on all Pythons that were tried; tries take turns, the best
+    counts.
 
     Other work on the machine only takes away.
     """
@@ -200,7 +235,11 @@ def scaling(folder):
             answers = Trial(python, place(folder, label)).program("pythons.scaling")
             for name, by_threads in answers.items() if "ended with" not in answers else ():
                 for n, (rate, cost) in by_threads.items():
-                    row = best.setdefault(name, {}).setdefault(python.label, {}).setdefault(n, [0, cost])
+                    row = (
+                        best.setdefault(name, {})
+                        .setdefault(python.label, {})
+                        .setdefault(n, [0, cost])
+                    )
                     row[:] = max(row[0], rate), min(row[1], cost)
     return best
 

@@ -1,4 +1,6 @@
-"""CPython without its interpreter lock, built from Debian's source, and what ThreadSanitizer says of threads in it."""
+"""CPython without its interpreter lock, built from Debian's source, and what ThreadSanitizer says
+of threads in it.
+"""
 
 import os
 import re
@@ -27,7 +29,9 @@ SANITIZED_MAKE = ("CONFIGURE_LDFLAGS=-fsanitize=thread", "COMPILEALL_OPTS=-x .")
 SUPPRESSIONS = ("Tools/tsan/suppressions.txt", "Tools/tsan/suppressions_free_threading.txt")
 OURS = re.compile(
     r"\((?:{})\.cpython-".format(
-        "|".join(["_cython_memoryviews", *sorted(path.stem for path in (ROOT / "pyx").glob("*.pyx"))])
+        "|".join(
+            ["_cython_memoryviews", *sorted(path.stem for path in (ROOT / "pyx").glob("*.pyx"))]
+        )
     )
 )
 """A frame in one of this package's modules: a report names the file of a frame's code without its folder."""
@@ -36,7 +40,8 @@ REPORT = re.compile(r"^={18}\nWARNING: ThreadSanitizer: (.*?)^={18}", re.MULTILI
 
 
 def built(source, folder, name, sanitizer=False):
-    """The interpreter, built once into a folder, without pip, which Debian's source has for virtual environments alone.
+    """The interpreter, built once into a folder, without pip, which Debian's source has for virtual
+    environments alone.
 
     With ThreadSanitizer it is built by clang.
     """
@@ -48,7 +53,11 @@ def built(source, folder, name, sanitizer=False):
     (objects / "Modules" / "Setup.local").write_text(LEFT_OUT)
     more = ["--with-thread-sanitizer"] if sanitizer else []
     make = ["make", "-s", "-j2", f"OPT={QUICK}", *(SANITIZED_MAKE if sanitizer else ())]
-    steps = ([source / "configure", *CONFIGURE, *more, f"--prefix={prefix}"], make, [*make, "install"])
+    steps = (
+        [source / "configure", *CONFIGURE, *more, f"--prefix={prefix}"],
+        make,
+        [*make, "install"],
+    )
     variables = {"CC": "clang", "TSAN_OPTIONS": "report_bugs=0"} if sanitizer else {}
     with open(folder / f"{name}.log", "w") as log:
         for command in steps:
@@ -61,20 +70,35 @@ def built(source, folder, name, sanitizer=False):
 
 
 def sanitizer_variables(source, folder):
-    """Settings of a process under ThreadSanitizer: CPython's own list of what it knows, and where reports go."""
+    """Settings of a process under ThreadSanitizer: CPython's own list of what it knows, and where
+    reports go.
+    """
     known = folder / "suppressions.txt"
-    known.write_text("".join((source / name).read_text() + "\n" for name in SUPPRESSIONS if (source / name).exists()))
-    options = f"suppressions={known} log_path={folder}/races exitcode=0 halt_on_error=0 history_size=4"
+    known.write_text(
+        "".join(
+            (source / name).read_text() + "\n" for name in SUPPRESSIONS if (source / name).exists()
+        )
+    )
+    options = (
+        f"suppressions={known} log_path={folder}/races exitcode=0 halt_on_error=0 history_size=4"
+    )
     return {"TSAN_OPTIONS": options}
 
 
 def sanitizer_compiler():
     """Variables with which a wheel is compiled for it."""
-    return {"CC": "clang", "LDSHARED": "clang -shared", "CFLAGS": SANITIZED, "LDFLAGS": "-fsanitize=thread"}
+    return {
+        "CC": "clang",
+        "LDSHARED": "clang -shared",
+        "CFLAGS": SANITIZED,
+        "LDFLAGS": "-fsanitize=thread",
+    }
 
 
 def races(folder):
-    """Take the reports of ThreadSanitizer away: all, and those with a frame of this package's in one of the two accesses."""
+    """Take the reports of ThreadSanitizer away: all, and those with a frame of this package's in
+    one of the two accesses.
+    """
     reports = []
     for path in sorted(Path(folder).glob("races.*")):
         reports += REPORT.findall(path.read_text(errors="replace"))
@@ -83,6 +107,8 @@ def races(folder):
 
 
 def accesses(report):
-    """The two stacks of a report that met, without those that say where threads and memory were made."""
+    """The two stacks of a report that met, without those that say where threads and memory were
+    made.
+    """
     parts = re.split(r"\n\s*\n", report)
     return "\n".join(part for part in parts if re.search(r"(?:[Ww]rite|[Rr]ead) of size", part))

@@ -1,7 +1,7 @@
 """Pythons of a newer Debian in a root of their own, and sources of its packages.
 
-The address of Debian's packages is the one that apt of this machine is set up with; apt's own state is left as it is. A suite
-that debootstrap does not know is laid out as `sid` is.
+The address of Debian's packages is the one that apt of this machine is set up with; apt's own state
+is left as it is. A suite that debootstrap does not know is laid out as `sid` is.
 """
 
 import shutil
@@ -29,11 +29,17 @@ def address():
 
 
 def root_with(suite, versions, root):
-    """A root of a suite with these Pythons, their headers and a C compiler; it is kept and used again."""
+    """A root of a suite with these Pythons, their headers and a C compiler; it is kept and used
+    again.
+    """
     done = root / "is-complete"
     if not done.exists():
         shutil.rmtree(root, ignore_errors=True)
-        packages = [*WITH, *(f"python{v}-venv" for v in versions), *(f"libpython{v}-dev" for v in versions)]
+        packages = [
+            *WITH,
+            *(f"python{v}-venv" for v in versions),
+            *(f"libpython{v}-dev" for v in versions),
+        ]
         script = SCRIPTS / suite if (SCRIPTS / suite).exists() else SCRIPTS / "sid"
         options = ["--variant=minbase", f"--include={','.join(packages)}"]
         command = ["debootstrap", *options, suite, root, address(), script]
@@ -48,21 +54,43 @@ def root_with(suite, versions, root):
 
 
 def in_root(root, folder):
-    """What to put before a command so that it runs in the root, and there finds the folder under the same name."""
+    """What to put before a command so that it runs in the root, and there finds the folder under
+    the same name.
+    """
     (root / folder.relative_to("/")).mkdir(parents=True, exist_ok=True)
-    return ["unshare", "--mount", "sh", "-ec", f'{IN_ROOT}; exec chroot "$root" "$@"', "sh", str(root), str(folder)]
+    return [
+        "unshare",
+        "--mount",
+        "sh",
+        "-ec",
+        f'{IN_ROOT}; exec chroot "$root" "$@"',
+        "sh",
+        str(root),
+        str(folder),
+    ]
 
 
 def source_of(package, suite, folder):
-    """The unpacked source of a package, patches of Debian's applied; None and the reason if it cannot be had."""
+    """The unpacked source of a package, patches of Debian's applied; None and the reason if it
+    cannot be had.
+    """
     state = folder / f"apt-{suite}"
     for name in ("lists/partial", "cache/archives/partial"):
         (state / name).mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
     (state / "sources.list").write_text(f"deb-src [signed-by={KEYRING}] {address()} {suite} main\n")
-    lines = {"Dir::Etc::sourcelist": "sources.list", "Dir::State::lists": "lists", "Dir::Cache": "cache"}
-    text = "".join(f'{key} "{state / name}";\n' for key, name in (lines | {"Dir::State::status": "status"}).items())
-    (state / "apt.conf").write_text(f'{text}Dir::Etc::sourceparts "-";\nAPT::Sandbox::User "root";\n')
+    lines = {
+        "Dir::Etc::sourcelist": "sources.list",
+        "Dir::State::lists": "lists",
+        "Dir::Cache": "cache",
+    }
+    text = "".join(
+        f'{key} "{state / name}";\n'
+        for key, name in (lines | {"Dir::State::status": "status"}).items()
+    )
+    (state / "apt.conf").write_text(
+        f'{text}Dir::Etc::sourceparts "-";\nAPT::Sandbox::User "root";\n'
+    )
     for command in (["update", "-q"], ["source", "-q", package]):
         done = subprocess.run(
             ["apt-get", *command], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "APT_CONFIG": str(state / "apt.conf")},
@@ -70,11 +98,18 @@ def source_of(package, suite, folder):
         )  # fmt: skip
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
-            return None, f"apt-get {' '.join(command)} ended with {done.returncode}: {without_address(said)}"
+            return (
+                None,
+                f"apt-get {' '.join(command)} ended with {done.returncode}: {without_address(said)}",
+            )
     return max(path for path in folder.glob(f"{package}-*") if path.is_dir()), ""
 
 
 def without_address(lines):
     """Errors of apt that name files, not where they would come from."""
-    words = (word.rpartition("/")[2] if "://" in word else word for line in lines for word in line.split())
+    words = (
+        word.rpartition("/")[2] if "://" in word else word
+        for line in lines
+        for word in line.split()
+    )
     return " ".join(" ".join(words).split("[")[0].split())[:200]

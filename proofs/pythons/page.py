@@ -31,7 +31,16 @@ along a row, not down a column."""
 
 def text_of(results, rates):
     """The tables."""
-    parts = [*table(results), "", *notes(results), "", *refused(results), BEFORE, "", *races(results)]
+    parts = [
+        *table(results),
+        "",
+        *notes(results),
+        "",
+        *refused(results),
+        BEFORE,
+        "",
+        *races(results),
+    ]
     return "\n".join([*parts, "", "## Calls on several threads", "", *scaling(rates)]).rstrip()
 
 
@@ -60,7 +69,13 @@ def table(results):
         if "stopped" in one:
             yield f"| {one['label']} | | | **not run** | | | | | | |"
         elif "races" not in one:
-            cells = [one["label"], one["version"], one["origin"], one["modules"], *map(number, one["golden"][1:])]
+            cells = [
+                one["label"],
+                one["version"],
+                one["origin"],
+                one["modules"],
+                *map(number, one["golden"][1:]),
+            ]
             yield f"| {' | '.join(map(str, [*cells, *tested(one), *asked(one)]))} |"
 
 
@@ -74,7 +89,9 @@ def tested(one):
 def asked(one):
     """Answers of threads, and how many differ."""
     stress = one["stress"]
-    return number(stress.get("answers", f"ended with {stress.get('ended with')}")), number(stress.get("differ", "?"))
+    return number(stress.get("answers", f"ended with {stress.get('ended with')}")), number(
+        stress.get("differ", "?")
+    )
 
 
 def number(value):
@@ -89,7 +106,9 @@ def notes(results):
             yield f"* **{one['label']}**: not run to its end: {one['stopped']}."
             continue
         packages = [
-            f"{name} {one['packages'][name]}" for name in ("numpy", "pyarrow", "hypothesis") if name in one["packages"]
+            f"{name} {one['packages'][name]}"
+            for name in ("numpy", "pyarrow", "hypothesis")
+            if name in one["packages"]
         ]
         said = [", ".join(packages), f"`{one['wheel']}`, {one['size'] / 1e6:.2f} MB"]
         said.append(

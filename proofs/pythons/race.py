@@ -1,4 +1,6 @@
-"""``python -m pythons.race``: two threads write owners into one place. It is wrong on purpose: ThreadSanitizer must see it."""
+"""``python -m pythons.race``: two threads write owners into one place. It is wrong on purpose:
+ThreadSanitizer must see it.
+"""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -1,6 +1,8 @@
-"""``python -m pythons.scaling``: calls on one, two and four threads, one try of each, as one line of JSON.
+"""``python -m pythons.scaling``: calls on one, two and four threads, one try of each, as one line
+of JSON.
 
-Of every job and number of threads: calls a second of all threads together, and seconds of processor time that one call took.
+Of every job and number of threads: calls a second of all threads together, and seconds of processor
+time that one call took.
 """
 
 import json

@@ -1,9 +1,10 @@
-"""``python -m pythons.stress [--seconds S] [--threads N]``: many threads over one fleet and one rule of each kind.
+"""``python -m pythons.stress [--seconds S] [--threads N]``: many threads over one fleet and one
+rule of each kind.
 
-Threads begin every round together, over a new fleet, so that what is computed when first read is computed by all of them at
-once. Meanwhile another thread lengthens and shortens a list of queues that all of them divide. Every answer is compared with
-that of one thread. Ends with 1 if one differs. Balance and movement are asked for where there is pyarrow, which
-their room imports.
+Threads begin every round together, over a new fleet, so that what is computed when first read is
+computed by all of them at once. Meanwhile another thread lengthens and shortens a list of queues
+that all of them divide. Every answer is compared with that of one thread. Ends with 1 if one
+differs. Balance and movement are asked for where there is pyarrow, which their room imports.
 """
 
 import argparse
@@ -49,13 +50,23 @@ def plain(value):
 
 def lazy_names(thing):
     """What is computed when first read."""
-    return [name for one in type(thing).__mro__ for name, made in vars(one).items() if isinstance(made, lazy_property)]
+    return [
+        name
+        for one in type(thing).__mro__
+        for name, made in vars(one).items()
+        if isinstance(made, lazy_property)
+    ]
 
 
 def fleet_jobs(rules):
     """What threads ask of one fleet, by name."""
-    jobs = {f"{name} of a fleet": lambda f, rule=rule: rule.assign_fleet(f, fresh(f)) for name, rule in rules.items()}
-    jobs["two threads in one"] = lambda f: rules["CONSISTENT_HASH"].assign_fleet(f, fresh(f), threads=2)
+    jobs = {
+        f"{name} of a fleet": lambda f, rule=rule: rule.assign_fleet(f, fresh(f))
+        for name, rule in rules.items()
+    }
+    jobs["two threads in one"] = lambda f: rules["CONSISTENT_HASH"].assign_fleet(
+        f, fresh(f), threads=2
+    )
     jobs["sorted"] = lambda f: rules["AVG"].assign_fleet(f.sorted())
     jobs["properties of the fleet"] = lambda f: f
     jobs["properties of its lists"] = lambda f: [f.queue_lists, f.client_lists]
@@ -78,7 +89,9 @@ def group_jobs(rules):
     jobs = {}
     for name, rule in rules.items():
         jobs[f"{name}.assign"] = lambda queues, rule=rule: rule.assign(queues, CLIENTS).owners
-        jobs[f"{name}.allocate"] = lambda queues, rule=rule: rule.allocate("g", CLIENTS[1], queues, CLIENTS)
+        jobs[f"{name}.allocate"] = lambda queues, rule=rule: rule.allocate(
+            "g", CLIENTS[1], queues, CLIENTS
+        )
     return jobs
 
 
@@ -91,8 +104,12 @@ class Stress:
         self.threads, self.seed, self.rounds = threads, seed, 0
         self.asked, self.differ = Counter(), Counter()
         self.queues, self.over = list(QUEUES), Event()
-        self.alone = {seed: {n: plain(job(fleet_of(seed))) for n, job in self.fleet_jobs.items()} for seed in SEEDS}
-        # A list that changes is, whenever it is looked at, the first so many queues: any of these answers is right.
+        self.alone = {
+            seed: {n: plain(job(fleet_of(seed))) for n, job in self.fleet_jobs.items()}
+            for seed in SEEDS
+        }
+        # A list that changes is, whenever it is looked at, the first so many queues: any of these
+        # answers is right.
         self.possible = {
             name: {plain(job(QUEUES[:size])) for size in range(LEAST, MOST + 1)}
             for name, job in self.group_jobs.items()
@@ -116,13 +133,17 @@ class Stress:
         """Lengthen and shorten the shared list, until it is over."""
         while not self.over.is_set():
             for size in range(LEAST, MOST):
-                self.queues.append(QUEUES[len(self.queues)]) if len(self.queues) <= size else self.queues.pop()
+                self.queues.append(QUEUES[len(self.queues)]) if len(
+                    self.queues
+                ) <= size else self.queues.pop()
             del self.queues[LEAST + self.rounds % 8 :]
 
     def _round(self, pool, end):
         seed = SEEDS[self.rounds % len(SEEDS)]
         fleet, together = fleet_of(seed), Barrier(self.threads)
-        for asked, differ in pool.map(lambda i: self._work(i, seed, fleet, together, end), range(self.threads)):
+        for asked, differ in pool.map(
+            lambda i: self._work(i, seed, fleet, together, end), range(self.threads)
+        ):
             self.asked += asked
             self.differ += differ
         self.rounds += 1
@@ -161,7 +182,9 @@ def has_lock():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m pythons.stress", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m pythons.stress", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
@@ -169,13 +192,20 @@ def main():
     given = parser.parse_args()
     sys.setswitchinterval(1e-5)
     done = Stress(given.threads, given.seed).run(given.seconds)
-    counts = {"lock": has_lock(), "threads": given.threads, "rounds": done.rounds, "answers": done.asked.total()}
+    counts = {
+        "lock": has_lock(),
+        "threads": given.threads,
+        "rounds": done.rounds,
+        "answers": done.asked.total(),
+    }
     counts |= {"differ": done.differ.total(), "differences": dict(done.differ.most_common(12))}
     if given.json:
         print(json.dumps(counts))
     else:
         lock = "with" if counts["lock"] else "without"
-        print(f"{given.threads} threads {lock} the interpreter lock, {done.rounds} rounds:", end=" ")
+        print(
+            f"{given.threads} threads {lock} the interpreter lock, {done.rounds} rounds:", end=" "
+        )
         print(f"{counts['answers']} answers, {counts['differ']} differ")
         for name, count in counts["differences"].items():
             print(f"  {count:6}  {name}")

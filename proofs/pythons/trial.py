@@ -1,7 +1,8 @@
-"""One Python's trial: the wheel is built from the sdist, installed beside numpy from PyPI, and asked.
+"""One Python's trial: the wheel is built from the sdist, installed beside numpy from PyPI, and
+asked.
 
-Everything happens in a folder of the trial's own; `Python.before` is what to put before a command, where the
-interpreter lives in another root.
+Everything happens in a folder of the trial's own; `Python.before` is what to put before a command,
+where the interpreter lives in another root.
 """
 
 import json
@@ -14,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 STRATEGIES = tuple(
-    f"tests/strategies/test_{name}.py" for name in ("errors", "golden", "ordinal", "promises", "stable", "strategies")
+    f"tests/strategies/test_{name}.py"
+    for name in ("errors", "golden", "ordinal", "promises", "stable", "strategies")
 )
 ROOMS = ("tests/engine", "tests/fleet", *STRATEGIES)
 TOOLS = ("pytest", "pytest-timeout", "hypothesis")
@@ -37,7 +39,8 @@ IMPORTED = (
 
 @dataclass
 class Python:
-    """An interpreter: where it came from, what to put before its commands, settings of its processes.
+    """An interpreter: where it came from, what to put before its commands, settings of its
+    processes.
 
     Of one built here also its source; ``refused`` are reasons why a newer one could not be had.
     """
@@ -52,7 +55,9 @@ class Python:
 
 
 class Stopped(Exception):
-    """A step of a trial ended with an error; the trial goes no further. ``found`` is what it had found."""
+    """A step of a trial ended with an error; the trial goes no further. ``found`` is what it had
+    found.
+    """
 
     def __init__(self, why, found=None):
         super().__init__(why)
@@ -80,13 +85,22 @@ class Trial:
 
     def run(self, name, *command, timeout=1800, may_fail=False, **variables):
         """Run a command of the trial; what it says is kept in a file of that name."""
-        kept = {key: value for key, value in os.environ.items() if key in ("HOME", "LANG", "PATH") or key[:4] == "PIP_"}
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if key in ("HOME", "LANG", "PATH") or key[:4] == "PIP_"
+        }
         kept |= {"PYTHONSAFEPATH": "1", "CI": "true"} | self.python.variables | variables
         settings = (f"{key}={value}" for key, value in kept.items())
         asked = [*self.python.before, "/usr/bin/env", "-C", self.source, *settings, *command]
-        with open(self.folder / f"{name}.out", "w") as out, open(self.folder / f"{name}.err", "w") as errors:
+        with (
+            open(self.folder / f"{name}.out", "w") as out,
+            open(self.folder / f"{name}.err", "w") as errors,
+        ):
             try:
-                done = subprocess.run(list(map(str, asked)), stdout=out, stderr=errors, timeout=timeout, check=False)
+                done = subprocess.run(
+                    list(map(str, asked)), stdout=out, stderr=errors, timeout=timeout, check=False
+                )
                 ended = done.returncode
             except subprocess.TimeoutExpired:
                 ended = f"no end within {timeout:g} seconds"
@@ -98,17 +112,23 @@ class Trial:
         return ended, said
 
     def ask(self, name, *arguments, **options):
-        """Run the Python that is tried, with the programs of tests and proofs in reach; warnings are errors."""
+        """Run the Python that is tried, with the programs of tests and proofs in reach; warnings
+        are errors.
+        """
         helpers = [self.source / folder for folder in ("proofs", "tests", "tests/support")]
         paths = os.pathsep.join(map(str, [*self.paths, *helpers]))
-        return self.run(name, self.executable, "-W", "error", *arguments, PYTHONPATH=paths, **options)
+        return self.run(
+            name, self.executable, "-W", "error", *arguments, PYTHONPATH=paths, **options
+        )
 
     def pip(self, name, *arguments, **options):
         """Run pip of the trial's environment."""
         return self.run(name, self.venv / "bin/python", "-m", "pip", *arguments, **options)
 
     def install(self, **variables):
-        """The environment, the wheel by this Python, and what the tests import, from wheels only; then what is there."""
+        """The environment, the wheel by this Python, and what the tests import, from wheels only;
+        then what is there.
+        """
         if self.sdist is not None:
             self._install(variables)
         (wheel,) = (self.folder / "wheel").glob("*.whl")
@@ -119,10 +139,20 @@ class Trial:
 
     def _install(self, variables):
         self.run("venv", self.python.executable, "-m", "venv", self.venv)
-        if self.found["free"]:  # Debian's site.py seeks packages of an environment in a folder without the t
+        if self.found[
+            "free"
+        ]:  # Debian's site.py seeks packages of an environment in a folder without the t
             (with_t,) = (self.venv / "lib").glob("python*t")
             with_t.with_name(with_t.name.removesuffix("t")).symlink_to(with_t.name)
-        build = ("wheel", "-q", "--no-deps", "--no-cache-dir", "-w", self.folder / "wheel", self.sdist)
+        build = (
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-cache-dir",
+            "-w",
+            self.folder / "wheel",
+            self.sdist,
+        )
         self.pip("wheel", *build, **variables)
         wheels = (self.folder / "wheel").glob("*.whl")
         self.pip("numpy", "install", "-q", "--only-binary=:all:", *wheels, *TOOLS)
@@ -139,14 +169,22 @@ class Trial:
         """The golden answers."""
         code, said = self.ask("golden", "tests/support/replay_golden.py", may_fail=True)
         counts = re.search(r"(\d+) cases, (\d+) answers, (\d+) differ", said)
-        self.found["golden"] = [int(n) for n in counts.groups()] if counts else [0, 0, f"ended with {code}"]
+        self.found["golden"] = (
+            [int(n) for n in counts.groups()] if counts else [0, 0, f"ended with {code}"]
+        )
 
     def tests(self, rooms=ROOMS, deselected=DESELECTED):
         """Tests of rooms; files that name a package without a wheel are left out."""
         places = [self.source / room for room in rooms]
-        files = [path for place in places for path in ([place] if place.is_file() else sorted(place.glob("test_*.py")))]
+        files = [
+            path
+            for place in places
+            for path in ([place] if place.is_file() else sorted(place.glob("test_*.py")))
+        ]
         names = ["yaml" if name == "pyyaml" else name for name in self.found["missing"]]
-        left = [path for path in files if any(f"import {name}" in path.read_text() for name in names)]
+        left = [
+            path for path in files if any(f"import {name}" in path.read_text() for name in names)
+        ]
         if self.found["packages"].get("pyarrow", "").startswith("24."):
             deselected += VIEWS
         paths = [path.relative_to(self.source) for path in files if path not in left]
@@ -160,7 +198,9 @@ class Trial:
             MARKS,
         ]
         meant = {"RMQALLOC_WHEEL_OF": str(self.source)}
-        code, said = self.ask("tests", "-m", "pytest", *options, *paths, may_fail=True, timeout=1200, **meant)
+        code, said = self.ask(
+            "tests", "-m", "pytest", *options, *paths, may_fail=True, timeout=1200, **meant
+        )
         lines = said.strip().splitlines()
         self.found["tests"] = counts_of(lines[-1]) if lines else {}
         self.found["tests"]["code"] = code
@@ -169,7 +209,9 @@ class Trial:
 
     def program(self, module, *arguments, timeout=1800):
         """A program of this package, run by this Python; its line of JSON, or how it ended."""
-        code, said = self.ask(module.rpartition(".")[2], "-m", module, *arguments, may_fail=True, timeout=timeout)
+        code, said = self.ask(
+            module.rpartition(".")[2], "-m", module, *arguments, may_fail=True, timeout=timeout
+        )
         lines = [line for line in said.splitlines() if line.startswith("{")]
         return json.loads(lines[-1]) if lines else {"ended with": code}
 

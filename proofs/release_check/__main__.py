@@ -1,7 +1,8 @@
-"""Rehearse a release from a clean clone: ``python -m release_check [--quick] [--work FOLDER] [--report PAGE]``.
+"""Rehearse a release from a clean clone: ``python -m release_check [--quick] [--work FOLDER]
+[--report PAGE]``.
 
-Nothing is published. Ends with 1 if a check does not hold. ``--quick`` leaves out the bare Debian, the release before and the
-dependencies' licences.
+Nothing is published. Ends with 1 if a check does not hold. ``--quick`` leaves out the bare Debian,
+the release before and the dependencies' licences.
 """
 
 import argparse
@@ -55,7 +56,9 @@ def answered(ask: Callable[[], list[Check]]) -> list[Check]:
         return ask()
     except RuntimeError as error:
         print(error, file=sys.stderr)
-        return [Check("Every program that is asked ends well", False, str(error).partition(": ")[0])]
+        return [
+            Check("Every program that is asked ends well", False, str(error).partition(": ")[0])
+        ]
 
 
 def guide(clone: Path, tools: Path) -> Check:
@@ -68,13 +71,20 @@ def main() -> int:
     """Ask all, print each answer as it comes, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m release_check", description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "release", help="folder that is made anew")
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "build" / "release", help="folder that is made anew"
+    )
     parser.add_argument("--report", type=Path, help="page to write")
     given = parser.parse_args()
     if builds.stamp(ROOT) == builds.NO_COMMIT:
-        print("note: this is no checkout of git, so its files are taken as they are", file=sys.stderr)
+        print(
+            "note: this is no checkout of git, so its files are taken as they are", file=sys.stderr
+        )
     elif dirty := run("git", "status", "--porcelain", cwd=ROOT).strip():
-        print(f"note: not committed, so not part of this: {dirty.splitlines()[0]} ...", file=sys.stderr)
+        print(
+            f"note: not committed, so not part of this: {dirty.splitlines()[0]} ...",
+            file=sys.stderr,
+        )
     work = given.work.absolute()
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -86,7 +96,9 @@ def main() -> int:
             print(*(check.row for check in answers), sep="\n", flush=True)
             print(f"after {time.monotonic() - started:.0f} s", file=sys.stderr)
     if given.report is not None:
-        given.report.write_text(page(checks, work / "one", time.monotonic() - started), encoding="utf-8")
+        given.report.write_text(
+            page(checks, work / "one", time.monotonic() - started), encoding="utf-8"
+        )
     wrong = [check for check in checks if check.held is False]
     print(f"{len(checks)} checks, {len(wrong)} do not hold", file=sys.stderr)
     return int(bool(wrong))

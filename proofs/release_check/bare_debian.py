@@ -22,10 +22,22 @@ def newcomer(wheel: Path, clone: Path, work: Path) -> list[Check]:
     suite = SUITES.get(sys.version_info[:2])
     if suite is None or os.geteuid() != 0 or not shutil.which("debootstrap"):
         return [
-            Check(what, None, f"needs root, debootstrap, and Python {', '.join('.'.join(map(str, p)) for p in SUITES)}")
+            Check(
+                what,
+                None,
+                f"needs root, debootstrap, and Python {', '.join('.'.join(map(str, p)) for p in SUITES)}",
+            )
         ]
     root = work / "debian"
-    run("debootstrap", "--variant=minbase", f"--include={PACKAGES}", suite, root, mirror(), timeout=3000)
+    run(
+        "debootstrap",
+        "--variant=minbase",
+        f"--include={PACKAGES}",
+        suite,
+        root,
+        mirror(),
+        timeout=3000,
+    )
     for file in (Path("/etc/resolv.conf"), Path("/etc/hosts"), TRUSTED):
         shutil.copy(file, root / file.relative_to("/"))
     shutil.copy(wheel, root / "root")
@@ -39,7 +51,11 @@ def newcomer(wheel: Path, clone: Path, work: Path) -> list[Check]:
     size = int(inside(root, "du -sk first").split()[0]) / 1024
     figures = f"{suite}: {installed - started:.0f} s to install, {planned - installed:.1f} s for the first plan, {size:.0f} MiB"
     same = said.strip("\n") == shown
-    return [Check(what, same, figures if same else f"the first plan is not the README's: {said[:300]!r}")]
+    return [
+        Check(
+            what, same, figures if same else f"the first plan is not the README's: {said[:300]!r}"
+        )
+    ]
 
 
 def mirror() -> str:
@@ -49,7 +65,9 @@ def mirror() -> str:
 
 
 def inside(root: Path, command: str) -> str:
-    """Run a command in the new system, which knows no setting of this one but where its packages come from."""
+    """Run a command in the new system, which knows no setting of this one but where its packages
+    come from.
+    """
     kept = [f"{name}={os.environ[name]}" for name in ("PIP_INDEX_URL",) if name in os.environ]
     settings = ["PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/root", *kept]
     return run("chroot", root, "env", "-i", *settings, "sh", "-c", f"cd /root && {command}")

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from release_check.check import Check, environment, run
 
-SETTINGS = ({"TZ": "UTC", "LANG": "C.UTF-8"}, {"TZ": "Pacific/Auckland", "LANG": "C", "PYTHONHASHSEED": "7"})
+SETTINGS = (
+    {"TZ": "UTC", "LANG": "C.UTF-8"},
+    {"TZ": "Pacific/Auckland", "LANG": "C", "PYTHONHASHSEED": "7"},
+)
 """What differs between the two builds besides the folder and the umask."""
 UMASKS = ("022", "077")
 NO_COMMIT = "1000000000"
@@ -31,7 +34,9 @@ MADE = (
 
 
 def cloned(source: Path, folder: Path) -> Path:
-    """A clone of what is committed; of a tree that is no checkout, such as an unpacked sdist, a copy without what was made."""
+    """A clone of what is committed; of a tree that is no checkout, such as an unpacked sdist, a
+    copy without what was made.
+    """
     if stamp(source) == NO_COMMIT:
         shutil.copytree(source, folder, ignore=shutil.ignore_patterns(*MADE))
     else:
@@ -53,7 +58,9 @@ def built(source: Path, work: Path, python: Path) -> tuple[list[Path], list[Path
     made: list[list[Path]] = []
     for folder, umask, settings in zip(("one", "a-longer-name/two"), UMASKS, SETTINGS, strict=True):
         (work / folder).parent.mkdir(parents=True, exist_ok=True)
-        source = cloned(source, work / folder)  # the second is a clone of the first, so of the same commit
+        source = cloned(
+            source, work / folder
+        )  # the second is a clone of the first, so of the same commit
         command = f"umask {umask} && exec {python} -m build --outdir dist . "
         run("sh", "-c", command, cwd=source, SOURCE_DATE_EPOCH=since, **settings)
         made.append(sorted((source / "dist").iterdir()))
@@ -84,21 +91,42 @@ def differing(first: Path, second: Path) -> str:
         return "compare them with diffoscope"
     with zipfile.ZipFile(first) as a, zipfile.ZipFile(second) as b:
         names = {*a.namelist(), *b.namelist()}
-        differ = [n for n in names if n not in a.namelist() or n not in b.namelist() or a.read(n) != b.read(n)]
-    return f"members that differ: {', '.join(sorted(differ)) or 'none, but their times or modes do'}"
+        differ = [
+            n
+            for n in names
+            if n not in a.namelist() or n not in b.namelist() or a.read(n) != b.read(n)
+        ]
+    return (
+        f"members that differ: {', '.join(sorted(differ)) or 'none, but their times or modes do'}"
+    )
 
 
 def uploads(files: list[Path], tools: Path) -> list[Check]:
     """What an index and an installer ask of the files."""
     said = run(tools / "twine", "check", "--strict", *files)
-    checks = [Check("`twine check --strict`", said.count("PASSED") == len(files), f"{said.count('PASSED')} files")]
+    checks = [
+        Check(
+            "`twine check --strict`",
+            said.count("PASSED") == len(files),
+            f"{said.count('PASSED')} files",
+        )
+    ]
     wheel = next(one for one in files if one.suffix == ".whl")
     run(
-        tools / "check-wheel-contents", "--toplevel", "rmqalloc,spark_udfs", "--ignore", "W002", wheel
+        tools / "check-wheel-contents",
+        "--toplevel",
+        "rmqalloc,spark_udfs",
+        "--ignore",
+        "W002",
+        wheel,
     )  # small files alike
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    papers = [one for one in ("LICENSE", "NOTICE") if not any(n.endswith(f".dist-info/licenses/{one}") for n in names)]
+    papers = [
+        one
+        for one in ("LICENSE", "NOTICE")
+        if not any(n.endswith(f".dist-info/licenses/{one}") for n in names)
+    ]
     said = f"missing: {', '.join(papers)}" if papers else "LICENSE and NOTICE"
     return [*checks, Check("The wheel holds its packages, and its licence", not papers, said)]
 
@@ -110,7 +138,9 @@ def repaired(wheel: Path, work: Path, tools: Path) -> tuple[Path, Check]:
     made = next((work / "repaired").iterdir())
     tag = made.stem.split("-")[-1]
     size = made.stat().st_size
-    return made, Check("The wheel runs on older C libraries", "manylinux" in tag, f"`{tag}`, {size:,} bytes")
+    return made, Check(
+        "The wheel runs on older C libraries", "manylinux" in tag, f"`{tag}`, {size:,} bytes"
+    )
 
 
 def tools_in(work: Path) -> Path:

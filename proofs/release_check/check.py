@@ -46,7 +46,13 @@ def run(*words: object, cwd: Path | None = None, timeout: int = 1800, **settings
     kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     command = [str(word) for word in words]
     done = subprocess.run(
-        command, cwd=cwd, env=kept | settings, capture_output=True, text=True, timeout=timeout, check=False
+        command,
+        cwd=cwd,
+        env=kept | settings,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
     )
     if done.returncode:
         said = (done.stdout + done.stderr)[-2000:]

@@ -1,4 +1,6 @@
-"""From the release before: its snapshots are read, its plans say what they said, its imports work or are listed as moved."""
+"""From the release before: its snapshots are read, its plans say what they said, its imports work
+or are listed as moved.
+"""
 
 import json
 import re
@@ -63,7 +65,9 @@ def upgraded(clone: Path, work: Path, wheel: Path, python: Path) -> list[Check]:
     run(programs / "pip", "install", "-q", "--upgrade", "--force-reinstall", "--no-deps", wheel)
     run(programs / "pip", "install", "-q", "--disable-pip-version-check", f"{wheel}[all]")
     run(programs / "pip", "check")
-    said = f"{was}, then {run(programs / 'rmqalloc', '--version').strip()} by pip, `pip check` content"
+    said = (
+        f"{was}, then {run(programs / 'rmqalloc', '--version').strip()} by pip, `pip check` content"
+    )
     return [
         Check("Upgrade in place", True, said),
         *(plans_alike(programs, snapshots, work)),
@@ -82,12 +86,24 @@ def plans_alike(programs: Path, snapshots: list[Path], work: Path) -> list[Check
     for snapshot in snapshots:
         before, now = (work / f"{when}-{snapshot.stem}.json" for when in ("before", "now"))
         planned(programs, snapshot, now)
-        run(programs / "rmqalloc", "report", before, "--out", work / f"{snapshot.stem}.html", cwd=work)
-        said, says = (json.loads(run(programs / "python", "-c", FIGURES, plan, cwd=work)) for plan in (before, now))
+        run(
+            programs / "rmqalloc",
+            "report",
+            before,
+            "--out",
+            work / f"{snapshot.stem}.html",
+            cwd=work,
+        )
+        said, says = (
+            json.loads(run(programs / "python", "-c", FIGURES, plan, cwd=work))
+            for plan in (before, now)
+        )
         both = said.keys() & says.keys()
         n_units += len(both)
         wrong += [
-            f"{snapshot.name} {unit}: {said[unit]}, now {says[unit]}" for unit in both if said[unit] != says[unit]
+            f"{snapshot.name} {unit}: {said[unit]}, now {says[unit]}"
+            for unit in both
+            if said[unit] != says[unit]
         ]
         if not both or said.keys() - says.keys():
             wrong.append(f"{snapshot.name}: units are gone")
@@ -104,7 +120,9 @@ def imports_work(programs: Path, names: dict[str, list[str]], changelog: str, wo
     missing = json.loads(run(programs / "python", "-c", MISSING, json.dumps(names), cwd=work))
     lost = [(module, name) for module, name in missing if not listed(module, name, changelog)]
     n_names = sum(map(len, names.values()))
-    said = f"{n_names} names in {len(names)} modules; {len(missing)} moved or gone, as CHANGELOG lists"
+    said = (
+        f"{n_names} names in {len(names)} modules; {len(missing)} moved or gone, as CHANGELOG lists"
+    )
     if lost:
         said = f"not in CHANGELOG: {', '.join(module if name is None else f'{module}.{name}' for module, name in lost)}"
     return Check("Imports of the release before", not lost, said)
@@ -115,4 +133,6 @@ def listed(module: str, name: str | None, changelog: str) -> bool:
     parts = module.split(".")
     modules = [".".join(parts[: i + 1]) for i in range(1, len(parts))]
     named = [f"`{one}`" in changelog or f"`.{parts[-1]}`" in changelog for one in modules]
-    return any(named) or (name is not None and re.search(rf"\b{re.escape(name)}\b", changelog) is not None)
+    return any(named) or (
+        name is not None and re.search(rf"\b{re.escape(name)}\b", changelog) is not None
+    )

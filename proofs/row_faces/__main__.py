@@ -1,7 +1,8 @@
 """One verdict on a row, whatever face judges it: ``python -m row_faces [--quick] [--report FILE]``.
 
-The rows of ``hostile_rows`` go through every face that judges rows of units, and each must say what `plan_batch` says. Ends
-with 1 if one differs. ``--quick`` leaves out the stream and the function that is asked row by row.
+The rows of ``hostile_rows`` go through every face that judges rows of units, and each must say what
+`plan_batch` says. Ends with 1 if one differs. ``--quick`` leaves out the stream and the function
+that is asked row by row.
 """
 
 import argparse
@@ -31,7 +32,9 @@ def main():
     parser.add_argument("--quick", action="store_true", help=f"without {' and '.join(SLOW)}")
     parser.add_argument("--report", type=Path, help="write the page, too")
     given = parser.parse_args()
-    spark = session("local[1]", conf={"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
+    spark = session(
+        "local[1]", conf={"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    )
     spark.sparkContext.setLogLevel("OFF")
     cells, wrong = {}, []
     names = [name for name in FACES if not (given.quick and name in SLOW)]
@@ -48,7 +51,10 @@ def main():
     kinds = [row.kind for row in HOSTILE_ROWS] + ["too many channels"]
     lines = [row(("row", *names)), row("---" for _ in range(len(names) + 1))]
     lines += [row((kind, *(cells.get((kind, name), "·") for name in names))) for kind in kinds]
-    lines += ["", f"{len(cells)} verdicts of {len(names)} faces on {len(kinds)} rows; {len(wrong)} differ."]
+    lines += [
+        "",
+        f"{len(cells)} verdicts of {len(names)} faces on {len(kinds)} rows; {len(wrong)} differ.",
+    ]
     print("\n".join([*lines, *wrong]))
     if given.report:
         given.report.write_text("\n".join([HEAD, *lines, *wrong]) + "\n", encoding="utf-8")
@@ -60,7 +66,11 @@ def judged(name, verdict, right, kind):
     if name == "live_plans":
         code = OF_EVENTS.get(kind, right[0])
         why = "" if verdict[0] == code else f"{verdict[:2]} beside {code}"
-        why = why or ("" if code != 3 or verdict[1].endswith("is there twice; give every queue once") else verdict[1])
+        why = why or (
+            ""
+            if code != 3 or verdict[1].endswith("is there twice; give every queue once")
+            else verdict[1]
+        )
         return ("✗" if why else f"{code}{' e' * (kind in OF_EVENTS and code == 1)}"), why
     pairs = [(own, other) for own, other in zip(verdict, right, strict=True) if own is not UNKNOWN]
     same = all(own == other or (other is UNKNOWN) for own, other in pairs)

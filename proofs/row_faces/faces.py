@@ -28,7 +28,9 @@ def of_plan(row):
 
 
 def tables(rows):
-    """The rows as Arrow tables with a column ``kind``: rows of one type each, as many as can together."""
+    """The rows as Arrow tables with a column ``kind``: rows of one type each, as many as can
+    together.
+    """
     made = {}
     for row in rows:
         kinds = ("queues" in row.row, str(row.types))
@@ -38,7 +40,10 @@ def tables(rows):
             whole.setdefault(name, pa.nulls(1, TYPES[name]))
         made.setdefault(kinds, []).append(pa.table({"kind": pa.array([row.kind]), **whole}))
     names = [one[0].column_names for one in made.values()]
-    ordered = ([table.select(columns) for table in some] for some, columns in zip(made.values(), names, strict=True))
+    ordered = (
+        [table.select(columns) for table in some]
+        for some, columns in zip(made.values(), names, strict=True)
+    )
     return [pa.concat_tables(some) for some in ordered]
 
 
@@ -56,7 +61,19 @@ def by_bulk(_spark, rows, folder):
     for number, table in enumerate(tables(rows)):
         source, target = folder / f"in-{number}.parquet", folder / f"out-{number}"
         pq.write_table(table, source)
-        command = ["-m", "rmqalloc", "bulk", "--in", source, "--out", target, "--show", "owners", "--threads", "1"]
+        command = [
+            "-m",
+            "rmqalloc",
+            "bulk",
+            "--in",
+            source,
+            "--out",
+            target,
+            "--show",
+            "owners",
+            "--threads",
+            "1",
+        ]
         done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         planned = pq.read_table(target).to_pylist()
@@ -65,14 +82,19 @@ def by_bulk(_spark, rows, folder):
 
 
 def by_transform(spark, rows, _folder):
-    made = [row for frame in frames(spark, rows) for row in frame.transform(assign("AVG")).collect()]
+    made = [
+        row for frame in frames(spark, rows) for row in frame.transform(assign("AVG")).collect()
+    ]
     return {row.kind: of_plan(row.asDict()) for row in made}
 
 
 def by_plan_column(spark, rows, _folder):
     made = [
         frame.select(
-            "kind", rf.plan(F.struct(*[n for n in frame.columns if n != "kind"]), SCENARIOS, "AVG")[0].alias("p")
+            "kind",
+            rf.plan(F.struct(*[n for n in frame.columns if n != "kind"]), SCENARIOS, "AVG")[
+                0
+            ].alias("p"),
         )
         for frame in frames(spark, rows)
     ]
@@ -98,7 +120,9 @@ def by_allocate(spark, rows, _folder):
         queues = "queues" if "queues" in frame.columns else "brokers"
         given = {"topic": "topic", "virtual_nodes": F.col("virtual_nodes")}
         try:
-            [made] = frame.select(rf.allocate(queues, "client_ids", F.col("strategy"), **given).alias("o")).collect()
+            [made] = frame.select(
+                rf.allocate(queues, "client_ids", F.col("strategy"), **given).alias("o")
+            ).collect()
             found[row.kind] = (UNKNOWN, UNKNOWN, made.o)
         except Exception as error:  # of Spark, with the worker's message somewhere in it
             found[row.kind] = (UNKNOWN, Inside(str(error)), None)
@@ -126,7 +150,9 @@ def by_sql(spark, rows, _folder):
         frame.createOrReplaceTempView("hostile")
         call = f"queues => {queues}, clients => client_ids, strategy => strategy, topic => topic"
         call += ", virtual_nodes => virtual_nodes"
-        for row in spark.sql(f"SELECT kind, rmq_allocate_or_error({call}) a FROM hostile").collect():
+        for row in spark.sql(
+            f"SELECT kind, rmq_allocate_or_error({call}) a FROM hostile"
+        ).collect():
             found[row.kind] = (UNKNOWN, row.a.error, row.a.owners)
     return found
 
@@ -134,14 +160,22 @@ def by_sql(spark, rows, _folder):
 def tabular(rows):
     """The rows that tables of routes and clients can say."""
     for row in rows:
-        brokers, ids = row.row.get("brokers", [("b", 2), ("a", 2)]) or [], row.row.get("client_ids", ["y", "x"]) or []
-        whole = not {"queues", "strategy", "virtual_nodes", "unit_err_msg", "topic", "consumer_group"} & row.row.keys()
+        brokers, ids = (
+            row.row.get("brokers", [("b", 2), ("a", 2)]) or [],
+            row.row.get("client_ids", ["y", "x"]) or [],
+        )
+        whole = (
+            not {"queues", "strategy", "virtual_nodes", "unit_err_msg", "topic", "consumer_group"}
+            & row.row.keys()
+        )
         if whole and not row.types and not any(isinstance(one, bytes) for one in ids):
             yield row, brokers, ids
 
 
 def by_joins(spark, rows, _folder):
-    """What `joins.units` makes of tables, through a transform; the right answer is `plan_batch` of the row it made."""
+    """What `joins.units` makes of tables, through a transform; the right answer is `plan_batch` of
+    the row it made.
+    """
     given = [(row.kind, brokers, ids) for row, brokers, ids in tabular(rows)]
     twos = [(kind, *broker) for kind, brokers, _ in given for broker in brokers if broker]
     routes = spark.createDataFrame(
@@ -149,9 +183,13 @@ def by_joins(spark, rows, _folder):
     )
     clients = [(kind, one, 1) for kind, _, ids in given for one in ids]
     clients += [("too many channels", "c", 2_000_000_000)]
-    consumers = spark.createDataFrame(clients, "consumer_group string, client_id string, channels bigint")
+    consumers = spark.createDataFrame(
+        clients, "consumer_group string, client_id string, channels bigint"
+    )
     names = [(kind, kind) for kind, *_ in given] + [("too many channels", "good")]
-    made = units(routes, consumers, spark.createDataFrame(names, "consumer_group string, topic string"))
+    made = units(
+        routes, consumers, spark.createDataFrame(names, "consumer_group string, topic string")
+    )
     rows = made.toArrow()
     right = {
         row["consumer_group"]: of_plan(row)
@@ -174,15 +212,27 @@ def by_stream(spark, rows, folder):
     at, lines = "2026-01-01T10:00:00Z", []
     for row, brokers, ids in tabular(rows):
         names = {"topic": row.kind, "consumer_group": f"of {row.kind}", "event_time": at}
-        entries = [None if one is None else {"broker_name": one[0], "read_queue_nums": one[1]} for one in brokers]
+        entries = [
+            None if one is None else {"broker_name": one[0], "read_queue_nums": one[1]}
+            for one in brokers
+        ]
         lines.append({"kind": "route", "brokers": entries, **names})
-        lines += [{"kind": "join", "client_id": one, "channels": n, **names} for one, n in Counter(ids).items()]
+        lines += [
+            {"kind": "join", "client_id": one, "channels": n, **names}
+            for one, n in Counter(ids).items()
+        ]
         lines.append({"kind": "leave", "client_id": "nobody", **names})
     (folder / "events").mkdir()
     (folder / "events" / "0.json").write_text("\n".join(map(json.dumps, lines)))
     events = spark.readStream.text(str(folder / "events"))
-    writer = live_plans(events, strategy="AVG", buckets=2, max_age="876000h").writeStream.trigger(availableNow=True)
-    query = writer.option("checkpointLocation", str(folder / "point")).format("parquet").start(str(folder / "sink"))
+    writer = live_plans(events, strategy="AVG", buckets=2, max_age="876000h").writeStream.trigger(
+        availableNow=True
+    )
+    query = (
+        writer.option("checkpointLocation", str(folder / "point"))
+        .format("parquet")
+        .start(str(folder / "sink"))
+    )
     query.awaitTermination()
     found = {}
     for one in spark.read.parquet(str(folder / "sink")).orderBy("err_code", "version").collect():
@@ -201,14 +251,22 @@ def by_data_source(spark, _rows, folder):
     topic = {"name": "T", "brokers": [{"broker_name": name, "read_queue_nums": 2} for name in "ab"]}
     snapshot = {"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "topics": [topic]}
     snapshot["groups"] = [
-        {"name": kind, "subscriptions": ["T"], "strategy": "AVG", "clients": [{"client_id": one} for one in ids]}
+        {
+            "name": kind,
+            "subscriptions": ["T"],
+            "strategy": "AVG",
+            "clients": [{"client_id": one} for one in ids],
+        }
         for kind, ids in groups.items()
     ]
     (folder / "cluster.json").write_text(json.dumps(snapshot))
     frame = spark.read.format("rmqalloc").option("snapshot", str(folder / "cluster.json")).load()
     made = frame.toArrow().combine_chunks().to_batches()[0]
     right = {row["consumer_group"]: of_plan(row) for row in plan_batch(made, SPEC).to_pylist()}
-    return {row.consumer_group: of_plan(row.asDict()) for row in frame.transform(assign("AVG")).collect()}, right
+    return {
+        row.consumer_group: of_plan(row.asDict())
+        for row in frame.transform(assign("AVG")).collect()
+    }, right
 
 
 FACES = {

@@ -1,4 +1,5 @@
-"""Ask one service by 200 readers at once: ``python -m service_load [--quick] [--readers N] [--seconds S] [--report FILE]``.
+"""Ask one service by 200 readers at once: ``python -m service_load [--quick] [--readers N]
+[--seconds S] [--report FILE]``.
 
 The readers and the service are on this machine, on loopback. Ends with 1 if an answer is an error.
 """
@@ -78,7 +79,18 @@ def table(waited):
 @contextlib.contextmanager
 def serving(path):
     """The service of a file, once it is ready, and its port."""
-    command = [sys.executable, "-m", "rmqalloc", "serve", "-f", str(path), "--port", "0", "--every", "10s"]
+    command = [
+        sys.executable,
+        "-m",
+        "rmqalloc",
+        "serve",
+        "-f",
+        str(path),
+        "--port",
+        "0",
+        "--every",
+        "10s",
+    ]
     program = tied.popen(command, stderr=subprocess.PIPE, text=True)
     try:
         port = int(program.stderr.readline().partition("http://127.0.0.1:")[2].partition("/")[0])
@@ -100,7 +112,11 @@ def got(port, path):
 
 def resident(port):
     """Bytes of memory that the service has, as it says itself."""
-    [line] = [one for one in got(port, "/metrics").splitlines() if one.startswith(b"process_resident_memory_bytes ")]
+    [line] = [
+        one
+        for one in got(port, "/metrics").splitlines()
+        if one.startswith(b"process_resident_memory_bytes ")
+    ]
     return int(float(line.split()[1]))
 
 

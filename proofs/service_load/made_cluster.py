@@ -1,4 +1,6 @@
-"""A made snapshot: groups of 16 queues and 4 clients that say what they own, with lags; some of them wrong."""
+"""A made snapshot: groups of 16 queues and 4 clients that say what they own, with lags; some of
+them wrong.
+"""
 
 import random
 
@@ -13,7 +15,8 @@ def made_cluster(n_groups, seed=1):
     """A snapshot of so many groups, each on a topic of its own."""
     rng = random.Random(seed)
     topics = tuple(
-        Topic(f"topic-{i}", tuple(TopicBroker(one, QUEUES_EACH) for one in BROKERS)) for i in range(n_groups)
+        Topic(f"topic-{i}", tuple(TopicBroker(one, QUEUES_EACH) for one in BROKERS))
+        for i in range(n_groups)
     )
     groups = tuple(_group(rng, i) for i in range(n_groups))
     brokers = tuple(Broker(name, f"10.0.9.{i}:10911") for i, name in enumerate(BROKERS))
@@ -33,4 +36,6 @@ def _group(rng, i):
         for n in range(CLIENTS)
     )
     lags = tuple(Lag(queue, rng.randrange(1000), 0) for queue in queues)
-    return Group(f"group-{i}", (topic,), clients, strategy="AVG", strategy_source="given", lags=lags)
+    return Group(
+        f"group-{i}", (topic,), clients, strategy="AVG", strategy_source="given", lags=lags
+    )

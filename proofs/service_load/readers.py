@@ -1,4 +1,6 @@
-"""Readers that ask one path after the other over connections that stay open, and what they waited for."""
+"""Readers that ask one path after the other over connections that stay open, and what they waited
+for.
+"""
 
 import asyncio
 import random
@@ -31,7 +33,9 @@ class Waited:
 async def read_all(port, n_readers, n_groups, seconds):
     """Have so many readers ask for so long."""
     waited, end = Waited(), time.monotonic() + seconds
-    await asyncio.gather(*(_reader(port, random.Random(seed), n_groups, end, waited) for seed in range(n_readers)))
+    await asyncio.gather(
+        *(_reader(port, random.Random(seed), n_groups, end, waited) for seed in range(n_readers))
+    )
     return waited
 
 
@@ -57,7 +61,9 @@ async def _reader(port, rng, n_groups, end, waited):
 
 async def _asked(reader, writer, path):
     """The status of one answer, which is read to its end."""
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: {OPENMETRICS}\r\n\r\n".encode())
+    writer.write(
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: {OPENMETRICS}\r\n\r\n".encode()
+    )
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     length = int(head.partition("content-length: ")[2].partition("\r\n")[0])
     await reader.readexactly(length)

@@ -1,8 +1,10 @@
-"""``python -m service_page [--quick] [--axe FILE] [--report FILE] [--pictures DIR]``: the page of the service in Chromium.
+"""``python -m service_page [--quick] [--axe FILE] [--report FILE] [--pictures DIR]``: the page of
+the service in Chromium.
 
-Visits every view in light, dark, on a phone and in 320 px; measures "try it" on 1,000 queues from the change to the frame
-that shows it; shows names that attack; walks by keys alone. With ``--axe`` (axe.min.js of a release of axe-core) all views
-are held to its rules. Ends with 1 if something is wrong. Needs Chromium.
+Visits every view in light, dark, on a phone and in 320 px; measures "try it" on 1,000 queues from
+the change to the frame that shows it; shows names that attack; walks by keys alone. With ``--axe``
+(axe.min.js of a release of axe-core) all views are held to its rules. Ends with 1 if something is
+wrong. Needs Chromium.
 """
 
 import argparse
@@ -22,11 +24,15 @@ TOKEN = "what-the-file-says"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="30 changes instead of 200")
     parser.add_argument("--axe", help="axe.min.js of a release of axe-core")
     parser.add_argument("--report", help="write the figures into this file")
-    parser.add_argument("--pictures", type=Path, default=ROOT / "build" / "service_page", help="where pictures go")
+    parser.add_argument(
+        "--pictures", type=Path, default=ROOT / "build" / "service_page", help="where pictures go"
+    )
     options = parser.parse_args()
     if chromium.find() is None:
         print(f"service_page: {chromium.HOW_TO_INSTALL}", file=sys.stderr)
@@ -49,7 +55,10 @@ def main():
 
 def visited(options):
     """Do it all: the times taken, and what is wrong."""
-    with TemporaryDirectory() as profile, chromium.Chromium(f"{profile}/profile", [HOST]) as browser:
+    with (
+        TemporaryDirectory() as profile,
+        chromium.Chromium(f"{profile}/profile", [HOST]) as browser,
+    ):
         with Served(large_snapshot()) as address:
             faults = list(visits.screens(browser, address, options.pictures))
             faults += visits.keyboard(browser, address)

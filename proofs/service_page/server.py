@@ -1,4 +1,6 @@
-"""A server of the page alone: its files, and the paths that it asks, from one snapshot instead of a running cluster."""
+"""A server of the page alone: its files, and the paths that it asks, from one snapshot instead of a
+running cluster.
+"""
 
 import json
 import threading
@@ -10,7 +12,12 @@ from rmqalloc.globs import literal
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 PAGE = Path(rmqalloc.__file__).parent / "service" / "page"
-TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
+TYPES = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
@@ -57,7 +64,9 @@ class PageServer:
             "/v1/groups/{group:path}/plan": self._plan,
             "/v1/groups/{group:path}": self._group,
         }
-        return Starlette(routes=[Route(path, called, methods=["GET", "POST"]) for path, called in paths.items()])
+        return Starlette(
+            routes=[Route(path, called, methods=["GET", "POST"]) for path, called in paths.items()]
+        )
 
     def _groups(self, request):
         if self._token and request.headers.get("authorization") != f"Bearer {self._token}":
@@ -75,7 +84,14 @@ class PageServer:
         owners = rmqalloc.show(self._snapshot, only)
         found = rmqalloc.check(self._snapshot, only).to_dict()["findings"]
         parts = {"queues": owners.queues.to_pylist(), "clients": owners.clients.to_pylist()}
-        return _as_json({"group": row, **parts, "findings": found, "events": events() if name == "billing" else []})
+        return _as_json(
+            {
+                "group": row,
+                **parts,
+                "findings": found,
+                "events": events() if name == "billing" else [],
+            }
+        )
 
     async def _plan(self, request):
         try:
@@ -85,7 +101,9 @@ class PageServer:
             return _as_json({"detail": str(error)}, 400)
         tables = {}
         for one in request.query_params["show"].split(","):
-            tables[one] = (made.transitions() if one == "transitions" else getattr(made, one)).to_pylist()
+            tables[one] = (
+                made.transitions() if one == "transitions" else getattr(made, one)
+            ).to_pylist()
         return _as_json({"warnings": list(made.warnings), **tables})
 
 
@@ -102,11 +120,15 @@ def _answered(content, kind, status=200):
     from starlette.responses import Response
 
     headers = {"Content-Type": kind, "Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
-    return Response(content, status, {**headers, "Rmqalloc-Read-At": READ_AT, "Rmqalloc-Age": "4.2"})
+    return Response(
+        content, status, {**headers, "Rmqalloc-Read-At": READ_AT, "Rmqalloc-Age": "4.2"}
+    )
 
 
 class Served:
-    """The application on a port of loopback that is free, in a thread; as a context manager its address."""
+    """The application on a port of loopback that is free, in a thread; as a context manager its
+    address.
+    """
 
     def __init__(self, snapshot, token=""):
         import uvicorn

@@ -75,7 +75,9 @@ class Visit(chromium.Page):
 
     def later(self, expression):
         """The value of a promise."""
-        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"])
         return answer["result"]["value"]
@@ -83,7 +85,9 @@ class Visit(chromium.Page):
     def picture_of(self, size, scale):
         """The top of the window as PNG, in a scale."""
         clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": scale}
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png", clip=clip)["data"])
+        return base64.b64decode(
+            self.call("Page.captureScreenshot", format="png", clip=clip)["data"]
+        )
 
     def faults(self, name):
         """What the browser complains of, and what is wider than the window."""
@@ -92,7 +96,11 @@ class Visit(chromium.Page):
             yield f"{name}: {self.ask('document.documentElement.scrollWidth')} px wide in a window of {self.ask('innerWidth')}"
         if "[object" in self.ask("document.body.textContent"):
             yield f"{name}: an element is shown as its name"
-        elsewhere = [url for url in self.requests() if not url.startswith((f"http://{HOST}:", "file:", "about:"))]
+        elsewhere = [
+            url
+            for url in self.requests()
+            if not url.startswith((f"http://{HOST}:", "file:", "about:"))
+        ]
         yield from (f"{name}: asks {url}" for url in elsewhere)
 
 
@@ -127,7 +135,11 @@ def accessible(browser, address, axe):
                 page.tried()
                 page.ask("document.querySelectorAll('details').forEach((one) => one.open = true)")
             expected = "404" if view == "refused" else None
-            yield from (one for one in page.faults(f"{view}, {screen}") if not (expected and expected in one))
+            yield from (
+                one
+                for one in page.faults(f"{view}, {screen}")
+                if not (expected and expected in one)
+            )
             if script:
                 page.call("Runtime.evaluate", expression=script)
                 yield from (f"{view}, {screen}: axe: {one}" for one in json.loads(page.later(RUN)))
@@ -143,7 +155,9 @@ def latency(browser, address, changes):
 
 
 def held(browser, address):
-    """A slider that is dragged without a pause: plans are drawn on the way, in order, and the last one last."""
+    """A slider that is dragged without a pause: plans are drawn on the way, in order, and the last
+    one last.
+    """
     page = Visit(browser, f"{address}#g={LARGE}&clients=49", size=(1160, 1500))
     page.tried()
     seen = page.later(HELD)
@@ -153,14 +167,18 @@ def held(browser, address):
 
 
 def token(browser, address, secret):
-    """A service that wants a token: the page asks for it, sends it in a header, and keeps it out of the address."""
+    """A service that wants a token: the page asks for it, sends it in a header, and keeps it out of
+    the address.
+    """
     page = Visit(browser, address)
     if page.ask("document.getElementById('token')?.type") != "password":
         yield "no token is asked for"
     page.ask(f"document.getElementById('token').value = {json.dumps(secret)}")
     page.ask("document.querySelector('#main form button').click()")
     page.until("document.querySelectorAll('#main tbody tr').length > 1")
-    if secret in page.ask("location.href + JSON.stringify([{...localStorage}, {...sessionStorage}])"):
+    if secret in page.ask(
+        "location.href + JSON.stringify([{...localStorage}, {...sessionStorage}])"
+    ):
         yield "the token is kept"
     page.call("Page.close")
 
@@ -172,12 +190,15 @@ def percentiles(taken):
 
 
 def hostile(browser, address):
-    """Names that attack whoever shows them, in the cluster and in the address: shown as text, none of them run."""
+    """Names that attack whoever shows them, in the cluster and in the address: shown as text, none
+    of them run.
+    """
     names = [*report_plans.HOSTILE, "<b>broken</b>"]
     for i, name in enumerate(names):
         attack = quote(names[i % 4])
         page = Visit(
-            browser, f"{address}#g={quote(name)}&without={attack}&lose={attack}&strategy={attack}&clients=<b>&stop=-1"
+            browser,
+            f"{address}#g={quote(name)}&without={attack}&lose={attack}&strategy={attack}&clients=<b>&stop=-1",
         )
         page.until("document.getElementById('main').dataset.shown === 'group'")
         if page.ask("document.querySelector('#trial')") is not None:

@@ -1,1 +1,3 @@
-"""Silence is not an answer: whatever source of knowledge is taken away, nothing becomes wrong and no fault an all-clear."""
+"""Silence is not an answer: whatever source of knowledge is taken away, nothing becomes wrong and
+no fault an all-clear.
+"""

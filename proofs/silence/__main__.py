@@ -1,6 +1,8 @@
-"""Take every source of knowledge from many snapshots: ``python -m silence [--quick] [--snapshots N] [--report FILE]``.
+"""Take every source of knowledge from many snapshots: ``python -m silence [--quick] [--snapshots N]
+[--report FILE]``.
 
-Ends with 1 if an error is new without a source, or if a fault becomes an all-clear that names nothing that is not known.
+Ends with 1 if an error is new without a source, or if a fault becomes an all-clear that names
+nothing that is not known.
 """
 
 import argparse
@@ -26,13 +28,25 @@ does not find with the source, and a fault of which nothing is said any more tho
 """
 KIND_WORDS = {"a", "at", "broker", "client", "clients", "file", "group", "guessed", "lags", "of", "owners", "route",
               "subscriptions"}  # fmt: skip
-COLUMNS = ("snapshots", "number", "sources taken away", "errors that are new", "all-clears", "exit 4", "CPU seconds")
+COLUMNS = (
+    "snapshots",
+    "number",
+    "sources taken away",
+    "errors that are new",
+    "all-clears",
+    "exit 4",
+    "CPU seconds",
+)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="silence", description=__doc__)
     parser.add_argument("--snapshots", type=int, default=5000, help="random ones")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} random snapshots, and all recordings and files")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{QUICK} random snapshots, and all recordings and files",
+    )
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--report", help="write the page, too")
     given = parser.parse_args()
@@ -73,7 +87,14 @@ def tallied(name, snapshots, by_kind):
     if not counts["sources"]:
         raise SystemExit(f"{name}: there is nothing to take away")
     seconds = round(time.process_time() - start)
-    return counts["snapshots"], counts["sources"], counts["new"], counts["clear"], counts["exit 4"], seconds
+    return (
+        counts["snapshots"],
+        counts["sources"],
+        counts["new"],
+        counts["clear"],
+        counts["exit 4"],
+        seconds,
+    )
 
 
 def kind_of(what):

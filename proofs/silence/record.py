@@ -1,6 +1,8 @@
-"""Record readings of a real cluster, for the proof to take answers from: ``python -m silence.record`` (JDK, Maven).
+"""Record readings of a real cluster, for the proof to take answers from: ``python -m
+silence.record`` (JDK, Maven).
 
-Of two clusters: one on which all is well, and one with clients gone, twins of one id, other topics and shrunk routes.
+Of two clusters: one on which all is well, and one with clients gone, twins of one id, other topics
+and shrunk routes.
 """
 
 import time
@@ -27,13 +29,17 @@ def well(cluster, java):
     wait_until(
         cluster,
         ("well", "ring"),
-        lambda s: all(sum(len(one.owned or ()) for one in group.clients) == n_owned for group in s.groups),
+        lambda s: all(
+            sum(len(one.owned or ()) for one in group.clients) == n_owned for group in s.groups
+        ),
         "each queue is owned once",
     )
 
 
 def ill(cluster, java):
-    """A group whose clients are gone while messages wait, one with a client that reads another topic, one that pops."""
+    """A group whose clients are gone while messages wait, one with a client that reads another
+    topic, one that pops.
+    """
     make_topic(cluster, java, TOPIC, 4)
     make_topic(cluster, java, "evidence-refunds", 2)
     join_popping(cluster, java, "popping")
@@ -58,8 +64,13 @@ def main():
             recording = Recording(cluster.name_server)
             whole = recording.record()
             recording.save(RECORDINGS / f"{name}.json.gz")
-            print(f"{name}: {len(recording.answers)} answers; {check_snapshot(whole).summary()}", flush=True)
-            assert recording.taken().groups == whole.groups, "a recording says something else than the cluster"
+            print(
+                f"{name}: {len(recording.answers)} answers; {check_snapshot(whole).summary()}",
+                flush=True,
+            )
+            assert recording.taken().groups == whole.groups, (
+                "a recording says something else than the cluster"
+            )
             java.leave_all()
 
 

@@ -33,7 +33,9 @@ class Recording:
         return cls(**json.loads(gzip.decompress(path.read_bytes())))
 
     def save(self, path):
-        text = json.dumps({"server": self.server, "answers": self.answers}, sort_keys=True, ensure_ascii=False)
+        text = json.dumps(
+            {"server": self.server, "answers": self.answers}, sort_keys=True, ensure_ascii=False
+        )
         path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
     def record(self, **wanted):
@@ -66,7 +68,9 @@ class Recording:
                 key = key_of(self.address, code, ext_fields)
                 answer = None if key in lost else answers.get(key)
                 if answer is None:
-                    raise SilentError(f"{self.address} did not answer {code.name} within {timeout:g} s")
+                    raise SilentError(
+                        f"{self.address} did not answer {code.name} within {timeout:g} s"
+                    )
                 if isinstance(answer, int):
                     raise ResponseError(answer, "refused")
                 self.heard = asyncio.get_running_loop().time()
@@ -77,7 +81,9 @@ class Recording:
             return take_snapshot([self.server], access)
 
     def without_one(self):
-        """Names of what is lost, with the snapshot that is read then: one answer, or all of one server."""
+        """Names of what is lost, with the snapshot that is read then: one answer, or all of one
+        server.
+        """
         addresses = {}
         for key in self.answers:
             address, name, _ = key.split(" ", 2)
@@ -91,6 +97,8 @@ class Recording:
 
 def key_of(address, code, fields):
     said = {
-        name: value for name, value in (fields or {}).items() if name not in ("jstackEnable", "acceptStandardJsonOnly")
+        name: value
+        for name, value in (fields or {}).items()
+        if name not in ("jstackEnable", "acceptStandardJsonOnly")
     }
     return f"{address} {code.name} {json.dumps(said, sort_keys=True, ensure_ascii=False)}"

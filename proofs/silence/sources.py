@@ -1,4 +1,6 @@
-"""Snapshots with all their sources, and the same with one less: random ones, files of mqadmin, recordings of real clusters."""
+"""Snapshots with all their sources, and the same with one less: random ones, files of mqadmin,
+recordings of real clusters.
+"""
 
 from random import Random
 
@@ -25,7 +27,9 @@ def mqadmin_files():
     """Outputs of mqadmin that lie together, as they are read; of each set every file is left out."""
     folders = [folder for cases in CASES for folder in sorted(cases.iterdir()) if folder.is_dir()]
     for folder in [*folders, DATA / "mqadmin"]:
-        files = sorted(str(path) for path in folder.rglob("*") if path.is_file() and path.name != "RIGHT.txt")
+        files = sorted(
+            str(path) for path in folder.rglob("*") if path.is_file() and path.name != "RIGHT.txt"
+        )
         files = [one for one in files if "formats" not in one and not one.endswith("owns.json")]
         whole = _read(files)
         if whole is not None:

@@ -1,7 +1,9 @@
-"""``python -m spark_matrix [--quick] [--java N] [--releases 3.5,4.0] [--report F]``: what works on which release of Spark.
+"""``python -m spark_matrix [--quick] [--java N] [--releases 3.5,4.0] [--report F]``: what works on
+which release of Spark.
 
-Runs `feature_probes` on every release of `spark_releases`, each in an environment of its own, and prints one table. Ends with 1
-if an answer differs from that without Spark, unless `DIFFERENCES` has it; and if something that is listed there works.
+Runs `feature_probes` on every release of `spark_releases`, each in an environment of its own, and
+prints one table. Ends with 1 if an answer differs from that without Spark, unless `DIFFERENCES` has
+it; and if something that is listed there works.
 """
 
 import argparse
@@ -22,7 +24,10 @@ QUICK = (next(iter(RELEASES)), [*RELEASES][-1])
 """Releases of the quick form: the oldest, and the installed one."""
 
 DIFFERENCES = {
-    ("3.5", "sql_named_arguments"): "arguments of Python functions have names in SQL from Spark 4.0 on",
+    (
+        "3.5",
+        "sql_named_arguments",
+    ): "arguments of Python functions have names in SQL from Spark 4.0 on",
     ("3.5", "data_source"): "Python data sources came with Spark 4.0",
     (
         "3.5",
@@ -43,14 +48,22 @@ answers (rows, or values of a column) were compared with those without Spark, al
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="the oldest and the installed release, without connectors")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="the oldest and the installed release, without connectors",
+    )
     parser.add_argument("--releases", help="only these, such as 3.5,4.0")
     parser.add_argument("--java", help="JAVA_HOME of another Java")
     parser.add_argument("--report", type=Path, help="write the table into this file, too")
     options = parser.parse_args()
-    names = options.releases.split(",") if options.releases else QUICK if options.quick else [*RELEASES]
+    names = (
+        options.releases.split(",") if options.releases else QUICK if options.quick else [*RELEASES]
+    )
     if unknown := set(names) - RELEASES.keys():
-        parser.error(f"unknown releases {', '.join(sorted(unknown))}; known are {', '.join(RELEASES)}")
+        parser.error(
+            f"unknown releases {', '.join(sorted(unknown))}; known are {', '.join(RELEASES)}"
+        )
     answers, seconds = {}, {}
     for name in names:
         started = time.monotonic()
@@ -72,15 +85,25 @@ def connectors(name):
 
 
 def asked(name, with_connectors, java=None):
-    """The answers of a release by feature; a release that does not get so far has one, to "session"."""
+    """The answers of a release by feature; a release that does not get so far has one, to
+    "session".
+    """
     environment = spark_releases.variables(name, PROOFS, SUPPORT, SUPPORT.parent)
     if java is not None:
         environment |= {"JAVA_HOME": java, "PATH": f"{java}/bin{os.pathsep}{environment['PATH']}"}
     with tempfile.TemporaryDirectory() as folder:
         settings = {}
         if with_connectors:
-            settings = spark_releases.settings(name, *with_connectors, warehouse=Path(folder, "warehouse"))
-        command = ["-m", "spark_matrix.feature_probes", folder, json.dumps(settings), *with_connectors]
+            settings = spark_releases.settings(
+                name, *with_connectors, warehouse=Path(folder, "warehouse")
+            )
+        command = [
+            "-m",
+            "spark_matrix.feature_probes",
+            folder,
+            json.dumps(settings),
+            *with_connectors,
+        ]
         done = spark_releases.run(name, *command, timeout=1800, env=environment)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     found = {line["feature"]: line for line in lines}
@@ -90,7 +113,9 @@ def asked(name, with_connectors, java=None):
 
 
 def failures(answers):
-    """What is wrong: errors that are not listed, listed ones that are none, and answers that are missing."""
+    """What is wrong: errors that are not listed, listed ones that are none, and answers that are
+    missing.
+    """
     for release, found in answers.items():
         for name in ["session", *(one.__name__ for one in FEATURES)]:
             listed, error = (release, name) in DIFFERENCES, found.get(name, {}).get("error")

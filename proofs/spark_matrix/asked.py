@@ -47,7 +47,9 @@ def write_hostile(folder):
     folder.mkdir(parents=True)
     half = table.num_rows // 2
     for part in range(2):
-        pq.write_table(table.slice(part * half, half), folder / f"part-{part}.parquet", row_group_size=100)
+        pq.write_table(
+            table.slice(part * half, half), folder / f"part-{part}.parquet", row_group_size=100
+        )
     return table
 
 

@@ -1,8 +1,10 @@
-"""What is asked of one release: ``python -m spark_matrix.feature_probes FOLDER SETTINGS CONNECTOR...``, run by `__main__`.
+"""What is asked of one release: ``python -m spark_matrix.feature_probes FOLDER SETTINGS
+CONNECTOR...``, run by `__main__`.
 
-Every function in `FEATURES` asks Spark and the product without Spark the same, raises if they differ, and returns how many
-answers it compared. Its name is that of the feature, the first line of its docstring what the table calls it. It runs on Spark
-3.5, too, so rows are collected and not taken as Arrow tables. One JSON object per feature goes to standard output.
+Every function in `FEATURES` asks Spark and the product without Spark the same, raises if they
+differ, and returns how many answers it compared. Its name is that of the feature, the first line of
+its docstring what the table calls it. It runs on Spark 3.5, too, so rows are collected and not
+taken as Arrow tables. One JSON object per feature goes to standard output.
 """
 
 import json
@@ -26,7 +28,16 @@ from spark_udfs import _arrow_figures as figures
 from spark_udfs import _arrow_owners as arrow_owners
 
 TRIED = spark_answers.SCENARIOS
-NAMES = ["AVG", "CONSISTENT_HASH", None, "AVGG", "CANARY(share=0.3)", "ORDINAL", "AVG_BY_CIRCLE", "POP"]
+NAMES = [
+    "AVG",
+    "CONSISTENT_HASH",
+    None,
+    "AVGG",
+    "CANARY(share=0.3)",
+    "ORDINAL",
+    "AVG_BY_CIRCLE",
+    "POP",
+]
 COUNTS = [None, -1, 0, 1, 2, 3, 5, 17, 100, 2**24 + 1, 2**31 - 1]
 
 
@@ -53,7 +64,8 @@ def transform_plan(asked):
     for output in spark_answers.PLAN:
         expected = plan_stream(asked.fleet.to_batches(), PlanSpec("AVG", {}, TRIED, output))
         n += same(
-            spark_answers.rows_of(asked.frame.drop("row").transform(plan(TRIED, "AVG", output))), ordered(expected)
+            spark_answers.rows_of(asked.frame.drop("row").transform(plan(TRIED, "AVG", output))),
+            ordered(expected),
         )
     return n
 
@@ -76,10 +88,15 @@ def transform_client_load(asked):
         for row in batch.to_pylist():
             key = tuple(row[name] for name in ("scenario", "host", "client_id"))
             sums[key] = tuple(
-                a + b for a, b in zip(sums.get(key, (0, 0)), (row["n_units"], row["n_queues"]), strict=True)
+                a + b
+                for a, b in zip(
+                    sums.get(key, (0, 0)), (row["n_units"], row["n_queues"]), strict=True
+                )
             )
     frame = asked.frame.drop("row").transform(client_load(TRIED, "AVG"))
-    return same(sorted(as_values(frame), key=str), sorted((key + sums[key] for key in sums), key=str))
+    return same(
+        sorted(as_values(frame), key=str), sorted((key + sums[key] for key in sums), key=str)
+    )
 
 
 def job_on_files(asked):
@@ -111,7 +128,10 @@ def _job(asked, name, path="", table="", **how):
 
     spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners")
     out = asked.folder / f"plans-{name}"
-    once, again = (plan_table(asked.spark, UnitSource(path, table=table), spec, out=str(out), **how) for _ in range(2))
+    once, again = (
+        plan_table(asked.spark, UnitSource(path, table=table), spec, out=str(out), **how)
+        for _ in range(2)
+    )
     assert (once.was_complete, again.was_complete) == (False, True)
     assert (out / "_SUCCESS").exists()
     expected = ordered(plan_stream(asked.fleet.to_batches(), spec))
@@ -130,9 +150,14 @@ def joins_units(asked):
         [(row["consumer_group"], client_id) for row in good for client_id in row["client_ids"]],
         [(row["consumer_group"], row["topic"]) for row in good] * 2,
     ]
-    ddl = ["topic string, broker_name string, read_queue_nums int", "consumer_group string, client_id string"]
+    ddl = [
+        "topic string, broker_name string, read_queue_nums int",
+        "consumer_group string, client_id string",
+    ]
     ddl.append("consumer_group string, topic string")
-    frames = [asked.spark.createDataFrame(rows, kind) for rows, kind in zip(tables, ddl, strict=True)]
+    frames = [
+        asked.spark.createDataFrame(rows, kind) for rows, kind in zip(tables, ddl, strict=True)
+    ]
     for row in good:
         row["brokers"].sort(key=lambda broker: broker["broker_name"])
         row["client_ids"].sort()
@@ -143,8 +168,13 @@ def transform_carry(asked):
     """`transforms.assign(carry=["row"])`: rows keep their columns"""
     from spark_udfs.transforms import assign
 
-    planned = plan_stream(asked.fleet.drop_columns("row").to_batches(), PlanSpec("AVG", output="owners"))
-    expected = [[*row.values(), number] for number, row in enumerate(pa.Table.from_batches(planned).to_pylist())]
+    planned = plan_stream(
+        asked.fleet.drop_columns("row").to_batches(), PlanSpec("AVG", output="owners")
+    )
+    expected = [
+        [*row.values(), number]
+        for number, row in enumerate(pa.Table.from_batches(planned).to_pylist())
+    ]
     found = as_values(asked.frame.transform(assign("AVG", carry=["row"])))
     return same(sorted(map(list, found), key=lambda row: row[-1]), expected)
 
@@ -209,12 +239,22 @@ def functions_allocate(asked):
 
     n, (queues, clients, topic) = 0, map(asked.column, ("brokers", "client_ids", "topic"))
     for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "ORDINAL", "CANARY(share=0.3)"):
-        expected = arrow_owners.allocate_arrays(name, queues, clients, topic).field("owners").to_pylist()
-        n += same(asked.in_rows(rf.try_allocate("brokers", "client_ids", name, topic="topic")), expected)
+        expected = (
+            arrow_owners.allocate_arrays(name, queues, clients, topic).field("owners").to_pylist()
+        )
+        n += same(
+            asked.in_rows(rf.try_allocate("brokers", "client_ids", name, topic="topic")), expected
+        )
     names = list(islice(cycle(NAMES), len(queues)))
     by_row = F.element_at(F.array(*map(F.lit, NAMES)), F.col("row") % len(NAMES) + 1)
-    expected = arrow_owners.allocate_arrays(pa.array(names), queues, clients, topic).field("owners").to_pylist()
-    n += same(asked.in_rows(rf.try_allocate("brokers", "client_ids", by_row, topic="topic")), expected)
+    expected = (
+        arrow_owners.allocate_arrays(pa.array(names), queues, clients, topic)
+        .field("owners")
+        .to_pylist()
+    )
+    n += same(
+        asked.in_rows(rf.try_allocate("brokers", "client_ids", by_row, topic="topic")), expected
+    )
     said = ""
     try:
         asked.in_rows(rf.allocate("brokers", "client_ids"))
@@ -230,7 +270,9 @@ def functions_allocate_or_error(asked):
 
     n = 0
     for name in ("AVG", "CONSISTENT_HASH"):
-        answers = arrow_owners.allocate_arrays(name, *map(asked.column, ("brokers", "client_ids", "topic")))
+        answers = arrow_owners.allocate_arrays(
+            name, *map(asked.column, ("brokers", "client_ids", "topic"))
+        )
         column = rf.allocate_or_error("brokers", "client_ids", name, topic="topic")
         n += same(asked.in_rows(column), answers.to_pylist())
     return n
@@ -243,20 +285,28 @@ def functions_metrics_moved(asked):
     import spark_udfs.functions as rf
 
     queues, clients = map(asked.column, ("brokers", "client_ids"))
-    less = pa.array([ids and [one for one in ids if one != ids[0]] for ids in clients.to_pylist()], clients.type)
+    less = pa.array(
+        [ids and [one for one in ids if one != ids[0]] for ids in clients.to_pylist()], clients.type
+    )
     fewer = F.expr("filter(client_ids, id -> NOT id <=> client_ids[0])")
-    before, after = (arrow_owners.allocate_arrays("AVG", queues, ids).field("owners") for ids in (clients, less))
+    before, after = (
+        arrow_owners.allocate_arrays("AVG", queues, ids).field("owners") for ids in (clients, less)
+    )
     columns = rf.try_allocate("brokers", "client_ids"), rf.try_allocate("brokers", fewer)
     sizes = pa.compute.list_value_length(clients)
     n = same(
         asked.in_rows(
-            rf.assignment_metrics(columns[0], F.expr("CASE WHEN client_ids IS NOT NULL THEN size(client_ids) END"))
+            rf.assignment_metrics(
+                columns[0], F.expr("CASE WHEN client_ids IS NOT NULL THEN size(client_ids) END")
+            )
         ),
         figures.assignment_metrics(before, sizes).to_pylist(),
     )
     for name in ("moved", "least_moves"):
         expected = getattr(figures, name)(before, clients, after, less).to_pylist()
-        n += same(asked.in_rows(getattr(rf, name)(columns[0], "client_ids", columns[1], fewer)), expected)
+        n += same(
+            asked.in_rows(getattr(rf, name)(columns[0], "client_ids", columns[1], fewer)), expected
+        )
     return n
 
 
@@ -294,8 +344,12 @@ def functions_plan(asked):
     import spark_udfs.functions as rf
 
     spec = PlanSpec("AVG", {}, TRIED)
-    rows = pa.Table.from_batches(plan_stream(asked.fleet.drop_columns("row").to_batches(), spec)).to_pylist()
-    kept = [{name: row[name] for name in row if name not in ("consumer_group", "topic")} for row in rows]
+    rows = pa.Table.from_batches(
+        plan_stream(asked.fleet.drop_columns("row").to_batches(), spec)
+    ).to_pylist()
+    kept = [
+        {name: row[name] for name in row if name not in ("consumer_group", "topic")} for row in rows
+    ]
     n = len(spec.names)
     expected = [kept[start : start + n] for start in range(0, len(kept), n)]
     unit = F.struct(*(name for name in asked.frame.columns if name != "row"))
@@ -320,7 +374,9 @@ def sql_allocate(asked):
     even = arrow_owners.owners(pa.repeat("AVG", len(queues)), queues, clients)
     for name in ("moved", "least_moves"):
         call = f"rmq_{name}(rmq_try_allocate{call}, client_ids, rmq_try_allocate(brokers, client_ids), client_ids)"
-        expected = getattr(figures, name)(answers.field("owners"), clients, even, clients).to_pylist()
+        expected = getattr(figures, name)(
+            answers.field("owners"), clients, even, clients
+        ).to_pylist()
         n += same(asked.in_rows(F.expr(call)), expected)
         call = "(brokers, client_ids, 'CONSISTENT_HASH', topic)"
     return n
@@ -331,19 +387,28 @@ def sql_by_count(asked):
     from pyspark.sql import functions as F
 
     kinds = cycle(["AVG", "AVG_BY_CIRCLE", None])
-    numbers = [(n, a, b) for n in COUNTS for a in COUNTS[:9] for b in COUNTS[:5] if n is None or n < 2**25]
+    numbers = [
+        (n, a, b) for n in COUNTS for a in COUNTS[:9] for b in COUNTS[:5] if n is None or n < 2**25
+    ]
     rows = [(*row, name) for row, name in zip(numbers, kinds, strict=False)]
     frame = asked.spark.createDataFrame(rows, "n bigint, a bigint, b bigint, s string").coalesce(1)
     n, a, b, names = (pa.array(column) for column in zip(*rows, strict=True))
     names = pa.compute.fill_null(names, "AVG")
-    calls = ["rmq_try_allocate_by_count(n, a, s)", "rmq_moved_by_count(n, a, b, s)", "rmq_metrics_by_count(n, a).skew"]
+    calls = [
+        "rmq_try_allocate_by_count(n, a, s)",
+        "rmq_moved_by_count(n, a, b, s)",
+        "rmq_metrics_by_count(n, a).skew",
+    ]
     expected = [
         by_count.allocate_by_count(names, n, a),
         by_count.moved_by_count(names, n, a, b),
         pa.compute.struct_field(by_count.metrics_by_count(n, a), "skew"),
     ]
     return sum(
-        same([row[0] for row in as_values(frame.select(F.expr(call).alias("x")))], answers.to_pylist())
+        same(
+            [row[0] for row in as_values(frame.select(F.expr(call).alias("x")))],
+            answers.to_pylist(),
+        )
         for call, answers in zip(calls, expected, strict=True)
     )
 
@@ -366,7 +431,9 @@ def sql_wrong_strategy(asked):
 
 def sql_named_arguments(asked):
     """named arguments in SQL: `virtual_nodes => 160`"""
-    return same(_sql(asked, "rmq_allocate(strategy => 'AVG', clients => 3, queues => 4)"), [[0, 0, 1, 2]])
+    return same(
+        _sql(asked, "rmq_allocate(strategy => 'AVG', clients => 3, queues => 4)"), [[0, 0, 1, 2]]
+    )
 
 
 def sql_null_struct(asked):
@@ -376,7 +443,9 @@ def sql_null_struct(asked):
 
 def sql_described(asked):
     """`DESCRIBE FUNCTION EXTENDED` shows usage and an example"""
-    text = "\n".join(row[0] for row in asked.spark.sql("DESCRIBE FUNCTION EXTENDED rmq_allocate").collect())
+    text = "\n".join(
+        row[0] for row in asked.spark.sql("DESCRIBE FUNCTION EXTENDED rmq_allocate").collect()
+    )
     assert "position of its owner" in text and "[0,0,1,2]" in text, text
     return 1
 
@@ -424,7 +493,11 @@ NEEDS = {
 }
 """Features that need one of these connectors; they are asked in a session of their own."""
 
-SETTINGS = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+}
 """Of every session: there are few rows."""
 
 

@@ -1,1 +1,3 @@
-"""Whole extension modules for machines that are not here: compiled and linked by zig, and run where something can run them."""
+"""Whole extension modules for machines that are not here: compiled and linked by zig, and run where
+something can run them.
+"""

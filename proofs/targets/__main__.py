@@ -1,7 +1,9 @@
-"""``python -m targets [--only NAME ...] [--report F] [--quick]``: extension modules for every target.
+"""``python -m targets [--only NAME ...] [--report F] [--quick]``: extension modules for every
+target.
 
-Needs ziglang and lief from the package index; Debian's apt-get and qemu-user-static for other machines of Linux, musl-tools for
-Python with musl, Maven and wine64 for Windows. Ends with 1 if a module is not linked or an answer differs.
+Needs ziglang and lief from the package index; Debian's apt-get and qemu-user-static for other
+machines of Linux, musl-tools for Python with musl, Maven and wine64 for Windows. Ends with 1 if a
+module is not linked or an answer differs.
 """
 
 import argparse
@@ -25,7 +27,11 @@ def row(target: Target, quick: bool) -> Row:
     made.python, made.version = python.origin, python.version
     libraries = Libraries(python.version) if target.system == "windows" else None
     linked = link(target, python.headers, python.version, libraries)
-    made.n_compiled, made.n_sources, made.n_linked = linked.n_compiled, linked.n_sources, len(linked.modules)
+    made.n_compiled, made.n_sources, made.n_linked = (
+        linked.n_compiled,
+        linked.n_sources,
+        len(linked.modules),
+    )
     made.faults += linked.faults
     if not linked.faults:
         made.abi = binaries.abi(target, linked.modules)
@@ -44,15 +50,29 @@ def row(target: Target, quick: bool) -> Row:
 
 def main() -> int:
     """Print the table as it grows, and say whether all of it is as it must be."""
-    parser = argparse.ArgumentParser(prog="python -m targets", description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "--only", action="append", metavar="NAME", help="targets whose names begin so; more than one may be given"
+    parser = argparse.ArgumentParser(
+        prog="python -m targets", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--report", type=Path, metavar="F", help="write the table into this file, too")
     parser.add_argument(
-        "--quick", action="store_true", help="link for musl with the headers of this Python, and run the kernels"
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="targets whose names begin so; more than one may be given",
     )
-    parser.add_argument("--continue", dest="goes_on", action="store_true", help="do not repeat targets that are done")
+    parser.add_argument(
+        "--report", type=Path, metavar="F", help="write the table into this file, too"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="link for musl with the headers of this Python, and run the kernels",
+    )
+    parser.add_argument(
+        "--continue",
+        dest="goes_on",
+        action="store_true",
+        help="do not repeat targets that are done",
+    )
     given = parser.parse_args()
     for name in ("ziglang", "lief"):
         if not importlib.util.find_spec(name):

@@ -1,4 +1,6 @@
-"""What the files of extension modules say about themselves: machine, exported names, what they ask of the C library."""
+"""What the files of extension modules say about themselves: machine, exported names, what they ask
+of the C library.
+"""
 
 from pathlib import Path
 
@@ -19,7 +21,9 @@ MACHINES = {
 
 
 def wrong(target: Target, modules: dict[str, Path]) -> list[str]:
-    """Modules of another machine, or that do not export how Python begins them, or ask for names that nobody has."""
+    """Modules of another machine, or that do not export how Python begins them, or ask for names
+    that nobody has.
+    """
     found = []
     for name, path in modules.items():
         parsed = lief.parse(str(path))
@@ -29,7 +33,9 @@ def wrong(target: Target, modules: dict[str, Path]) -> list[str]:
         if f"PyInit_{name}" not in exported:
             found.append(f"{name} does not export PyInit_{name}")
         if foreign:
-            found.append(f"{name} asks for {', '.join(sorted(foreign))}, which no library named in it has")
+            found.append(
+                f"{name} asks for {', '.join(sorted(foreign))}, which no library named in it has"
+            )
     return found
 
 
@@ -39,8 +45,16 @@ def _read(parsed: object) -> tuple[str, set[str], set[str]]:
         return parsed.header.machine_type.name, exported, _foreign_in_elf(parsed)
     if isinstance(parsed, lief.MachO.Binary):
         exported = {symbol.name.removeprefix("_") for symbol in parsed.exported_symbols}
-        named = {symbol.name.removeprefix("_") for symbol in parsed.imported_symbols if not _library(symbol)}
-        return parsed.header.cpu_type.name, exported, {name for name in named if not _is_pythons(name)}
+        named = {
+            symbol.name.removeprefix("_")
+            for symbol in parsed.imported_symbols
+            if not _library(symbol)
+        }
+        return (
+            parsed.header.cpu_type.name,
+            exported,
+            {name for name in named if not _is_pythons(name)},
+        )
     assert isinstance(parsed, lief.PE.Binary)
     return parsed.header.machine.name, {entry.name for entry in parsed.exported_functions}, set()
 
@@ -55,13 +69,19 @@ def _library(symbol: "lief.MachO.Symbol") -> bool:
 
 
 def _foreign_in_elf(parsed: "lief.ELF.Binary") -> set[str]:
-    """Names without a version of the C library that are not Python's; a library without versions has none to tell by."""
+    """Names without a version of the C library that are not Python's; a library without versions
+    has none to tell by.
+    """
     weak = lief.ELF.Symbol.BINDING.WEAK
-    wanted = [symbol for symbol in parsed.dynamic_symbols if symbol.imported and symbol.binding != weak]
+    wanted = [
+        symbol for symbol in parsed.dynamic_symbols if symbol.imported and symbol.binding != weak
+    ]
     others = {symbol.name for symbol in wanted if not _is_pythons(symbol.name)}
     if not list(parsed.symbols_version_requirement):
         return {name for name in others if name.startswith("__cpu")}
-    return others - {s.name for s in wanted if s.has_version and s.symbol_version.has_auxiliary_version}
+    return others - {
+        s.name for s in wanted if s.has_version and s.symbol_version.has_auxiliary_version
+    }
 
 
 def abi(target: Target, modules: dict[str, Path]) -> str:
@@ -72,7 +92,9 @@ def abi(target: Target, modules: dict[str, Path]) -> str:
     if target.system == "windows":
         return ", ".join(sorted({library.name for binary in parsed for library in binary.imports}))
     if target.system == "musl":
-        return "musl: " + ", ".join(sorted({name for binary in parsed for name in binary.libraries}))
+        return "musl: " + ", ".join(
+            sorted({name for binary in parsed for name in binary.libraries})
+        )
     versions = [
         tuple(map(int, aux.name.removeprefix("GLIBC_").split(".")))
         for binary in parsed

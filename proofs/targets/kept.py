@@ -11,17 +11,29 @@ from targets.listed import Target
 from targets.page import Row
 from targets.running import Replayed
 
-SOURCES = ["setup.py", "pyx/*", "pyx/vector/*", "rmqalloc/**/*.py*", "tests/data/golden.jsonl.gz", "tests/support/c/*"]
+SOURCES = [
+    "setup.py",
+    "pyx/*",
+    "pyx/vector/*",
+    "rmqalloc/**/*.py*",
+    "tests/data/golden.jsonl.gz",
+    "tests/support/c/*",
+]
 
 
 def digest() -> str:
     """Of all files that decide what a target answers."""
     found = sorted(
-        path for pattern in SOURCES for path in ROOT.glob(pattern) if path.is_file() and path.suffix != ".pyc"
+        path
+        for pattern in SOURCES
+        for path in ROOT.glob(pattern)
+        if path.is_file() and path.suffix != ".pyc"
     )
     whole = hashlib.sha256()
     for path in found:
-        whole.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode() + path.read_bytes())
+        whole.update(
+            f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode() + path.read_bytes()
+        )
     return whole.hexdigest()
 
 

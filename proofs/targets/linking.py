@@ -1,4 +1,6 @@
-"""Compile and link all extension modules for one target by zig, from the lists and flags of setup.py."""
+"""Compile and link all extension modules for one target by zig, from the lists and flags of
+setup.py.
+"""
 
 import contextlib
 import importlib.util
@@ -55,22 +57,42 @@ class Linked:
 
 def zig(*words: object, timeout: float = 1800) -> str:
     """Run zig; what it complained about, empty if it succeeded."""
-    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(BUILD / "zig"), "ZIG_LOCAL_CACHE_DIR": str(BUILD / "zig")}
+    environment = {
+        **os.environ,
+        "ZIG_GLOBAL_CACHE_DIR": str(BUILD / "zig"),
+        "ZIG_LOCAL_CACHE_DIR": str(BUILD / "zig"),
+    }
     command = [*ZIG, *map(str, words)]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
     )
-    return "" if done.returncode == 0 else done.stderr or f"zig {words[0]} ended with {done.returncode}"
+    return (
+        ""
+        if done.returncode == 0
+        else done.stderr or f"zig {words[0]} ended with {done.returncode}"
+    )
 
 
 def first_errors(text: str) -> str:
     """The lines of a compiler's complaint that say what is wrong."""
-    lines = [line[:300] for line in text.splitlines() if "error:" in line or "undefined symbol" in line]
+    lines = [
+        line[:300] for line in text.splitlines() if "error:" in line or "undefined symbol" in line
+    ]
     return "; ".join(lines[:3]) or text[-500:]
 
 
-def link(target: Target, headers: list[Path], version: str, libraries: "Libraries | None" = None) -> Linked:
-    """Compile each file once and link every module; `libraries` makes what the linker wants besides from the objects."""
+def link(
+    target: Target, headers: list[Path], version: str, libraries: "Libraries | None" = None
+) -> Linked:
+    """Compile each file once and link every module; `libraries` makes what the linker wants besides
+    from the objects.
+    """
     folder = BUILD / target.name.replace(", ", "-").replace(" ", "-") / "package/rmqalloc/_engine"
     objects_folder = folder.parents[2] / "objects"
     for made in (folder, objects_folder):
@@ -78,8 +100,12 @@ def link(target: Target, headers: list[Path], version: str, libraries: "Librarie
     for old in folder.glob("*.so"), folder.glob("*.pyd"):
         for path in old:
             path.unlink()
-    sources = list(dict.fromkeys(source for needed in module_sources().values() for source in needed))
-    sources.sort(key=lambda path: path.name not in {"md5_core.c", "strings_core.c"})  # the longest first
+    sources = list(
+        dict.fromkeys(source for needed in module_sources().values() for source in needed)
+    )
+    sources.sort(
+        key=lambda path: path.name not in {"md5_core.c", "strings_core.c"}
+    )  # the longest first
     flags = [
         "-target",
         target.zig,
@@ -89,13 +115,20 @@ def link(target: Target, headers: list[Path], version: str, libraries: "Librarie
         "-Ipyx",
         *(f"-I{path}" for path in headers),
     ]
-    objects = {source: objects_folder / f"{source.parent.parent.name}-{source.stem}.o" for source in sources}
+    objects = {
+        source: objects_folder / f"{source.parent.parent.name}-{source.stem}.o"
+        for source in sources
+    }
     linked = Linked(n_sources=len(sources))
     with ThreadPoolExecutor(JOBS) as pool:
-        said = list(pool.map(lambda source: zig("cc", *flags, "-c", source, "-o", objects[source]), sources))
+        said = list(
+            pool.map(lambda source: zig("cc", *flags, "-c", source, "-o", objects[source]), sources)
+        )
     linked.n_compiled = sum(not text for text in said)
     linked.faults += [
-        f"{source.name}: {first_errors(text)}" for source, text in zip(sources, said, strict=True) if text
+        f"{source.name}: {first_errors(text)}"
+        for source, text in zip(sources, said, strict=True)
+        if text
     ]
     if linked.faults:
         return linked
@@ -105,7 +138,12 @@ def link(target: Target, headers: list[Path], version: str, libraries: "Librarie
 
 
 def _link_modules(
-    target: Target, linked: Linked, objects: dict[Path, Path], folder: Path, version: str, more: list[Path]
+    target: Target,
+    linked: Linked,
+    objects: dict[Path, Path],
+    folder: Path,
+    version: str,
+    more: list[Path],
 ) -> None:
     flags = ["-target", target.zig, "-shared", "-s"]
     if target.system == "macos":
@@ -113,7 +151,9 @@ def _link_modules(
 
     def module(name: str) -> str:
         made = folder / f"{name}{target.suffix.format(version=version.replace('.', ''))}"
-        text = zig("cc", *flags, *(objects[source] for source in module_sources()[name]), *more, "-o", made)
+        text = zig(
+            "cc", *flags, *(objects[source] for source in module_sources()[name]), *more, "-o", made
+        )
         if not text:
             linked.modules[name] = made
         return text
@@ -122,12 +162,16 @@ def _link_modules(
     with ThreadPoolExecutor(JOBS) as pool:
         said = list(pool.map(module, names))
     linked.faults += [
-        f"{name} was not linked: {first_errors(text)}" for name, text in zip(names, said, strict=True) if text
+        f"{name} was not linked: {first_errors(text)}"
+        for name, text in zip(names, said, strict=True)
+        if text
     ]
 
 
 class Libraries:
-    """An import library of a Windows Python, made from the names that objects ask for: no Windows Python is needed."""
+    """An import library of a Windows Python, made from the names that objects ask for: no Windows
+    Python is needed.
+    """
 
     def __init__(self, version: str) -> None:
         self.name = f"python{version.replace('.', '')}"
@@ -144,8 +188,13 @@ class Libraries:
             wanted |= {name for name in names if name.startswith(("Py", "_Py"))}
         defined = objects[0].parent / f"{self.name}.def"
         library = defined.with_suffix(".lib")
-        defined.write_text(f"LIBRARY {self.name}.dll\nEXPORTS\n" + "".join(f"    {name}\n" for name in sorted(wanted)))
+        defined.write_text(
+            f"LIBRARY {self.name}.dll\nEXPORTS\n"
+            + "".join(f"    {name}\n" for name in sorted(wanted))
+        )
         machine = DLLTOOL_MACHINES[target.zig.partition("-")[0]]
-        if text := zig("dlltool", "-m", machine, "-D", f"{self.name}.dll", "-d", defined, "-l", library):
+        if text := zig(
+            "dlltool", "-m", machine, "-D", f"{self.name}.dll", "-d", defined, "-l", library
+        ):
             raise SystemExit(f"zig dlltool: {text}")
         return [library]

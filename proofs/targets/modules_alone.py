@@ -1,4 +1,5 @@
-"""Run by the Python of a target: import each module by its file, without numpy, and hash by every instruction set.
+"""Run by the Python of a target: import each module by its file, without numpy, and hash by every
+instruction set.
 
 Prints ``MODULES imported, KEYS keys, WRONG wrong: ISAS``.
 """
@@ -16,7 +17,9 @@ KEYS = [b"10.0.0.%d@%d" % (i, i * i) * (i % 40) for i in range(2000)]
 def imported(path):
     name = path.replace("\\", "/").rpartition("/")[2].partition(".")[0]
     spec = spec_from_file_location(
-        f"rmqalloc._engine.{name}", path, loader=ExtensionFileLoader(f"rmqalloc._engine.{name}", path)
+        f"rmqalloc._engine.{name}",
+        path,
+        loader=ExtensionFileLoader(f"rmqalloc._engine.{name}", path),
     )
     module = module_from_spec(spec)
     spec.loader.exec_module(module)

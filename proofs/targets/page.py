@@ -89,17 +89,23 @@ COLUMNS = [
 def table(rows: list[Row]) -> str:
     """The rows, what ran them, and what is wrong."""
     numbers = {"cases", "answers", "differences", "linked"}
-    lines = [COLUMNS, ["---:" if name in numbers else "---" for name in COLUMNS], *(row.cells for row in rows)]
+    lines = [
+        COLUMNS,
+        ["---:" if name in numbers else "---" for name in COLUMNS],
+        *(row.cells for row in rows),
+    ]
     text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-    machines = [f"- {row.name}: {row.replayed.machine}\n" for row in rows if row.replayed and row.replayed.machine]
+    machines = [
+        f"- {row.name}: {row.replayed.machine}\n"
+        for row in rows
+        if row.replayed and row.replayed.machine
+    ]
     if machines:
         text += "\nWhat was found where it ran:\n\n" + "".join(machines)
     wrong = [f"- {row.name}: {fault}\n" for row in rows for fault in row.faults]
     n_answers = sum(row.replayed.answers for row in rows if row.replayed)
     n_differences = sum(row.replayed.differences for row in rows if row.replayed)
     n_imported = sum(row.replayed is not None for row in rows)
-    text += (
-        f"\n{len(rows)} targets, {sum(row.n_linked for row in rows)} modules linked; {n_imported} targets imported, "
-    )
+    text += f"\n{len(rows)} targets, {sum(row.n_linked for row in rows)} modules linked; {n_imported} targets imported, "
     text += f"{n_answers:,} answers replayed, {n_differences} differences, {len(wrong)} faults.\n"
     return text + ("\nFaults:\n\n" + "".join(wrong) if wrong else "")

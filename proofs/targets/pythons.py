@@ -40,7 +40,10 @@ def debian(target: Target) -> Python:
     include = next((root / "usr/include").glob("python3.*/Python.h")).parent
     version = include.name.removeprefix("python")
     headers = BUILD / "headers" / root.name
-    for name in (include.name, f"{target.triplet}/{include.name}"):  # no others: those of the C library come from zig
+    for name in (
+        include.name,
+        f"{target.triplet}/{include.name}",
+    ):  # no others: those of the C library come from zig
         place = headers / name
         place.parent.mkdir(parents=True, exist_ok=True)
         if not place.is_symlink():
@@ -87,7 +90,15 @@ def numpy_wheel(platform: str) -> Path:
     """A folder with numpy's wheel for a platform, from the package index."""
     folder = BUILD / "numpy" / platform
     if not (folder / "complete").exists():
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--only-binary=:all:",
+        ]
         command += ["--platform", platform, "--python-version", VERSION, "-d", str(folder), "numpy"]
         subprocess.run(command, check=True)
         with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
@@ -97,19 +108,27 @@ def numpy_wheel(platform: str) -> Path:
 
 
 def built(target: Target) -> Python:
-    """CPython built here by musl-gcc, and numpy's own wheel for musl, which crashes in musl 1.2.3: a newer one loads them."""
+    """CPython built here by musl-gcc, and numpy's own wheel for musl, which crashes in musl 1.2.3:
+    a newer one loads them.
+    """
     apt = Apt(BUILD / "apt/trixie-amd64", "amd64", "trixie")
     zlib = unpacked(apt.source("zlib"), BUILD / "source/zlib")
     work = musl.built(source(), zlib, BUILD / "musl")
     loader = apt.alone("musl", BUILD / "musl/loader") / "usr/lib/ld-musl-x86_64.so.1"
     headers, command = [work, source() / "Include"], [str(loader), str(work / "python")]
     return Python(
-        VERSION, "CPython of Debian's source", headers, command, packages=[numpy_wheel("musllinux_1_2_x86_64")]
+        VERSION,
+        "CPython of Debian's source",
+        headers,
+        command,
+        packages=[numpy_wheel("musllinux_1_2_x86_64")],
     )
 
 
 def built_headers(target: Target) -> Python:
-    """Headers of the Python built here for musl: what they say holds for any 64-bit machine that counts little end first."""
+    """Headers of the Python built here for musl: what they say holds for any 64-bit machine that
+    counts little end first.
+    """
     python = built(target)
     return Python(python.version, python.origin, python.headers)
 
@@ -120,7 +139,9 @@ def from_maven(platform: str) -> Path:
     if not (folder / "complete").exists():
         maven = shutil.which("mvn")
         if not maven:
-            raise SystemExit(f"CPython for {platform} comes from Maven Central: put mvn on the PATH (Debian: maven)")
+            raise SystemExit(
+                f"CPython for {platform} comes from Maven Central: put mvn on the PATH (Debian: maven)"
+            )
         artifact = f"-Dartifact={MAVEN_PYTHON}:{platform}"
         command = [maven, "-q", "-B", "dependency:copy", artifact, f"-DoutputDirectory={folder}"]
         subprocess.run(command, check=True, capture_output=True, timeout=900)
@@ -138,7 +159,9 @@ def macos(target: Target) -> Python:
 
 
 def windows(target: Target) -> Python:
-    """Headers of CPython's source, those of Windows among them; x64 is run by wine on a CPython of Maven Central."""
+    """Headers of CPython's source, those of Windows among them; x64 is run by wine on a CPython of
+    Maven Central.
+    """
     settings = BUILD / "headers/windows"
     settings.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source() / "PC/pyconfig.h.in", settings / "pyconfig.h")
@@ -147,7 +170,11 @@ def windows(target: Target) -> Python:
     if target.run_with:
         home = from_maven("windows-x86_64")
         python.command = [*target.run_with, str(started(target, home))]
-        python.environment = {"WINEPREFIX": str(BUILD / "wine"), "WINEDEBUG": "-all", "PYTHONHOME": f"Z:{home}"}
+        python.environment = {
+            "WINEPREFIX": str(BUILD / "wine"),
+            "WINEDEBUG": "-all",
+            "PYTHONHOME": f"Z:{home}",
+        }
         python.packages = [numpy_wheel("win_amd64")]
     return python
 
@@ -179,5 +206,11 @@ PYTHONS: dict[str, Callable[[Target], Python]] = {
 
 
 def here() -> Python:
-    """Headers of the Python that runs this, which are of another C library: enough to link, not to run."""
-    return Python(sysconfig.get_python_version(), "headers of this machine", [Path(sysconfig.get_path("include"))])
+    """Headers of the Python that runs this, which are of another C library: enough to link, not to
+    run.
+    """
+    return Python(
+        sysconfig.get_python_version(),
+        "headers of this machine",
+        [Path(sysconfig.get_path("include"))],
+    )

@@ -1,7 +1,9 @@
-"""Folders with Debian's own Python of another architecture, made without running any program of that architecture.
+"""Folders with Debian's own Python of another architecture, made without running any program of
+that architecture.
 
-`apt-get` with a state of its own downloads the packages, `dpkg-deb` unpacks them; no package is configured, nothing of the
-machine is changed. The mirror is the one that the machine's own apt is configured for.
+`apt-get` with a state of its own downloads the packages, `dpkg-deb` unpacks them; no package is
+configured, nothing of the machine is changed. The mirror is the one that the machine's own apt is
+configured for.
 """
 
 import os
@@ -34,11 +36,20 @@ Acquire::Check-Valid-Until "false";
 
 def mirror() -> str:
     """Address of the Debian mirror that the machine's own apt is configured for."""
-    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
+    asked = [
+        "apt-get",
+        "indextargets",
+        "--format",
+        "$(REPO_URI)",
+        "Created-By: Packages",
+        "Origin: Debian",
+    ]
     done = subprocess.run(asked, check=True, capture_output=True, text=True)
     found = [line for line in done.stdout.split() if "security" not in line]
     if not found:
-        raise SystemExit("apt knows no mirror of Debian; name one in /etc/apt and run apt-get update")
+        raise SystemExit(
+            "apt knows no mirror of Debian; name one in /etc/apt and run apt-get update"
+        )
     return found[0]
 
 
@@ -52,10 +63,19 @@ class Apt:
     def __init__(self, folder: Path, architecture: str, suite: str) -> None:
         self.folder, self.architecture = folder.absolute(), architecture
         self.suite = suite
-        self._environment = {**os.environ, "APT_CONFIG": str(self.folder / "apt.conf"), "LC_ALL": "C"}
+        self._environment = {
+            **os.environ,
+            "APT_CONFIG": str(self.folder / "apt.conf"),
+            "LC_ALL": "C",
+        }
         if (self.folder / "updated").exists():
             return
-        for part in ("etc/preferences.d", "etc/apt.conf.d", "state/lists/partial", "cache/archives/partial"):
+        for part in (
+            "etc/preferences.d",
+            "etc/apt.conf.d",
+            "state/lists/partial",
+            "cache/archives/partial",
+        ):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
         source = f"[signed-by={KEYS}] {mirror()} {suite} main\n"
         (self.folder / "etc/sources.list").write_text(f"deb {source}deb-src {source}")
@@ -68,14 +88,21 @@ class Apt:
     def run(self, *words: str, cwd: Path | None = None) -> None:
         """Run apt-get to its end."""
         done = subprocess.run(
-            ["apt-get", "-q", "-y", *words], env=self._environment, cwd=cwd, capture_output=True, text=True, check=False
+            ["apt-get", "-q", "-y", *words],
+            env=self._environment,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             said = done.stderr.strip().partition("\n")[0]
             raise AptError(f"apt-get {' '.join(words)}, {self.suite} {self.architecture}: {said}")
 
     def unpacked(self, packages: list[str], root: Path) -> Path:
-        """Unpack packages with all that they depend on into `root`, where /lib is /usr/lib as on any Debian of today."""
+        """Unpack packages with all that they depend on into `root`, where /lib is /usr/lib as on
+        any Debian of today.
+        """
         if (root / "complete").exists():
             return root
         self.run("install", "--download-only", *packages)
@@ -103,7 +130,9 @@ class Apt:
         folder.mkdir(exist_ok=True)
         pattern = f"{package}_*.orig.tar.[gx]z"
         if not list(folder.glob(pattern)):
-            with suppress(AptError):  # Debian's changes may be missing at the mirror; they are not wanted
+            with suppress(
+                AptError
+            ):  # Debian's changes may be missing at the mirror; they are not wanted
                 self.run("source", "--download-only", package, cwd=folder)
         found = sorted(folder.glob(pattern))
         if not found:
@@ -117,7 +146,9 @@ def python_root(folder: Path, architecture: str) -> tuple[Path, str]:
     for suite in SUITES:
         try:
             apt = Apt(folder / "apt" / f"{suite}-{architecture}", architecture, suite)
-            return apt.unpacked(PYTHON_PACKAGES, folder / "roots" / f"{suite}-{architecture}"), suite
+            return apt.unpacked(
+                PYTHON_PACKAGES, folder / "roots" / f"{suite}-{architecture}"
+            ), suite
         except AptError as error:
             said.append(str(error))
     raise AptError("\n".join(said))

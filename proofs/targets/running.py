@@ -1,4 +1,6 @@
-"""Import the linked modules in their own Python and replay the golden answers; run the kernels in C where asked."""
+"""Import the linked modules in their own Python and replay the golden answers; run the kernels in C
+where asked.
+"""
 
 import hashlib
 import os
@@ -48,21 +50,31 @@ def package(linked_module: Path) -> Path:
     return place
 
 
-def run(python: Python, place: Path, *words: object, timeout: float = 3000, **more: str) -> tuple[int, str, str]:
+def run(
+    python: Python, place: Path, *words: object, timeout: float = 3000, **more: str
+) -> tuple[int, str, str]:
     """Run the Python of a target; its code, output and complaints."""
     separator = ";" if "WINEPREFIX" in python.environment else ":"
     path = separator.join(str(part) for part in [place, *python.packages])
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RMQALLOC"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "RMQALLOC"))
+    }
     environment |= {**python.environment, "PYTHONPATH": path, **more}
     command = [*python.command, "-P", *map(str, words)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
     return done.returncode, done.stdout, done.stderr
 
 
 def replay(python: Python, place: Path, modules: dict[str, Path]) -> Replayed:
     """All golden answers once with every instruction set that the target offers."""
     code, out, said = run(python, place, "-c", LOOK)
-    if code and "unimplemented function" in said:  # numpy's own file asks wine for what it does not have
+    if (
+        code and "unimplemented function" in said
+    ):  # numpy's own file asks wine for what it does not have
         return alone(python, modules)
     if code:
         return Replayed(faults=[f"the package is not imported: {said[-2000:]}"])
@@ -89,7 +101,9 @@ ALONE = re.compile(r"(\d+) imported, (\d+) keys, 0 wrong: (.+)")
 
 
 def alone(python: Python, modules: dict[str, Path]) -> Replayed:
-    """Import the modules where numpy cannot be, and compare hashes of every instruction set with hashlib's."""
+    """Import the modules where numpy cannot be, and compare hashes of every instruction set with
+    hashlib's.
+    """
     program = ROOT / "proofs/targets/modules_alone.py"
     code, out, said = run(python, BUILD, program, *modules.values())
     found = ALONE.search(out)
@@ -104,24 +118,42 @@ ROWS = "f083ce8deebf9d75daf99889c30b1181bf721cf59caf350025f31614f15e411a"
 
 
 def kernels(target: Target) -> tuple[list[str], list[str]]:
-    """Link the C programs of tests/support/c for a target and run them; those that agree, and what is wrong."""
+    """Link the C programs of tests/support/c for a target and run them; those that agree, and what
+    is wrong.
+    """
     folder = BUILD / "kernels" / target.zig
     folder.mkdir(parents=True, exist_ok=True)
     ran, faults = [], []
     for harness in sorted((ROOT / "tests/support/c").glob("*_sanitize.c")):
         name = harness.stem.removesuffix("_sanitize")
-        core = [path for path in (VECTOR / f"{name}_core.c", VECTOR / "isa.c") if path.exists() and name != "rows"]
+        core = [
+            path
+            for path in (VECTOR / f"{name}_core.c", VECTOR / "isa.c")
+            if path.exists() and name != "rows"
+        ]
         program = folder / f"{name}.exe"
-        flags = ["-target", target.zig, *setup().compile_args("unix"), "-UNDEBUG", "-Ipyx", "-Ipyx/vector", "-s"]
+        flags = [
+            "-target",
+            target.zig,
+            *setup().compile_args("unix"),
+            "-UNDEBUG",
+            "-Ipyx",
+            "-Ipyx/vector",
+            "-s",
+        ]
         if text := zig("cc", *flags, harness, *core, "-lm", "-o", program):
             faults.append(f"{name} was not linked: {text[-2000:]}")
             continue
         command = [*(target.run_with or []), str(program)]
         environment = {**os.environ, "WINEPREFIX": str(BUILD / "wine"), "WINEDEBUG": "-all"}
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=1500, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, timeout=1500, check=False
+        )
         out = done.stdout.replace(b"\r\n", b"\n")
         if done.returncode or (name == "rows" and hashlib.sha256(out).hexdigest() != ROWS):
-            faults.append(f"{name} ended with {done.returncode}: {out[-500:].decode()}{done.stderr[-500:].decode()}")
+            faults.append(
+                f"{name} ended with {done.returncode}: {out[-500:].decode()}{done.stderr[-500:].decode()}"
+            )
         else:
             ran.append(name)
     return ran, faults

@@ -1,9 +1,10 @@
-"""Ten questions of an engineer on call, each answered from ``rmqalloc --help`` alone: ``python -m ten_questions [--report F]``.
+"""Ten questions of an engineer on call, each answered from ``rmqalloc --help`` alone: ``python -m
+ten_questions [--report F]``.
 
-A question takes two commands: the help, which names the verb and every option that is used, and the verb. The transcript of
-one snapshot (``now.yaml``, and ``saved.yaml`` of two hours before) is scored by commands and by lines that are read. Something
-is wrong if an answer does not say what is true of the snapshot, takes more than 40 lines, or uses an option that the help does
-not name.
+A question takes two commands: the help, which names the verb and every option that is used, and the
+verb. The transcript of one snapshot (``now.yaml``, and ``saved.yaml`` of two hours before) is
+scored by commands and by lines that are read. Something is wrong if an answer does not say what is
+true of the snapshot, takes more than 40 lines, or uses an option that the help does not name.
 """
 
 import argparse
@@ -46,20 +47,32 @@ QUESTIONS = (
         "show -f now.yaml --by client --where is_idle=yes",
         ("10.0.0.5@25", "audit-svc", "idle"),
     ),
-    Question("What runs on host 10.0.0.1?", "show -f now.yaml --by client -c 10.0.0.1", ("10.0.0.1@11", "10.0.0.1@21")),
+    Question(
+        "What runs on host 10.0.0.1?",
+        "show -f now.yaml --by client -c 10.0.0.1",
+        ("10.0.0.1@11", "10.0.0.1@21"),
+    ),
     Question("Who has the lag?", "show -f now.yaml --by client", ("pod-6@1", "3,150")),
     Question(
         "What is not known?",
         "show -f now.yaml --where known=unknown",
         ("16 unknown", "report-svc", "nothing shows which strategy its clients use"),
     ),
-    Question("What breaks if broker-b dies?", "plan -f now.yaml --remove-broker broker-b", ("order-svc", "16 → 8")),
+    Question(
+        "What breaks if broker-b dies?",
+        "plan -f now.yaml --remove-broker broker-b",
+        ("order-svc", "16 → 8"),
+    ),
     Question(
         "May pod-7 stop?",
         "plan -f now.yaml -g order-svc --remove-client pod-7@1",
         ("pod-7@1", "unowned 0, idle 0; nothing gets worse"),
     ),
-    Question("What changed since the saved file?", "diff saved.yaml now.yaml", ("order-svc", "8 → 7", "report-svc")),
+    Question(
+        "What changed since the saved file?",
+        "diff saved.yaml now.yaml",
+        ("order-svc", "8 → 7", "report-svc"),
+    ),
 )
 
 
@@ -115,7 +128,10 @@ def page(help_text: str, found: list[Answer]) -> str:
         "",
         "| question | command | lines |",
         "| --- | --- | ---: |",
-        *(f"| {one.question.text} | `rmqalloc {one.question.command}` | {one.n_lines} |" for one in found),
+        *(
+            f"| {one.question.text} | `rmqalloc {one.question.command}` | {one.n_lines} |"
+            for one in found
+        ),
         "",
     ]
     blocks = [(HELP, help_text), *((one.question.command, one.text) for one in found)]
@@ -125,9 +141,13 @@ def page(help_text: str, found: list[Answer]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m ten_questions", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m ten_questions", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("--report", type=Path, help="page to write")
-    parser.add_argument("--quick", action="store_true", help="changes nothing: all of it takes seconds")
+    parser.add_argument(
+        "--quick", action="store_true", help="changes nothing: all of it takes seconds"
+    )
     given = parser.parse_args(argv)
     help_text, found = answers()
     text = page(help_text, found)
@@ -137,7 +157,11 @@ def main(argv: list[str] | None = None) -> int:
     wrong = [f"{one.question.text} {said}" for one in found for said in one.wrong]
     most = max(one.n_lines for one in found)
     n_right = sum(not one.wrong for one in found)
-    print(f"{n_right} of {len(found)} answered by {MOST_COMMANDS} commands, {most} lines at most", *wrong, sep="\n")
+    print(
+        f"{n_right} of {len(found)} answered by {MOST_COMMANDS} commands, {most} lines at most",
+        *wrong,
+        sep="\n",
+    )
     return 1 if wrong else 0
 
 

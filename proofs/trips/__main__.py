@@ -1,8 +1,10 @@
-"""How far a command line travels through the house: ``python -m trips [--quick] [--tree PATH ...]``.
+"""How far a command line travels through the house: ``python -m trips [--quick] [--tree PATH
+...]``.
 
-Counts of some routes: files entered, calls of Python functions, rooms, changes of room and returns to a room that was left
-before; `trips.counting` says exactly what counts. ``--tree`` counts the same in another checkout, with its compiled modules, so
-that before and after stand in one table. Ends with 1 if a route fails, or has other counts when it is run once more.
+Counts of some routes: files entered, calls of Python functions, rooms, changes of room and returns
+to a room that was left before; `trips.counting` says exactly what counts. ``--tree`` counts the
+same in another checkout, with its compiled modules, so that before and after stand in one table.
+Ends with 1 if a route fails, or has other counts when it is run once more.
 """
 
 import argparse
@@ -25,7 +27,9 @@ def snapshot(n_clients: int, **of_the_last: object) -> str:
     clients[-1] |= of_the_last  # type: ignore[arg-type]
     group = {"name": "g", "subscriptions": ["t"], "strategy": "AVG", "clients": clients}
     topics = [{"name": "t", "brokers": brokers}]
-    return json.dumps({"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "topics": topics, "groups": [group]})
+    return json.dumps(
+        {"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "topics": topics, "groups": [group]}
+    )
 
 
 FILES = {
@@ -68,18 +72,31 @@ def counted(tree: Path, route: str) -> list[dict[str, int]]:
 
 def main() -> int:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m trips", description="Files, calls and returns of command lines")
+    parser = argparse.ArgumentParser(
+        prog="python -m trips", description="Files, calls and returns of command lines"
+    )
     parser.add_argument("--quick", action="store_true", help="the first route alone")
-    parser.add_argument("--tree", type=Path, action="append", default=[], help="another checkout, counted before this")
+    parser.add_argument(
+        "--tree",
+        type=Path,
+        action="append",
+        default=[],
+        help="another checkout, counted before this",
+    )
     options = parser.parse_args()
     trees = {"this one": imported_from()}
     trees = {path.resolve().name: path.resolve() for path in options.tree} | trees
-    print("| route | checkout | " + " | ".join(COUNTS) + " |\n| --- | --- |" + " ---: |" * len(COUNTS))
+    print(
+        "| route | checkout | " + " | ".join(COUNTS) + " |\n| --- | --- |" + " ---: |" * len(COUNTS)
+    )
     differing = []
     for route in list(ROUTES)[: 1 if options.quick else None]:
         for name, tree in trees.items():
             first, again = counted(tree, route)
-            print(f"| {route} | {name} | " + " | ".join(f"{first[one]:,}" for one in COUNTS) + " |", flush=True)
+            print(
+                f"| {route} | {name} | " + " | ".join(f"{first[one]:,}" for one in COUNTS) + " |",
+                flush=True,
+            )
             if first != again:
                 differing.append(f"{route} in {tree}: {first}, then {again}")
     print(*differing, sep="\n", end="", file=sys.stderr)

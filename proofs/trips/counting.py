@@ -1,17 +1,22 @@
-"""Count what one route enters: ``python -m trips.counting TREE ARGUMENT ...`` counts a command line twice and prints JSON.
+"""Count what one route enters: ``python -m trips.counting TREE ARGUMENT ...`` counts a command line
+twice and prints JSON.
 
 Call
-    A Python function defined in ``rmqalloc`` begins, a lambda as well. A generator or coroutine is one call, when it begins;
-    that it goes on after a ``yield`` is none. Comprehensions and generator expressions are part of the function around them.
-    Bodies of modules and classes are no functions, and what runs while a module is imported does not count. Nor do compiled
-    kernels, other packages and other threads. A first run, which imports and keeps what any later one has, is not counted.
+    A Python function defined in ``rmqalloc`` begins, a lambda as well. A generator or coroutine is
+    one call, when it begins; that it goes on after a ``yield`` is none. Comprehensions and
+    generator expressions are part of the function around them. Bodies of modules and classes are no
+    functions, and what runs while a module is imported does not count. Nor do compiled kernels,
+    other packages and other threads. A first run, which imports and keeps what any later one has,
+    is not counted.
 File
     A source file below ``rmqalloc/`` in which a counted call arrives.
 Room
-    The first folder below ``rmqalloc/``. Files beside the folders (``model.py``, ``lazy.py``) are in no room: calls of their
-    functions count, and what they call is called by the room that called them.
+    The first folder below ``rmqalloc/``. Files beside the folders (``model.py``, ``lazy.py``) are
+    in no room: calls of their functions count, and what they call is called by the room that called
+    them.
 Change
-    A call into a room whose nearest caller that stands in a room stands in another one. That a call ends is no change.
+    A call into a room whose nearest caller that stands in a room stands in another one. That a call
+    ends is no change.
 Return
     A change to a room that was entered before, and so left for another one since.
 """
@@ -35,7 +40,11 @@ class Trip:
     def __init__(self, package: Path) -> None:
         self.calls = self.changes = self.returns = self._importing = 0
         self.files, self.rooms = set[str](), set[str]()
-        self._package, self._places, self._begins = package, dict[str, tuple[bool, str | None]](), dict[CodeType, int]()
+        self._package, self._places, self._begins = (
+            package,
+            dict[str, tuple[bool, str | None]](),
+            dict[CodeType, int](),
+        )
 
     def count(self, action: Callable[[], object]) -> dict[str, int]:
         """Run an action twice, the second time under the profiler, and return the counts."""
@@ -57,9 +66,13 @@ class Trip:
         return self._places[file]
 
     def _begins_here(self, frame: FrameType) -> bool:
-        """Whether it is no generator that goes on: the profiler is called then, too, further on in its code."""
+        """Whether it is no generator that goes on: the profiler is called then, too, further on in
+        its code.
+        """
         code = frame.f_code
-        return not code.co_flags & RESUMED or frame.f_lasti <= self._begins.setdefault(code, frame.f_lasti)
+        return not code.co_flags & RESUMED or frame.f_lasti <= self._begins.setdefault(
+            code, frame.f_lasti
+        )
 
     def _seen(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
@@ -95,7 +108,10 @@ def main() -> None:
     if package != Path(tree) / "rmqalloc":
         sys.exit(f"rmqalloc comes from {package}, not from {tree}")
     codes = set[int]()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()) as said,
+    ):
         found = [Trip(package).count(lambda: codes.add(command(list(arguments)))) for _ in range(2)]
     if not codes <= {0, 2}:
         sys.exit(f"it ends with {sorted(codes)}: {said.getvalue()}")

@@ -1,9 +1,10 @@
 """The one door to compiled code. This text is the contract of every kernel behind it.
 
-A kernel is a loop over integers and bytes. It takes numpy arrays through the buffer protocol, inputs first, the output
-last; it returns nothing, allocates nothing, raises nothing and releases the GIL. **It checks nothing**: arrays must be
-C-contiguous, of the dtypes its stub names, at least one element long where it reads them, and offsets must not decrease
-nor point outside what they index. Callers check once, at the face (`rmqalloc.fleet`, `rmqalloc.strategies`).
+A kernel is a loop over integers and bytes. It takes numpy arrays through the buffer protocol,
+inputs first, the output last; it returns nothing, allocates nothing, raises nothing and releases
+the GIL. **It checks nothing**: arrays must be C-contiguous, of the dtypes its stub names, at least
+one element long where it reads them, and offsets must not decrease nor point outside what they
+index. Callers check once, at the face (`rmqalloc.fleet`, `rmqalloc.strategies`).
 
 =========  ===========================================================================================================
 module     loops
@@ -23,12 +24,15 @@ weigh      queues of different weights among clients of different capacities
 tally      loads, unowned queues, idle clients, queues in other rooms, moves, clients affected, the least moves there could be
 =========  ===========================================================================================================
 
-Terms: *owners* is int32, the position of the client that owns a queue, -1 for nobody. *Offsets* are int64, one more than
-there are lists. A *slot* is one entry of a client list. A *route* is one (topic, broker name) with its queue ids.
+Terms: *owners* is int32, the position of the client that owns a queue, -1 for nobody. *Offsets* are
+int64, one more than there are lists. A *slot* is one entry of a client list. A *route* is one
+(topic, broker name) with its queue ids.
 
-The modules are built from ``pyx/<name>.pyx``; ``_cython_memoryviews`` is Cython's own code, which all of them import. Each
-holds its loops as one reads them, the level ``plain``. Where vectors pay, ``pyx/vector/`` has the same loops in C for other
-levels, which answer the same: ``scalar`` (vectors of four numbers, as every x86-64 and aarch64 has them), ``avx2``, ``avx512``,
-``neon``. When a module is imported the widest that the machine has is chosen, or the one that ``RMQALLOC_ISA`` names; where a
-level has no loop of its own, and with compilers that know no vectors, the plain one runs.
+The modules are built from ``pyx/<name>.pyx``; ``_cython_memoryviews`` is Cython's own code, which
+all of them import. Each holds its loops as one reads them, the level ``plain``. Where vectors pay,
+``pyx/vector/`` has the same loops in C for other levels, which answer the same: ``scalar`` (vectors
+of four numbers, as every x86-64 and aarch64 has them), ``avx2``, ``avx512``, ``neon``. When a
+module is imported the widest that the machine has is chosen, or the one that ``RMQALLOC_ISA``
+names; where a level has no loop of its own, and with compilers that know no vectors, the plain one
+runs.
 """

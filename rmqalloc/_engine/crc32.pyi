@@ -1,7 +1,8 @@
 """Hashes of client-go's ring: CRC-32 (IEEE) of many short keys.
 
-Strings are columns: string ``i`` is ``values[offsets[i]:offsets[i + 1]]``, UTF-8 without lone surrogates. No kernel
-checks anything, each writes into ``out`` with the GIL released, and all are safe to run in several threads.
+Strings are columns: string ``i`` is ``values[offsets[i]:offsets[i + 1]]``, UTF-8 without lone
+surrogates. No kernel checks anything, each writes into ``out`` with the GIL released, and all are
+safe to run in several threads.
 """
 
 import numpy as np
@@ -16,10 +17,11 @@ def points(
     scratch: NDArray[np.uint32],
     out: NDArray[np.uint32],
 ) -> None:
-    """Hash ``str(first_node + k) + id`` for ids ``first <= i < last`` and every ``k`` below ``scratch.shape[1]``.
+    """Hash ``str(first_node + k) + id`` for ids ``first <= i < last`` and every ``k`` below
+    ``scratch.shape[1]``.
 
-    ``scratch`` has 65 rows; what is in it does not matter. ``out`` has ``(last - first) * scratch.shape[1]`` places, id by
-    id.
+    ``scratch`` has 65 rows; what is in it does not matter. ``out`` has ``(last - first) *
+    scratch.shape[1]`` places, id by id.
     """
 
 def queues(
@@ -33,8 +35,10 @@ def queues(
     queue_ids: NDArray[np.int32],
     out: NDArray[np.uint32],
 ) -> None:
-    """Hash the text ``MessageQueue [topic=T, brokerName=B, queueId=N]`` of every queue of some routes.
+    """Hash the text ``MessageQueue [topic=T, brokerName=B, queueId=N]`` of every queue of some
+    routes.
 
-    Route ``r`` is the queues ``queue_ids[route_offsets[r]:route_offsets[r + 1]]`` of topic ``route_topic[r]`` on
-    broker ``route_broker[r]``. Queue ``i`` is written to ``out[i - route_offsets[0]]``.
+    Route ``r`` is the queues ``queue_ids[route_offsets[r]:route_offsets[r + 1]]`` of topic
+    ``route_topic[r]`` on broker ``route_broker[r]``. Queue ``i`` is written to ``out[i -
+    route_offsets[0]]``.
     """

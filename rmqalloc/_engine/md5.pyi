@@ -1,7 +1,9 @@
-"""Hashes of the consistent hash ring: the first 32 bits of MD5 (digest bytes 0..3, big-endian) of many short keys.
+"""Hashes of the consistent hash ring: the first 32 bits of MD5 (digest bytes 0..3, big-endian) of
+many short keys.
 
-Strings are columns: string ``i`` is ``values[offsets[i]:offsets[i + 1]]``, UTF-8 without lone surrogates. No kernel
-checks anything, each writes into ``out`` with the GIL released, and all are safe to run in several threads.
+Strings are columns: string ``i`` is ``values[offsets[i]:offsets[i + 1]]``, UTF-8 without lone
+surrogates. No kernel checks anything, each writes into ``out`` with the GIL released, and all are
+safe to run in several threads.
 """
 
 import numpy as np
@@ -16,10 +18,11 @@ def points(
     virtual_nodes: int,
     out: NDArray[np.uint32],
 ) -> None:
-    """Hash ``id + "-" + str(starts[i] + k)`` for ids ``first <= i < last`` and ``0 <= k < virtual_nodes``.
+    """Hash ``id + "-" + str(starts[i] + k)`` for ids ``first <= i < last`` and ``0 <= k <
+    virtual_nodes``.
 
-    ``starts`` is indexed like ``offsets``; ``None`` means all zero. ``out`` has ``(last - first) * virtual_nodes``
-    places, id by id.
+    ``starts`` is indexed like ``offsets``; ``None`` means all zero. ``out`` has ``(last - first) *
+    virtual_nodes`` places, id by id.
     """
 
 def queues(
@@ -35,10 +38,12 @@ def queues(
     queue_ids: NDArray[np.int32],
     out: NDArray[np.uint32],
 ) -> None:
-    """Hash the text ``MessageQueue [topic=T, brokerName=B, queueId=N]`` of every queue of some routes.
+    """Hash the text ``MessageQueue [topic=T, brokerName=B, queueId=N]`` of every queue of some
+    routes.
 
-    Route ``r`` is the queues ``queue_ids[route_offsets[r]:route_offsets[r + 1]]`` of topic ``route_topic[r]`` on
-    broker ``route_broker[r]``. Queue ``i`` is written to ``out[i - route_offsets[first_route]]``.
+    Route ``r`` is the queues ``queue_ids[route_offsets[r]:route_offsets[r + 1]]`` of topic
+    ``route_topic[r]`` on broker ``route_broker[r]``. Queue ``i`` is written to ``out[i -
+    route_offsets[first_route]]``.
     """
 
 def strings(
@@ -51,10 +56,11 @@ def strings(
     """Hash strings ``first <= i < last`` as they are; ``out`` has ``last - first`` places."""
 
 def bare(blocks: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
-    """Hash ready-made blocks, without writing keys or laying them out: the floor that the others are measured by.
+    """Hash ready-made blocks, without writing keys or laying them out: the floor that the others
+    are measured by.
 
-    ``blocks`` has the shape (groups, 16, 192): ``blocks[g, w, m]`` is little-endian word ``w`` of the padded message
-    ``m`` of group ``g``. ``out`` has the shape (groups, 192).
+    ``blocks`` has the shape (groups, 16, 192): ``blocks[g, w, m]`` is little-endian word ``w`` of
+    the padded message ``m`` of group ``g``. ``out`` has the shape (groups, 192).
     """
 
 def isa() -> str:

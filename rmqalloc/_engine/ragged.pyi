@@ -15,10 +15,11 @@ def distinct(
 ) -> None:
     """Number the distinct rows, each with its key if ``keys`` is not empty, in order of appearance.
 
-    ``table`` is a power of two long, 64 at least, and at first all 0; ``first_rows`` receives the first row of each kind.
-    ``progress`` holds how many rows are done and how many kinds were found; the loop stops early when ``table`` is half
-    full, to be called again with what `spread` makes of it. ``secret``, 136 random numbers, keeps whoever writes the rows
-    from choosing their places in the table; a table serves one secret.
+    ``table`` is a power of two long, 64 at least, and at first all 0; ``first_rows`` receives the
+    first row of each kind. ``progress`` holds how many rows are done and how many kinds were found;
+    the loop stops early when ``table`` is half full, to be called again with what `spread` makes of
+    it. ``secret``, 136 random numbers, keeps whoever writes the rows from choosing their places in
+    the table; a table serves one secret.
     """
 
 def spread(table: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
@@ -39,10 +40,14 @@ def gather(
     out_offsets: NDArray[np.int64],
     out: NDArray[np.uint8],
 ) -> None:
-    """Copy stretches of bytes, row ``r`` from ``starts[r]`` into ``out[out_offsets[r]:out_offsets[r + 1]]``."""
+    """Copy stretches of bytes, row ``r`` from ``starts[r]`` into ``out[out_offsets[r]:out_offsets[r
+    + 1]]``.
+    """
 
 def find_misfit(offsets: NDArray[np.int64], size: int, out: NDArray[np.uint8]) -> None:
-    """Write to ``out[0]`` whether any offset lies below the one before it, below 0 or above ``size``."""
+    """Write to ``out[0]`` whether any offset lies below the one before it, below 0 or above
+    ``size``.
+    """
 
 def runs(
     differs: NDArray[np.uint8],
@@ -52,7 +57,8 @@ def runs(
 ) -> None:
     """Cut every list where an element differs from the one before.
 
-    List ``r`` has runs ``out[r]`` to ``out[r + 1]``; ``out_runs``, one longer than there are elements, is where they begin.
+    List ``r`` has runs ``out[r]`` to ``out[r + 1]``; ``out_runs``, one longer than there are
+    elements, is where they begin.
     """
 
 def order_keys(
@@ -61,7 +67,9 @@ def order_keys(
     spare: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the stable order of every list of numbers as places in it; ``spare`` is as long as the longest list."""
+    """Write the stable order of every list of numbers as places in it; ``spare`` is as long as the
+    longest list.
+    """
 
 def sort_routes(
     list_routes: NDArray[np.int64],
@@ -76,8 +84,9 @@ def sort_routes(
     out_broker: NDArray[np.int32],
     out_offsets: NDArray[np.int64],
 ) -> None:
-    """Put the routes of every list in the order of their brokers' ranks; ``keys`` and ``spare`` are as long as the longest.
+    """Put the routes of every list in the order of their brokers' ranks; ``keys`` and ``spare`` are
+    as long as the longest.
 
-    Route ``k`` comes from ``out_places[k]``. ``facts`` says whether any list was out of order, and whether any has two
-    routes of one broker, or of two topics, so that this order is not enough.
+    Route ``k`` comes from ``out_places[k]``. ``facts`` says whether any list was out of order, and
+    whether any has two routes of one broker, or of two topics, so that this order is not enough.
     """

@@ -1,10 +1,12 @@
 """Which client owns each queue on its unit's consistent hash ring.
 
-A ring is what Java's ``ConsistentHashRouter`` keeps in a ``TreeMap``, filled in list order: of equal points the last
-inserted wins, a queue goes to the first point at or after its hash, and beyond the last point the first one follows.
+A ring is what Java's ``ConsistentHashRouter`` keeps in a ``TreeMap``, filled in list order: of
+equal points the last inserted wins, a queue goes to the first point at or after its hash, and
+beyond the last point the first one follows.
 
-Every module compiled for several instruction sets uses the widest one this machine has. The environment variable
-``RMQALLOC_ISA`` chooses another at import (``ImportError`` if the machine lacks it).
+Every module compiled for several instruction sets uses the widest one this machine has. The
+environment variable ``RMQALLOC_ISA`` chooses another at import (``ImportError`` if the machine
+lacks it).
 """
 
 import numpy as np
@@ -42,9 +44,9 @@ def locate(
 ) -> None:
     """Find the owner of every queue of every unit.
 
-    Nothing is checked. Consecutive units that name the same client list share one ring, and are looked up as one if
-    their queues and owners adjoin too, so it pays to have them together. Several threads may work at once on different
-    units, each with its own scratch.
+    Nothing is checked. Consecutive units that name the same client list share one ring, and are
+    looked up as one if their queues and owners adjoin too, so it pays to have them together.
+    Several threads may work at once on different units, each with its own scratch.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ def locate(
     queue_starts : int64, shape (n_units,)
         Where they begin in the column of which `hashes` is the part from `first_queue` on.
     slot_starts : int64, shape (n_units,)
-        Where the client list of a unit begins in the column of which `points` is the part from `first_slot` on.
+        Where the client list of a unit begins in the column of which `points` is the part from
+        `first_slot` on.
     n_clients : int32, shape (n_units,)
         Length of that list. Only units of equal start and length share a list.
     first_queue, first_slot : int
@@ -69,7 +72,8 @@ def locate(
     scratch : uint64, shape (at least ``scratch_size(...)``,)
         Room to work in; its contents mean nothing before or after.
     out : int32
-        Takes the positions in the client list that own the queues, ``-1`` for all queues of a unit without points.
+        Takes the positions in the client list that own the queues, ``-1`` for all queues of a unit
+        without points.
 
     Notes
     -----
@@ -87,11 +91,14 @@ def locate(
     array([0, 1, 0], dtype=int32)
     """
 
-def sift_begin(hashes: NDArray[np.uint32], scratch: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
+def sift_begin(
+    hashes: NDArray[np.uint32], scratch: NDArray[np.uint64], out: NDArray[np.uint8]
+) -> None:
     """Make ready to locate queues, given by their hashes, on a ring whose points come in portions.
 
-    ``out[0]`` is 0 where the hashes crowd: nothing more is to be called then, and `locate` serves. What is known lies in
-    ``scratch``, made for at least as many points as there are queues, until `sift_end`.
+    ``out[0]`` is 0 where the hashes crowd: nothing more is to be called then, and `locate` serves.
+    What is known lies in ``scratch``, made for at least as many points as there are queues, until
+    `sift_end`.
     """
 
 def sift_some(
@@ -120,17 +127,21 @@ def locate_bounded(
     following: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Give every queue, in order, to the first point at or after its hash whose client has fewer than ``caps[unit]`` queues.
+    """Give every queue, in order, to the first point at or after its hash whose client has fewer
+    than ``caps[unit]`` queues.
 
-    Past the last point the first one follows. A queue for which all clients on the ring are full goes to its first point.
-    ``points[list_points[l]:list_points[l + 1]]`` is the ring of list ``l = unit_list[unit]``, ascending and distinct, at least
-    one; ``holders`` are its clients' positions in their list. Queue ``queue_offsets[unit] + k`` has the hash
-    ``hashes[queue_starts[unit] + k]``. ``loads`` and ``following`` are room to work in, as long as the longest client list and
+    Past the last point the first one follows. A queue for which all clients on the ring are full
+    goes to its first point. ``points[list_points[l]:list_points[l + 1]]`` is the ring of list ``l =
+    unit_list[unit]``, ascending and distinct, at least one; ``holders`` are its clients' positions
+    in their list. Queue ``queue_offsets[unit] + k`` has the hash ``hashes[queue_starts[unit] +
+    k]``. ``loads`` and ``following`` are room to work in, as long as the longest client list and
     the ring of most points.
     """
 
 def isa() -> str:
-    """Name of the instruction set in use: ``"avx512"``, ``"avx2"``, ``"neon"``, ``"scalar"`` or ``"plain"``."""
+    """Name of the instruction set in use: ``"avx512"``, ``"avx2"``, ``"neon"``, ``"scalar"`` or
+    ``"plain"``.
+    """
 
 def available_isas() -> tuple[str, ...]:
     """Names of those this machine has, widest first."""

@@ -12,10 +12,11 @@ def consistent_hash(
     position: int,
     out: NDArray[np.int32] | None,
 ) -> list[Any] | int | None:
-    """Return the queues of the client at a position; or, given an array, write all owners to it and return their number.
+    """Return the queues of the client at a position; or, given an array, write all owners to it and
+    return their number.
 
-    Tuples, since no thread can change them meanwhile. None, with nothing written, if a queue is no 3-tuple of str, str and
-    int32, a name is no plain text, or a client id is empty or there twice.
+    Tuples, since no thread can change them meanwhile. None, with nothing written, if a queue is no
+    3-tuple of str, str and int32, a name is no plain text, or a client id is empty or there twice.
 
     Raises
     ------
@@ -30,4 +31,6 @@ def available_isas() -> tuple[str, ...]:
     """Name the instruction sets this machine can run, widest first."""
 
 def force_isa(name: str) -> None:
-    """Use one instruction set from now on, in the whole process. ``ValueError`` if this machine lacks it."""
+    """Use one instruction set from now on, in the whole process. ``ValueError`` if this machine
+    lacks it.
+    """

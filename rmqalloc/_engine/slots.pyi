@@ -50,7 +50,9 @@ def own_group(
     position: int,
     out: NDArray[np.int32] | None,
 ) -> list[Any] | int | None:
-    """Divide one group of objects; slots stand between two texts, see `names.find_slots`. See `ring_of_one.consistent_hash`."""
+    """Divide one group of objects; slots stand between two texts, see `names.find_slots`. See
+    `ring_of_one.consistent_hash`.
+    """
 
 def number(
     slot_offsets: NDArray[np.int64],
@@ -59,7 +61,9 @@ def number(
     n_numbers: NDArray[np.int32],
     numbers: NDArray[np.int32],
 ) -> None:
-    """Number the clients of every list by their slots: -1 for who takes no part; `n_numbers` counts missing numbers, too."""
+    """Number the clients of every list by their slots: -1 for who takes no part; `n_numbers` counts
+    missing numbers, too.
+    """
 
 def by_orders(
     out_starts: NDArray[np.int64],
@@ -81,5 +85,6 @@ def by_orders(
     digits : uint8, shape (6 * n_orders,)
         Orders, six digits each; those past the slots of an order are 255.
     order_starts, n_slots : int64 and int32, shape (61,)
-        First order and number of slots of the table for so many queues; that of 60 serves again and again.
+        First order and number of slots of the table for so many queues; that of 60 serves again and
+        again.
     """

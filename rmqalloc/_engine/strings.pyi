@@ -1,6 +1,8 @@
-"""Text as columns, in Java's order (UTF-16 code units); string ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+"""Text as columns, in Java's order (UTF-16 code units); string ``i`` is
+``values[offsets[i]:offsets[i + 1]]``.
 
-Scratch is as long as the longest list. ``irregular`` becomes 1 for the lists in which a string is empty or there twice.
+Scratch is as long as the longest list. ``irregular`` becomes 1 for the lists in which a string is
+empty or there twice.
 """
 
 import numpy as np
@@ -39,7 +41,9 @@ def sort(
     out_values: NDArray[np.uint8],
     out_offsets: NDArray[np.int64],
 ) -> None:
-    """Write all strings with every list in order, as a column that begins at 0; the lists before ``first`` are in order."""
+    """Write all strings with every list in order, as a column that begins at 0; the lists before
+    ``first`` are in order.
+    """
 
 def first_of(
     values: NDArray[np.uint8],

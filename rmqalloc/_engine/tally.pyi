@@ -1,7 +1,9 @@
-"""Counting over owners vectors, one pass each; unit ``u`` has the queues ``queue_offsets[u]:queue_offsets[u + 1]``.
+"""Counting over owners vectors, one pass each; unit ``u`` has the queues
+``queue_offsets[u]:queue_offsets[u + 1]``.
 
-Any range of units will do: pass ``queue_offsets[a:b + 1]`` and the other columns of units as ``[a:b]``, with whole ``owners``.
-An owner is a position in the client list of its unit, any negative number means nobody.
+Any range of units will do: pass ``queue_offsets[a:b + 1]`` and the other columns of units as
+``[a:b]``, with whole ``owners``. An owner is a position in the client list of its unit, any
+negative number means nobody.
 """
 
 import numpy as np
@@ -20,7 +22,9 @@ def balance(
     least: NDArray[np.int32],
     most: NDArray[np.int32],
 ) -> None:
-    """Write unowned queues, idle clients, least and greatest load of every unit; ``load_scratch``: most clients of one."""
+    """Write unowned queues, idle clients, least and greatest load of every unit; ``load_scratch``:
+    most clients of one.
+    """
 
 def loads(
     queue_offsets: NDArray[np.int64],
@@ -40,8 +44,9 @@ def moved(
 ) -> None:
     """Count the queues of every unit that change owner between two owners vectors.
 
-    Client ``c`` of unit ``u`` before is client ``renamed[slot_starts[u] + c]`` after, or is gone where that is -1. A queue
-    that nobody has before or after, but not both, has moved; ``out`` has a place for each unit.
+    Client ``c`` of unit ``u`` before is client ``renamed[slot_starts[u] + c]`` after, or is gone
+    where that is -1. A queue that nobody has before or after, but not both, has moved; ``out`` has
+    a place for each unit.
 
     Examples
     --------
@@ -62,10 +67,12 @@ def least_moves(
     load_scratch: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Count the fewest queues of every unit that `moved` could count if all are owned after and loads differ by one at most.
+    """Count the fewest queues of every unit that `moved` could count if all are owned after and
+    loads differ by one at most.
 
-    ``n_before`` and ``n_after`` are the lengths of the client lists, of distinct ids; ``renamed`` is as in `moved`;
-    ``load_scratch`` has room for the longest list before. A unit without clients after leaves its queues to nobody.
+    ``n_before`` and ``n_after`` are the lengths of the client lists, of distinct ids; ``renamed``
+    is as in `moved`; ``load_scratch`` has room for the longest list before. A unit without clients
+    after leaves its queues to nobody.
 
     Examples
     --------
@@ -89,12 +96,15 @@ def movement(
     least_moves: NDArray[np.int32],
     affected: NDArray[np.int32],
 ) -> None:
-    """Count what changes in every unit between two owners vectors of queues that either side may lack.
+    """Count what changes in every unit between two owners vectors of queues that either side may
+    lack.
 
-    ``moved`` is as `moved` writes it, of the queues of both sides; ``least_moves`` the least this could be if all queues after
-    are owned and loads differ by one at most (without clients after: if nobody owns them); ``affected`` the clients of either
-    side that lose or gain a queue. ``n_before`` and ``n_after`` are the lengths of the client lists, of distinct ids;
-    ``renamed`` is as in `moved`; ``scratch`` has room for twice the longest list before, the longest after and two.
+    ``moved`` is as `moved` writes it, of the queues of both sides; ``least_moves`` the least this
+    could be if all queues after are owned and loads differ by one at most (without clients after:
+    if nobody owns them); ``affected`` the clients of either side that lose or gain a queue.
+    ``n_before`` and ``n_after`` are the lengths of the client lists, of distinct ids; ``renamed``
+    is as in `moved`; ``scratch`` has room for twice the longest list before, the longest after and
+    two.
 
     Examples
     --------
@@ -123,10 +133,12 @@ def align(
 ) -> None:
     """Put the numbers of equal keys side by side, unit by unit, in the order of the keys.
 
-    The keys of unit ``u`` before are those from ``keys_before[starts_before[u]]`` on, sorted stably by ``order_before`` (places
-    in the list); their numbers are ``before[offsets_before[u]:offsets_before[u + 1]]``. So it is after. What one side lacks is
-    ``ABSENT`` there; of equal keys of one side the first meets the first of the other. ``offsets``, one more than there are
-    units, receives where each begins in ``out_before`` and ``out_after``, which have room for all numbers of both sides.
+    The keys of unit ``u`` before are those from ``keys_before[starts_before[u]]`` on, sorted stably
+    by ``order_before`` (places in the list); their numbers are
+    ``before[offsets_before[u]:offsets_before[u + 1]]``. So it is after. What one side lacks is
+    ``ABSENT`` there; of equal keys of one side the first meets the first of the other. ``offsets``,
+    one more than there are units, receives where each begins in ``out_before`` and ``out_after``,
+    which have room for all numbers of both sides.
     """
 
 def cross_room(
@@ -140,11 +152,13 @@ def cross_room(
     slot_room: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Count the queues of every unit whose room and whose owner's are known (not negative) and differ.
+    """Count the queues of every unit whose room and whose owner's are known (not negative) and
+    differ.
 
-    The queues of unit ``u`` are those from ``queue_starts[u]`` on in lists cut into routes: queue ``q`` is of the route
-    ``queue_route[q]``, route ``r`` has the queues ``route_offsets[r]:route_offsets[r + 1]``. Its clients' rooms are
-    ``slot_room`` from ``slot_starts[u]`` on.
+    The queues of unit ``u`` are those from ``queue_starts[u]`` on in lists cut into routes: queue
+    ``q`` is of the route ``queue_route[q]``, route ``r`` has the queues
+    ``route_offsets[r]:route_offsets[r + 1]``. Its clients' rooms are ``slot_room`` from
+    ``slot_starts[u]`` on.
     """
 
 def isa() -> str:

@@ -26,7 +26,8 @@ def weighted(
     capacities : int64, shape (n_slots,)
         The same, or 0 for clients that take none; one client of each unit at least has more.
     improved : int
-        Units of so many queues at most are improved by moves and swaps, four for each queue at most.
+        Units of so many queues at most are improved by moves and swaps, four for each queue at
+        most.
     loads : int64, shape (n_slots,)
         Zeros; holds the loads in the end.
     out : int32, shape (n_queues,)

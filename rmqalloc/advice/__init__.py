@@ -1,4 +1,5 @@
-"""Recommendations: how many clients and virtual nodes a group should have, and perfectly even lists of queues for CONFIG.
+"""Recommendations: how many clients and virtual nodes a group should have, and perfectly even lists
+of queues for CONFIG.
 
 ``recommend``
     `advise`: a snapshot in, advice for every group out.

@@ -1,8 +1,9 @@
-"""What restarts, scaling and the loss of brokers move, under the strategy that a group has and under those it could have.
+"""What restarts, scaling and the loss of brokers move, under the strategy that a group has and
+under those it could have.
 
-Each candidate is replayed over the same history: a rolling restart, one client at a time, after which clients have new
-addresses; one more client, and one less again; every broker, or some, gone and back. A strategy that reads slot numbers in
-client ids is replayed with ids that carry them.
+Each candidate is replayed over the same history: a rolling restart, one client at a time, after
+which clients have new addresses; one more client, and one less again; every broker, or some, gone
+and back. A strategy that reads slot numbers in client ids is replayed with ids that carry them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from rmqalloc.evidence.other_dialects import has_form, method_set
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct
 from rmqalloc.rollouts.replay_groups import play_schedules
-from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
+from rmqalloc.rollouts.schedule import (
+    ClientView,
+    GroupAtStart,
+    InapplicableError,
+    Mask,
+    Moment,
+    Schedule,
+    Step,
+)
 from rmqalloc.scenarios.client_changes import joining_names
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies.ordering import sort_client_ids
@@ -40,7 +49,9 @@ NOW, RESTART_STOP, RESTART_START, JOIN, GONE, BACK = "now", "stop", "start", "jo
 
 
 class WeighedStrategy(NamedTuple):
-    """A strategy to weigh; ``rule`` is its number among the rules of the replay, 0 for the group's own."""
+    """A strategy to weigh; ``rule`` is its number among the rules of the replay, 0 for the group's
+    own.
+    """
 
     label: str
     rule: int
@@ -53,12 +64,17 @@ def candidates() -> tuple[list[WeighedStrategy], list[Method]]:
     for name, made in STRATEGIES.items():
         for params in made.weighed:
             tried.append(method_set(name, params))
-            every.append(WeighedStrategy(":".join([name, *map(str, params.values())]), len(tried), made.reads_slots))
+            every.append(
+                WeighedStrategy(
+                    ":".join([name, *map(str, params.values())]), len(tried), made.reads_slots
+                )
+            )
     return every, tried
 
 
 def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
-    """Return groups under several strategies (`CHURN_SCHEMA`) and the names of groups too large to be replayed.
+    """Return groups under several strategies (`CHURN_SCHEMA`) and the names of groups too large to
+    be replayed.
 
     Groups with lists by client id or with machine rooms are left out.
     """
@@ -71,7 +87,10 @@ def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
     every, rules = candidates()
     try:
         played = play_schedules(
-            part, lambda group: _schedule(group, _to_have(group, every, rules)), rules, lost_brokers(part.fleet)
+            part,
+            lambda group: _schedule(group, _to_have(group, every, rules)),
+            rules,
+            lost_brokers(part.fleet),
         )
     except InapplicableError:
         return CHURN_SCHEMA.empty_table(), [group.consumer_group for group in part.groups]
@@ -82,10 +101,16 @@ def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
     return table, played.skipped["consumer_group"].to_pylist()
 
 
-def _to_have(group: GroupAtStart, every: Sequence[WeighedStrategy], rules: Sequence[Method]) -> list[WeighedStrategy]:
+def _to_have(
+    group: GroupAtStart, every: Sequence[WeighedStrategy], rules: Sequence[Method]
+) -> list[WeighedStrategy]:
     """Return the strategies that clients of all languages of a group have."""
     dialects = {kind.dialect for kind in (*group.kinds, group.joining)}
-    return [one for one in every if not one.rule or all(has_form(rules[one.rule - 1], each) for each in dialects)]
+    return [
+        one
+        for one in every
+        if not one.rule or all(has_form(rules[one.rule - 1], each) for each in dialects)
+    ]
 
 
 def lost_brokers(fleet: Fleet) -> list[Mask]:
@@ -106,12 +131,24 @@ def _schedule(group: GroupAtStart, every: Sequence[WeighedStrategy]) -> Schedule
     slotted_joiner = f"10.0.0.251@slot-{n}"
     everyone = sort_client_ids({*ids, *fresh, *slotted, joiner, slotted_joiner})
     place = {one: i for i, one in enumerate(everyone)}
-    now, back, by_slot = (np.array([place[one] for one in some], np.int64) for some in (ids, fresh, slotted))
+    now, back, by_slot = (
+        np.array([place[one] for one in some], np.int64) for some in (ids, fresh, slotted)
+    )
     steps: list[Step] = []
     for one in every:
-        actors = (by_slot, by_slot, place[slotted_joiner]) if one.needs_slots else (now, back, place[joiner])
+        actors = (
+            (by_slot, by_slot, place[slotted_joiner])
+            if one.needs_slots
+            else (now, back, place[joiner])
+        )
         steps += _history(one, len(everyone), *actors)
-    was = dict([*zip(fresh, ids, strict=True), *zip(slotted, ids, strict=True), *((one, one) for one in ids)])
+    was = dict(
+        [
+            *zip(fresh, ids, strict=True),
+            *zip(slotted, ids, strict=True),
+            *((one, one) for one in ids),
+        ]
+    )
     kinds = group.kinds_of([was.get(one, one) for one in everyone])
     return Schedule(everyone, [-1] * len(everyone), steps, kinds=kinds)
 
@@ -136,7 +173,9 @@ def _history(
         return Step(f"{one.label} {kind}", (Moment((view,), there=variant),))
 
     yield step(NOW)
-    for i in distinct(np.linspace(0, now.size - 1, MOST_RESTARTED).astype(int)) if now.size > 1 else ():
+    for i in (
+        distinct(np.linspace(0, now.size - 1, MOST_RESTARTED).astype(int)) if now.size > 1 else ()
+    ):
         there[now[i]] = False
         yield step(RESTART_STOP)
         there[back[i]] = True
@@ -165,7 +204,11 @@ def _rows(
             first, stops = kinds[NOW][0], kinds.get(RESTART_STOP, [])
             moved = {kind: [row["moved"] for row in rows] for kind, rows in kinds.items()}
             share = len(stops) / first["n_clients"]
-            whole = (sum(moved.get(RESTART_STOP, ())) + sum(moved.get(RESTART_START, ()))) / share if stops else None
+            whole = (
+                (sum(moved.get(RESTART_STOP, ())) + sum(moved.get(RESTART_START, ()))) / share
+                if stops
+                else None
+            )
             yield {
                 "consumer_group": group,
                 "strategy": name if one.rule == 0 else one.label,

@@ -1,8 +1,9 @@
 """Lists of queues for CONFIG: perfectly even, and with the fewest moves from now that this allows.
 
-Goals, in this order: loads differ by at most one (of every topic, or of all topics together); as few queues as possible change
-their owner; over all topics, the larger loads go round. The first two never conflict: whatever the targets are, a client
-keeps as many of its queues as its target allows, so giving the larger targets to the clients that own most keeps most.
+Goals, in this order: loads differ by at most one (of every topic, or of all topics together); as
+few queues as possible change their owner; over all topics, the larger loads go round. The first two
+never conflict: whatever the targets are, a client keeps as many of its queues as its target allows,
+so giving the larger targets to the clients that own most keeps most.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ BALANCES = ("topic", "total")
 """What is balanced: the queues of each topic, or those of all topics together."""
 
 
-def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+def balanced_owners(
+    owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | None = None
+) -> NDArray[np.int32]:
     """Return owners whose loads differ by at most one, with the fewest queues moved.
 
-    The targets that are one larger go to the clients that own most. Queues above a client's target, and those that nobody
-    owns, go to clients below theirs.
+    The targets that are one larger go to the clients that own most. Queues above a client's target,
+    and those that nobody owns, go to clients below theirs.
 
     Examples
     --------
@@ -39,7 +42,8 @@ def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int
     share = np.full(n_clients, load)
     others = np.zeros(n_clients, np.int64) if burden is None else burden
     share[np.lexsort((others, -had))[:n_greater]] += 1
-    # Queues are sorted by owner, unowned ones first: a client keeps as many of its first queues as its target allows.
+    # Queues are sorted by owner, unowned ones first: a client keeps as many of its first queues as
+    # its target allows.
     order = np.argsort(owners, kind="stable")
     first = np.cumsum(had) - had + np.count_nonzero(owners < 0)
     keeps = np.zeros(owners.size, bool)
@@ -47,7 +51,9 @@ def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int
     owner = owners[owned]
     keeps[owned] = np.arange(owners.size - owned.size, owners.size) - first[owner] < share[owner]
     found = owners.astype(np.int32)
-    found[~keeps] = np.repeat(np.arange(n_clients), share - np.bincount(owners[keeps], minlength=n_clients))
+    found[~keeps] = np.repeat(
+        np.arange(n_clients), share - np.bincount(owners[keeps], minlength=n_clients)
+    )
     return found
 
 
@@ -58,7 +64,9 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigL
     fleet = present.planned.fleet
     queue_list = fleet.unit_queue_list
     first = dict(zip(queue_list[::-1].tolist(), range(fleet.n_units - 1, -1, -1), strict=True))
-    queues_of = {number: fleet.queues_of(unit) for number, unit in first.items()}  # topics have many groups
+    queues_of = {
+        number: fleet.queues_of(unit) for number, unit in first.items()
+    }  # topics have many groups
     made = []
     for position, group in enumerate(present.planned.groups):
         units = present.units_of(position).tolist()
@@ -67,13 +75,23 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigL
         after = _balanced_parts(now, sizes, n_clients)
         queues = [queue for unit in units for queue in queues_of[int(queue_list[unit])]]
         ids, actual = group.client_ids, bool(present.is_actual[position])
-        made.append(ConfigLists(group.consumer_group, actual, ids, queues, after.tolist(), now.tolist()))
-    return [one._replace(left_out=missing) for one, missing in zip(made, _left_out(made, snapshot), strict=True)]
+        made.append(
+            ConfigLists(group.consumer_group, actual, ids, queues, after.tolist(), now.tolist())
+        )
+    return [
+        one._replace(left_out=missing)
+        for one, missing in zip(made, _left_out(made, snapshot), strict=True)
+    ]
 
 
 def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
-    """Yield for every group the topics that have queues, or may have some, and are in none of its lists."""
-    groups, routes = {one.name: one for one in snapshot.groups}, {one.name: one for one in snapshot.topics}
+    """Yield for every group the topics that have queues, or may have some, and are in none of its
+    lists.
+    """
+    groups, routes = (
+        {one.name: one for one in snapshot.groups},
+        {one.name: one for one in snapshot.topics},
+    )
     for one in made:
         wanted = [*groups[one.consumer_group].subscriptions, RETRY_PREFIX + one.consumer_group]
         there = {queue.topic for queue in one.queues}
@@ -81,8 +99,12 @@ def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple
         yield tuple(name for name in dict.fromkeys(wanted) if name not in there | empty)
 
 
-def _balanced_parts(owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int) -> NDArray[np.int32]:
-    """Balance every part by itself; the larger loads go to clients that have had fewer queues so far."""
+def _balanced_parts(
+    owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int
+) -> NDArray[np.int32]:
+    """Balance every part by itself; the larger loads go to clients that have had fewer queues so
+    far.
+    """
     parts, burden = [], np.zeros(n_clients, np.int64)
     for part in np.split(owners, np.cumsum(sizes)[:-1]):
         parts.append(balanced_owners(part, n_clients, burden))

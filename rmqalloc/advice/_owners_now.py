@@ -16,8 +16,8 @@ from rmqalloc.snapshot.snapshot import Group, Snapshot
 class Present:
     """Owners of all queues of the planned groups.
 
-    ``actual`` holds positions in the group's client ids, -1 for unowned: as reported if all clients of a group report, else by
-    strategy. A queue that several report is the first one's.
+    ``actual`` holds positions in the group's client ids, -1 for unowned: as reported if all clients
+    of a group report, else by strategy. A queue that several report is the first one's.
     """
 
     planned: PlannedGroups
@@ -37,11 +37,19 @@ class Present:
     def loads_of(self, group: int) -> NDArray[np.int64]:
         """Return the queues of every client of a group by its strategy, over all topics."""
         owners = self.planned.owners[self.cells_of(group)]
-        return np.bincount(owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids))
+        return np.bincount(
+            owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids)
+        )
 
     def work_of(self, group: int) -> NDArray[np.int64]:
-        """Return the queues of every client that give it work: written ones, of any topic but the retry topic."""
-        fleet, owners, units = self.planned.fleet, self.planned.owners[self.cells_of(group)], self.units_of(group)
+        """Return the queues of every client that give it work: written ones, of any topic but the
+        retry topic.
+        """
+        fleet, owners, units = (
+            self.planned.fleet,
+            self.planned.owners[self.cells_of(group)],
+            self.units_of(group),
+        )
         is_written = np.concatenate(
             [self.planned.written[start : start + n] for start, n in zip(
                 fleet.queue_starts[units].tolist(), fleet.n_queues[units].tolist(), strict=True)]
@@ -66,10 +74,16 @@ def present_of(snapshot: Snapshot, planned: PlannedGroups) -> Present:
 
 def _reported(present: Present, number: int, group: Group) -> list[int]:
     """Return the owners of a group's queues as its clients report them."""
-    position = {client_id: i for i, client_id in enumerate(present.planned.groups[number].client_ids)}
+    position = {
+        client_id: i for i, client_id in enumerate(present.planned.groups[number].client_ids)
+    }
     owner: dict[object, int] = {}
     for client in sorted(group.clients, key=lambda one: position[one.client_id]):
         for queue in client.owned or ():
             owner.setdefault(queue, position[client.client_id])
     fleet = present.planned.fleet
-    return [owner.get(queue, -1) for unit in present.units_of(number).tolist() for queue in fleet.queues_of(unit)]
+    return [
+        owner.get(queue, -1)
+        for unit in present.units_of(number).tolist()
+        for queue in fleet.queues_of(unit)
+    ]

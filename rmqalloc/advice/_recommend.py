@@ -1,8 +1,8 @@
 """Advice for every group of a snapshot.
 
-Everything is computed, nothing is a rule of thumb: other numbers of clients and of virtual nodes are replayed as steps of a
-rollout, so each figure comes with the moves that the change costs. What is advised, in this order: that no client is idle; that
-loads are even; that few queues move.
+Everything is computed, nothing is a rule of thumb: other numbers of clients and of virtual nodes
+are replayed as steps of a rollout, so each figure comes with the moves that the change costs. What
+is advised, in this order: that no client is idle; that loads are even; that few queues move.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def advise(
-    snapshot: Snapshot | Known, groups: Sequence[str] = ("*",), topics: Sequence[str] = ("*",), balance: str = "topic"
+    snapshot: Snapshot | Known,
+    groups: Sequence[str] = ("*",),
+    topics: Sequence[str] = ("*",),
+    balance: str = "topic",
 ) -> Advice:
     """Recommend client counts, virtual nodes and CONFIG lists for the groups of a snapshot.
 
@@ -41,7 +44,8 @@ def advise(
     groups, topics : sequence of str
         Patterns; only the topics that match count.
     balance : {"topic", "total"}
-        Whether the lists for CONFIG are even topic by topic, or over all topics of a group together.
+        Whether the lists for CONFIG are even topic by topic, or over all topics of a group
+        together.
 
     Raises
     ------
@@ -63,27 +67,39 @@ def advise(
     counts, rings, rooms = counts_table(present), rings_table(present), _rooms_table(present)
     churn, unweighed = churn_table(present)
     by_group = [_by_group(table) for table in (counts, rings, rooms, churn)]
-    replicas = {row["consumer_group"]: row for row in replica_counts(known, groups, topics).groups.to_pylist()}
+    replicas = {
+        row["consumer_group"]: row
+        for row in replica_counts(known, groups, topics).groups.to_pylist()
+    }
     rows, said = [], {}
     for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
-        of_counts, of_rings, of_rooms, of_churn = (found.get(group.consumer_group, []) for found in by_group)
+        of_counts, of_rings, of_rooms, of_churn = (
+            found.get(group.consumer_group, []) for found in by_group
+        )
         row = _row(present, position) | {
             "even_counts": [one["n_clients"] for one in of_counts if one["is_even"]],
-            **{key: replicas[group.consumer_group][key] for key in ("useful_clients", "even_clients")},
+            **{
+                key: replicas[group.consumer_group][key]
+                for key in ("useful_clients", "even_clients")
+            },
             "virtual_nodes": advised_nodes(of_rings),
             "config_moves": lists.moved,
         }
         said[group.consumer_group] = sentences(row, of_counts, of_rings, of_rooms, of_churn, lists)
         rows.append(row | {"advice": " ".join(said[group.consumer_group])})
     table = pa.Table.from_pylist(rows, GROUPS_SCHEMA)
-    untried = [group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]]
+    untried = [
+        group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]
+    ]
     more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
     if unweighed:
         more.append(
             f"too large to weigh other strategies (more than {MOST_CELLS:,} moments times queues or clients), "
             f"{len(unweighed):,} of {len(planned.groups):,} groups: {named(unweighed)}"
         )
-    return Advice(table, counts, rings, rooms, churn, tuple(assignments), (*planned.warnings, *more), said)
+    return Advice(
+        table, counts, rings, rooms, churn, tuple(assignments), (*planned.warnings, *more), said
+    )
 
 
 def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
@@ -96,10 +112,18 @@ def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
 def _row(present: Present, position: int) -> dict[str, Any]:
     """Return the figures of a group as it is."""
     planned = present.planned
-    group, units, loads = planned.groups[position], present.units_of(position), present.loads_of(position)
+    group, units, loads = (
+        planned.groups[position],
+        present.units_of(position),
+        present.loads_of(position),
+    )
     n_queues = planned.fleet.n_queues[units]
     work = present.work_of(position)
-    idle = [client_id for client_id, queues in zip(group.client_ids, work.tolist(), strict=True) if not queues]
+    idle = [
+        client_id
+        for client_id, queues in zip(group.client_ids, work.tolist(), strict=True)
+        if not queues
+    ]
     return {
         "consumer_group": group.consumer_group,
         "strategy": planned.rules.table[planned.rules.of_unit[units[0]]].get_name(),
@@ -117,7 +141,8 @@ def _row(present: Present, position: int) -> dict[str, Any]:
 
 
 def _rooms_table(present: Present) -> pa.Table:
-    """Return the topics with queues in rooms without a client, of groups under MACHINE_ROOM_NEARBY: `ROOMS_SCHEMA`.
+    """Return the topics with queues in rooms without a client, of groups under MACHINE_ROOM_NEARBY:
+    `ROOMS_SCHEMA`.
 
     Such queues always fall to the first clients of the list.
     """

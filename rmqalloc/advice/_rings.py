@@ -34,7 +34,9 @@ def rings_table(present: Present) -> pa.Table:
     return pa.Table.from_pylist(rows, RINGS_SCHEMA)
 
 
-def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> list[dict[str, object]]:
+def _rows(
+    planned: PlannedGroups, tried: list[int], more: list[Strategy]
+) -> list[dict[str, object]]:
     def schedule_of(group: GroupAtStart) -> Schedule:
         every = everyone(len(group.client_ids))
         steps = []
@@ -43,7 +45,9 @@ def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> lis
                 break
             # Back to the present number after each, so that every row has its moves from there.
             for rule in (number, 0) if number else (0,):
-                steps.append(Step(str(tried[rule]), (Moment((ClientView(every, every, rule=rule),)),)))
+                steps.append(
+                    Step(str(tried[rule]), (Moment((ClientView(every, every, rule=rule),)),))
+                )
         return Schedule(group.client_ids, group.rooms, steps)
 
     rows = []
@@ -59,9 +63,11 @@ def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> lis
 
 
 def chance_skew(n_queues: int, n_clients: int) -> float:
-    """Return the expected greatest load over the mean if every queue falls to each client with equal probability.
+    """Return the expected greatest load over the mean if every queue falls to each client with
+    equal probability.
 
-    This is the limit of a ring with many virtual nodes. Loads are taken as independent and binomial.
+    This is the limit of a ring with many virtual nodes. Loads are taken as independent and
+    binomial.
 
     Examples
     --------

@@ -20,7 +20,9 @@ WORTH_MOVES = 0.2
 """Least relative gain in moves for which another strategy is named."""
 
 
-def sentences(group: Row, counts: Rows, rings: Rows, rooms: Rows, churn: Rows, lists: ConfigLists) -> tuple[str, ...]:
+def sentences(
+    group: Row, counts: Rows, rings: Rows, rooms: Rows, churn: Rows, lists: ConfigLists
+) -> tuple[str, ...]:
     """Return advice for a group, given its rows of the tables."""
     return (
         *_sizes(group, counts),
@@ -60,7 +62,9 @@ def _sizes(group: Row, counts: Rows) -> Iterator[str]:
             f"Clients have from {group['min_load']} to {counted(group['max_load'], 'queue')}, the fullest "
             f"{skew_text(group['skew'])} times the mean."
         )
-    others = [row for row in even if not row["is_now"] and not made.is_listed]  # lists would change too
+    others = [
+        row for row in even if not row["is_now"] and not made.is_listed
+    ]  # lists would change too
     if others and group["min_load"] != group["max_load"]:
         below = [row for row in others if row["n_clients"] < n][-1:]
         above = [row for row in others if row["n_clients"] > n][:1]
@@ -83,8 +87,9 @@ def _way(row: Row) -> str:
 
 
 def advised_nodes(rings: Rows) -> int | None:
-    """Return the fewest virtual nodes that come within 5 % of the best skew, if that is better than now by more; else
-    None."""
+    """Return the fewest virtual nodes that come within 5 % of the best skew, if that is better than
+    now by more; else None.
+    """
     now = next((row for row in rings if row["is_now"]), None)
     if now is None:
         return None
@@ -123,7 +128,9 @@ def _ring(group: Row, rings: Rows) -> Iterator[str]:
 
 def _rooms(rooms: Rows) -> Iterator[str]:
     for row in rooms:
-        (low, high), (level, top) = ((row[f"{kind}min_load"], row[f"{kind}max_load"]) for kind in ("", "pooled_"))
+        (low, high), (level, top) = (
+            (row[f"{kind}min_load"], row[f"{kind}max_load"]) for kind in ("", "pooled_")
+        )
         if high - low > top - level:
             yield (
                 f"Topic {row['topic']} has queues in {counted(len(row['machine_rooms']), 'machine room')} without a client, "
@@ -134,7 +141,9 @@ def _rooms(rooms: Rows) -> Iterator[str]:
 
 
 def _churn(churn: Rows) -> Iterator[str]:
-    """Yield what other strategies would save in restarts, and what they would cost when a broker is lost."""
+    """Yield what other strategies would save in restarts, and what they would cost when a broker is
+    lost.
+    """
     now = next((row for row in churn if row["is_now"]), None)
     if now is None or now["restart_per_queue"] is None:
         return
@@ -151,18 +160,23 @@ def _churn(churn: Rows) -> Iterator[str]:
         + (", with slot numbers in client ids" if row["needs_slots"] else "")
         for row in sorted(worth, key=lambda row: row["year"])[:3]
     ]
-    yield (f"With classes of this project for Java and Go clients, not for POP and gRPC groups: {'; '.join(ways)}.")
+    yield (
+        f"With classes of this project for Java and Go clients, not for POP and gRPC groups: {'; '.join(ways)}."
+    )
 
 
 def _is_better(row: Row, now: Row) -> bool:
-    """Return whether a strategy moves much less and is as even, or is evener and does not move more."""
+    """Return whether a strategy moves much less and is as even, or is evener and does not move
+    more.
+    """
     if "/" not in row["strategy"]:  # those of RocketMQ are weighed for comparison
         return False
     spread, spread_now = (one["max_load"] - one["min_load"] for one in (row, now))
     moves, moves_now = row["restart_per_queue"], now["restart_per_queue"]
     if spread <= max(spread_now, 1):
         return bool(
-            moves < moves_now * (1 - WORTH_MOVES) or (spread < spread_now - 1 and moves < moves_now * (1 + WORTH))
+            moves < moves_now * (1 - WORTH_MOVES)
+            or (spread < spread_now - 1 and moves < moves_now * (1 + WORTH))
         )
     return False
 

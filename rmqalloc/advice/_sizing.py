@@ -1,4 +1,6 @@
-"""How many clients a group should have: numbers that split its queues evenly, and the moves from one to the next."""
+"""How many clients a group should have: numbers that split its queues evenly, and the moves from
+one to the next.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,30 @@ import pyarrow as pa
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.advice.advice import COUNTS_SCHEMA
 from rmqalloc.rollouts.replay_groups import play_schedules
-from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, InapplicableError, Moment, Schedule, Step
+from rmqalloc.rollouts.schedule import (
+    ClientView,
+    GroupAtStart,
+    InapplicableError,
+    Moment,
+    Schedule,
+    Step,
+)
 from rmqalloc.scenarios.client_changes import joining_names
 from rmqalloc.strategies.ordering import sort_client_ids
 
 MOST_COUNTS = 12
 """Numbers of clients that are tried for a group, those closest to the present one."""
 
-_READ = ["consumer_group", "action", "n_clients", "n_queues", "idle", "min_load", "max_load", "moved"]
+_READ = [
+    "consumer_group",
+    "action",
+    "n_clients",
+    "n_queues",
+    "idle",
+    "min_load",
+    "max_load",
+    "moved",
+]
 _NOW, _FROM_NOW, _TO_FIRST, _FROM_ABOVE = "now", "from now", "to the first", "from the row above"
 
 
@@ -57,7 +75,8 @@ def counts_table(present: Present) -> pa.Table:
 
 
 def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
-    """Return the numbers of clients to try, ascending: the present one, its neighbours, and those that split topics evenly.
+    """Return the numbers of clients to try, ascending: the present one, its neighbours, and those
+    that split topics evenly.
 
     Examples
     --------
@@ -65,7 +84,9 @@ def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
     [1, 2, 4, 5, 6, 12]
     """
     even = gcd(*n_queues)
-    divisors = {k for low in range(1, int(even**0.5) + 1) if even % low == 0 for k in (low, even // low)}
+    divisors = {
+        k for low in range(1, int(even**0.5) + 1) if even % low == 0 for k in (low, even // low)
+    }
     found = {n_clients, max(1, n_clients - 1), n_clients + 1, max(n_queues)} | divisors
     found = {one for one in found if one <= max(*n_queues, n_clients)}
     nearest = sorted(found, key=lambda one: (abs(log(one / n_clients)), one))[:MOST_COUNTS]
@@ -75,7 +96,10 @@ def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
 def _schedule(group: GroupAtStart, counts: list[int]) -> Schedule:
     """Return the steps from now to each number and back, and then from each number to the next."""
     n_now = len(group.client_ids)
-    in_turn = [*group.client_ids, *islice(joining_names({*group.client_ids}), max(0, max(counts) - n_now))]
+    in_turn = [
+        *group.client_ids,
+        *islice(joining_names({*group.client_ids}), max(0, max(counts) - n_now)),
+    ]
     everyone = sort_client_ids(in_turn)
     position = {client_id: i for i, client_id in enumerate(everyone)}
     rooms = [-1] * len(everyone)

@@ -1,4 +1,6 @@
-"""The result of a recommendation: tables, lists of queues for CONFIG, and a paragraph for every group."""
+"""The result of a recommendation: tables, lists of queues for CONFIG, and a paragraph for every
+group.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,8 @@ class ConfigLists(NamedTuple):
     owners, owners_now : list of int
         Client of every queue, as a position in ``client_ids``, in the lists and now; -1 for nobody.
     left_out : tuple of str
-        Other topics of the group, including its retry topic, that are in no list: under CONFIG nobody consumes them.
+        Other topics of the group, including its retry topic, that are in no list: under CONFIG
+        nobody consumes them.
     """
 
     consumer_group: str
@@ -127,28 +130,32 @@ class Advice(TableResult):
     Attributes
     ----------
     groups : pyarrow.Table
-        One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no work: no queue that
-        producers write to, of any topic but the retry topic. ``most_useful``
-        is the number of queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all have one.
-        ``useful_clients`` and ``even_clients`` are those of `rmqalloc.advice.replicas.ReplicaCounts`, which leaves out retry
-        topics and work that dry queues do not give; ``even_counts`` are the even numbers of those in ``counts``.
-        ``virtual_nodes`` is the number advised for a ring, null if more do not help or there is no ring. ``config_moves`` is
-        the number of moves to the lists.
+        One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no work: no
+        queue that producers write to, of any topic but the retry topic. ``most_useful`` is the
+        number of queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all
+        have one. ``useful_clients`` and ``even_clients`` are those of
+        `rmqalloc.advice.replicas.ReplicaCounts`, which leaves out retry topics and work that dry
+        queues do not give; ``even_counts`` are the even numbers of those in ``counts``.
+        ``virtual_nodes`` is the number advised for a ring, null if more do not help or there is no
+        ring. ``config_moves`` is the number of moves to the lists.
     counts : pyarrow.Table
-        Numbers of clients to choose from, ascending: `COUNTS_SCHEMA`. Clients are added after all others; the last ones go.
+        Numbers of clients to choose from, ascending: `COUNTS_SCHEMA`. Clients are added after all
+        others; the last ones go.
     rings : pyarrow.Table
-        Groups on a ring under several numbers of virtual nodes: `RINGS_SCHEMA`. ``chance_skew`` is the skew to expect in
-        the limit of many virtual nodes, where every queue falls to each client with equal probability.
+        Groups on a ring under several numbers of virtual nodes: `RINGS_SCHEMA`. ``chance_skew`` is
+        the skew to expect in the limit of many virtual nodes, where every queue falls to each
+        client with equal probability.
     rooms : pyarrow.Table
-        Topics of groups under MACHINE_ROOM_NEARBY that have queues in rooms without a client: `ROOMS_SCHEMA`. Java splits each
-        such room separately, starting at the first client; ``pooled`` is what splitting them together would give, which no
-        RocketMQ client does.
+        Topics of groups under MACHINE_ROOM_NEARBY that have queues in rooms without a client:
+        `ROOMS_SCHEMA`. Java splits each such room separately, starting at the first client;
+        ``pooled`` is what splitting them together would give, which no RocketMQ client does.
     churn : pyarrow.Table
-        What groups would move under other strategies: `CHURN_SCHEMA`. ``restart_per_queue`` is that of one rolling restart, one
-        client at a time and with new addresses; if ``is_sampled``, some clients stand for all. ``leave``, ``join`` and
-        ``broker_lost`` are queues moved: on the mean over the clients that leave, by one more client, and of the remaining
-        queues on the mean over brokers. ``year`` is the moves of a year of weekly restarts. A strategy that ``needs_slots`` is
-        replayed with client ids that carry them.
+        What groups would move under other strategies: `CHURN_SCHEMA`. ``restart_per_queue`` is that
+        of one rolling restart, one client at a time and with new addresses; if ``is_sampled``, some
+        clients stand for all. ``leave``, ``join`` and ``broker_lost`` are queues moved: on the mean
+        over the clients that leave, by one more client, and of the remaining queues on the mean
+        over brokers. ``year`` is the moves of a year of weekly restarts. A strategy that
+        ``needs_slots`` is replayed with client ids that carry them.
     assignments : tuple of ConfigLists
         A perfectly even list of queues for every client, with the fewest moves from now.
     warnings : tuple of str
@@ -169,7 +176,9 @@ class Advice(TableResult):
     sentences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """Yield the advice for each of the first 20 groups or ``top``, most idle clients first, and a line on all."""
+        """Yield the advice for each of the first 20 groups or ``top``, most idle clients first, and
+        a line on all.
+        """
         names = self.most_idle_first()["consumer_group"].to_pylist()
         most = checked_top(top) or _SHOWN
         for name in names[:most]:
@@ -190,31 +199,45 @@ class Advice(TableResult):
         n_clients, idle = (pc.sum(self.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
         concerned = pc.sum(pc.greater(self.groups["idle"], 0)).as_py() or 0
         lacking = (
-            f"{counted(idle, 'has', 'have')} no work, in {counted(concerned, 'group')}." if idle else "all have work."
+            f"{counted(idle, 'has', 'have')} no work, in {counted(concerned, 'group')}."
+            if idle
+            else "all have work."
         )
-        return f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}: {lacking}"
+        return (
+            f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}: {lacking}"
+        )
 
     @property
     def lists(self) -> pa.Table:
         """Return `assignments` as a table, a row for each queue: `LISTS_SCHEMA`."""
         rows = [
-            (one.consumer_group, one.client_ids[owner], *queue, one.client_ids[now] if now >= 0 else None)
+            (
+                one.consumer_group,
+                one.client_ids[owner],
+                *queue,
+                one.client_ids[now] if now >= 0 else None,
+            )
             for one in self.assignments
             for queue, owner, now in zip(one.queues, one.owners, one.owners_now, strict=True)
         ]
-        return pa.Table.from_pylist([dict(zip(LISTS_SCHEMA.names, row, strict=True)) for row in rows], LISTS_SCHEMA)
+        return pa.Table.from_pylist(
+            [dict(zip(LISTS_SCHEMA.names, row, strict=True)) for row in rows], LISTS_SCHEMA
+        )
 
     @property
     def left_out(self) -> str | None:
         """Return a sentence on topics that the lists lack, None if they lack none."""
-        missing = [f"{topic} of {one.consumer_group}" for one in self.assignments for topic in one.left_out]
+        missing = [
+            f"{topic} of {one.consumer_group}" for one in self.assignments for topic in one.left_out
+        ]
         if not missing:
             return None
         return f"the lists for CONFIG leave out {named(missing)}: under CONFIG nobody consumes what is in no list"
 
 
 def config_document(advice: Advice) -> dict[str, Any]:
-    """Return the lists as plain data: for every group and client what ``AllocateMessageQueueByConfig`` is to be set to.
+    """Return the lists as plain data: for every group and client what
+    ``AllocateMessageQueueByConfig`` is to be set to.
 
     Examples
     --------

@@ -1,10 +1,13 @@
-"""How many clients of a group can have work, for whoever scales it: the most that are useful, and the numbers that are even.
+"""How many clients of a group can have work, for whoever scales it: the most that are useful, and
+the numbers that are even.
 
-Where the queues and the number of clients decide (AVG, AVG_BY_CIRCLE, MACHINE_ROOM), the strategy itself is asked for every
-number from the largest possible one downwards, until each client owns a queue that producers write to. Queues that are read and
-never written give no work. Topics are split one by one, so a client without a written queue of one topic may have one of
-another: the answer is not that of the largest topic. All other strategies read what a client that does not exist yet will bring
-(its id, its machine room, a slot number): for them there is a bound, and no number is invented.
+Where the queues and the number of clients decide (AVG, AVG_BY_CIRCLE, MACHINE_ROOM), the strategy
+itself is asked for every number from the largest possible one downwards, until each client owns a
+queue that producers write to. Queues that are read and never written give no work. Topics are split
+one by one, so a client without a written queue of one topic may have one of another: the answer is
+not that of the largest topic. All other strategies read what a client that does not exist yet will
+bring (its id, its machine room, a slot number): for them there is a bound, and no number is
+invented.
 """
 
 from __future__ import annotations
@@ -50,7 +53,9 @@ _LISTED = "CONFIG gives queues only to the client ids in its lists"
 _ROOMS = "it depends on the machine rooms of clients that do not exist yet"
 _SLOTS = "it depends on slot numbers in the ids of clients that do not exist yet"
 _IDS = "it depends on the ids of clients that do not exist yet"
-_TOO_LARGE = f"too large to try every number of clients (more than {MOST_CELLS:,} queues and clients in all)"
+_TOO_LARGE = (
+    f"too large to try every number of clients (more than {MOST_CELLS:,} queues and clients in all)"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,11 +65,12 @@ class ReplicaCounts(TableResult):
     Attributes
     ----------
     groups : pyarrow.Table
-        One row per group: `REPLICAS_SCHEMA`. ``written_queues`` are those that consumers read and producers write to, over
-        all topics but the retry topic: where a queue has one owner, no more clients can have work. ``useful_clients`` is the
-        largest number with which every client owns such a queue, ``even_clients`` are the numbers up to that with which every
-        client owns one and all own equally many queues, dry ones included. Both are null where they cannot be known, and
-        ``reason`` says why.
+        One row per group: `REPLICAS_SCHEMA`. ``written_queues`` are those that consumers read and
+        producers write to, over all topics but the retry topic: where a queue has one owner, no
+        more clients can have work. ``useful_clients`` is the largest number with which every client
+        owns such a queue, ``even_clients`` are the numbers up to that with which every client owns
+        one and all own equally many queues, dry ones included. Both are null where they cannot be
+        known, and ``reason`` says why.
     """
 
     TABLES: ClassVar = ("groups",)
@@ -103,7 +109,11 @@ def replica_counts(
     mine = chosen(groups, by_name(found.groups, "consumer groups"), "consumer group")
     routes = by_name(found.topics, "topics")
     read = {name: Topic(name) for group in mine.values() for name in group.subscriptions}
-    layouts = {name: _layout(one) for name, one in chosen(topics, read | routes, "topic").items() if name in read}
+    layouts = {
+        name: _layout(one)
+        for name, one in chosen(topics, read | routes, "topic").items()
+        if name in read
+    }
     answers = _Answers()
     rows = [_row(group, layouts, answers) for group in mine.values()]
     return ReplicaCounts(pa.Table.from_pylist(rows, REPLICAS_SCHEMA))
@@ -128,7 +138,11 @@ def _row(group: Group, layouts: Mapping[str, _Layout], answers: _Answers) -> dic
     names = [one for one in dict.fromkeys(group.subscriptions) if not one.startswith(RETRY_PREFIX)]
     mine = [layouts[name] for name in names if name in layouts]
     method = _method_of(group, mine)
-    counts = method if isinstance(method, str) else answers.of(method, [one for one in mine if one.queues])
+    counts = (
+        method
+        if isinstance(method, str)
+        else answers.of(method, [one for one in mine if one.queues])
+    )
     useful, even, reason = (None, None, counts) if isinstance(counts, str) else (*counts, None)
     return {
         "consumer_group": group.name,
@@ -151,7 +165,9 @@ def _method_of(group: Group, layouts: Sequence[_Layout]) -> Method | str:
         return f"its strategy is in doubt: {group.strategy_doubt}"
     if group.strategy is None:
         return "its strategy is not known"
-    unknown = group.unknown.get("subscriptions") or next((one.unknown for one in layouts if one.unknown), None)
+    unknown = group.unknown.get("subscriptions") or next(
+        (one.unknown for one in layouts if one.unknown), None
+    )
     if unknown is not None:
         return f"its topics or their queues are known only in part: {unknown}"
     method = method_of(group, Client("")).in_dialect(dialect_to_join(group))
@@ -167,7 +183,10 @@ class _Answers:
     def of(self, method: Method, layouts: Sequence[_Layout]) -> _Counts | str:
         """Return the numbers of clients with work, or why they are not known."""
         by_counts = class_of(method.name).decided_by == "counts"
-        key = (method, *(one.is_written.tobytes() if by_counts else one.queues[0].topic for one in layouts))
+        key = (
+            method,
+            *(one.is_written.tobytes() if by_counts else one.queues[0].topic for one in layouts),
+        )
         if key not in self._found:
             self._found[key] = _counts(method, layouts)
         return self._found[key]
@@ -211,19 +230,29 @@ class _Split(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """A number of clients beyond which one has no work: the lists that counts split all begin with the first client."""
+        """A number of clients beyond which one has no work: the lists that counts split all begin
+        with the first client.
+        """
         n_written = int(np.count_nonzero(self.is_written))
-        return min(n_written, int(self.sizes.max(initial=0))) if self.rule.decided_by == "counts" else n_written
+        return (
+            min(n_written, int(self.sizes.max(initial=0)))
+            if self.rule.decided_by == "counts"
+            else n_written
+        )
 
     def owners(self, n_clients: int) -> NDArray[Any]:
         """Return the owner of every queue among so many clients; -1 for nobody."""
         if self.rule.formula is not None:
             sizes = np.repeat(self.sizes, self.sizes)
-            places = np.arange(sizes.size) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+            places = np.arange(sizes.size) - np.repeat(
+                np.cumsum(self.sizes) - self.sizes, self.sizes
+            )
             owners: NDArray[Any] = self.rule.formula.owner(NUMPY, places, sizes, n_clients)
             return owners
         ids = [f"{i:07}" for i in range(n_clients)]  # any that are in order: they decide nothing
-        return self.rule.assign_fleet(Fleet.from_groups([("", one[0].topic, one, ids) for one in self.topics]))
+        return self.rule.assign_fleet(
+            Fleet.from_groups([("", one[0].topic, one, ids) for one in self.topics])
+        )
 
     def all_have_work(self, owners: NDArray[Any], n_clients: int) -> bool:
         """Return whether every client owns a queue that is written."""

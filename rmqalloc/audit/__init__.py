@@ -1,18 +1,22 @@
-"""Who owns what in a snapshot, and what is wrong with it: `current_owners`, `group_list`; `check_snapshot`, `RULES`.
+"""Who owns what in a snapshot, and what is wrong with it: `current_owners`, `group_list`;
+`check_snapshot`, `RULES`.
 
-Most groups of a cluster are ordinary: each queue has the one owner that plans are made of, worked out for all groups at once.
-Rules are asked only about groups that have a sign of what they look for. Where clients may have views of their own, the
-expected owners are computed client by client, as RocketMQ does it: each client divides the queues it sees by its own strategy,
-over the client list that a broker gave it. Where these views differ, queues are unowned or double-owned.
+Most groups of a cluster are ordinary: each queue has the one owner that plans are made of, worked
+out for all groups at once. Rules are asked only about groups that have a sign of what they look
+for. Where clients may have views of their own, the expected owners are computed client by client,
+as RocketMQ does it: each client divides the queues it sees by its own strategy, over the client
+list that a broker gave it. Where these views differ, queues are unowned or double-owned.
 
 ``signs``, ``group_signs``, ``owner_signs``
-    What may be unusual about a group: what there is to see, read from a snapshot, and from who owns what.
+    What may be unusual about a group: what there is to see, read from a snapshot, and from who owns
+    what.
 ``signed_groups``, ``audited_group``
     Groups with their signs; the views of one of them, laid out where a rule asks for them.
 ``rules``, ``rules_*``
     All rules by id; their code, one module per family.
 ``reach``, ``owner_tables``, ``group_table``
-    Who reads every queue that producers write to, or that a client sees; all groups in one row each.
+    Who reads every queue that producers write to, or that a client sees; all groups in one row
+    each.
 """
 
 from rmqalloc.audit._check import check_snapshot

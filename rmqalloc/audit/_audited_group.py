@@ -1,4 +1,6 @@
-"""A consumer group under audit: its clients, what each divides by, and for every topic which clients take which queue."""
+"""A consumer group under audit: its clients, what each divides by, and for every topic which
+clients take which queue.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ class AuditedGroup(GroupViews):
     seen_for : mapping of client id to float
         Seconds that clients have been there at least, as far as earlier looks tell.
     make_units : callable
-        Gives the units of the group, with what every client takes; called when they are first looked at.
+        Gives the units of the group, with what every client takes; called when they are first
+        looked at.
     """
 
     snapshot: Snapshot
@@ -53,7 +56,9 @@ class AuditedGroup(GroupViews):
 
     @lazy_property
     def units(self) -> list[UnitViews]:
-        """One per topic with queues; none if the group has no clients or they do not divide the queues."""
+        """One per topic with queues; none if the group has no clients or they do not divide the
+        queues.
+        """
         return self.make_units()
 
     @lazy_property
@@ -63,7 +68,9 @@ class AuditedGroup(GroupViews):
 
     @lazy_property
     def elsewhere(self) -> dict[MessageQueue, tuple[str, Ids]]:
-        """Queues with a reported owner other than the expected one: that owner, and the expected owners."""
+        """Queues with a reported owner other than the expected one: that owner, and the expected
+        owners.
+        """
         return self.reported.elsewhere(self.units)
 
     @lazy_property
@@ -93,19 +100,25 @@ class AuditedGroup(GroupViews):
 
     @lazy_property
     def backlog(self) -> dict[str, dict[MessageQueue, int]]:
-        """Unconsumed messages by topic and queue; brokers do not know the offsets of a group that broadcasts."""
+        """Unconsumed messages by topic and queue; brokers do not know the offsets of a group that
+        broadcasts.
+        """
         found: dict[str, dict[MessageQueue, int]] = {}
         for lag in self.group.lags if self.group.message_model == "CLUSTERING" else ():
             found.setdefault(lag.queue.topic, {})[lag.queue] = lag.messages
         return found
 
     def why_unknown(self, kind: str) -> str | None:
-        """Return why a fact of the group is not known whole, None if it is; see `rmqalloc.snapshot.unknown.KINDS`."""
+        """Return why a fact of the group is not known whole, None if it is; see
+        `rmqalloc.snapshot.unknown.KINDS`.
+        """
         return self.unknown.why(kind, self.group.name)
 
     @lazy_property
     def is_reported(self) -> bool:
-        """Whether it is known of all clients what they own, so that what none of them reports is owned by none."""
+        """Whether it is known of all clients what they own, so that what none of them reports is
+        owned by none.
+        """
         is_whole = self.reported.any_answer and not self.reported.silent
         return is_whole and not (self.why_unknown("clients") or self.why_unknown("owners"))
 
@@ -119,10 +132,11 @@ class AuditedGroup(GroupViews):
         return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1000
 
     def is_new(self, slot: int) -> bool:
-        """Return whether a client may still be on its way to the queues that it should own: it is new, or nobody knows
-        how old it is.
+        """Return whether a client may still be on its way to the queues that it should own: it is
+        new, or nobody knows how old it is.
 
-        What somebody wrote down is taken as settled: it cannot be looked at again, and who states owners means them.
+        What somebody wrote down is taken as settled: it cannot be looked at again, and who states
+        owners means them.
         """
         if self._fetched_ms is None:
             return False
@@ -139,7 +153,9 @@ class AuditedGroup(GroupViews):
 
     @lazy_property
     def brokers_without_locks(self) -> frozenset[str]:
-        """Brokers at which no client of an ordered group can lock a queue: those that have only a slave left."""
+        """Brokers at which no client of an ordered group can lock a queue: those that have only a
+        slave left.
+        """
         if not (self.group.is_ordered and self.is_clustering):
             return frozenset()
         return frozenset(one.broker_name for one in self.snapshot.brokers if one.role == "SLAVE")

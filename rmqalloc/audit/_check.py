@@ -37,34 +37,38 @@ def check_snapshot(
 ) -> Findings:
     """Look for faults in who owns what.
 
-    What each client should own is computed from its own strategy, client list, routes and subscriptions. If the snapshot
-    knows what the clients do own, both are compared.
+    What each client should own is computed from its own strategy, client list, routes and
+    subscriptions. If the snapshot knows what the clients do own, both are compared.
 
     Parameters
     ----------
     snapshot : Snapshot or Known
     groups, topics : sequence of str
-        Patterns as in `fnmatch.fnmatchcase`. A group is checked if it matches and subscribes to a topic that matches;
-        findings about its other topics are left out.
+        Patterns as in `fnmatch.fnmatchcase`. A group is checked if it matches and subscribes to a
+        topic that matches; findings about its other topics are left out.
     rules : iterable of str, optional
         Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
-        Owners to compare with, see `rmqalloc.audit.owners_after`; None for nobody, a tuple where there are several.
+        Owners to compare with, see `rmqalloc.audit.owners_after`; None for nobody, a tuple where
+        there are several.
     seen_for : mapping of (consumer group, client id) to float, optional
-        Seconds that clients have been there at least, as far as earlier looks tell: new clients may not own their queues yet.
+        Seconds that clients have been there at least, as far as earlier looks tell: new clients may
+        not own their queues yet.
 
     Returns
     -------
     Findings
-        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots. Its tables
-        ``unread`` and ``reach`` say who reads which queue, whatever the rules.
+        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for
+        equal snapshots. Its tables ``unread`` and ``reach`` say who reads which queue, whatever the
+        rules.
 
     Raises
     ------
     NoMatchError
         A pattern matches nothing.
     ValueError
-        A rule is unknown, two groups or topics have one name, or a topic has too many queues to be checked.
+        A rule is unknown, two groups or topics have one name, or a topic has too many queues to be
+        checked.
 
     Examples
     --------
@@ -78,26 +82,41 @@ def check_snapshot(
     ages: dict[str, dict[str, float]] = {}
     for (name, client_id), age in (seen_for or {}).items():
         ages.setdefault(name, {})[client_id] = age
-    return findings_of(known, chosen_groups(known.snapshot, groups, topics, planned, ages), followed, planned)
+    return findings_of(
+        known, chosen_groups(known.snapshot, groups, topics, planned, ages), followed, planned
+    )
 
 
 def findings_of(
-    known: Known, looked_at: ChosenGroups, rules: Sequence[str] = tuple(RULES), planned: Planned | None = None
+    known: Known,
+    looked_at: ChosenGroups,
+    rules: Sequence[str] = tuple(RULES),
+    planned: Planned | None = None,
 ) -> Findings:
     """Return what some rules find in groups that were chosen already."""
     snapshot, has_topic, is_whole = known.snapshot, looked_at.has_topic, looked_at.is_whole
     if "differs-from-expected" in rules:
-        others = (one.audited for one in looked_at.all if one.signs & Sign.OWNED and not one.is_ordinary)
+        others = (
+            one.audited for one in looked_at.all if one.signs & Sign.OWNED and not one.is_ordinary
+        )
         _fit_strategies([one for one in others if one.elsewhere], snapshot)
     odd = [one for one in looked_at.all if one.signs]
     found = (one for signed in odd for name in rules for one in RULES[name].findings(name, signed))
     names = {one.name for one in snapshot.groups}
     absent = absent_groups(planned or {}, names) if "differs-from-plan" in rules else ()
     gone = (
-        one for one in absent if looked_at.has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues)
+        one
+        for one in absent
+        if looked_at.has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues)
     )
-    kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
-    by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
+    kept = (
+        finding
+        for finding in chain(found, gone)
+        if finding.topic is None or has_topic(finding.topic)
+    )
+    by_group = sorted(
+        dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))
+    )
     reach = reach_of(looked_at.all, snapshot, has_topic, is_whole)
     missing = not_known(looked_at.all, snapshot, rules, has_topic, is_whole)
     return Findings(by_group, reach, evidence_known(known), missing)
@@ -119,8 +138,15 @@ def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> Non
         units = [unit for unit in audited.units if not unit.is_pop]
         ids = tuple(sort_client_ids(audited.group.client_ids))
         owned.append(
-            OwnedQueues(audited.group.name, ids, [u.queues for u in units], [audited.reported.single(u) for u in units])
+            OwnedQueues(
+                audited.group.name,
+                ids,
+                [u.queues for u in units],
+                [audited.reported.single(u) for u in units],
+            )
         )
     rooms = Rooms.of(snapshot)
-    for audited, fit in zip(audited_list, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True):
+    for audited, fit in zip(
+        audited_list, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True
+    ):
         audited.fit = fit

@@ -24,7 +24,9 @@ _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 def signs_of(
     snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()
 ) -> tuple[list[int], ComputedOwners | None]:
-    """Return the signs of some groups, and the owners of those that may be ordinary, if there are any."""
+    """Return the signs of some groups, and the owners of those that may be ordinary, if there are
+    any.
+    """
     reading = _Reading(snapshot)
     signs = [reading.of_group(one) | (Sign.PLAN if one.name in planned else NONE) for one in groups]
     plain = [at for at, found in enumerate(signs) if not found & OF_OWNERS]
@@ -40,7 +42,9 @@ class _Reading:
     def __init__(self, snapshot: Snapshot) -> None:
         self._routes = {topic.name: topic for topic in snapshot.topics}
         self._unknown = Unknowns(snapshot)
-        self._lacks_something = self._unknown.anything is not None or any(True for _ in self._unknown)
+        self._lacks_something = self._unknown.anything is not None or any(
+            True for _ in self._unknown
+        )
         odd = any(one.role != "MASTER" or one.is_silent for one in snapshot.brokers)
         self._of_all = Sign.BROKERS if odd else NONE
         self._of_topic: dict[str, int] = {}
@@ -52,7 +56,9 @@ class _Reading:
         """Return the signs of a group, but for those of who owns what."""
         found = self._of_all
         subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
-        topics = sorted({*group.subscriptions, *(topic for one in subscribed for topic in one or ())})
+        topics = sorted(
+            {*group.subscriptions, *(topic for one in subscribed for topic in one or ())}
+        )
         for topic in topics:
             found |= self._topic_signs(topic)
         retry = RETRY_PREFIX + group.name
@@ -64,7 +70,9 @@ class _Reading:
             for topic in topics:
                 check_queue_count(topic, self._n_queues.get(topic, 0))
             found |= self._of_clients(group, len(topics) > len(set(group.subscriptions)))
-        if self._lacks_something and any(self._unknown.why(kind, group.name) for kind in KINDS if kind != "lags"):
+        if self._lacks_something and any(
+            self._unknown.why(kind, group.name) for kind in KINDS if kind != "lags"
+        ):
             found |= Sign.UNKNOWN
         for is_there, sign in (
             (group.lags, Sign.LAGS),
@@ -80,10 +88,23 @@ class _Reading:
     def _of_clients(self, group: Group, reads_more: bool) -> int:
         """Return the signs of clients that divide the queues."""
         found, method = NONE, self._method(group)
-        is_odd = reads_more or differ(group) or group.server_assignment is not None or not all(group.client_ids)
+        is_odd = (
+            reads_more
+            or differ(group)
+            or group.server_assignment is not None
+            or not all(group.client_ids)
+        )
         if is_odd or not _is_plain(method):
             found |= Sign.VIEWS
-        if len({(one.strategy, one.virtual_nodes, one.language, one.version) for one in group.clients}) > 1:
+        if (
+            len(
+                {
+                    (one.strategy, one.virtual_nodes, one.language, one.version)
+                    for one in group.clients
+                }
+            )
+            > 1
+        ):
             found |= Sign.KINDS
         n_reporting = sum(one.owned is not None for one in group.clients)
         if n_reporting:
@@ -95,7 +116,9 @@ class _Reading:
         return found
 
     def _method(self, group: Group) -> Method:
-        """Return what a client of a group divides by that reports nothing else; of most groups the same."""
+        """Return what a client of a group divides by that reports nothing else; of most groups the
+        same.
+        """
         key = group.strategy, repr(group.strategy_params), is_served(group)
         if key not in self._methods:
             self._methods[key] = method_of(group, Client(""))
@@ -117,7 +140,9 @@ class _Reading:
         if self._unknown.why("routes", name):
             found |= Sign.UNKNOWN
         if route is None:
-            return found if name.startswith(_LIGHT) and len(name) < MAX_TOPIC else found | Sign.ROUTES
+            return (
+                found if name.startswith(_LIGHT) and len(name) < MAX_TOPIC else found | Sign.ROUTES
+            )
         key = id(route.brokers)  # that many topics share
         if key not in self._of_brokers:
             self._of_brokers[key] = _signs_of_brokers(route.brokers)

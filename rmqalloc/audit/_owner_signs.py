@@ -1,7 +1,8 @@
-"""Who owns what, and signs of it, from the owners that plans are made of: of all groups at once, as numbers.
+"""Who owns what, and signs of it, from the owners that plans are made of: of all groups at once, as
+numbers.
 
-Asked are groups whose clients all divide alike, so that a queue has one owner or none. Where clients report what they own, the
-reports are laid beside that.
+Asked are groups whose clients all divide alike, so that a queue has one owner or none. Where
+clients report what they own, the reports are laid beside that.
 """
 
 from __future__ import annotations
@@ -59,11 +60,17 @@ class ComputedOwners:
         """Return by group how many clients own no queue, and the skew; only of groups with queues."""
         n, of_row = len(self.units.groups), self.units.group_of
         loads = loads_of_groups(self.state.assigned_rows, of_row, n, len(self.numbers.clients))
-        loads["n_queues"] = np.bincount(of_row[self.numbers.rows_of(self.state.queues)], minlength=n)
+        loads["n_queues"] = np.bincount(
+            of_row[self.numbers.rows_of(self.state.queues)], minlength=n
+        )
         skew = balance_of_groups(loads, np.zeros(n, bool))["skew"]
         there = np.bincount(of_row, minlength=n) > 0
-        figures = zip(self.units.groups, loads["idle"].tolist(), skew.tolist(), there.tolist(), strict=True)
-        return {group.name: (idle, of_group) for group, idle, of_group, is_there in figures if is_there}
+        figures = zip(
+            self.units.groups, loads["idle"].tolist(), skew.tolist(), there.tolist(), strict=True
+        )
+        return {
+            group.name: (idle, of_group) for group, idle, of_group, is_there in figures if is_there
+        }
 
 
 def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> ComputedOwners | None:
@@ -71,12 +78,16 @@ def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> Compute
     if not groups:
         return None
     # A strategy in doubt is computed anyway: that it is in doubt is a finding of its own.
-    sure = tuple(one if one.strategy_doubt is None else replace(one, strategy_doubt=None) for one in groups)
+    sure = tuple(
+        one if one.strategy_doubt is None else replace(one, strategy_doubt=None) for one in groups
+    )
     read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
     made = numbered(evaluate_views(read, PlanSpec(scenarios=())).states, read.n_units, read.mixed)
     names, is_mixed = read.units.column("topic").to_pylist(), np.zeros(read.batch.num_rows, bool)
     is_mixed[list(read.mixed.unit_of)] = True
-    group_of = pc.index_in(read.units.column("consumer_group"), pa.array([one.name for one in groups], pa.string()))
+    group_of = pc.index_in(
+        read.units.column("consumer_group"), pa.array([one.name for one in groups], pa.string())
+    )
     units = OwnedUnits(
         groups,
         group_of.to_numpy().astype(np.int64),
@@ -88,8 +99,8 @@ def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> Compute
 
 
 class OwnedUnits(NamedTuple):
-    """Groups on topics, by row: which group, which topic, whether it is a retry topic, and whether a plan takes the owners that
-    are reported for those that there are.
+    """Groups on topics, by row: which group, which topic, whether it is a retry topic, and whether
+    a plan takes the owners that are reported for those that there are.
     """
 
     groups: Sequence[Group]
@@ -137,8 +148,9 @@ def _idle(units: OwnedUnits, state: State, numbers: Numbers) -> list[int]:
 
 
 def _elsewhere(units: OwnedUnits, state: State, numbers: Numbers) -> _Places:
-    """Return rows of which clients report other owners than are computed; none where nobody reports any queue of a
-    retry topic."""
+    """Return rows of which clients report other owners than are computed; none where nobody reports
+    any queue of a retry topic.
+    """
     reported = _reported(units, numbers)
     if reported is None:
         return np.zeros(0, np.int64)
@@ -158,8 +170,9 @@ def _elsewhere(units: OwnedUnits, state: State, numbers: Numbers) -> _Places:
 
 
 def _reported(units: OwnedUnits, numbers: Numbers) -> tuple[_Places, _Places, _Places] | None:
-    """Return queues and the clients that report them, as numbers, and rows with queues of other kinds; None if nobody
-    reports."""
+    """Return queues and the clients that report them, as numbers, and rows with queues of other
+    kinds; None if nobody reports.
+    """
     broker = {name: i for i, name in enumerate(numbers.brokers)}
     rows_of: dict[int, dict[str, int]] = {}
     for row, (at, topic) in enumerate(zip(units.group_of.tolist(), units.topics, strict=True)):
@@ -178,8 +191,16 @@ def _reported(units: OwnedUnits, numbers: Numbers) -> tuple[_Places, _Places, _P
                 if queue.queue_id == WHOLE_BROKER:
                     others.append(row)
                 elif queue.broker_name in broker and 0 <= queue.queue_id < numbers.n_queue_ids:
-                    # Names that cannot be read have no numbers: their units are in no state, which is a sign by itself.
-                    found.append((row, broker[queue.broker_name], queue.queue_id, number.get(client.client_id, -1)))
+                    # Names that cannot be read have no numbers: their units are in no state, which
+                    # is a sign by itself.
+                    found.append(
+                        (
+                            row,
+                            broker[queue.broker_name],
+                            queue.queue_id,
+                            number.get(client.client_id, -1),
+                        )
+                    )
     rows, brokers, queue_ids, clients = np.array(found, np.int64).reshape(-1, 4).T
     return numbers.queue_key(rows, brokers, queue_ids), clients, np.array(others, np.int64)
 

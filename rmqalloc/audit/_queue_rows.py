@@ -1,6 +1,8 @@
-"""Queues with their readers as numbers: those of ordinary groups in bulk from the state of a plan, all others one by one.
+"""Queues with their readers as numbers: those of ordinary groups in bulk from the state of a plan,
+all others one by one.
 
-What is said of the queues of a group and a topic stands once for all of them. Texts are made where somebody reads them.
+What is said of the queues of a group and a topic stands once for all of them. Texts are made where
+somebody reads them.
 """
 
 from __future__ import annotations
@@ -133,7 +135,9 @@ class QueueRows(NamedTuple):
 
     def lags(self) -> tuple[Keys, Mask]:
         """Return the lag of every queue, 0 if unknown, and whether it is known."""
-        return self.messages.fill_null(0).to_numpy(), self.messages.is_valid().to_numpy(zero_copy_only=False)
+        return self.messages.fill_null(0).to_numpy(), self.messages.is_valid().to_numpy(
+            zero_copy_only=False
+        )
 
     def by_name(self) -> Keys:
         """Return numbers in the order of group, topic, broker and queue id."""
@@ -144,11 +148,19 @@ class QueueRows(NamedTuple):
         """Return the same as text: `OWNED_QUEUES_SCHEMA`."""
         of_said = pa.array(self.of_said)
         made = {name: self.said[name].take(of_said) for name in _SAID.names}
-        made |= {"broker_name": self.brokers.text(), "queue_id": pa.array(self.queue_ids), "messages": self.messages}
+        made |= {
+            "broker_name": self.brokers.text(),
+            "queue_id": pa.array(self.queue_ids),
+            "messages": self.messages,
+        }
         texts = pc.replace_substring(self.last_consumed.cast(pa.string()), " ", "T")
         made["last_consumed"] = pc.binary_join_element_wise(texts, "Z", "")
-        readers = pa.ListArray.from_arrays(pa.array(self.reader_offsets.astype(np.int32)), self.readers.text())
-        unknown = pc.equal(self.said["known"], "unknown").to_numpy(zero_copy_only=False)[self.of_said]
+        readers = pa.ListArray.from_arrays(
+            pa.array(self.reader_offsets.astype(np.int32)), self.readers.text()
+        )
+        unknown = pc.equal(self.said["known"], "unknown").to_numpy(zero_copy_only=False)[
+            self.of_said
+        ]
         made |= {"owners": nulls_where(unknown, readers), "perhaps": nulls_where(~unknown, readers)}
         return pa.table(made, OWNED_QUEUES_SCHEMA)
 
@@ -159,7 +171,9 @@ def nulls_where(mask: Mask, column: pa.Array) -> pa.Array:
 
 
 def numbered(keys: Iterable[Keys]) -> Keys:
-    """Return numbers in the order of some keys from -1 on, of which the first comes first; equal ones for equal rows."""
+    """Return numbers in the order of some keys from -1 on, of which the first comes first; equal
+    ones for equal rows.
+    """
     first, *others = keys
     numbers: Keys = first.astype(np.int64)
     for one in others:
@@ -171,7 +185,9 @@ def numbered(keys: Iterable[Keys]) -> Keys:
 
 
 def exact_sums(numbers: Keys, places: Keys, n: int) -> NDArray[Any]:
-    """Return the sums of numbers from 0 on by place; as objects of Python where an int64 may not hold one."""
+    """Return the sums of numbers from 0 on by place; as objects of Python where an int64 may not
+    hold one.
+    """
     if numbers.size and int(numbers.max()) > np.iinfo(np.int64).max // numbers.size:
         numbers = numbers.astype(object)
     sums = np.zeros(n, numbers.dtype)
@@ -183,7 +199,9 @@ def exact_sums(numbers: Keys, places: Keys, n: int) -> NDArray[Any]:
 
 
 def queue_rows(chosen: ChosenGroups, answers: Iterable[Answer]) -> QueueRows:
-    """Return the rows of groups of which all queues are read, and those of the answers of all others, the worst first."""
+    """Return the rows of groups of which all queues are read, and those of the answers of all
+    others, the worst first.
+    """
     place = {id(signed): at for at, signed in enumerate(chosen.all)}
     whole, rows, others = list[Answer](), list[int](), list[Answer]()
     for one in answers:
@@ -198,22 +216,36 @@ def queue_rows(chosen: ChosenGroups, answers: Iterable[Answer]) -> QueueRows:
         parts.append(_read_whole(chosen, chosen.owners))
         said, group = _said_in(whole, place)
         lags = _lags(whole, [len(one.queues) for one in whole])
-        parts.append(_of_state(chosen.owners, np.array(rows, np.int64), said, group)._replace(**lags))
+        parts.append(
+            _of_state(chosen.owners, np.array(rows, np.int64), said, group)._replace(**lags)
+        )
     return QueueRows.joined(parts).worst_first()
 
 
 def _row_of(answer: Answer, owners: ComputedOwners) -> int:
-    """Return the row of the unit of an ordinary group of which an answer has all queues; -1 if there is none."""
+    """Return the row of the unit of an ordinary group of which an answer has all queues; -1 if
+    there is none.
+    """
     signed, written = answer.signed, answer.written
-    if signed is None or written is None or answer.queues is not written.visible or not signed.is_ordinary:
+    if (
+        signed is None
+        or written is None
+        or answer.queues is not written.visible
+        or not signed.is_ordinary
+    ):
         return -1
     return owners.row_of.get((signed.group.name, answer.topic), -1)
 
 
 def _read_whole(chosen: ChosenGroups, owners: ComputedOwners) -> QueueRows:
     """Return the rows of groups of which all queues are read: no answer is asked for of these."""
-    place, topics = {signed.group.name: at for at, signed in enumerate(chosen.all)}, owners.units.topics
-    of_row = np.array([place[one.name] for one in owners.units.groups], np.int64)[owners.units.group_of]
+    place, topics = (
+        {signed.group.name: at for at, signed in enumerate(chosen.all)},
+        owners.units.topics,
+    )
+    of_row = np.array([place[one.name] for one in owners.units.groups], np.int64)[
+        owners.units.group_of
+    ]
     is_wanted = np.array([signed.reads_all for signed in chosen.all], bool)[of_row]
     is_wanted &= np.array([bool(chosen.has_topic(one)) for one in topics], bool)
     rows = np.flatnonzero(is_wanted)
@@ -228,12 +260,18 @@ def _read_whole(chosen: ChosenGroups, owners: ComputedOwners) -> QueueRows:
         pa.array([topics[row] or None for row in rows.tolist()], pa.string()),
         known,
     ]
-    columns += [pa.repeat("read", rows.size), pa.repeat("owner", rows.size), pa.nulls(rows.size, pa.string())]
+    columns += [
+        pa.repeat("read", rows.size),
+        pa.repeat("owner", rows.size),
+        pa.nulls(rows.size, pa.string()),
+    ]
     return _of_state(owners, rows, pa.table(columns, schema=_SAID), group)
 
 
 def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -> QueueRows:
-    """Return all queues of some rows of the state, of each of which one thing is said: in ordinary groups one reads each."""
+    """Return all queues of some rows of the state, of each of which one thing is said: in ordinary
+    groups one reads each.
+    """
     state, numbers = owners.state, owners.numbers
     first, end = (np.searchsorted(state.queues, at * numbers.stride) for at in (rows, rows + 1))
     places = ranges(first, end - first)
@@ -275,12 +313,19 @@ def _one_by_one(answers: Sequence[Answer], place: Mapping[int, int]) -> QueueRow
 
 def _said_in(answers: Sequence[Answer], place: Mapping[int, int]) -> tuple[pa.Table, Keys]:
     """Return what answers say, and the positions of their groups."""
-    texts = {name: pa.array([getattr(one, name) or None for one in answers], pa.string()) for name in _SAID.names}
-    return pa.table(texts, _SAID), np.array([place.get(id(one.signed), -1) for one in answers], np.int64)
+    texts = {
+        name: pa.array([getattr(one, name) or None for one in answers], pa.string())
+        for name in _SAID.names
+    }
+    return pa.table(texts, _SAID), np.array(
+        [place.get(id(one.signed), -1) for one in answers], np.int64
+    )
 
 
 def _lags(answers: Sequence[Answer], sizes: Sequence[int]) -> dict[str, pa.Array]:
-    """Return the lag of every queue and when its group last consumed from it, null where that is not known."""
+    """Return the lag of every queue and when its group last consumed from it, null where that is
+    not known.
+    """
     messages, times = [pa.nulls(0, pa.int64())], [pa.nulls(0, _TIME)]
     for answer, size, found in zip(answers, sizes, _times_of(answers), strict=True):
         if answer.waiting:
@@ -293,13 +338,19 @@ def _lags(answers: Sequence[Answer], sizes: Sequence[int]) -> dict[str, pa.Array
 
 
 def _times_of(answers: Iterable[Answer]) -> Iterator[dict[MessageQueue, int | None]]:
-    """Yield when the group of each answer last consumed from queues; answers of a group come one after the other."""
+    """Yield when the group of each answer last consumed from queues; answers of a group come one
+    after the other.
+    """
     last: SignedGroup | None = None
     times = dict[MessageQueue, int | None]()
     for one in answers:
         if one.signed is not last and one.waiting:
             last = one.signed
-            times = {} if last is None else {lag.queue: _time(lag.last_timestamp) for lag in last.group.lags}
+            times = (
+                {}
+                if last is None
+                else {lag.queue: _time(lag.last_timestamp) for lag in last.group.lags}
+            )
         yield times
 
 

@@ -20,9 +20,13 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
     for broker, queues in _without_master(audited):
         stands_in = ""
         if broker.role == "ACTING_MASTER":
-            stands_in = ", which stands in for it in what concerns offsets and locks (enableActingMaster)"
+            stands_in = (
+                ", which stands in for it in what concerns offsets and locks (enableActingMaster)"
+            )
             if broker.role_doubt is not None:
-                stands_in = f", of which it is not known whether it stands in for it: {broker.role_doubt}"
+                stands_in = (
+                    f", of which it is not known whether it stands in for it: {broker.role_doubt}"
+                )
         yield Fault(
             f"Broker {broker.broker_name} has no master, only the slave {broker.address}{stands_in}: nothing can be written to "
             f"{_queues(queues)} there, and what the slave had not copied is not consumed until the master is back.",
@@ -61,7 +65,9 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
 def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield lags read from a slave, which may lack the latest offsets of its master."""
     slaves = {one.broker_name: one for one in audited.snapshot.brokers if one.role != "MASTER"}
-    queues = tuple(sort_queues(lag.queue for lag in audited.group.lags if lag.queue.broker_name in slaves))
+    queues = tuple(
+        sort_queues(lag.queue for lag in audited.group.lags if lag.queue.broker_name in slaves)
+    )
     if queues:
         yield Fault(
             f"How far {_queues(queues)} on {named(sorted({queue.broker_name for queue in queues}))} were consumed was read "
@@ -76,7 +82,11 @@ def _without_master(audited: AuditedGroup) -> Iterator[tuple[Broker, tuple[Messa
     """Yield brokers without a master, each with the queues that the group may read there."""
     without = [broker for broker in audited.snapshot.brokers if broker.role != "MASTER"]
     found: dict[str, list[MessageQueue]] = {broker.broker_name: [] for broker in without}
-    for route in (audited.routes[topic] for topic in audited.topics if audited.has_route(topic)) if without else ():
+    for route in (
+        (audited.routes[topic] for topic in audited.topics if audited.has_route(topic))
+        if without
+        else ()
+    ):
         for queue in route.queues():
             if queue.broker_name in found:
                 found[queue.broker_name].append(queue)

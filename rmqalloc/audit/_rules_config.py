@@ -1,4 +1,6 @@
-"""Rules on strategies that are stated, assumed or not known: CONFIG's lists, server-side strategies, missing parameters."""
+"""Rules on strategies that are stated, assumed or not known: CONFIG's lists, server-side
+strategies, missing parameters.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,11 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
         return
     there = {queue for unit in audited.units for queue in unit.queues}
     missing: dict[MessageQueue, set[str]] = {}
-    listed = {method: method.listed() for method in set(audited.methods) if method.is_config and method.problem is None}
+    listed = {
+        method: method.listed()
+        for method in set(audited.methods)
+        if method.is_config and method.problem is None
+    }
     for slot, method in enumerate(audited.methods):
         if method in listed:
             one, lists = audited.clients[slot].client_id, listed[method]
@@ -76,26 +82,40 @@ def _is_decided(audited: AuditedGroup, topic: str) -> bool:
 
 def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield groups whose brokers assign the queues, but do not know the strategy."""
-    wrong = sorted({method.name for method in audited.methods if not class_of(method.name).is_server_side})
+    wrong = sorted(
+        {method.name for method in audited.methods if not class_of(method.name).is_server_side}
+    )
     if audited.is_served and wrong:
         yield Fault(
             f"Brokers assign the queues ({audited.group.server_assignment}) and do not know {named(wrong)}: they answer "
             "nothing, clients keep what they have, and those that start get no queue.",
             f"Take {' or '.join(server_side())}, or let the clients divide (clientRebalance on).",
-            queues=tuple(q for unit in audited.units if audited.has_route(unit.topic) for q in unit.queues),
-            clients=audited.ids(slot for slot, method in enumerate(audited.methods) if method.name in wrong),
+            queues=tuple(
+                q for unit in audited.units if audited.has_route(unit.topic) for q in unit.queues
+            ),
+            clients=audited.ids(
+                slot for slot, method in enumerate(audited.methods) if method.name in wrong
+            ),
         )
 
 
 def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield groups whose clients share queues, so that no queue has an owner."""
-    if not audited.group.is_shared or audited.group.message_model != "CLUSTERING" or not audited.clients:
+    if (
+        not audited.group.is_shared
+        or audited.group.message_model != "CLUSTERING"
+        or not audited.clients
+    ):
         return
     if audited.group.lite_topic is not None:  # a rule of its own says it
         return
     behind = [is_behind_proxy(one.client_id) for one in audited.clients]
     others = behind.count(False) if any(behind) else 0
-    sharing = "All clients" if not others else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
+    sharing = (
+        "All clients"
+        if not others
+        else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
+    )
     rest = (
         f"; {others:,} {'divides' if others == 1 else 'divide'} them anyway, so a message goes to either kind"
         if others
@@ -104,7 +124,9 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
     yield Fault(
         f"{sharing} of the group share the messages of every queue (a proxy hands them out){rest}: no queue has an owner, so "
         "unowned and double-owned queues are not looked for.",
-        "Give clients of the two kinds groups of their own." if others else "Nothing; look at the lag instead.",
+        "Give clients of the two kinds groups of their own."
+        if others
+        else "Nothing; look at the lag instead.",
         clients=audited.ids(slot for slot, one in enumerate(behind) if one) if others else (),
     )
 
@@ -136,7 +158,9 @@ def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def strategy_assumed(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield groups whose strategy is neither stated nor reported, and does not follow from what they own."""
+    """Yield groups whose strategy is neither stated nor reported, and does not follow from what
+    they own.
+    """
     doubt = audited.group.strategy_doubt
     if doubt is not None and audited.group.strategy_source == "assumed" and audited.clients:
         yield Fault(

@@ -1,8 +1,9 @@
-"""Clients of one group that take different messages of one topic: by other tags, or by other conditions.
+"""Clients of one group that take different messages of one topic: by other tags, or by other
+conditions.
 
-A message is given to the owner of its queue alone. A broker has one expression for the whole group, the newest that any client
-sent, and leaves out for everybody what that does not take; then every client leaves out what its own does not take. Either way
-the group's offset moves past the message.
+A message is given to the owner of its queue alone. A broker has one expression for the whole group,
+the newest that any client sent, and leaves out for everybody what that does not take; then every
+client leaves out what its own does not take. Either way the group's offset moves past the message.
 """
 
 from __future__ import annotations
@@ -23,16 +24,21 @@ Taken = tuple[str, frozenset[str] | str] | None
 
 
 def mixed_filters(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield topics of which clients take different messages, or brokers other messages than the clients."""
+    """Yield topics of which clients take different messages, or brokers other messages than the
+    clients.
+    """
     for topic in audited.topics:
         if topic.startswith(RETRY_PREFIX):
             continue
         known = {
             slot: (audited.clients[slot].filters or {}).get(topic, Filter())
             for slot in audited.subscribers(topic)
-            if audited.clients[slot].filters is not None and audited.clients[slot].subscriptions is not None
+            if audited.clients[slot].filters is not None
+            and audited.clients[slot].subscriptions is not None
         }
-        listed = () if audited.group.filters is None else audited.group.filters.get(topic, (Filter(),))
+        listed = (
+            () if audited.group.filters is None else audited.group.filters.get(topic, (Filter(),))
+        )
         taken = {_taken(one) for one in known.values()}
         if len(taken) > 1:
             yield _skipped(audited, topic, known)
@@ -47,12 +53,18 @@ def _taken(one: Filter) -> Taken:
 
 
 def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fault:
-    """Return the fault of clients that take different messages, and who of them does not take what others do."""
+    """Return the fault of clients that take different messages, and who of them does not take what
+    others do.
+    """
     taken = {slot: _taken(one) for slot, one in known.items()}
     is_of_tags = all(one is None or one[0] == TAG for one in taken.values())
     has_all = None in taken.values()
     every_tag = frozenset(tag for one in known.values() for tag in one.tags or ())
-    less = [s for s, one in taken.items() if one is not None and (has_all or not is_of_tags or one != (TAG, every_tag))]
+    less = [
+        s
+        for s, one in taken.items()
+        if one is not None and (has_all or not is_of_tags or one != (TAG, every_tag))
+    ]
     what = "whose tag" if is_of_tags else "that"
     who = "every client that gets it" if not audited.is_clustering else "the owner of its queue"
     return Fault(
@@ -66,7 +78,9 @@ def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fau
     )
 
 
-def _listed_otherwise(audited: AuditedGroup, topic: str, known: dict[int, Filter], listed: tuple[Filter, ...]) -> Fault:
+def _listed_otherwise(
+    audited: AuditedGroup, topic: str, known: dict[int, Filter], listed: tuple[Filter, ...]
+) -> Fault:
     """Return the fault of brokers that leave out other messages than any client that is known."""
     theirs = f"while {_shown(known)}" if known else "and do not agree"
     return Fault(

@@ -22,7 +22,9 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
     if idle:
         n, largest = len(audited.clients), max(units, key=lambda unit: len(unit.queues))
         most = len(largest.queues)
-        of_topic = f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {largest.topic}"
+        of_topic = (
+            f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {largest.topic}"
+        )
         yield Fault(
             f"{len(idle):,} of {counted(n, 'client')} own no queue"
             f"{':' if most < n else ', though'} there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {of_topic}.",
@@ -46,13 +48,17 @@ def _or(audited: AuditedGroup, units: Sequence[UnitViews], largest: UnitViews) -
     if class_of(method.name).decided_by == "counts":
         return f", or {more}: {method.name} then gives every client one" if n > most else ""
     other = f", or {more} and take AVG" if n > most else ", or take AVG"
-    return f"{other}, which gives every client a queue of {largest.topic}{_left_out(method, units, n)}"
+    return (
+        f"{other}, which gives every client a queue of {largest.topic}{_left_out(method, units, n)}"
+    )
 
 
 def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
     """Return why a strategy other than AVG leaves clients out."""
     if method.virtual_nodes is None or method.asks_for_rooms:
-        return f"; {method.name} divides the queues of a machine room among the clients of that room"
+        return (
+            f"; {method.name} divides the queues of a machine room among the clients of that room"
+        )
     if n == 1:
         return ""
     by_chance = n * (1 - 1 / n) ** sum(len(unit.queues) for unit in units)
@@ -63,9 +69,15 @@ def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
 
 
 def _common_method(audited: AuditedGroup, units: Sequence[UnitViews]) -> Method | None:
-    """Return the strategy of all clients, None unless all use the same one on the same queues and clients."""
+    """Return the strategy of all clients, None unless all use the same one on the same queues and
+    clients.
+    """
     methods = {view.method for unit in units for view in unit.views}
-    return methods.pop() if len(methods) == 1 and all(_is_common(audited, one) for one in units) else None
+    return (
+        methods.pop()
+        if len(methods) == 1 and all(_is_common(audited, one) for one in units)
+        else None
+    )
 
 
 def _is_common(audited: AuditedGroup, unit: UnitViews) -> bool:

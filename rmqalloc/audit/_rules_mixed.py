@@ -1,4 +1,6 @@
-"""Rules on groups whose clients differ in strategy, subscriptions, language, release, routes or client lists."""
+"""Rules on groups whose clients differ in strategy, subscriptions, language, release, routes or
+client lists.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that divide by different strategies."""
     names = [method.name for method in audited.methods]
     if audited.is_clustering and len(set(names)) > 1:
-        units = [unit for unit in audited.units if len({view.method.name for view in unit.views}) > 1]
+        units = [
+            unit for unit in audited.units if len({view.method.name for view in unit.views}) > 1
+        ]
         yield _mixed(
             audited,
             units,
@@ -37,7 +41,8 @@ def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
 def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients on rings of different sizes."""
     nodes = [
-        None if method.virtual_nodes is None else f"{method.virtual_nodes} virtual nodes" for method in audited.methods
+        None if method.virtual_nodes is None else f"{method.virtual_nodes} virtual nodes"
+        for method in audited.methods
     ]
     if audited.is_clustering and not audited.is_served and len({one for one in nodes if one}) > 1:
         yield _mixed(
@@ -50,9 +55,15 @@ def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _mixed(
-    audited: AuditedGroup, units: Sequence[UnitViews], kinds: Sequence[str | None], what: str, advice: str
+    audited: AuditedGroup,
+    units: Sequence[UnitViews],
+    kinds: Sequence[str | None],
+    what: str,
+    advice: str,
 ) -> Fault:
-    """Return the fault of clients that differ in something, with the queues that are unowned or double-owned."""
+    """Return the fault of clients that differ in something, with the queues that are unowned or
+    double-owned.
+    """
     makes, queues, is_harm = _outcome(units)
     return Fault(
         f"{what} ({_counts(kinds)}); {makes}.",
@@ -64,8 +75,9 @@ def _mixed(
 
 
 def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...], bool]:
-    """Return what different views make of queues, those that are unowned or double-owned, and whether there may be
-    such."""
+    """Return what different views make of queues, those that are unowned or double-owned, and
+    whether there may be such.
+    """
     # What an incomplete snapshot leaves open is no fault of the clients.
     sure = [unit for unit in units if not unit.unsure]
     unowned = [queue for unit in sure for queue in unit.unowned]
@@ -85,25 +97,36 @@ def _counts(kinds: Sequence[str | None]) -> str:
 
 
 def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ...]:
-    """Return clients that are not of the most frequent kind; ties go to the group's strategy, then to the first by
-    name."""
+    """Return clients that are not of the most frequent kind; ties go to the group's strategy, then
+    to the first by name.
+    """
     counts: dict[Any, int] = {}
     for kind in kinds:
         if kind is not None:
             counts[kind] = counts.get(kind, 0) + 1
-    usual = min(counts, key=lambda kind: (-counts[kind], not str(kind).startswith(audited.strategy), str(kind)))
-    return audited.ids(slot for slot, kind in enumerate(kinds) if kind is not None and kind != usual)
+    usual = min(
+        counts,
+        key=lambda kind: (-counts[kind], not str(kind).startswith(audited.strategy), str(kind)),
+    )
+    return audited.ids(
+        slot for slot, kind in enumerate(kinds) if kind is not None and kind != usual
+    )
 
 
 def mixed_subscriptions(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield clients of a group that subscribe to different topics, or take different messages of one."""
+    """Yield clients of a group that subscribe to different topics, or take different messages of
+    one.
+    """
     yield from _mixed_topics(audited)
     yield from mixed_filters(audited)
 
 
 def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients of a group that subscribe to different topics."""
-    reported = [None if client.subscriptions is None else _own(client.subscriptions) for client in audited.clients]
+    reported = [
+        None if client.subscriptions is None else _own(client.subscriptions)
+        for client in audited.clients
+    ]
     known = {topics for topics in reported if topics is not None}
     if len(known) < 2:
         return
@@ -111,12 +134,12 @@ def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
     all_of_them = set(apart)
     units = [unit for unit in audited.units if unit.topic in all_of_them]
     dark = [queue for unit in units for queue in unit.unowned]
-    lacking = audited.ids(s for s, topics in enumerate(reported) if topics is not None and not topics >= all_of_them)
+    lacking = audited.ids(
+        s for s, topics in enumerate(reported) if topics is not None and not topics >= all_of_them
+    )
     makes = "and every heartbeat replaces the broker's table of subscriptions with that client's"
     if dark:
-        makes = (
-            f"yet its queues are divided among all clients: that leaves {counted(len(dark), 'queue')} without an owner"
-        )
+        makes = f"yet its queues are divided among all clients: that leaves {counted(len(dark), 'queue')} without an owner"
     yield Fault(
         f"{len(lacking):,} of {counted(len(audited.clients), 'client')} do not subscribe to all of {named(apart)}, {makes}.",
         "Let all clients of a group subscribe to the same topics, with the same tags; give the others a group of their own.",
@@ -138,7 +161,9 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     if len(known) < 2 or not audited.is_clustering or audited.is_served:
         return
     why = f"they agree on {audited.strategy} as long as all see the same queues and clients in the same order"
-    makes, queues, is_harm = _outcome([unit for unit in audited.units if len({v.method for v in unit.views}) > 1])
+    makes, queues, is_harm = _outcome(
+        [unit for unit in audited.units if len({v.method for v in unit.views}) > 1]
+    )
     severity = "note"
     if differs := _dialects(audited.strategy, known):
         why, severity = f"{'; '.join(differs)}; {makes}", "error" if is_harm else "warning"
@@ -162,20 +187,26 @@ def _dialects(strategy: str, languages: set[str]) -> list[str]:
             found.append(dialect.differs[outer])
         elif mine and outer not in dialect.made:
             alone = f"come with {dialect.only} alone" if dialect.only else f"have no {outer}"
-            found.append(f"{' and '.join(mine)} clients {alone}, the group is meant to use {strategy}")
+            found.append(
+                f"{' and '.join(mine)} clients {alone}, the group is meant to use {strategy}"
+            )
     return found
 
 
 def mixed_versions(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield releases of different major numbers among the clients of one language.
 
-    Clients report the number of a Java release (``MQVersion``). SDKs of other languages report a fixed number (every release
-    of Go's reports 4.5.2), so numbers of different languages cannot be compared.
+    Clients report the number of a Java release (``MQVersion``). SDKs of other languages report a
+    fixed number (every release of Go's reports 4.5.2), so numbers of different languages cannot be
+    compared.
     """
     majors = [_major(client.version) for client in audited.clients]
     kinds: dict[str, list[str | None]] = {}
     for language in sorted({client.language or "" for client in audited.clients}):
-        mine = [m if (c.language or "") == language else None for c, m in zip(audited.clients, majors, strict=True)]
+        mine = [
+            m if (c.language or "") == language else None
+            for c, m in zip(audited.clients, majors, strict=True)
+        ]
         if len({one for one in mine if one}) > 1:
             kinds[language] = [one and f"{language} {one}".strip() for one in mine]
     if not kinds or not audited.is_clustering:
@@ -185,7 +216,9 @@ def mixed_versions(audited: AuditedGroup) -> Iterator[Fault]:
     yield Fault(
         f"Clients of one language and different releases share the group ({counts}): {differ}.",
         advice,
-        clients=tuple(sort_client_ids({one for mine in kinds.values() for one in _minority(audited, mine)})),
+        clients=tuple(
+            sort_client_ids({one for mine in kinds.values() for one in _minority(audited, mine)})
+        ),
         severity=severity,
     )
 
@@ -194,13 +227,19 @@ _OF_JAVAS_NUMBERS = ("JAVA", "")  # a client of unknown language is most likely 
 
 
 def _major(version: str | None) -> str | None:
-    return None if version is None or not version[:1].isdigit() else f"{version.partition('.')[0]}.x"
+    return (
+        None if version is None or not version[:1].isdigit() else f"{version.partition('.')[0]}.x"
+    )
 
 
 def _releases(audited: AuditedGroup, of_java: bool) -> tuple[str, str, str]:
     """Return what the releases differ in, how severe that is, and what to do."""
     if not of_java:
-        return "what these releases of the SDK differ in is not known here", "note", "Finish the upgrade."
+        return (
+            "what these releases of the SDK differ in is not known here",
+            "note",
+            "Finish the upgrade.",
+        )
     if audited.is_served:
         differ = "Java clients before 5.0 do not let brokers assign and divide on their own"
         return differ, "warning", "Finish the upgrade before brokers assign the queues."
@@ -218,7 +257,9 @@ def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
         if stale:
             gone = {queue for view in old.values() for queue in view.queues} - set(unit.queues)
             at_risk = {*unit.unowned, *unit.double_owned}
-            beyond = f", and {counted(len(gone), 'queue')} that they see are not there" if gone else ""
+            beyond = (
+                f", and {counted(len(gone), 'queue')} that they see are not there" if gone else ""
+            )
             yield Fault(
                 f"{len(stale):,} of {counted(len(unit.client_ids), 'client')} have another route of {unit.topic} "
                 f"than the name server: {_makes(unit, unit.unowned, unit.double_owned)}{beyond}.",
@@ -239,7 +280,9 @@ def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
         double = () if unit.is_pop else unit.where(unit.perhaps, lambda n: n > 1)
         at_risk = {*unowned, *double} - {*unit.unowned, *unit.double_owned}
         sizes, counts = sorted(map(len, listed)), list(map(Counter, listed))
-        slots = [s for s, one in enumerate(unit.client_ids) if len({count[one] for count in counts}) > 1]
+        slots = [
+            s for s, one in enumerate(unit.client_ids) if len({count[one] for count in counts}) > 1
+        ]
         yield Fault(
             f"Brokers of {unit.topic} list different clients ({' or '.join(map(str, sizes))}), "
             f"and every client asks one of them at random: {_makes(unit, unowned, double, 'at worst ')}.",

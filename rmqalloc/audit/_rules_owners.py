@@ -1,4 +1,6 @@
-"""Rules on computed owners: unowned and double-owned queues, repeated client ids; and names that mqadmin may have cut."""
+"""Rules on computed owners: unowned and double-owned queues, repeated client ids; and names that
+mqadmin may have cut.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
     if not repeated or not audited.is_clustering:
         return
     n_unowned, n_double = (
-        sum(map(len, part)) for part in ([u.unowned for u in audited.units], [u.double_owned for u in audited.units])
+        sum(map(len, part))
+        for part in ([u.unowned for u in audited.units], [u.double_owned for u in audited.units])
     )
     makes = f"; {exposed(n_unowned, n_double)}" if audited.units else ""
     times = named([f"{one} is listed {n} times" for one, n in repeated.items()])
@@ -81,7 +84,9 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield names exactly as long as mqadmin prints at most; one finding each, about no group in particular."""
+    """Yield names exactly as long as mqadmin prints at most; one finding each, about no group in
+    particular.
+    """
     for topic in audited.topics:
         if len(topic) == MAX_TOPIC:
             yield _cut(topic, f"topic name {topic}", MAX_TOPIC)

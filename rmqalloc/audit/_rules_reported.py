@@ -21,15 +21,19 @@ _LOCKS = (
 
 
 def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues that no client reports as its own; only if all clients answered. Those that none takes are of
-    another rule."""
+    """Yield queues that no client reports as its own; only if all clients answered. Those that none
+    takes are of another rule.
+    """
     for unit in audited.units if audited.is_reported else ():
         if audited.unknown.why("routes", unit.topic):
             continue
         not_taken = set(unit.unowned)
         unowned = tuple(queue for queue in audited.reported.unowned(unit) if queue not in not_taken)
         new = _of_new_clients(audited, unit, unowned)
-        for queues, severity in ((tuple(q for q in unowned if q not in new), "error"), (tuple(new), "warning")):
+        for queues, severity in (
+            (tuple(q for q in unowned if q not in new), "error"),
+            (tuple(new), "warning"),
+        ):
             if queues:
                 yield Fault(
                     f"No client owns {some_of(len(queues), unit)} now, though {_everybody(len(audited.clients))}"
@@ -50,11 +54,15 @@ def _everybody(n_clients: int) -> str:
     )
 
 
-def _of_new_clients(audited: AuditedGroup, unit: UnitViews, queues: Iterable[MessageQueue]) -> dict[MessageQueue, None]:
+def _of_new_clients(
+    audited: AuditedGroup, unit: UnitViews, queues: Iterable[MessageQueue]
+) -> dict[MessageQueue, None]:
     """Return those of some queues that should be owned by a client that may be too new to own them."""
     due = unit.perhaps if unit.problem is None else {}
     everybody = range(len(audited.clients))
-    return {queue: None for queue in queues if any(map(audited.is_new, due.get(queue) or everybody))}
+    return {
+        queue: None for queue in queues if any(map(audited.is_new, due.get(queue) or everybody))
+    }
 
 
 def _advice(audited: AuditedGroup, severity: str) -> str:
@@ -107,8 +115,9 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues whose reported owner is not the one computed, and the strategy that explains the reported owners
-    best."""
+    """Yield queues whose reported owner is not the one computed, and the strategy that explains the
+    reported owners best.
+    """
     elsewhere = audited.elsewhere
     if elsewhere:
         queues = tuple(sort_queues(elsewhere))
@@ -137,4 +146,6 @@ def _best_fit(audited: AuditedGroup) -> str:
     method, explained, of = audited.fit.best[0], audited.fit.explained, audited.fit.of
     if audited.fit.explains_all:
         return f"; {method} explains all {counted(of, 'queue')}"
-    return f"; of the strategies tried {method} explains most, {explained:,} of {counted(of, 'queue')}"
+    return (
+        f"; of the strategies tried {method} explains most, {explained:,} of {counted(of, 'queue')}"
+    )

@@ -13,9 +13,12 @@ from rmqalloc.views.unit_views import Ids, Queues
 
 
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield clients and brokers without a machine room, if any other has one; a snapshot without rooms says nothing
-    about them."""
-    nearby = [method for method in audited.methods if method.asks_for_rooms and method.problem is None]
+    """Yield clients and brokers without a machine room, if any other has one; a snapshot without
+    rooms says nothing about them.
+    """
+    nearby = [
+        method for method in audited.methods if method.asks_for_rooms and method.problem is None
+    ]
     if not nearby or audited.is_served or audited.why_unknown("clients"):
         return
     client_rooms = _by_name(nearby[0].params.get("client_room")) or {
@@ -23,19 +26,31 @@ def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
     }
     broker_rooms = _by_name(nearby[0].params.get("broker_room"))
     rooms = {unit: broker_rooms or _rooms_of(audited.routes[unit.topic]) for unit in audited.units}
-    rooms = {unit: of_broker for unit, of_broker in rooms.items() if broker_rooms or audited.has_route(unit.topic)}
+    rooms = {
+        unit: of_broker
+        for unit, of_broker in rooms.items()
+        if broker_rooms or audited.has_route(unit.topic)
+    }
     if not client_rooms and not any(rooms.values()):
         return
-    roomless = audited.ids(slot for slot, one in enumerate(audited.clients) if not client_rooms.get(one.client_id))
+    roomless = audited.ids(
+        slot for slot, one in enumerate(audited.clients) if not client_rooms.get(one.client_id)
+    )
     if roomless and rooms:
         what = f"{counted(len(roomless), 'client has', 'clients have')} no machine room ({named(roomless)})"
         yield _fault(None, roomless, (), what, len(nearby))
     for unit, of_broker in rooms.items():
-        brokers = sorted({queue.broker_name for queue in unit.queues if not of_broker.get(queue.broker_name)})
+        brokers = sorted(
+            {queue.broker_name for queue in unit.queues if not of_broker.get(queue.broker_name)}
+        )
         if brokers:
-            have = counted(len(brokers), f"broker of {unit.topic} has", f"brokers of {unit.topic} have")
+            have = counted(
+                len(brokers), f"broker of {unit.topic} has", f"brokers of {unit.topic} have"
+            )
             queues = tuple(queue for queue in unit.queues if queue.broker_name in brokers)
-            yield _fault(unit.topic, (), queues, f"{have} no machine room ({named(brokers)})", len(nearby))
+            yield _fault(
+                unit.topic, (), queues, f"{have} no machine room ({named(brokers)})", len(nearby)
+            )
 
 
 def _fault(topic: str | None, clients: Ids, queues: Queues, what: str, n_nearby: int) -> Fault:
@@ -51,9 +66,15 @@ def _fault(topic: str | None, clients: Ids, queues: Queues, what: str, n_nearby:
 
 
 def _rooms_of(route: Topic) -> dict[str, str]:
-    return {broker.broker_name: broker.machine_room for broker in route.brokers if broker.machine_room}
+    return {
+        broker.broker_name: broker.machine_room for broker in route.brokers if broker.machine_room
+    }
 
 
 def _by_name(given: object) -> dict[str, str]:
     """Return rooms by name among the parameters of the strategy."""
-    return {str(name): str(room) for name, room in given.items() if room} if isinstance(given, Mapping) else {}
+    return (
+        {str(name): str(room) for name, room in given.items() if room}
+        if isinstance(given, Mapping)
+        else {}
+    )

@@ -39,7 +39,9 @@ def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
     is_computed = all(unit.problem is None for unit in units)
     of_slot: dict[int, list[MessageQueue]] = {}
     for unit in units:
-        for queue, slots in (unit.perhaps if is_computed else audited.reported.owners(unit)).items():
+        for queue, slots in (
+            unit.perhaps if is_computed else audited.reported.owners(unit)
+        ).items():
             for slot in slots:
                 of_slot.setdefault(slot, []).append(queue)
     dried = {slot: queues for slot, queues in of_slot.items() if dry.issuperset(queues)}
@@ -55,12 +57,20 @@ def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _instead(audited: AuditedGroup, n_left: int) -> str:
-    """Return what would give clients of dry queues something to do, given the number of other queues."""
+    """Return what would give clients of dry queues something to do, given the number of other
+    queues.
+    """
     if any(method.is_config for method in audited.methods):
-        return "Put queues that are written into the lists of these clients; CONFIG divides nothing."
+        return (
+            "Put queues that are written into the lists of these clients; CONFIG divides nothing."
+        )
     if not n_left:
         return "Raise the write queues or give write permission back: there is no other queue to divide."
-    few = f", too few for {counted(len(audited.clients), 'client')}" if n_left < len(audited.clients) else ""
+    few = (
+        f", too few for {counted(len(audited.clients), 'client')}"
+        if n_left < len(audited.clients)
+        else ""
+    )
     return (
         "Once these queues are empty, lower the read queues to the write queues, or take read permission away where there is "
         f"no write permission: {counted(n_left, 'other queue')} {'is' if n_left == 1 else 'are'} then divided among all "
@@ -69,8 +79,9 @@ def _instead(audited: AuditedGroup, n_left: int) -> str:
 
 
 def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
-    """Return queues of a unit that nobody writes to; those of a broker without a master are written again when it is
-    back."""
+    """Return queues of a unit that nobody writes to; those of a broker without a master are written
+    again when it is back.
+    """
     route = audited.routes[unit.topic]
     return {
         MessageQueue(unit.topic, broker.broker_name, broker.read_queue_nums - 1 - i)
@@ -84,13 +95,21 @@ def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield subscribed topics that no broker lets consumers read."""
     for name in audited.topics:
         route = audited.routes.get(name)
-        if name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or (route is not None and _is_readable(route)):
+        if name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or (
+            route is not None and _is_readable(route)
+        ):
             continue
-        if route is None and (audited.unknown.why("routes", name) or audited.unknown.why_more("routes")):
+        if route is None and (
+            audited.unknown.why("routes", name) or audited.unknown.why_more("routes")
+        ):
             continue
         yield Fault(
             f"The group subscribes to {name}, "
-            + ("which is not among the topics." if route is None else "whose brokers have no queue that can be read."),
+            + (
+                "which is not among the topics."
+                if route is None
+                else "whose brokers have no queue that can be read."
+            ),
             "Create the topic, give its brokers read permission and read queues, or end the subscription.",
             topic=name,
             clients=audited.ids(audited.subscribers(name)),

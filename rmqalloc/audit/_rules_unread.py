@@ -1,4 +1,6 @@
-"""Rules on messages that nobody consumes, whoever owns what: no client, no read permission, queues outside the route."""
+"""Rules on messages that nobody consumes, whoever owns what: no client, no read permission, queues
+outside the route.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,19 @@ from rmqalloc.views.unit_views import Queues
 
 
 def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield topics that no client of the group consumes; a note if it is not known whether messages wait."""
+    """Yield topics that no client of the group consumes; a note if it is not known whether messages
+    wait.
+    """
     if audited.why_unknown("clients"):
         return
     for name in audited.with_retry:
-        # If clients divide the queues, a topic without subscribers has unowned queues, which is a rule of its own.
+        # If clients divide the queues, a topic without subscribers has unowned queues, which is a
+        # rule of its own.
         if audited.clients and (audited.is_clustering or audited.subscribers(name)):
             continue
-        who = "none of its clients subscribes to it" if audited.clients else "the group has no client"
+        who = (
+            "none of its clients subscribes to it" if audited.clients else "the group has no client"
+        )
         waiting = audited.backlog.get(name)
         queues = tuple(sort_queues(queue for queue, n in (waiting or {}).items() if n))
         advice = "Start its clients; if nobody needs these messages any more, delete the group."
@@ -50,13 +57,22 @@ def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
 def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues above the read queues of a broker that consumers read."""
     for route in _routes(audited):
-        wide = [one for one in route.brokers if one.is_readable and _n_written(one) > one.read_queue_nums]
+        wide = [
+            one
+            for one in route.brokers
+            if one.is_readable and _n_written(one) > one.read_queue_nums
+        ]
         if wide:
-            queues = _queues(route, {one.broker_name: (one.read_queue_nums, _n_written(one)) for one in wide})
+            queues = _queues(
+                route, {one.broker_name: (one.read_queue_nums, _n_written(one)) for one in wide}
+            )
             sizes = [
-                f"{one.broker_name} has {_n_written(one):,} write and {one.read_queue_nums:,} read" for one in wide
+                f"{one.broker_name} has {_n_written(one):,} write and {one.read_queue_nums:,} read"
+                for one in wide
             ]
-            by_brokers = "; to a retry topic brokers write as many as the group's retryQueueNums says"
+            by_brokers = (
+                "; to a retry topic brokers write as many as the group's retryQueueNums says"
+            )
             is_retry = route.name.startswith(RETRY_PREFIX)
             yield Fault(
                 f"{counted(len(queues), 'queue')} of {route.name} {'is' if len(queues) == 1 else 'are'} written and not read: "
@@ -72,7 +88,9 @@ def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers to which producers write and from which consumers may not read."""
     for route in _routes(audited):
         closed = [
-            one for one in route.brokers if not one.is_readable and one.perm & PERM_WRITE and one.write_queue_nums != 0
+            one
+            for one in route.brokers
+            if not one.is_readable and one.perm & PERM_WRITE and one.write_queue_nums != 0
         ]
         if closed:
             queues = _queues(route, {one.broker_name: (0, _n_written(one)) for one in closed})
@@ -91,12 +109,18 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
     if audited.group.message_model != "CLUSTERING":
         return
     # Queues of these rules are left to them.
-    named_already = {q for rule in (written_not_read, unreadable_broker) for f in rule(audited) for q in f.queues}
+    named_already = {
+        q for rule in (written_not_read, unreadable_broker) for f in rule(audited) for q in f.queues
+    }
     for route in _routes(audited):
         n_readable = readable_counts(route)
         waiting = audited.backlog.get(route.name, {})
         queues = tuple(
-            sort_queues(q for q, n in waiting.items() if n and not is_in(n_readable, q) and q not in named_already)
+            sort_queues(
+                q
+                for q, n in waiting.items()
+                if n and not is_in(n_readable, q) and q not in named_already
+            )
         )
         if queues:
             yield Fault(
@@ -109,10 +133,14 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield brokers that do not let the group consume; of a group without clients nothing is to be let."""
+    """Yield brokers that do not let the group consume; of a group without clients nothing is to be
+    let.
+    """
     brokers = frozenset(audited.group.paused_brokers if audited.clients else ())
     for route in _routes(audited) if brokers else ():
-        queues = tuple(sort_queues(queue for queue in route.queues() if queue.broker_name in brokers))
+        queues = tuple(
+            sort_queues(queue for queue in route.queues() if queue.broker_name in brokers)
+        )
         if queues:
             yield Fault(
                 f"{named(sorted({queue.broker_name for queue in queues}))} does not let the group consume "
@@ -163,5 +191,9 @@ def _n_written(broker: TopicBroker) -> int:
 def _queues(route: Topic, ids: dict[str, tuple[int, int]]) -> Queues:
     """Return queues of a topic, given the range of ids on each broker."""
     check_queue_count(route.name, sum(stop - start for start, stop in ids.values()))
-    made = (MessageQueue(route.name, name, i) for name, (start, stop) in ids.items() for i in range(start, stop))
+    made = (
+        MessageQueue(route.name, name, i)
+        for name, (start, stop) in ids.items()
+        for i in range(start, stop)
+    )
     return tuple(sort_queues(made))

@@ -1,4 +1,6 @@
-"""The groups of a snapshot with their signs. What each client takes is laid out for those of which something asks for it."""
+"""The groups of a snapshot with their signs. What each client takes is laid out for those of which
+something asks for it.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ class SignedGroup:
         """What the group subscribes to, its retry topic included."""
         if not self.is_ordinary:
             return self.audited.with_retry
-        return list(dict.fromkeys([*sorted(set(self.group.subscriptions)), RETRY_PREFIX + self.group.name]))
+        return list(
+            dict.fromkeys([*sorted(set(self.group.subscriptions)), RETRY_PREFIX + self.group.name])
+        )
 
 
 class SignedGroups:
@@ -84,7 +88,8 @@ class SignedGroups:
     ----------
     all : sequence of SignedGroup
     owners : ComputedOwners or None
-        Who owns what in ordinary groups, and in others that might have been; None if there are none.
+        Who owns what in ordinary groups, and in others that might have been; None if there are
+        none.
     """
 
     def __init__(
@@ -95,11 +100,17 @@ class SignedGroups:
         seen_for: Ages | None = None,
     ) -> None:
         self._snapshot, self._planned, self._ages = snapshot, planned or {}, seen_for or {}
-        self._reader, self._unknown, self._rooms = ViewReader(snapshot.topics), Unknowns(snapshot), Rooms.of(snapshot)
+        self._reader, self._unknown, self._rooms = (
+            ViewReader(snapshot.topics),
+            Unknowns(snapshot),
+            Rooms.of(snapshot),
+        )
         self._units: dict[str, list[UnitViews]] = {}
         groups = sorted(filter(wanted, snapshot.groups), key=lambda one: one.name)
         signs, self.owners = signs_of(snapshot, groups, self._planned)
-        self.all: Sequence[SignedGroup] = [SignedGroup(*one, self._audited) for one in zip(groups, signs, strict=True)]
+        self.all: Sequence[SignedGroup] = [
+            SignedGroup(*one, self._audited) for one in zip(groups, signs, strict=True)
+        ]
         self._lay_out([one for one in self.all if not one.is_ordinary])
 
     def _audited(self, one: SignedGroup) -> AuditedGroup:
@@ -114,7 +125,9 @@ class SignedGroups:
         )
 
     def _units_of(self, one: SignedGroup) -> list[UnitViews]:
-        """Return the units of an ordinary group are laid out together with those of all others of the same signs."""
+        """Return the units of an ordinary group are laid out together with those of all others of
+        the same signs.
+        """
         if one.group.name not in self._units:
             self._lay_out([each for each in self.all if each.signs == one.signs])
         return self._units[one.group.name]
@@ -138,7 +151,9 @@ class ChosenGroups(NamedTuple):
     all: Sequence[SignedGroup]
     has_name: Callable[[str], object]
     has_topic: Callable[[str], object]
-    counts_topic: Callable[[str], object]  # of a retry topic only if a pattern begins with its prefix, as in plans
+    counts_topic: Callable[
+        [str], object
+    ]  # of a retry topic only if a pattern begins with its prefix, as in plans
     is_whole: bool  # whether groups were not chosen by their names
     owners: ComputedOwners | None  # see `SignedGroups`
 
@@ -157,7 +172,9 @@ def chosen_groups(
     has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
 
     def is_wanted(group: Group) -> bool:
-        return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
+        return bool(has_name(group.name)) and (
+            tuple(topics) == ALL or any(map(has_topic, group.subscriptions))
+        )
 
     has_retry = matcher(tuple(one for one in topics if one.startswith(RETRY_PREFIX)))
 
@@ -165,4 +182,6 @@ def chosen_groups(
         return (has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic)
 
     signed = SignedGroups(snapshot, is_wanted, planned, seen_for)
-    return ChosenGroups(signed.all, has_name, has_topic, counts, tuple(groups) == ALL, signed.owners)
+    return ChosenGroups(
+        signed.all, has_name, has_topic, counts, tuple(groups) == ALL, signed.owners
+    )

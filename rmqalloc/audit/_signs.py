@@ -1,7 +1,7 @@
 """What may be unusual about a group: its signs say which rules may find something.
 
-A sign is cheap to see and says only that something may be there to be found; the rules look themselves. Most groups of a
-cluster have none, and nothing of them is laid out queue by queue.
+A sign is cheap to see and says only that something may be there to be found; the rules look
+themselves. Most groups of a cluster have none, and nothing of them is laid out queue by queue.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 class Sign:
     """Something that may be unusual about a group, as a bit: the signs of a group are an integer.
 
-    Members of an enumeration would be right, too, but to combine two of them takes longer than to see most signs.
+    Members of an enumeration would be right, too, but to combine two of them takes longer than to
+    see most signs.
     """
 
     VIEWS = 1 << 0

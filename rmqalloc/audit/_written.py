@@ -1,4 +1,6 @@
-"""Which queues of a topic are looked at: those that producers write to, or those that consumers see as well."""
+"""Which queues of a topic are looked at: those that producers write to, or those that consumers see
+as well.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,18 @@ class WrittenBrokers:
         self.is_whole = all(_n_seen(one) == one.n_written_queues for one in brokers)
         self.n_queues = sum(max(one.n_written_queues, _n_seen(one)) for one in brokers)
         self.visible = _laid_out(
-            (one.broker_name, range(_n_seen(one) if with_read else min(_n_seen(one), one.n_written_queues)))
+            (
+                one.broker_name,
+                range(_n_seen(one) if with_read else min(_n_seen(one), one.n_written_queues)),
+            )
             for one in brokers
         )
         self.hidden: dict[str, Ids] = {}
         for reason, is_readable in (("no-permission", False), ("beyond-read-queues", True)):
             some = [one for one in brokers if one.is_readable == is_readable]
-            if ids := _laid_out((one.broker_name, range(_n_seen(one), one.n_written_queues)) for one in some):
+            if ids := _laid_out(
+                (one.broker_name, range(_n_seen(one), one.n_written_queues)) for one in some
+            ):
                 self.hidden[reason] = ids
 
 
@@ -53,7 +60,8 @@ def _laid_out(queue_ids: Iterable[tuple[str, range]]) -> Ids:
 
 
 class WrittenTopic:
-    """The queues of a topic that producers write to, and ``with_read`` all others that consumers see.
+    """The queues of a topic that producers write to, and ``with_read`` all others that consumers
+    see.
 
     They are made when one of them is looked at.
 
@@ -124,7 +132,8 @@ def readable_counts(route: Topic) -> dict[str, int]:
 
 
 def is_in(readable: Mapping[str, int], queue: MessageQueue) -> bool:
-    """Return whether consumers see a queue, given the number of queues by broker; a client that pops may have any of a
-    broker."""
+    """Return whether consumers see a queue, given the number of queues by broker; a client that
+    pops may have any of a broker.
+    """
     n = readable.get(queue.broker_name, 0)
     return n > 0 if queue.queue_id == WHOLE_BROKER else 0 <= queue.queue_id < n

@@ -25,7 +25,8 @@ class Finding:
     rule : str
         A key of `rmqalloc.audit.RULES`.
     severity : {"error", "warning", "note"}
-        Messages are not consumed or consumed twice; something is probably wrong or wasted; worth knowing.
+        Messages are not consumed or consumed twice; something is probably wrong or wasted; worth
+        knowing.
     consumer_group : str
         Empty if the finding is about no group in particular.
     topic : str or None
@@ -61,7 +62,8 @@ class Fault:
     severity : str, optional
         The rule's own by default.
     of_group : bool
-        Whether it is a fault of the group; if not, it is reported once, whichever groups it was found in.
+        Whether it is a fault of the group; if not, it is reported once, whichever groups it was
+        found in.
     """
 
     message: str
@@ -105,8 +107,13 @@ class Rule:
         if not signed.signs & (self.signs | OF_OWNERS):
             return
         for one in self.find(signed.audited):
-            group, severity = signed.group.name if one.of_group else "", one.severity or self.severity
-            yield Finding(name, severity, group, one.topic, one.queues, one.clients, one.message, one.advice)
+            group, severity = (
+                signed.group.name if one.of_group else "",
+                one.severity or self.severity,
+            )
+            yield Finding(
+                name, severity, group, one.topic, one.queues, one.clients, one.message, one.advice
+            )
 
 
 def some_of(n: int, unit: UnitViews) -> str:
@@ -122,11 +129,15 @@ def exposed(n_unowned: int, n_double: int) -> str:
     >>> exposed(1, 4)
     'that makes 1 queue without an owner and 4 with several'
     """
-    return f"that makes {counted(n_unowned, 'queue')} without an owner and {n_double:,} with several"
+    return (
+        f"that makes {counted(n_unowned, 'queue')} without an owner and {n_double:,} with several"
+    )
 
 
 def backlog(audited: AuditedGroup, queues: Iterable[MessageQueue]) -> str:
-    """Return how many messages wait in some queues, as the end of a sentence; empty if that is not known."""
+    """Return how many messages wait in some queues, as the end of a sentence; empty if that is not
+    known.
+    """
     n = audited.waiting(queues)
     return "" if n is None else f"; {counted(n, 'message')} wait there"
 

@@ -31,7 +31,9 @@ _MARKS = {"error": "!", "warning": "~", "note": " "}
 _QUEUE = pa.struct([("topic", pa.string()), ("broker_name", pa.string()), ("queue_id", pa.int64())])
 _NAMES = [(name, pa.string()) for name in ("severity", "rule", "consumer_group", "topic")]
 _WORDS = [("message", pa.string()), ("advice", pa.string())]
-FINDINGS_SCHEMA = pa.schema([*_NAMES, ("queues", pa.list_(_QUEUE)), ("clients", pa.list_(pa.string())), *_WORDS])
+FINDINGS_SCHEMA = pa.schema(
+    [*_NAMES, ("queues", pa.list_(_QUEUE)), ("clients", pa.list_(pa.string())), *_WORDS]
+)
 """Columns of the table of findings."""
 
 _NOWHERE = Reach(tuple)
@@ -40,7 +42,8 @@ _TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.strin
 
 
 class Findings(TableResult, Sequence[Finding]):
-    """What an audit found: by consumer group, the most severe first, then in the order of the rules, then by topic.
+    """What an audit found: by consumer group, the most severe first, then in the order of the
+    rules, then by topic.
 
     Parameters
     ----------
@@ -50,7 +53,8 @@ class Findings(TableResult, Sequence[Finding]):
     evidence : Evidence, optional
         What the audit rests on, group by group.
     not_known : iterable of NotKnown
-        Facts that a rule needs and the snapshot does not have. No finding then means clean as far as is known.
+        Facts that a rule needs and the snapshot does not have. No finding then means clean as far
+        as is known.
 
     Examples
     --------
@@ -85,16 +89,20 @@ class Findings(TableResult, Sequence[Finding]):
 
     @property
     def unread(self) -> pa.Table:
-        """Messages that nobody reads, a row per consumer group, topic and reason, the largest backlog first.
+        """Messages that nobody reads, a row per consumer group, topic and reason, the largest
+        backlog first.
 
-        ``n_written`` counts the queues that producers write to; ``messages`` is the backlog of all queues but
-        ``n_without_lag``, of which it is not known. ``consumer_group`` is null if no group subscribes to the topic.
+        ``n_written`` counts the queues that producers write to; ``messages`` is the backlog of all
+        queues but ``n_without_lag``, of which it is not known. ``consumer_group`` is null if no
+        group subscribes to the topic.
         """
         return (self._reach or _NOWHERE).unread_table()
 
     @property
     def reach(self) -> pa.Table:
-        """Who reads every queue that producers write to or in which messages wait, a row per consumer group and queue."""
+        """Who reads every queue that producers write to or in which messages wait, a row per
+        consumer group and queue.
+        """
         return (self._reach or _NOWHERE).table()
 
     @overload
@@ -129,14 +137,20 @@ class Findings(TableResult, Sequence[Finding]):
         '0 findings as far as is known; not known: clients of g (no list is given)'
         """
         missing = self.missing
-        counted_ones = _summary(self._all) + (" as far as is known" if missing and not self._all else "")
-        if scope := [one for one in self.not_known if one.is_scope and (one.kind != "lags" or not self._all)]:
+        counted_ones = _summary(self._all) + (
+            " as far as is known" if missing and not self._all else ""
+        )
+        if scope := [
+            one for one in self.not_known if one.is_scope and (one.kind != "lags" or not self._all)
+        ]:
             counted_ones += f" ({scope_words(scope)})"
         return f"{counted_ones}; not known: {not_known_words(missing)}" if missing else counted_ones
 
     @property
     def missing(self) -> tuple[NotKnown, ...]:
-        """What is not known and decides something here; without findings, ``check`` ends with 4 for it."""
+        """What is not known and decides something here; without findings, ``check`` ends with 4 for
+        it.
+        """
         return tuple(one for one in self.not_known if not one.is_scope)
 
     def at_least(self, severity: str) -> Findings:
@@ -170,11 +184,18 @@ class Findings(TableResult, Sequence[Finding]):
         most : int or None
             Queues and clients to name of each, and rows to show; all if None.
         file : text file, optional
-            Where it goes: on a terminal the table is fitted to its width, and severities have a colour.
+            Where it goes: on a terminal the table is fitted to its width, and severities have a
+            colour.
         """
         most, is_known = checked_top(most, "most"), not self.missing
-        above = [] if self._reach is None else ["\n".join(reach_lines(self._reach, most, file, is_known))]
-        return "\n\n".join([*above, *_blocks(self, most, file), "\n".join(wrapped(self.summary(), file))])
+        above = (
+            []
+            if self._reach is None
+            else ["\n".join(reach_lines(self._reach, most, file, is_known))]
+        )
+        return "\n\n".join(
+            [*above, *_blocks(self, most, file), "\n".join(wrapped(self.summary(), file))]
+        )
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield the same line by line; ``top`` is the most queues and clients of each."""
@@ -186,12 +207,18 @@ class Findings(TableResult, Sequence[Finding]):
 
     def text_table(self) -> pa.Table:
         """Return the same with queues and clients as text."""
-        names = ({"queues": ", ".join(_queue_names(one)), "clients": ", ".join(one.clients)} for one in self)
-        return pa.Table.from_pylist([_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA)
+        names = (
+            {"queues": ", ".join(_queue_names(one)), "clients": ", ".join(one.clients)}
+            for one in self
+        )
+        return pa.Table.from_pylist(
+            [_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return one document: messages that nobody reads, how many findings there are of each severity, and what they
-        rest on."""
+        """Return one document: messages that nobody reads, how many findings there are of each
+        severity, and what they rest on.
+        """
         counts = Counter(finding.severity for finding in self)
         reach = self._reach
         return {
@@ -200,7 +227,10 @@ class Findings(TableResult, Sequence[Finding]):
             **(
                 {}
                 if reach is None
-                else {"unread": list(map(unread_row, reach.unread)), "n_queues_by_reason": reach.counts()}
+                else {
+                    "unread": list(map(unread_row, reach.unread)),
+                    "n_queues_by_reason": reach.counts(),
+                }
             ),
             "counts": {severity: counts[severity] for severity in SEVERITIES},
             "findings": list(map(_row, self)),
@@ -218,9 +248,15 @@ def _blocks(findings: Sequence[Finding], most: int | None, file: IO[str] | None)
 def _lines(finding: Finding, most: int | None, file: IO[str] | None) -> Iterator[str]:
     """Yield the lines of a finding; the mark and the severity alone have a colour."""
     mark, indent, hang = _MARKS[finding.severity], " " * 11, " " * 13
-    first, *others = wrapped(f"{mark} {finding.severity:<9}{finding.rule}: {printable(finding.message)}", file, indent)
+    first, *others = wrapped(
+        f"{mark} {finding.severity:<9}{finding.rule}: {printable(finding.message)}", file, indent
+    )
     label = f"{mark} {finding.severity}"
-    yield marked(mark, finding.severity, file) + first.removeprefix(label) if first.startswith(label) else first
+    yield (
+        marked(mark, finding.severity, file) + first.removeprefix(label)
+        if first.startswith(label)
+        else first
+    )
     yield from others
     if finding.queues:
         yield from wrapped(f"{indent}queues: {_folded(_queue_names(finding), most)}", file, hang)
@@ -232,7 +268,9 @@ def _lines(finding: Finding, most: int | None, file: IO[str] | None) -> Iterator
 def _queue_names(finding: Finding) -> list[str]:
     """Return queues by broker and id, with their topics if there are several."""
     several = len({queue.topic for queue in finding.queues}) > 1
-    return [f"{f'{q.topic} ' if several else ''}{q.broker_name}:{q.queue_id}" for q in finding.queues]
+    return [
+        f"{f'{q.topic} ' if several else ''}{q.broker_name}:{q.queue_id}" for q in finding.queues
+    ]
 
 
 def _folded(names: Sequence[str], most: int | None) -> str:
@@ -247,4 +285,7 @@ def _summary(findings: Sequence[Finding]) -> str:
 
 def _row(finding: Finding) -> dict[str, Any]:
     fields = {name: getattr(finding, name) for name in FINDINGS_SCHEMA.names}
-    return fields | {"queues": [queue._asdict() for queue in finding.queues], "clients": list(finding.clients)}
+    return fields | {
+        "queues": [queue._asdict() for queue in finding.queues],
+        "clients": list(finding.clients),
+    }

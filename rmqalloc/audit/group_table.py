@@ -1,7 +1,9 @@
-"""Every consumer group of a snapshot in one row, worst first; each figure comes from the room that computes it.
+"""Every consumer group of a snapshot in one row, worst first; each figure comes from the room that
+computes it.
 
-Who owns what is the present state of a plan, what is wrong are the findings of a check, who reads what is its reach. Of a group
-of which something is not known, the figures that depend on it are null.
+Who owns what is the present state of a plan, what is wrong are the findings of a check, who reads
+what is its reach. Of a group of which something is not known, the figures that depend on it are
+null.
 """
 
 from __future__ import annotations
@@ -58,12 +60,14 @@ class GroupList(TableResult):
     Attributes
     ----------
     groups : pyarrow.Table
-        `GROUP_LIST_SCHEMA`, worst first. ``n_topics`` are those that are subscribed to, retry topics aside. ``strategy`` is
-        "POP", "PROXY" or "BROADCASTING" where clients share queues, ``strategy_source`` as in `rmqalloc.plans.Plan.evidence`.
-        ``messages`` is the lag. ``idle``, ``unowned``, ``double_owned`` and ``skew`` are the present state of `rmqalloc.plan`;
-        ``unread`` counts queues that hold or get messages and that nobody reads. ``errors``, ``warnings`` and ``notes`` count
-        the findings of `rmqalloc.check`, ``worst`` is the rule of the most severe one. ``not_known`` are kinds of facts that
-        the snapshot lacks; figures that depend on them are null.
+        `GROUP_LIST_SCHEMA`, worst first. ``n_topics`` are those that are subscribed to, retry
+        topics aside. ``strategy`` is "POP", "PROXY" or "BROADCASTING" where clients share queues,
+        ``strategy_source`` as in `rmqalloc.plans.Plan.evidence`. ``messages`` is the lag. ``idle``,
+        ``unowned``, ``double_owned`` and ``skew`` are the present state of `rmqalloc.plan`;
+        ``unread`` counts queues that hold or get messages and that nobody reads. ``errors``,
+        ``warnings`` and ``notes`` count the findings of `rmqalloc.check`, ``worst`` is the rule of
+        the most severe one. ``not_known`` are kinds of facts that the snapshot lacks; figures that
+        depend on them are null.
     findings : Findings
         What the groups are counted from; those of no group in particular too.
     """
@@ -75,7 +79,9 @@ class GroupList(TableResult):
     findings: Findings
 
 
-def group_list(snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL) -> GroupList:
+def group_list(
+    snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
+) -> GroupList:
     """List consumer groups, each in one row, worst first.
 
     Parameters
@@ -114,11 +120,21 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
     names = [signed.group.name for signed in chosen.all]
     lacking = [kinds.get(name, []) for name in names]
     # Who owns what is not computed without these kinds of facts.
-    decided = [name for name, missing in zip(names, lacking, strict=True) if _DECIDING.isdisjoint(missing)]
+    decided = [
+        name for name, missing in zip(names, lacking, strict=True) if _DECIDING.isdisjoint(missing)
+    ]
     owned, of_groups = _owned(known, chosen, groups, topics), _strategies(findings)
-    columns: dict[str, Any] = {"consumer_group": names, "not_known": lacking, **_facts(known.snapshot, chosen, lacking)}
+    columns: dict[str, Any] = {
+        "consumer_group": names,
+        "not_known": lacking,
+        **_facts(known.snapshot, chosen, lacking),
+    }
     for found, default, keys in (
-        ({name: of_groups[name] for name in names if name in of_groups}, None, ("strategy", "strategy_source")),
+        (
+            {name: of_groups[name] for name in names if name in of_groups},
+            None,
+            ("strategy", "strategy_source"),
+        ),
         ({name: owned[name] for name in decided if name in owned}, None, _OF_OWNERS),
         (_unread(known.snapshot, chosen), 0, ("unread",)),
         (_counts(findings), 0, tuple(_NO_FINDINGS)),
@@ -134,28 +150,45 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
 
 
 def is_unknown(table: pa.Table) -> pa.ChunkedArray:
-    """Return of which groups the owners are not known: of one without clients they are, there are none."""
+    """Return of which groups the owners are not known: of one without clients they are, there are
+    none.
+    """
     has_clients = pc.fill_null(pc.not_equal(table["n_clients"], 0), True)
     return pc.and_(pc.is_null(table["unowned"]), has_clients)
 
 
 def worst_first(table: pa.Table) -> pa.Array:
-    """Return the positions of groups, the worst first: queues without an owner or with several, errors, unread queues, unknown
-    owners, idle clients, skew, lag."""
-    worst = ("unowned", "double_owned", "errors", "unread", "is_unknown", "idle", "skew", "messages")
+    """Return the positions of groups, the worst first: queues without an owner or with several,
+    errors, unread queues, unknown owners, idle clients, skew, lag.
+    """
+    worst = (
+        "unowned",
+        "double_owned",
+        "errors",
+        "unread",
+        "is_unknown",
+        "idle",
+        "skew",
+        "messages",
+    )
     made = table.append_column("is_unknown", is_unknown(table).cast(pa.int64()))
     filled = {name: pc.fill_null(made[name], 0) for name in worst}
     keys = pa.table(filled | {"consumer_group": table["consumer_group"]})
     return order_of(keys, [*(f"-{name}" for name in worst), "consumer_group"])
 
 
-def _facts(snapshot: Snapshot, chosen: ChosenGroups, lacking: Sequence[Collection[str]]) -> dict[str, list[int | None]]:
-    """Return what the snapshot itself says of groups: clients, topics, queues and lags; null where the kinds that are
-    lacking decide."""
+def _facts(
+    snapshot: Snapshot, chosen: ChosenGroups, lacking: Sequence[Collection[str]]
+) -> dict[str, list[int | None]]:
+    """Return what the snapshot itself says of groups: clients, topics, queues and lags; null where
+    the kinds that are lacking decide.
+    """
     of_brokers = {id(one.brokers): one for one in snapshot.topics}  # that many topics share
     counts = {key: sum(readable_counts(one).values()) for key, one in of_brokers.items()}
     n_queues = {one.name: counts[id(one.brokers)] for one in snapshot.topics}
-    found: dict[str, list[int | None]] = {name: [] for name in ("n_clients", "n_topics", "n_queues", "messages")}
+    found: dict[str, list[int | None]] = {
+        name: [] for name in ("n_clients", "n_topics", "n_queues", "messages")
+    }
     for signed, missing in zip(chosen.all, lacking, strict=True):
         topics = [one for one in signed.topics if chosen.counts_topic(one)]
         has_topics = "subscriptions" not in missing
@@ -163,13 +196,17 @@ def _facts(snapshot: Snapshot, chosen: ChosenGroups, lacking: Sequence[Collectio
         clients = signed.group.clients if signed.is_ordinary else signed.audited.clients
         found["n_clients"].append(None if "clients" in missing else len(clients))
         found["n_topics"].append(len(topics) if has_topics else None)
-        found["n_queues"].append(sum([n_queues.get(one, 0) for one in topics]) if has_queues else None)
+        found["n_queues"].append(
+            sum([n_queues.get(one, 0) for one in topics]) if has_queues else None
+        )
         found["messages"].append(_messages(signed, chosen) if signed.group.lags else None)
     return found
 
 
 def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
-    """Return the lag in all topics that match, None if none is known: brokers know none of a group that broadcasts."""
+    """Return the lag in all topics that match, None if none is known: brokers know none of a group
+    that broadcasts.
+    """
     group = signed.group
     if group.message_model != "CLUSTERING":
         return None
@@ -181,24 +218,40 @@ def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
 def _owned(
     known: Known, chosen: ChosenGroups, groups: Sequence[str], topics: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the present state of groups that can be planned whole: of ordinary ones it is computed already."""
+    """Return the present state of groups that can be planned whole: of ordinary ones it is computed
+    already.
+    """
     if tuple(topics) != ALL or chosen.owners is None:
         return _planned(known, groups, topics)
-    ordinary = {one.group.name for one in chosen.all if one.is_ordinary and accepted(one.group).strategy_doubt is None}
+    ordinary = {
+        one.group.name
+        for one in chosen.all
+        if one.is_ordinary and accepted(one.group).strategy_doubt is None
+    }
     others = tuple(one.group for one in chosen.all if not one.is_ordinary)
-    found = _planned(Known.already(replace(known.snapshot, groups=others)), ALL, ALL) if others else {}
+    found = (
+        _planned(Known.already(replace(known.snapshot, groups=others)), ALL, ALL) if others else {}
+    )
     each = {"unowned": 0, "double_owned": 0}
     balance = chosen.owners.balance().items()
-    return found | {name: {"idle": idle, "skew": skew, **each} for name, (idle, skew) in balance if name in ordinary}
+    return found | {
+        name: {"idle": idle, "skew": skew, **each}
+        for name, (idle, skew) in balance
+        if name in ordinary
+    }
 
 
-def _planned(known: Known, groups: Sequence[str], topics: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _planned(
+    known: Known, groups: Sequence[str], topics: Sequence[str]
+) -> dict[str, dict[str, Any]]:
     """Return the same as a plan has it."""
     try:
         plan = plan_snapshot(known, (), groups, topics)
     except NoMatchError:  # all are left out
         return {}
-    failed = set(plan.units.filter(pc.not_equal(plan.units["err_code"], 0))["consumer_group"].to_pylist())
+    failed = set(
+        plan.units.filter(pc.not_equal(plan.units["err_code"], 0))["consumer_group"].to_pylist()
+    )
     rows = plan.groups.select(["consumer_group", *_OF_OWNERS]).to_pylist()
     return {row["consumer_group"]: row for row in rows if row["consumer_group"] not in failed}
 
@@ -207,11 +260,16 @@ def _strategies(findings: Findings) -> dict[str, dict[str, Any]]:
     if findings.evidence is None:
         return {}
     rows = findings.evidence.groups.select(["consumer_group", "strategy", "source"]).to_pylist()
-    return {one["consumer_group"]: {"strategy": one["strategy"], "strategy_source": one["source"]} for one in rows}
+    return {
+        one["consumer_group"]: {"strategy": one["strategy"], "strategy_source": one["source"]}
+        for one in rows
+    }
 
 
 def _counts(findings: Findings) -> dict[str, dict[str, Any]]:
-    """Return the findings of each group by severity, and the rule of the first, which is the most severe."""
+    """Return the findings of each group by severity, and the rule of the first, which is the most
+    severe.
+    """
     found: dict[str, dict[str, Any]] = {}
     for one in findings:
         row = found.setdefault(one.consumer_group, {"worst": one.rule, **_NO_FINDINGS})
@@ -220,9 +278,14 @@ def _counts(findings: Findings) -> dict[str, dict[str, Any]]:
 
 
 def _unread(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, int | None]]:
-    """Return how many queues nobody reads; null where it is known of none, and of some it is not known."""
+    """Return how many queues nobody reads; null where it is known of none, and of some it is not
+    known.
+    """
     counts: dict[str, Counter[str]] = {}
     open_ones = [one for one in chosen.all if not one.reads_all]
     for one in reach_of(open_ones, snapshot, chosen.has_topic, with_all_groups=False).answers:
         counts.setdefault(str(one.consumer_group), Counter())[one.state] += len(one.queues)
-    return {name: {"unread": n["unread"] if n["unread"] or not n["unknown"] else None} for name, n in counts.items()}
+    return {
+        name: {"unread": n["unread"] if n["unread"] or not n["unknown"] else None}
+        for name, n in counts.items()
+    }

@@ -1,4 +1,6 @@
-"""Draw the list of groups as text: a line each, worst first; columns of problems that no group has are left out."""
+"""Draw the list of groups as text: a line each, worst first; columns of problems that no group has
+are left out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ from rmqalloc.text import counted
 
 _SHOWN = 20
 _PROBLEMS = ("unowned", "double_owned", "unread", "idle", "errors", "warnings")
-_HEADINGS = {"consumer_group": "group", "n_clients": "clients", "n_queues": "queues", "double_owned": "double"}
+_HEADINGS = {
+    "consumer_group": "group",
+    "n_clients": "clients",
+    "n_queues": "queues",
+    "double_owned": "double",
+}
 _TEXTS = ("group", "strategy", "worst", "not known")
 _LEAST_IMPORTANT = ("skew", "warnings", "unread", "strategy", "queues", "clients", "not known")
 """Columns that a narrow line does without, the first of them first, but after those of which nothing is known; ``-o wide``
@@ -26,7 +33,9 @@ _SEEN_OTHERWISE = "lags"
 Row = Mapping[str, Any]
 
 
-def group_lines(found: GroupList, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+def group_lines(
+    found: GroupList, file: IO[str] | None = None, top: int | None = None
+) -> Iterator[str]:
     """Yield the lines of the groups; ``top`` is how many at most, 20 by default."""
     table, top = found.groups, top or _SHOWN
     if not table.num_rows:
@@ -41,7 +50,9 @@ def group_lines(found: GroupList, file: IO[str] | None = None, top: int | None =
     headings = [_HEADINGS.get(name, name.replace("_", " ")) for name in names]
     numbers = set(headings).difference(_TEXTS)
     left_out = more(table.num_rows - len(rows), "group", " (--top)")
-    unknown = (name for name, *column in zip(headings, *cells, strict=True) if set(column) == {NOTHING})
+    unknown = (
+        name for name, *column in zip(headings, *cells, strict=True) if set(column) == {NOTHING}
+    )
     spare = (*unknown, *_LEAST_IMPORTANT)
     yield from marked_table(headings, cells, map(_mark, rows), numbers, file, left_out, spare=spare)
 
@@ -53,7 +64,11 @@ def _text(row: Row, name: str) -> str:
 def _cell(row: Row, name: str) -> str:
     value = row[name]
     if name == "strategy":
-        return f"{value or NOTHING} ({row['strategy_source']})" if row["strategy_source"] else value or NOTHING
+        return (
+            f"{value or NOTHING} ({row['strategy_source']})"
+            if row["strategy_source"]
+            else value or NOTHING
+        )
     if name == "not_known":
         return ", ".join(one for one in value if one != _SEEN_OTHERWISE)
     if name == "worst":
@@ -71,8 +86,12 @@ def _mark(row: Row) -> str:
 
 def _headline(found: GroupList) -> str:
     table = found.groups
-    n_errors, n_warnings = (pc.sum(pc.greater(table[one], 0)).as_py() or 0 for one in ("errors", "warnings"))
-    n_dead, n_unknown = (pc.sum(one).as_py() or 0 for one in (pc.equal(table["n_clients"], 0), is_unknown(table)))
+    n_errors, n_warnings = (
+        pc.sum(pc.greater(table[one], 0)).as_py() or 0 for one in ("errors", "warnings")
+    )
+    n_dead, n_unknown = (
+        pc.sum(one).as_py() or 0 for one in (pc.equal(table["n_clients"], 0), is_unknown(table))
+    )
     lag = pc.sum(table["messages"]).as_py()
     kinds = (
         (n_errors, "with errors"),
@@ -83,7 +102,11 @@ def _headline(found: GroupList) -> str:
     problems = [f"{n:,} {what}" for n, what in kinds if n]
     lags = "no lag known" if lag is None else f"{counted(lag, 'message')} waiting"
     of_none = sum(not one.consumer_group for one in found.findings)
-    others = f"; {counted(of_none, 'finding')} of no group in particular (rmqalloc check)" if of_none else ""
+    others = (
+        f"; {counted(of_none, 'finding')} of no group in particular (rmqalloc check)"
+        if of_none
+        else ""
+    )
     return f"{counted(table.num_rows, 'group')}: {', '.join(problems) or 'nothing wrong'}; {lags}{others}"
 
 

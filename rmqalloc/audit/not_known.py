@@ -83,25 +83,37 @@ def not_known_of_group(
     """Return facts of these kinds that are not known of one group; lags aside."""
     if not signed.signs & _LACKING:
         return ()
-    return tuple(sorted(one for one in dict.fromkeys(_of_group(signed.audited, has_topic)) if one.kind in kinds))
+    return tuple(
+        sorted(
+            one for one in dict.fromkeys(_of_group(signed.audited, has_topic)) if one.kind in kinds
+        )
+    )
 
 
 def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
     name = audited.group.name
     for kind in (*_LISTS, "brokers"):
         why = audited.why_unknown(kind)
-        # What else a group without clients subscribes to decides nothing where its offsets say what waits for it.
+        # What else a group without clients subscribes to decides nothing where its offsets say what
+        # waits for it.
         is_decided = kind == "subscriptions" and not audited.clients and audited.group.subscriptions
         if why and (not is_decided or audited.why_unknown("clients")):
             yield NotKnown(kind, name, why)
     if audited.reported.any_answer and audited.reported.silent:
         # Who reads what does not depend on it where every client reads everything.
-        yield NotKnown("owners", name, f"{named(audited.reported.silent)} did not report", not audited.is_clustering)
+        yield NotKnown(
+            "owners",
+            name,
+            f"{named(audited.reported.silent)} did not report",
+            not audited.is_clustering,
+        )
     elif why := audited.why_unknown("owners"):
         yield NotKnown("owners", name, why)
     for topic in filter(has_topic, audited.with_retry):
         route = audited.routes.get(topic)
-        why = audited.unknown.why("routes", topic) or (None if route else audited.unknown.why_more("routes"))
+        why = audited.unknown.why("routes", topic) or (
+            None if route else audited.unknown.why_more("routes")
+        )
         if why and not topic.startswith(RETRY_PREFIX):
             yield NotKnown("routes", topic, why)
         for broker in route.brokers if route else ():
@@ -110,7 +122,9 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
 
 
 def _lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> Iterator[NotKnown]:
-    """Yield groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
+    """Yield groups of which no lag is known: what waits for them is not seen, which alone puts
+    nothing in doubt.
+    """
     without = _without_lags(looked_at, unknown)
     if len(without) == len(looked_at) and {*without.values()} == {_NO_LAGS}:
         without = {"": "no lags are known"}
@@ -121,7 +135,9 @@ def _without_lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> dict[s
     """Return groups of which not all lags are known, and why."""
     groups = [one.group for one in looked_at if is_clustering(one.group)]
     whys = {one.name: unknown.why("lags", one.name) for one in groups}
-    return {one.name: whys[one.name] or _NO_LAGS for one in groups if not one.lags or whys[one.name]}
+    return {
+        one.name: whys[one.name] or _NO_LAGS for one in groups if not one.lags or whys[one.name]
+    }
 
 
 def not_known_kinds(
@@ -130,7 +146,9 @@ def not_known_kinds(
     """Return kinds of facts that are not known of groups, by group; only groups that lack some."""
     found: dict[str, set[str]] = {}
     for signed in looked_at:
-        if signed.signs & _LACKING and (kinds := {one.kind for one in _of_group(signed.audited, has_topic)}):
+        if signed.signs & _LACKING and (
+            kinds := {one.kind for one in _of_group(signed.audited, has_topic)}
+        ):
             found[signed.group.name] = kinds
     for name in _without_lags(looked_at, Unknowns(snapshot)):
         found.setdefault(name, set()).add("lags")
@@ -138,8 +156,9 @@ def not_known_kinds(
 
 
 def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
-    """Yield what there may be besides, groups that may read topics of which no known one reads, and routes asked for in
-    vain."""
+    """Yield what there may be besides, groups that may read topics of which no known one reads, and
+    routes asked for in vain.
+    """
     if not snapshot.topics and not snapshot.groups:
         yield NotKnown("routes", "", "the snapshot has neither a topic nor a group")
     unknown = Unknowns(snapshot)
@@ -148,7 +167,9 @@ def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[
         if why := unknown.why_more(kind):
             is_at_stake = kind == "subscriptions" and topics_without_group(snapshot, has_topic)
             yield NotKnown(kind, "", why, (kind, why) in declared and not is_at_stake)
-    yield from (one for one in unknown if one.kind == "routes" and one.subject and has_topic(one.subject))
+    yield from (
+        one for one in unknown if one.kind == "routes" and one.subject and has_topic(one.subject)
+    )
 
 
 def not_known_words(found: Iterable[NotKnown]) -> str:

@@ -1,8 +1,9 @@
 """Who owns what now, over all topics and groups of a snapshot: by queue, by client, and by host.
 
-Each queue has the answer that `rmqalloc.audit.reach_answers` gives, which `check` shows too; here queues that nobody writes to
-are looked at as well. Clients and hosts are sums over these rows. A retry topic counts in them only if a pattern asks for it,
-as in plans: what comes back is no load that a strategy divides.
+Each queue has the answer that `rmqalloc.audit.reach_answers` gives, which `check` shows too; here
+queues that nobody writes to are looked at as well. Clients and hosts are sums over these rows. A
+retry topic counts in them only if a pattern asks for it, as in plans: what comes back is no load
+that a strategy divides.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ OWNING_CLIENTS_SCHEMA = columns(
 )
 """Columns of `CurrentOwners.clients`."""
 
-OWNING_HOSTS_SCHEMA = columns("host: string", "n_clients n_groups n_queues messages n_without_lag: int64")
+OWNING_HOSTS_SCHEMA = columns(
+    "host: string", "n_clients n_groups n_queues messages n_without_lag: int64"
+)
 """Columns of `CurrentOwners.hosts`."""
 
 IsWanted = Callable[[str], bool]
@@ -59,17 +62,18 @@ class CurrentOwners(TableResult):
     Attributes
     ----------
     queues : pyarrow.Table
-        One row per consumer group and queue, worst first: unread, of several owners, unknown, then the largest lag:
-        `OWNED_QUEUES_SCHEMA`. ``owners`` are client ids: none if nobody reads the queue, several where clients share it or
-        their views differ, null if unknown; ``perhaps`` are those that may own an unknown one. ``known`` is "reported" by
-        clients, "computed" from what the snapshot shows, or "unknown". ``state`` and ``reason`` are those of
-        `rmqalloc.audit.reach_reasons.REASONS`, ``detail`` says more. ``messages`` is the lag, null if unknown;
-        ``last_consumed`` is the store time of the last consumed message, as ISO 8601 in UTC. ``consumer_group`` is null for a
-        topic to which no group subscribes.
+        One row per consumer group and queue, worst first: unread, of several owners, unknown, then
+        the largest lag: `OWNED_QUEUES_SCHEMA`. ``owners`` are client ids: none if nobody reads the
+        queue, several where clients share it or their views differ, null if unknown; ``perhaps``
+        are those that may own an unknown one. ``known`` is "reported" by clients, "computed" from
+        what the snapshot shows, or "unknown". ``state`` and ``reason`` are those of
+        `rmqalloc.audit.reach_reasons.REASONS`, ``detail`` says more. ``messages`` is the lag, null
+        if unknown; ``last_consumed`` is the store time of the last consumed message, as ISO 8601 in
+        UTC. ``consumer_group`` is null for a topic to which no group subscribes.
     clients : pyarrow.Table
-        One row per group and client id, the largest lag first: `OWNING_CLIENTS_SCHEMA`. A queue of several owners counts for
-        each. ``messages`` is the lag of all queues but ``n_without_lag``. ``is_idle`` clients own no queue. Figures of a client
-        that may own more are null.
+        One row per group and client id, the largest lag first: `OWNING_CLIENTS_SCHEMA`. A queue of
+        several owners counts for each. ``messages`` is the lag of all queues but ``n_without_lag``.
+        ``is_idle`` clients own no queue. Figures of a client that may own more are null.
     hosts : pyarrow.Table
         The same by host, over all groups: `OWNING_HOSTS_SCHEMA`.
     rows : QueueRows
@@ -176,11 +180,17 @@ def current_owners(
     reach = reach_of(open_ones, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
     rows = queue_rows(chosen, reach.answers)
     make_clients = partial(_clients, chosen, rows, reach.answers, is_wanted)
-    return CurrentOwners(rows if is_wanted is None else _read_by(rows, is_wanted), evidence_known(known), make_clients)
+    return CurrentOwners(
+        rows if is_wanted is None else _read_by(rows, is_wanted),
+        evidence_known(known),
+        make_clients,
+    )
 
 
 def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
-    """Return a function that says whether a client is asked for, by its id or its host; None if all are."""
+    """Return a function that says whether a client is asked for, by its id or its host; None if all
+    are.
+    """
     if tuple(patterns) == ALL:
         return None
     ids = {one: None for signed in chosen.all for one in signed.client_ids}
@@ -194,11 +204,15 @@ def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
 
 def _read_by(rows: QueueRows, is_wanted: IsWanted) -> QueueRows:
     """Return the rows of queues that a wanted client reads, or perhaps does."""
-    wanted = np.fromiter(map(is_wanted, rows.readers.names.to_pylist()), bool, len(rows.readers.names))
+    wanted = np.fromiter(
+        map(is_wanted, rows.readers.names.to_pylist()), bool, len(rows.readers.names)
+    )
     return rows.take(distinct(rows.of_reader()[wanted[rows.readers.codes]]))
 
 
-def _clients(chosen: ChosenGroups, rows: QueueRows, answers: Iterable[Answer], is_wanted: IsWanted | None) -> pa.Table:
+def _clients(
+    chosen: ChosenGroups, rows: QueueRows, answers: Iterable[Answer], is_wanted: IsWanted | None
+) -> pa.Table:
     """Return the table of wanted clients, the largest lag first."""
     groups, names, known = _listed(chosen, _unknown(chosen, answers), is_wanted)
     counts = [bool(chosen.counts_topic(one)) for one in rows.said["topic"].to_pylist()]
@@ -208,13 +222,17 @@ def _clients(chosen: ChosenGroups, rows: QueueRows, answers: Iterable[Answer], i
     counts_here = counted[rows.of_said[places]]
     places, codes, ids = places[counts_here], rows.readers.codes[counts_here], rows.readers.names
     stride = len(ids) + 1
-    pairs, of_pair = np.unique(rows.group[rows.of_said[places]] * stride + codes, return_inverse=True)
+    pairs, of_pair = np.unique(
+        rows.group[rows.of_said[places]] * stride + codes, return_inverse=True
+    )
     listed = groups * stride + pc.index_in(names, ids).fill_null(len(ids)).to_numpy()
     at = np.searchsorted(pairs, listed)
     at[np.append(pairs, -1)[at] != listed] = pairs.size  # behind all: nothing is owned
     lags, is_known = rows.lags()
     has_lag = is_known[places]
-    n_queues, n_without_lag = (np.bincount(one, minlength=pairs.size + 1)[at] for one in (of_pair, of_pair[~has_lag]))
+    n_queues, n_without_lag = (
+        np.bincount(one, minlength=pairs.size + 1)[at] for one in (of_pair, of_pair[~has_lag])
+    )
     is_unknown = np.array([one == "unknown" for one in known], bool)
     figures = {
         "n_queues": n_queues,
@@ -225,11 +243,20 @@ def _clients(chosen: ChosenGroups, rows: QueueRows, answers: Iterable[Answer], i
     is_null = {"messages": is_unknown | ((n_queues > 0) & (n_queues == n_without_lag))}
     kinds = OWNING_CLIENTS_SCHEMA
     columns = {
-        name: pa.array(one, kinds.field(name).type, mask=is_null.get(name, is_unknown)) for name, one in figures.items()
+        name: pa.array(one, kinds.field(name).type, mask=is_null.get(name, is_unknown))
+        for name, one in figures.items()
     }
-    columns |= {"consumer_group": pa.array([one.group.name for one in chosen.all], pa.string()).take(pa.array(groups))}
+    columns |= {
+        "consumer_group": pa.array([one.group.name for one in chosen.all], pa.string()).take(
+            pa.array(groups)
+        )
+    }
     columns |= {"client_id": names, "host": hosts_of(names)}
-    columns |= {"topics": nulls_where(is_unknown, _topics(rows, places, of_pair, pairs.size + 1).take(pa.array(at)))}
+    columns |= {
+        "topics": nulls_where(
+            is_unknown, _topics(rows, places, of_pair, pairs.size + 1).take(pa.array(at))
+        )
+    }
     made = pa.table(columns | {"known": pa.array(known, pa.string())}, OWNING_CLIENTS_SCHEMA)
     idle_first = made.append_column("idle", made["is_idle"].cast(pa.int8()))  # truths have no order
     return made.take(order_of(idle_first, "-messages,-idle,consumer_group,client_id"))
@@ -247,7 +274,9 @@ def _unknown(chosen: ChosenGroups, answers: Iterable[Answer]) -> dict[int, list[
 def _listed(
     chosen: ChosenGroups, unknown: Mapping[int, Sequence[Answer]], is_wanted: IsWanted | None
 ) -> tuple[Keys, pa.Array, list[str]]:
-    """Return every wanted client: the position of its group, its id, and how it is known what it owns."""
+    """Return every wanted client: the position of its group, its id, and how it is known what it
+    owns.
+    """
     groups, names, known = list[int](), list[str](), list[str]()
     for at, signed in enumerate(chosen.all):
         silent, unsure = signed.silent, _unsure(signed, unknown.get(id(signed), ()))
@@ -255,12 +284,16 @@ def _listed(
             if is_wanted is None or is_wanted(one):
                 groups.append(at)
                 names.append(one)
-                known.append("unknown" if one in unsure else "computed" if one in silent else "reported")
+                known.append(
+                    "unknown" if one in unsure else "computed" if one in silent else "reported"
+                )
     return np.array(groups, np.int64), pa.array(names, pa.string()), known
 
 
 def _unsure(signed: SignedGroup, unknown: Sequence[Answer]) -> frozenset[str]:
-    """Return clients that may own more: those that report nothing, and those that report one of the unknown queues."""
+    """Return clients that may own more: those that report nothing, and those that report one of the
+    unknown queues.
+    """
     reporting = [one for one in signed.group.clients if one.owned]
     if not unknown or not reporting:
         return signed.silent if unknown else frozenset()
@@ -275,7 +308,9 @@ def _unsure(signed: SignedGroup, unknown: Sequence[Answer]) -> frozenset[str]:
 
 
 def _topics(rows: QueueRows, places: Keys, owners: Keys, n_owners: int) -> pa.Array:
-    """Return the topics of which each owner has queues, given the places of queues and their owners."""
+    """Return the topics of which each owner has queues, given the places of queues and their
+    owners.
+    """
     topics = rows.said["topic"].unique()
     names = topics.take(pc.array_sort_indices(topics))
     rank = pc.index_in(rows.said["topic"], names).to_numpy().astype(np.int64)
@@ -299,7 +334,10 @@ def _hosts(clients: pa.Table) -> pa.Table:
     )
     n_queues = sums["n_queues_sum"]
     has_lag = pc.or_(pc.not_equal(n_queues, sums["n_without_lag_sum"]), pc.equal(n_queues, 0))
-    columns = [sums[name] for name in ("host", "client_id_count", "consumer_group_count_distinct", "n_queues_sum")]
+    columns = [
+        sums[name]
+        for name in ("host", "client_id_count", "consumer_group_count_distinct", "n_queues_sum")
+    ]
     columns += [pc.if_else(has_lag, sums["messages_sum"], None), sums["n_without_lag_sum"]]
     made = pa.table(columns, OWNING_HOSTS_SCHEMA)
     return made.take(order_of(made, "-messages,-n_queues,host"))

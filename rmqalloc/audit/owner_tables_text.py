@@ -1,4 +1,6 @@
-"""Draw who owns what as text: a line for queues with the same owners, worst first, and in words why nobody reads them."""
+"""Draw who owns what as text: a line for queues with the same owners, worst first, and in words why
+nobody reads them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import drawn
 from rmqalloc.results.and_more import first_of, more, named
-from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, ranks, text_table
+from rmqalloc.results.renderer import (
+    MARK_WIDTH,
+    NOTHING,
+    figure,
+    marked,
+    marked_table,
+    ranks,
+    text_table,
+)
 from rmqalloc.results.wrapping import width_of, wrapped
 from rmqalloc.text import counted, printable
 
@@ -76,11 +86,15 @@ class _Line:
         ]
 
     def why(self) -> str | None:
-        """Return in words why nobody reads the queues, several do, or it is not known; and what to do."""
+        """Return in words why nobody reads the queues, several do, or it is not known; and what to
+        do.
+        """
         if self.mark == " ":
             return None
         reason, detail = REASONS[self.row["reason"]], self.row["detail"]
-        said = f"{self.row['reason']}: {reason.meaning}" + (f": {printable(detail)}" if detail else "")
+        said = f"{self.row['reason']}: {reason.meaning}" + (
+            f": {printable(detail)}" if detail else ""
+        )
         return f"{said}. {reason.help}" if reason.help else said
 
 
@@ -117,7 +131,8 @@ class _Folded:
         least = names[first]
         np.minimum.at(least, line, names)
         group, topic = (
-            ranks(rows.said[name].fill_null(""))[rows.of_said[first]] for name in ("consumer_group", "topic")
+            ranks(rows.said[name].fill_null(""))[rows.of_said[first]]
+            for name in ("consumer_group", "topic")
         )
         self._worst = rows.worst()[rows.of_said]
         self._lines = np.lexsort((least, topic, group, -lags, self._worst[first]))
@@ -129,13 +144,22 @@ class _Folded:
     def _made(self, line: int) -> _Line:
         start = self._ends[line - 1] if line else 0
         some = self._rows.take(self._order[start : self._ends[line]]).table()
-        queues = sorted(map(MessageQueue, *(some[name].to_pylist() for name in MessageQueue._fields)))
-        return _Line(some.slice(0, 1).to_pylist()[0], queues, *_lag_of(some), pc.max(some["last_consumed"]).as_py())
+        queues = sorted(
+            map(MessageQueue, *(some[name].to_pylist() for name in MessageQueue._fields))
+        )
+        return _Line(
+            some.slice(0, 1).to_pylist()[0],
+            queues,
+            *_lag_of(some),
+            pc.max(some["last_consumed"]).as_py(),
+        )
 
     def of_group(self, name: str | None) -> pa.Table:
         """Return the queues of a group."""
         column = self._rows.said["consumer_group"]
-        is_mine = pc.is_null(column) if name is None else pc.fill_null(pc.equal(column, name), False)
+        is_mine = (
+            pc.is_null(column) if name is None else pc.fill_null(pc.equal(column, name), False)
+        )
         return self._rows.take(np.flatnonzero(is_mine.to_numpy()[self._rows.of_said])).table()
 
     def headline(self) -> str:
@@ -160,13 +184,17 @@ def _lists(rows: QueueRows) -> Keys:
     found[sizes == 1] = rows.readers.codes[rows.reader_offsets[:-1][sizes == 1]]
     several = dict[bytes, int]()
     for at in np.flatnonzero(sizes > 1).tolist():
-        members = rows.readers.codes[rows.reader_offsets[at] : rows.reader_offsets[at + 1]].tobytes()
+        members = rows.readers.codes[
+            rows.reader_offsets[at] : rows.reader_offsets[at + 1]
+        ].tobytes()
         found[at] = several.setdefault(members, len(rows.readers.names) + len(several))
     return found
 
 
 def _lag_of(queues: pa.Table) -> tuple[int | None, int]:
-    """Return the lag of some queues, None if it is not known of any, and of how many it is not known."""
+    """Return the lag of some queues, None if it is not known of any, and of how many it is not
+    known.
+    """
     known = queues["messages"].drop_null().to_pylist()
     return sum(known) if known else None, queues["messages"].null_count
 
@@ -181,13 +209,17 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
     text_of = dict(zip(map(id, shown), drawn_ones, strict=True))
     names = list(dict.fromkeys(one.row["consumer_group"] for one in shown))
     groups = found.evidence.groups
-    some = groups.filter(pc.is_in(groups["consumer_group"], pa.array(names, pa.string()))).to_pylist()
+    some = groups.filter(
+        pc.is_in(groups["consumer_group"], pa.array(names, pa.string()))
+    ).to_pylist()
     evidence = {row["consumer_group"]: row for row in some}
     for name in names:
         yield ""
         yield from wrapped(_heading(name, folded.of_group(name), evidence.get(name)), file)
         yield f"  {head}"
-        for why, some in groupby((one for one in shown if one.row["consumer_group"] == name), _Line.why):
+        for why, some in groupby(
+            (one for one in shown if one.row["consumer_group"] == name), _Line.why
+        ):
             yield from (marked(one.mark, text_of[id(one)], file) for one in some)
             yield from wrapped(f"{_INDENT}{why}", file, _INDENT) if why else ()
     if folded.n_lines > len(shown):
@@ -197,7 +229,9 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
 
 
 def _table(lines: Sequence[_Line], file: IO[str] | None) -> list[str]:
-    """Return the header and the lines; columns of which nothing is known are left out, and queues are never cut."""
+    """Return the header and the lines; columns of which nothing is known are left out, and queues
+    are never cut.
+    """
     cells = [one.cells() for one in lines]
     width = max(width_of(printable(row[_RANGES])) for row in cells)
     for row in cells:
@@ -240,7 +274,9 @@ def _by_client(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator
     marks = ["?" if row["is_idle"] is None else "~" if row["is_idle"] else " " for row in rows]
     left_out = more(found.clients.num_rows - len(rows), "client", " (--top)")
     header = ("client", "group", "queues", "messages", "topics", "known")
-    yield from marked_table(header, cells, marks, _NUMBERS, file, left_out) if rows else ("No client.",)
+    yield from (
+        marked_table(header, cells, marks, _NUMBERS, file, left_out) if rows else ("No client.",)
+    )
 
 
 def _by_host(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:
@@ -256,7 +292,9 @@ def _by_host(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[s
     marks = ["?" if row["n_queues"] is None else " " for row in rows]
     left_out = more(found.hosts.num_rows - len(rows), "host", " (--top)")
     header = ("host", "clients", "groups", "queues", "messages")
-    yield from marked_table(header, cells, marks, _NUMBERS, file, left_out) if rows else ("No host.",)
+    yield from (
+        marked_table(header, cells, marks, _NUMBERS, file, left_out) if rows else ("No host.",)
+    )
 
 
 _DRAWN: Mapping[str, Callable[[CurrentOwners, IO[str] | None, int], Iterator[str]]] = {

@@ -1,4 +1,6 @@
-"""Who reads what producers write, over all topics and groups of a snapshot: as figures, as tables, and what lasts of it."""
+"""Who reads what producers write, over all topics and groups of a snapshot: as figures, as tables,
+and what lasts of it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.snapshot.unknown import Unknowns
 
 UNREAD_SCHEMA = columns(
-    "consumer_group topic reason queues: string", "n_queues n_written messages n_without_lag: int64", "detail: string"
+    "consumer_group topic reason queues: string",
+    "n_queues n_written messages n_without_lag: int64",
+    "detail: string",
 )
 """Columns of the table of messages that nobody reads."""
 
@@ -46,7 +50,8 @@ class Reach:
     answers : tuple of Answer
         One for every group, topic and reason.
     unread : tuple of Answer
-        Those of queues that nobody reads: the largest backlog first, those of an unknown one before those without.
+        Those of queues that nobody reads: the largest backlog first, those of an unknown one before
+        those without.
     """
 
     def __init__(self, make: Callable[[], Iterable[Answer]]) -> None:
@@ -61,7 +66,9 @@ class Reach:
     @lazy_property
     def unread(self) -> tuple[Answer, ...]:
         """Answers of unread queues: largest backlog first, unknown backlogs before absent ones."""
-        return tuple(sorted((one for one in self.answers if one.state == "unread"), key=_by_backlog))
+        return tuple(
+            sorted((one for one in self.answers if one.state == "unread"), key=_by_backlog)
+        )
 
     @property
     def unknown(self) -> tuple[Answer, ...]:
@@ -82,10 +89,18 @@ class Reach:
 
     def of_groups(self, names: Collection[str]) -> Reach:
         """Return the answers of some groups, and those of topics that no group subscribes to."""
-        return Reach(lambda: (one for one in self.answers if one.consumer_group is None or one.consumer_group in names))
+        return Reach(
+            lambda: (
+                one
+                for one in self.answers
+                if one.consumer_group is None or one.consumer_group in names
+            )
+        )
 
     def lasting(self, before: Reach) -> Reach:
-        """Return what is unread at both of two looks; of a queue that was read at the one before, it is not known."""
+        """Return what is unread at both of two looks; of a queue that was read at the one before,
+        it is not known.
+        """
         seen = {(one.consumer_group, queue) for one in before.unread for queue in one.queues}
         return Reach(lambda: (made for one in self.answers for made in _lasting(one, seen)))
 
@@ -115,7 +130,9 @@ def reach_of(
     with_all_groups: bool,
     with_read: bool = False,
 ) -> Reach:
-    """Return who reads the queues of the topics of some groups; ``with_read`` also those that nobody writes to."""
+    """Return who reads the queues of the topics of some groups; ``with_read`` also those that
+    nobody writes to.
+    """
 
     def make() -> Iterator[Answer]:
         written = WrittenTopics({topic.name: topic for topic in snapshot.topics}, with_read)
@@ -142,7 +159,9 @@ def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
                 ranges[-1][1] = queue.queue_id
             else:
                 ranges.append([queue.queue_id] * 2)
-        yield f"{broker_name}:" + ",".join(f"{first}-{last}" if first < last else str(first) for first, last in ranges)
+        yield f"{broker_name}:" + ",".join(
+            f"{first}-{last}" if first < last else str(first) for first, last in ranges
+        )
 
 
 def unread_row(one: Answer) -> dict[str, Any]:
@@ -177,7 +196,9 @@ def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> 
     if len(still) < len(one.queues):
         kept = set(still)
         new = tuple(queue for queue in one.queues if queue not in kept)
-        yield replace(one, reason="unknown", queues=new, detail="it was not unread at the look before")
+        yield replace(
+            one, reason="unknown", queues=new, detail="it was not unread at the look before"
+        )
 
 
 # --- Topics that no group subscribes to ---
@@ -186,8 +207,15 @@ def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> 
 def topics_without_group(snapshot: Snapshot, has_topic: Callable[[str], object]) -> list[str]:
     """Return topics to which no known group subscribes, those aside that RocketMQ makes for itself."""
     subscribed = {topic for group in snapshot.groups for topic in group.subscriptions}
-    subscribed.update(t for group in snapshot.groups for client in group.clients for t in client.subscriptions or ())
-    own = {one.broker_name for one in snapshot.brokers}  # every broker has a topic that bears its name
+    subscribed.update(
+        t
+        for group in snapshot.groups
+        for client in group.clients
+        for t in client.subscriptions or ()
+    )
+    own = {
+        one.broker_name for one in snapshot.brokers
+    }  # every broker has a topic that bears its name
     return sorted(
         topic.name
         for topic in snapshot.topics
@@ -198,7 +226,9 @@ def topics_without_group(snapshot: Snapshot, has_topic: Callable[[str], object])
     )
 
 
-def _without_group(snapshot: Snapshot, has_topic: Callable[[str], object], written: WrittenTopics) -> Iterator[Answer]:
+def _without_group(
+    snapshot: Snapshot, has_topic: Callable[[str], object], written: WrittenTopics
+) -> Iterator[Answer]:
     alone = topics_without_group(snapshot, has_topic)
     if not alone:
         return
@@ -220,17 +250,29 @@ def _may_subscribe(snapshot: Snapshot) -> str:
     unknown = Unknowns(snapshot)
     if unknown.why_more("subscriptions"):
         return "not all groups are known"
-    without_clients = {one.name for one in snapshot.groups if not one.clients and not unknown.why("clients", one.name)}
+    without_clients = {
+        one.name
+        for one in snapshot.groups
+        if not one.clients and not unknown.why("clients", one.name)
+    }
     perhaps = sorted(
-        {one.subject for one in unknown if one.kind in ("clients", "subscriptions")} - {""} - without_clients
+        {one.subject for one in unknown if one.kind in ("clients", "subscriptions")}
+        - {""}
+        - without_clients
     )
     return (
-        f"not known is what {named(perhaps)} {'subscribes' if len(perhaps) == 1 else 'subscribe'} to" if perhaps else ""
+        f"not known is what {named(perhaps)} {'subscribes' if len(perhaps) == 1 else 'subscribe'} to"
+        if perhaps
+        else ""
     )
 
 
-def _offsets(snapshot: Snapshot, topics: Collection[str]) -> dict[str, tuple[dict[MessageQueue, int], list[str]]]:
-    """By topic, messages that no group has consumed, as far as a group has a lag there, and the groups with offsets."""
+def _offsets(
+    snapshot: Snapshot, topics: Collection[str]
+) -> dict[str, tuple[dict[MessageQueue, int], list[str]]]:
+    """By topic, messages that no group has consumed, as far as a group has a lag there, and the
+    groups with offsets.
+    """
     waiting: dict[str, dict[MessageQueue, int]] = {name: {} for name in topics}
     holders: dict[str, dict[str, None]] = {name: {} for name in topics}
     for group in snapshot.groups:
@@ -245,12 +287,18 @@ def _offsets(snapshot: Snapshot, topics: Collection[str]) -> dict[str, tuple[dic
 
 
 def _without_subscriptions(snapshot: Snapshot) -> list[str]:
-    """Return groups of which it is not known what they read: brokers know that of groups with clients alone."""
-    return sorted(one.name for one in snapshot.groups if not (one.clients or one.subscriptions or one.lags))
+    """Return groups of which it is not known what they read: brokers know that of groups with
+    clients alone.
+    """
+    return sorted(
+        one.name for one in snapshot.groups if not (one.clients or one.subscriptions or one.lags)
+    )
 
 
 def _who_was(holders: Sequence[str], silent: Sequence[str]) -> str:
     """Return which groups may have read a topic before."""
     if holders:
         return f"{named(holders)} committed offsets there and {'does' if len(holders) == 1 else 'do'} not subscribe now"
-    return f"not known is what {named(silent)} subscribed to, without a client now" if silent else ""
+    return (
+        f"not known is what {named(silent)} subscribed to, without a client now" if silent else ""
+    )

@@ -1,9 +1,10 @@
 """Who reads the queues of a group: for every run of queues one of `REASONS`.
 
-Looked at are all queues that producers write to, and others in which messages of the group wait; all that consumers see as well
-where `WrittenTopics` says so. What a route hides comes first, then what concerns the group as a whole, then the owners. In the
-common case (the route hides nothing, every queue has one owner) a topic of a group has one answer, which is given without a
-look at its queues.
+Looked at are all queues that producers write to, and others in which messages of the group wait;
+all that consumers see as well where `WrittenTopics` says so. What a route hides comes first, then
+what concerns the group as a whole, then the owners. In the common case (the route hides nothing,
+every queue has one owner) a topic of a group has one answer, which is given without a look at its
+queues.
 """
 
 from __future__ import annotations
@@ -76,11 +77,17 @@ class Answer:
 
     @property
     def known(self) -> str:
-        """How it is known: ``reported`` by the clients, ``computed`` from what the snapshot shows, or ``unknown``."""
+        """How it is known: ``reported`` by the clients, ``computed`` from what the snapshot shows,
+        or ``unknown``.
+        """
         if self.state == "unknown":
             return "unknown"
         is_owned = self.signed is not None and self.reason in _OF_REPORTS
-        return "reported" if is_owned and self.signed and reports(self.signed, self.topic) else "computed"
+        return (
+            "reported"
+            if is_owned and self.signed and reports(self.signed, self.topic)
+            else "computed"
+        )
 
     @property
     def n_written(self) -> int:
@@ -99,8 +106,8 @@ class Answer:
         return sum(known) if known else None
 
     def readers(self) -> Iterator[Ids]:
-        """Yield the client ids by queue: those that read it; of an unknown one, those that perhaps do; of one that no
-        client takes, those that report it nevertheless.
+        """Yield the client ids by queue: those that read it; of an unknown one, those that perhaps
+        do; of one that no client takes, those that report it nevertheless.
         """
         if self.signed is None or (self.state == "unread" and self.reason != "no-owner"):
             yield from repeat((), len(self.queues))
@@ -123,7 +130,9 @@ class Answer:
 
 
 class WrittenTopics:
-    """The queues of topics that are looked at, made when they are first asked for; see `WrittenTopic`."""
+    """The queues of topics that are looked at, made when they are first asked for; see
+    `WrittenTopic`.
+    """
 
     def __init__(self, routes: Mapping[str, Topic], with_read: bool = False) -> None:
         self._routes, self._with_read = routes, with_read
@@ -141,12 +150,16 @@ class WrittenTopics:
         return self._made.get(name)
 
 
-def answers_of(signed: SignedGroup, topics: Iterable[str], written: WrittenTopics) -> Iterator[Answer]:
+def answers_of(
+    signed: SignedGroup, topics: Iterable[str], written: WrittenTopics
+) -> Iterator[Answer]:
     """Yield the answers of a group for some of its topics."""
     for name in topics:
         unit = None if signed.is_ordinary else signed.audited.unit_of_topic.get(name)
         found = written.get(name, unit)
-        waiting = signed.audited.backlog.get(name, _NOTHING) if signed.signs & Sign.LAGS else _NOTHING
+        waiting = (
+            signed.audited.backlog.get(name, _NOTHING) if signed.signs & Sign.LAGS else _NOTHING
+        )
         for reason, queues, detail in _reasons(signed, name, found, waiting):
             yield Answer(signed.group.name, name, reason, queues, detail, found, waiting, signed)
 
@@ -156,13 +169,20 @@ _Reasons = Iterator[tuple[str, SomeQueues, str]]
 
 
 def _reasons(
-    signed: SignedGroup, name: str, written: WrittenTopic | None, waiting: Mapping[MessageQueue, int]
+    signed: SignedGroup,
+    name: str,
+    written: WrittenTopic | None,
+    waiting: Mapping[MessageQueue, int],
 ) -> _Reasons:
     if written is None:
         if stuck := tuple(sort_queues(queue for queue, n in waiting.items() if n)):
             reason = _without_route(signed.audited, name)
             is_light = reason == "unknown" and name.startswith(LMQ_PREFIX)
-            yield reason, stuck, "light message queues (LMQ) have no route of their own" if is_light else ""
+            yield (
+                reason,
+                stuck,
+                "light message queues (LMQ) have no route of their own" if is_light else "",
+            )
         return
     hidden, visible = written.hidden, written.visible
     # Of all lags few are of queues that nobody writes to.
@@ -183,7 +203,9 @@ def _reasons(
         yield from _of_group(signed, name, visible)
 
 
-def _where(queues: Iterable[MessageQueue], reasons: Iterable[str | None], reason: str | None) -> list[MessageQueue]:
+def _where(
+    queues: Iterable[MessageQueue], reasons: Iterable[str | None], reason: str | None
+) -> list[MessageQueue]:
     return [queue for queue, one in zip(queues, reasons, strict=True) if one == reason]
 
 
@@ -191,7 +213,8 @@ def _without_route(audited: AuditedGroup, name: str) -> str:
     """Return why nobody reads a topic of which no route is known."""
     if not audited.clients and not audited.why_unknown("clients"):
         return "no-client"
-    # Light topics have no route of their own, and that of a retry topic need not be in the snapshot.
+    # Light topics have no route of their own, and that of a retry topic need not be in the
+    # snapshot.
     is_left_out = name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or audited.unknown.why("routes", name)
     return "unknown" if is_left_out or audited.unknown.why_more("routes") else "no-route"
 
@@ -223,7 +246,9 @@ def _of_audited(audited: AuditedGroup, name: str, queues: SomeQueues) -> _Reason
         paused = frozenset(group.paused_brokers if audited.clients else ())
         closed = tuple(queue for queue in queues if queue.broker_name in paused)
         rest = tuple(queue for queue in queues if queue.broker_name not in paused)
-        yield from (one for one in (("paused", closed, ""), ("unknown", rest, _CLIENTS_UNKNOWN)) if one[1])
+        yield from (
+            one for one in (("paused", closed, ""), ("unknown", rest, _CLIENTS_UNKNOWN)) if one[1]
+        )
         return
     shut, queues = _closed(audited, unit is not None, queues)
     yield from shut
@@ -241,8 +266,9 @@ def _of_audited(audited: AuditedGroup, name: str, queues: SomeQueues) -> _Reason
 def _closed(
     audited: AuditedGroup, has_unit: bool, queues: SomeQueues
 ) -> tuple[list[tuple[str, SomeQueues, str]], SomeQueues]:
-    """Return why queues cannot be read or it is not known that they are, by their brokers; and the queues of all other
-    brokers."""
+    """Return why queues cannot be read or it is not known that they are, by their brokers; and the
+    queues of all other brokers.
+    """
     found: list[tuple[str, SomeQueues, str]] = []
     for reason, brokers, detail in (
         ("paused", frozenset(audited.group.paused_brokers), ""),
@@ -274,11 +300,16 @@ _Owned = tuple[tuple[str, str], dict[MessageQueue, tuple[str, str]]]
 def _owned(audited: AuditedGroup, unit: UnitViews) -> _Owned:
     """Return why the queues of a unit are read, or are not.
 
-    What clients report that they own goes before what they compute: a queue that one reports is read whatever they divide by,
-    and where all of them report, a queue that none reports is not. A queue that nobody takes in either way is not read.
+    What clients report that they own goes before what they compute: a queue that one reports is
+    read whatever they divide by, and where all of them report, a queue that none reports is not. A
+    queue that nobody takes in either way is not read.
     """
     read = "popped" if unit.is_pop else "owner", ""
-    usual, others = _reported(audited, unit, read) if _speaks(audited, unit.topic) else _computed(audited, unit, read)
+    usual, others = (
+        _reported(audited, unit, read)
+        if _speaks(audited, unit.topic)
+        else _computed(audited, unit, read)
+    )
     if unit.unowned:
         nobody = "the queues are in no client's list" if unit.is_config else why(audited, unit)
         others |= dict.fromkeys(unit.unowned, ("no-owner", nobody))
@@ -291,8 +322,9 @@ def reports(signed: SignedGroup, topic: str) -> bool:
 
 
 def _speaks(audited: AuditedGroup, topic: str) -> bool:
-    """Return whether what clients report says anything of a topic: of a retry topic nothing is, if nobody reports any
-    queue."""
+    """Return whether what clients report says anything of a topic: of a retry topic nothing is, if
+    nobody reports any queue.
+    """
     return audited.reported.any_answer and audited.reported.speaks_of(topic)
 
 

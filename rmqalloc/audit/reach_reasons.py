@@ -30,7 +30,9 @@ REASONS: dict[str, ReachReason] = {
         "Bring the broker back, or create the topic there again.",
     ),
     "no-permission": ReachReason(
-        "unread", "the broker is not readable", "Give read permission back (bit 4 of perm) until the queue is empty."
+        "unread",
+        "the broker is not readable",
+        "Give read permission back (bit 4 of perm) until the queue is empty.",
     ),
     "beyond-read-queues": ReachReason(
         "unread",
@@ -42,12 +44,18 @@ REASONS: dict[str, ReachReason] = {
         "no consumer group subscribes to the topic",
         "Start a group, or stop producers; else they expire unread.",
     ),
-    "no-client": ReachReason("unread", "the group has no client", "Start its clients, or delete the group."),
+    "no-client": ReachReason(
+        "unread", "the group has no client", "Start its clients, or delete the group."
+    ),
     "no-subscriber": ReachReason(
-        "unread", "the group has clients, none of which subscribes to the topic", "Subscribe, or drop the topic."
+        "unread",
+        "the group has clients, none of which subscribes to the topic",
+        "Subscribe, or drop the topic.",
     ),
     "paused": ReachReason(
-        "unread", "the broker does not let the group consume (consumeEnable=false)", "Set consumeEnable to true there."
+        "unread",
+        "the broker does not let the group consume (consumeEnable=false)",
+        "Set consumeEnable to true there.",
     ),
     "no-lock": ReachReason(
         "unread",
@@ -55,7 +63,9 @@ REASONS: dict[str, ReachReason] = {
         "Start the master again, or let a slave become master.",
     ),
     "no-owner": ReachReason(
-        "unread", "no client takes the queue", "Remove the cause that the finding of the queue names."
+        "unread",
+        "no client takes the queue",
+        "Remove the cause that the finding of the queue names.",
     ),
     "not-owned-now": ReachReason(
         "unread",
@@ -64,7 +74,9 @@ REASONS: dict[str, ReachReason] = {
     ),
     "owner": ReachReason("read", "one client owns the queue"),
     "several-owners": ReachReason(
-        "read", "several clients own the queue and each consumes it", "Remove the cause that the finding names."
+        "read",
+        "several clients own the queue and each consumes it",
+        "Remove the cause that the finding names.",
     ),
     "popped": ReachReason("read", "clients share the queue in POP mode"),
     "shared": ReachReason("read", "clients behind a proxy (gRPC) share the messages of the queue"),
@@ -74,6 +86,8 @@ REASONS: dict[str, ReachReason] = {
         "messages of the topic go to lite topics (RocketMQ 5.5), and which of these clients subscribe to is not shown",
         "Ask the proxy's clients which lite topics they read.",
     ),
-    "unknown": ReachReason("unknown", "the snapshot does not show who reads the queue", "Add what is missing."),
+    "unknown": ReachReason(
+        "unknown", "the snapshot does not show who reads the queue", "Add what is missing."
+    ),
 }
 """Of several that hold, the first is given."""

@@ -17,7 +17,9 @@ _HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
 _MOST_RANGES = 4
 
 
-def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True) -> Iterator[str]:
+def reach_lines(
+    reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True
+) -> Iterator[str]:
     """Yield the table, or that every queue is read; and the queues of which that is not known."""
     unread = reach.unread
     yield from wrapped(headline(reach, is_known), file)
@@ -35,7 +37,9 @@ def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_
 
 
 def headline(reach: Reach, is_known: bool = True) -> str:
-    """Return in one line how much is unread; that all is read only if all that decides it ``is_known``."""
+    """Return in one line how much is unread; that all is read only if all that decides it
+    ``is_known``.
+    """
     if not reach.unread:
         topics = counted(reach.n_topics, "topic")
         if not reach.n_topics:
@@ -74,7 +78,9 @@ def messages_text(one: Answer) -> str:
 
 def ranges_text(one: Answer, is_whole: bool = False) -> str:
     """Return the queues of an answer by broker, those of the first few brokers."""
-    return " ".join(first_of([*queue_ranges(one.queues)], None if is_whole else _MOST_RANGES, "broker"))
+    return " ".join(
+        first_of([*queue_ranges(one.queues)], None if is_whole else _MOST_RANGES, "broker")
+    )
 
 
 def _row(one: Answer, is_whole: bool) -> list[str]:

@@ -37,13 +37,19 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     rows = rows.filter(pc.not_equal(rows["change"], "gone"))
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")
     owners: dict[str, dict[MessageQueue, str | tuple[str, ...] | None]] = {}
-    for group, topic, broker, number, owner, others in zip(*(rows[name].to_pylist() for name in columns), strict=True):
-        owners.setdefault(group, {})[MessageQueue(topic, broker, number)] = (owner, *others) if others else owner
+    for group, topic, broker, number, owner, others in zip(
+        *(rows[name].to_pylist() for name in columns), strict=True
+    ):
+        owners.setdefault(group, {})[MessageQueue(topic, broker, number)] = (
+            (owner, *others) if others else owner
+        )
     return owners
 
 
 def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues whose owner is not the planned one. The owner now is the reported one, or else the expected one."""
+    """Yield queues whose owner is not the planned one. The owner now is the reported one, or else
+    the expected one.
+    """
     planned = audited.planned
     if planned is None:
         return
@@ -51,7 +57,11 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
     topics = {queue.topic for queue in planned}
     known = {queue: ids for queue, ids in now.items() if queue.topic in topics and ids is not None}
     gone = planned.keys() - now.keys()
-    other = {queue for queue, ids in known.items() if queue not in planned or ids != _as_ids(planned[queue])}
+    other = {
+        queue
+        for queue, ids in known.items()
+        if queue not in planned or ids != _as_ids(planned[queue])
+    }
     if not gone and not other:
         return
     queues = sort_queues([*gone, *other])

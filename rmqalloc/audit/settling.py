@@ -1,7 +1,9 @@
-"""Whether groups have settled since their last change: every queue has the owners that its clients compute, and says so.
+"""Whether groups have settled since their last change: every queue has the owners that its clients
+compute, and says so.
 
-What is expected is computed client by client. So a group whose clients divide by different strategies has settled too once each
-has what it takes: that queues are then unowned or double-owned is a finding of `check`, and no change under way.
+What is expected is computed client by client. So a group whose clients divide by different
+strategies has settled too once each has what it takes: that queues are then unowned or double-owned
+is a finding of `check`, and no change under way.
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ def settlings(
 ) -> dict[str, Settling]:
     """Return of every group whether it has settled.
 
-    A group has settled if all its clients report what they own, and each queue has exactly the owners that the clients compute.
-    Where clients share queues (POP, a proxy, broadcasting) there is nothing to settle, as long as there is a client.
+    A group has settled if all its clients report what they own, and each queue has exactly the
+    owners that the clients compute. Where clients share queues (POP, a proxy, broadcasting) there
+    is nothing to settle, as long as there is a client.
 
     Parameters
     ----------
@@ -96,7 +99,11 @@ def _settling(signed: SignedGroup, chosen: ChosenGroups) -> Settling:
         return Settling(SETTLED)
     if signed.group.broker_client_ids is not None:
         return Settling(UNSETTLED, "brokers list different clients")
-    return Settling(SETTLED) if doubt is None else Settling(UNKNOWN, f"its strategy is in doubt: {doubt}")
+    return (
+        Settling(SETTLED)
+        if doubt is None
+        else Settling(UNKNOWN, f"its strategy is in doubt: {doubt}")
+    )
 
 
 def _lacking(signed: SignedGroup, chosen: ChosenGroups, kinds: Collection[str]) -> str | None:
@@ -104,17 +111,27 @@ def _lacking(signed: SignedGroup, chosen: ChosenGroups, kinds: Collection[str]) 
     found = not_known_of_group(signed, kinds, chosen.has_topic)
     if missing := [one for one in found if not one.is_scope]:
         return f"not known are {not_known_words(missing)}"
-    if "owners" in kinds and signed.group.clients and not signed.silent.isdisjoint(signed.client_ids):
+    if (
+        "owners" in kinds
+        and signed.group.clients
+        and not signed.silent.isdisjoint(signed.client_ids)
+    ):
         return "what its clients own is not known"
     return None
 
 
 def _differing(audited: AuditedGroup, chosen: ChosenGroups) -> Iterator[str]:
-    """Yield how the reported owners differ from those that clients compute; only where all clients report."""
+    """Yield how the reported owners differ from those that clients compute; only where all clients
+    report.
+    """
     if not (audited.is_reported and audited.is_clustering):
         return
     for unit in audited.units:
-        if not chosen.has_topic(unit.topic) or unit.is_pop or audited.unknown.why("routes", unit.topic):
+        if (
+            not chosen.has_topic(unit.topic)
+            or unit.is_pop
+            or audited.unknown.why("routes", unit.topic)
+        ):
             continue
         of_kind: dict[str, int] = {}
         for queue in unit.queues if audited.reported.speaks_of(unit.topic) else ():
@@ -126,11 +143,15 @@ def _differing(audited: AuditedGroup, chosen: ChosenGroups) -> Iterator[str]:
 
 
 def _difference(audited: AuditedGroup, unit: UnitViews, queue: MessageQueue) -> str | None:
-    """Return how the owners of a queue differ from the expected ones, None if they do not or it is not known."""
+    """Return how the owners of a queue differ from the expected ones, None if they do not or it is
+    not known.
+    """
     owners = {unit.client_ids[slot] for slot in audited.reported.owners(unit)[queue]}
     if unit.problem is not None or not _is_expected(audited.group):
         return _NO_OWNER if not owners else _SEVERAL if len(owners) > 1 else None
-    due, perhaps = ({unit.client_ids[slot] for slot in takers[queue]} for takers in (unit.always, unit.perhaps))
+    due, perhaps = (
+        {unit.client_ids[slot] for slot in takers[queue]} for takers in (unit.always, unit.perhaps)
+    )
     if owners == due or (due != perhaps and owners and owners <= perhaps):
         return None
     return _NO_OWNER if not owners else _SEVERAL if len(owners) > 1 else _ANOTHER
@@ -139,6 +160,7 @@ def _difference(audited: AuditedGroup, unit: UnitViews, queue: MessageQueue) -> 
 def _is_expected(group: Group) -> bool:
     """Return whether the strategy of a group says which owners to expect.
 
-    One that is fitted or assumed may be in doubt only because of the owners that are compared with it.
+    One that is fitted or assumed may be in doubt only because of the owners that are compared with
+    it.
     """
     return accepted(group).strategy_doubt is None or group.strategy_source in ("given", "reported")

@@ -1,7 +1,8 @@
-"""The broker half of RocketMQ: who is in a group, who is notified of it, who holds which lock, who has come how far.
+"""The broker half of RocketMQ: who is in a group, who is notified of it, who holds which lock, who
+has come how far.
 
-`Broker` gathers the parts; each can be used alone. Nothing here knows of a network or of real time: connections are the port
-`Channel`, time is the port `Clock`.
+`Broker` gathers the parts; each can be used alone. Nothing here knows of a network or of real time:
+connections are the port `Channel`, time is the port `Clock`.
 """
 
 import logging
@@ -17,7 +18,12 @@ from rmqalloc.broker._consumer_manager import ConsumerManager
 from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
 from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker._offsets import ConsumerOffsetManager
-from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
+from rmqalloc.broker._query_assignment import (
+    BrokerRouteViews,
+    QueryAssignment,
+    RequestMode,
+    RequestModes,
+)
 from rmqalloc.remoting.clock import Clock, Timer
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.

@@ -9,7 +9,12 @@ from rmqalloc.broker._change_listener import ConsumerIdsChangeListener, Consumer
 from rmqalloc.broker._consumer_manager import ConsumerManager
 from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker._offsets import ConsumerOffsetManager
-from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
+from rmqalloc.broker._query_assignment import (
+    BrokerRouteViews,
+    QueryAssignment,
+    RequestMode,
+    RequestModes,
+)
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting import (
     ConsumeType,
@@ -60,7 +65,8 @@ class Broker:
     store : MessageStore
         What is known of messages.
     auto_create_subscription_group : bool
-        A heartbeat of an unknown group configures it; off, such groups are passed over, but by 4.9 taken without a retry topic.
+        A heartbeat of an unknown group configures it; off, such groups are passed over, but by 4.9
+        taken without a retry topic.
     notify_consumer_ids_changed_enable, real_time_notify : bool
         See `ConsumerIdsChangeNotifier`.
     channel_expired_timeout, lock_max_live_time : int
@@ -68,7 +74,8 @@ class Broker:
     fast_channel_events : bool
         See `ConsumerManager`.
     reject_pull_consumers : bool
-        Pass over what heartbeats report of groups that pull actively (``rejectPullConsumerEnable``; not before 5.x).
+        Pass over what heartbeats report of groups that pull actively (``rejectPullConsumerEnable``;
+        not before 5.x).
     request_modes : RequestModes, optional
         How topics are read under broker-side assignment.
     server_load_balancer_enable : bool
@@ -76,9 +83,11 @@ class Broker:
     listeners : sequence of ConsumerIdsChangeListener
         Who hears of changed groups besides the notifier.
     replicas : sequence of callable
-        How the other replicas of a broker in strict lock mode are asked; without any, this broker's locks suffice.
+        How the other replicas of a broker in strict lock mode are asked; without any, this broker's
+        locks suffice.
     unlock_elsewhere : sequence of callable
-        How they learn that locks were given up; whom this does not reach keeps them until they expire.
+        How they learn that locks were given up; whom this does not reach keeps them until they
+        expire.
 
     Attributes
     ----------
@@ -121,15 +130,25 @@ class Broker:
         self.subscription_groups: dict[str, SubscriptionGroup] = {}
         self.offsets = ConsumerOffsetManager()
         self.store: MessageStore = store or EmptyStore()
-        self.notifier = ConsumerIdsChangeNotifier(clock, profile, notify_consumer_ids_changed_enable, real_time_notify)
+        self.notifier = ConsumerIdsChangeNotifier(
+            clock, profile, notify_consumer_ids_changed_enable, real_time_notify
+        )
         self.consumers = ConsumerManager(
-            clock, profile, (self.notifier, *listeners), channel_expired_timeout, fast_channel_events
+            clock,
+            profile,
+            (self.notifier, *listeners),
+            channel_expired_timeout,
+            fast_channel_events,
         )
         self.locks = RebalanceLockManager(clock, lock_max_live_time)
         self.request_modes = request_modes or RequestModes()
         routes = BrokerRouteViews(clock, topic_route or _no_route)
         self.assignment = QueryAssignment(
-            name, self.request_modes, routes, self.consumers.consumer_ids, server_load_balancer_enable
+            name,
+            self.request_modes,
+            routes,
+            self.consumers.consumer_ids,
+            server_load_balancer_enable,
         )
         self._profile, self.auto_create_subscription_group = profile, auto_create_subscription_group
         self._reject_pull_consumers = reject_pull_consumers and profile.rejects_pull_consumers
@@ -142,17 +161,27 @@ class Broker:
         Returns
         -------
         HeartbeatReply or None
-            The first form is always answered with changed subscriptions; the second, where a group was last heard of with
-            another fingerprint, whoever's that was. None by releases without the second form.
+            The first form is always answered with changed subscriptions; the second, where a group
+            was last heard of with another fingerprint, whoever's that was. None by releases without
+            the second form.
         """
         changed = not heartbeat.fingerprint
         client = self.consumers.client(heartbeat.client_id)
-        short = self._profile.heartbeat_v2 and heartbeat.without_subscriptions and heartbeat.fingerprint != 0
-        register = self.consumers.register_without_subscriptions if short else self.consumers.register
+        short = (
+            self._profile.heartbeat_v2
+            and heartbeat.without_subscriptions
+            and heartbeat.fingerprint != 0
+        )
+        register = (
+            self.consumers.register_without_subscriptions if short else self.consumers.register
+        )
         for data in heartbeat.consumers:
             if self._reject_pull_consumers and data.consume_type is ConsumeType.ACTIVELY:
                 continue
-            changed |= self._fingerprints.get(data.consumer_group, heartbeat.fingerprint) != heartbeat.fingerprint
+            changed |= (
+                self._fingerprints.get(data.consumer_group, heartbeat.fingerprint)
+                != heartbeat.fingerprint
+            )
             self._fingerprints[data.consumer_group] = heartbeat.fingerprint
             group = self._subscription_group(data.consumer_group)
             if group is None:
@@ -161,19 +190,29 @@ class Broker:
                 continue
             retry_topic = RETRY_PREFIX + data.consumer_group
             if retry_topic not in self.topics:
-                self.topics[retry_topic] = QueueData(self.name, group.retry_queue_nums, group.retry_queue_nums)
+                self.topics[retry_topic] = QueueData(
+                    self.name, group.retry_queue_nums, group.retry_queue_nums
+                )
             register(channel, client, data, group.notify_consumer_ids_changed_enable)
         return HeartbeatReply(True, changed) if self._profile.heartbeat_v2 else None
 
     def unregister_client(self, channel: Channel, client_id: str, consumer_group: str) -> None:
         """Let a client leave a group (code 35), which this may configure, as a heartbeat does."""
         group = self._subscription_group(consumer_group) or SubscriptionGroup()
-        self.consumers.unregister(channel, client_id, consumer_group, group.notify_consumer_ids_changed_enable)
+        self.consumers.unregister(
+            channel, client_id, consumer_group, group.notify_consumer_ids_changed_enable
+        )
 
     def lock_batch(
-        self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], only_this_broker: bool = False
+        self,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        only_this_broker: bool = False,
     ) -> set[MessageQueue]:
-        """Lock queues (code 41); what the client then holds, by quorum where there are other replicas."""
+        """Lock queues (code 41); what the client then holds, by quorum where there are other
+        replicas.
+        """
         locked = self.locks.try_lock_batch(consumer_group, queues, client_id)
         if only_this_broker or not self._replicas:
             return locked
@@ -186,7 +225,11 @@ class Broker:
         return locked_by_quorum(locked, answers, 1 + len(self._replicas))
 
     def unlock_batch(
-        self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], only_this_broker: bool = False
+        self,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        only_this_broker: bool = False,
     ) -> None:
         """Give up locks (code 42), those of the other replicas too where there are any."""
         given_up = set(queues)
@@ -195,10 +238,17 @@ class Broker:
             try:
                 unlock(consumer_group, client_id, given_up)
             except RemotingError as error:
-                log.warning("a replica keeps locks of %r in %s: %s", client_id, consumer_group, error)
+                log.warning(
+                    "a replica keeps locks of %r in %s: %s", client_id, consumer_group, error
+                )
 
     def query_assignment(
-        self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+        self,
+        topic: str,
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        model: MessageModel,
     ) -> list[QueueAssignment] | None:
         """Divide a topic here (code 400); see `QueryAssignment.query`.
 
@@ -221,7 +271,9 @@ class Broker:
         self._check_server_assignment()
         if not topic.startswith(RETRY_PREFIX):
             if topic not in self.topics:
-                raise ResponseError(ResponseCode.TOPIC_NOT_EXIST, f"this broker has no topic {topic}")
+                raise ResponseError(
+                    ResponseCode.TOPIC_NOT_EXIST, f"this broker has no topic {topic}"
+                )
             if self._subscription_group(consumer_group) is None:
                 code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
                 raise ResponseError(code, f"consumer group {consumer_group} is not configured")
@@ -229,7 +281,9 @@ class Broker:
 
     def _check_server_assignment(self) -> None:
         if not self._profile.server_assignment:
-            raise ResponseError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, "this release does not divide queues")
+            raise ResponseError(
+                ResponseCode.REQUEST_CODE_NOT_SUPPORTED, "this release does not divide queues"
+            )
 
     def _subscription_group(self, consumer_group: str) -> SubscriptionGroup | None:
         group = self.subscription_groups.get(consumer_group)

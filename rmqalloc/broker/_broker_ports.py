@@ -1,4 +1,6 @@
-"""What the broker half needs of the world besides time: connections to clients, and what a message store knows."""
+"""What the broker half needs of the world besides time: connections to clients, and what a message
+store knows.
+"""
 
 from typing import Protocol
 
@@ -6,7 +8,9 @@ from rmqalloc.model import MessageQueue
 
 
 class Channel(Protocol):
-    """One connection of a client; two connections are two channels, whatever their clients are called."""
+    """One connection of a client; two connections are two channels, whatever their clients are
+    called.
+    """
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
         """Tell the client that the members of a group have changed, one-way (code 40)."""

@@ -23,7 +23,9 @@ class ConsumerGroupEvent(Enum):
     REGISTER = "a heartbeat was taken"  # its subscriptions
     UNREGISTER = "the group is gone"  # nothing
     CLIENT_REGISTER = "a channel came"  # the channel, who it is, and the topics of its heartbeat
-    CLIENT_UNREGISTER = "a channel went"  # the channel, who it was or says it is, and the topics of the group
+    CLIENT_UNREGISTER = (
+        "a channel went"  # the channel, who it was or says it is, and the topics of the group
+    )
 
 
 class ConsumerIdsChangeListener(Protocol):
@@ -36,8 +38,8 @@ class ConsumerIdsChangeListener(Protocol):
 class ConsumerIdsChangeNotifier:
     """Sends "consumer ids changed" to the channels of a group, at once or collected.
 
-    A list without channels is a list too: announced at once it ends what is left of the one before, collected
-    it replaces that one.
+    A list without channels is a list too: announced at once it ends what is left of the one before,
+    collected it replaces that one.
 
     Parameters
     ----------
@@ -46,18 +48,20 @@ class ConsumerIdsChangeNotifier:
     profile : Profile
         Its ``interruptible_notices`` and ``collects_notices``.
     notify_consumer_ids_changed_enable : bool
-        The broker's flag; off, nobody is ever notified. The group's own flag is looked at before, by `ConsumerManager`.
+        The broker's flag; off, nobody is ever notified. The group's own flag is looked at before,
+        by `ConsumerManager`.
     real_time : bool
-        Tell at once (``realTimeNotifyConsumerChange``), else flush the latest list of each group after 30 s and then every
-        15 s; releases before 5.x always notify at once.
+        Tell at once (``realTimeNotifyConsumerChange``), else flush the latest list of each group
+        after 30 s and then every 15 s; releases before 5.x always notify at once.
 
     Attributes
     ----------
     notify_consumer_ids_changed_enable, real_time : bool
-        Settings, which may change while the broker runs. What was collected is flushed anyway, if the broker's flag is
-        then on.
+        Settings, which may change while the broker runs. What was collected is flushed anyway, if
+        the broker's flag is then on.
     tell_together : callable or None
-        Notifies all channels and the group instead of one channel after the other, and a notice never fails or changes a group.
+        Notifies all channels and the group instead of one channel after the other, and a notice
+        never fails or changes a group.
 
     Notes
     -----
@@ -81,7 +85,9 @@ class ConsumerIdsChangeNotifier:
         self._being_told: dict[str, object] = {}
         clock.call_later(FIRST_FLUSH, self._flush)
 
-    def handle(self, event: ConsumerGroupEvent | None, consumer_group: str, *arguments: Any) -> None:
+    def handle(
+        self, event: ConsumerGroupEvent | None, consumer_group: str, *arguments: Any
+    ) -> None:
         """Act on CHANGE; the other events, and none at all, are ignored.
 
         Raises
@@ -92,7 +98,9 @@ class ConsumerIdsChangeNotifier:
         if event is None:
             return
         if not isinstance(event, ConsumerGroupEvent):
-            raise RuntimeError(f"unknown event {event!r}; known are {', '.join(ConsumerGroupEvent.__members__)}")
+            raise RuntimeError(
+                f"unknown event {event!r}; known are {', '.join(ConsumerGroupEvent.__members__)}"
+            )
         if event is not ConsumerGroupEvent.CHANGE or not arguments or arguments[0] is None:
             return
         channels: Collection[Channel] = arguments[0]
@@ -104,7 +112,9 @@ class ConsumerIdsChangeNotifier:
             self._collected[consumer_group] = channels
 
     def _tell_now(self, consumer_group: str, channels: Collection[Channel]) -> None:
-        """Notify at once; a newer list that comes in between covers the rest, where the release lets it interrupt."""
+        """Notify at once; a newer list that comes in between covers the rest, where the release
+        lets it interrupt.
+        """
         if self.tell_together is not None:
             self.tell_together(channels, consumer_group)
             return

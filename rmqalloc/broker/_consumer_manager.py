@@ -30,22 +30,24 @@ class ConsumerManager:
     clock : Clock
         Time, and the timer of the scan.
     profile : Profile
-        Its ``broadcasting_is_not_told``, ``client_events``, ``indexes_groups`` and ``fast_channel_events``.
+        Its ``broadcasting_is_not_told``, ``client_events``, ``indexes_groups`` and
+        ``fast_channel_events``.
     listeners : sequence of ConsumerIdsChangeListener
         Who hears of changes; what they raise is logged.
     channel_expired_timeout : int
         Milliseconds without a heartbeat after which a channel is dropped; a constant before 5.1.0.
     fast_channel_events : bool
-        ``enableFastChannelEventProcess``: a closed channel leaves the groups that it entered by a full heartbeat, and no
-        others; broadcasting groups are notified too. Releases before 5.x do not know it.
+        ``enableFastChannelEventProcess``: a closed channel leaves the groups that it entered by a
+        full heartbeat, and no others; broadcasting groups are notified too. Releases before 5.x do
+        not know it.
 
     Attributes
     ----------
     groups : dict of str to ConsumerGroupInfo
         By name.
     topic_groups : dict of str to set of str
-        Groups by topic. Groups that the scan emptied stay in it for ever, as in Java; before 5.5 it holds each topic under
-        itself instead, for ever.
+        Groups by topic. Groups that the scan emptied stay in it for ever, as in Java; before 5.5 it
+        holds each topic under itself instead, for ever.
 
     Notes
     -----
@@ -76,7 +78,11 @@ class ConsumerManager:
         return ClientChannelInfo(client_id, self._clock.now())
 
     def register(
-        self, channel: Channel, client: str | ClientChannelInfo, data: ConsumerData, notify: bool = True
+        self,
+        channel: Channel,
+        client: str | ClientChannelInfo,
+        data: ConsumerData,
+        notify: bool = True,
     ) -> bool:
         """Take a heartbeat for one group.
 
@@ -85,8 +91,9 @@ class ConsumerManager:
         channel : Channel
             Where it came from.
         client : str or ClientChannelInfo
-            Client id, or who speaks in a whole heartbeat (`client`). Groups that a channel entered by one heartbeat share what
-            is known of it, so a later heartbeat of any of them keeps it in all of them.
+            Client id, or who speaks in a whole heartbeat (`client`). Groups that a channel entered
+            by one heartbeat share what is known of it, so a later heartbeat of any of them keeps it
+            in all of them.
         data : ConsumerData
             What it says of the group.
         notify : bool
@@ -113,9 +120,15 @@ class ConsumerManager:
         return changed
 
     def register_without_subscriptions(
-        self, channel: Channel, client: str | ClientChannelInfo, data: ConsumerData, notify: bool = True
+        self,
+        channel: Channel,
+        client: str | ClientChannelInfo,
+        data: ConsumerData,
+        notify: bool = True,
     ) -> bool:
-        """Take a short heartbeat of the second form for one group: the channel alone counts, and nobody hears that it came."""
+        """Take a short heartbeat of the second form for one group: the channel alone counts, and
+        nobody hears that it came.
+        """
         client = self.client(client) if isinstance(client, str) else client
         group = self._group(data)
         self._index(data.consumer_group, group.subscriptions.values())
@@ -124,7 +137,9 @@ class ConsumerManager:
             self._tell_change(group)
         return is_new
 
-    def unregister(self, channel: Channel, client_id: str, consumer_group: str, notify: bool = True) -> None:
+    def unregister(
+        self, channel: Channel, client_id: str, consumer_group: str, notify: bool = True
+    ) -> None:
         """Let a client leave a group, which is notified even if the channel was not in it.
 
         Listeners hear who says that it leaves, which need not be whom the channel was known as.
@@ -140,9 +155,13 @@ class ConsumerManager:
             self._tell_change(group)
 
     def channel_closed(self, channel: Channel) -> None:
-        """Let a channel that was closed, failed or was idle leave its groups; they are notified whatever their flag says."""
+        """Let a channel that was closed, failed or was idle leave its groups; they are notified
+        whatever their flag says.
+        """
         self._closed_by_scan.discard(channel)
-        groups = list(self._entered.pop(channel, ())) if self.fast_channel_events else list(self.groups)
+        groups = (
+            list(self._entered.pop(channel, ())) if self.fast_channel_events else list(self.groups)
+        )
         for name in groups:
             group = self.groups.get(name)
             client = None if group is None else group.remove_channel(channel)
@@ -158,8 +177,8 @@ class ConsumerManager:
     def scan(self) -> None:
         """Drop and close the channels without a heartbeat for too long.
 
-        Nobody is notified: not now, and not when the close comes back as an event, for the channel is no longer in the group.
-        The clients that are left learn of it at their next own pass.
+        Nobody is notified: not now, and not when the close comes back as an event, for the channel
+        is no longer in the group. The clients that are left learn of it at their next own pass.
         """
         now = self._clock.now()
         for name, group in list(self.groups.items()):
@@ -189,7 +208,9 @@ class ConsumerManager:
         """
         group = self.groups.get(consumer_group)
         if group is None or not group.channels:
-            raise ResponseError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {consumer_group}")
+            raise ResponseError(
+                ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {consumer_group}"
+            )
         return group.client_ids()
 
     def _group(self, data: ConsumerData) -> ConsumerGroupInfo:
@@ -218,8 +239,13 @@ class ConsumerManager:
                     self.topic_groups.pop(topic, None)
 
     def _tell_change(self, group: ConsumerGroupInfo) -> None:
-        """Send CHANGE, which broadcasting groups are spared since 5.3.1: their clients divide nothing."""
-        if group.message_model is not MessageModel.BROADCASTING or not self._profile.broadcasting_is_not_told:
+        """Send CHANGE, which broadcasting groups are spared since 5.3.1: their clients divide
+        nothing.
+        """
+        if (
+            group.message_model is not MessageModel.BROADCASTING
+            or not self._profile.broadcasting_is_not_told
+        ):
             self._tell(ConsumerGroupEvent.CHANGE, group.consumer_group, list(group.channels))
 
     def _tell_of_client(

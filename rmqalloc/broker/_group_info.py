@@ -1,4 +1,6 @@
-"""What a broker knows of one consumer group: its connections, and one table of subscriptions for all of them."""
+"""What a broker knows of one consumer group: its connections, and one table of subscriptions for
+all of them.
+"""
 
 import logging
 from collections.abc import Iterable
@@ -57,10 +59,13 @@ class ConsumerGroupInfo:
         self.subscriptions: dict[str, SubscriptionData] = {}
         self._client_ids: list[str] | None = None
 
-    def update_channel(self, channel: Channel, client: ClientChannelInfo, data: ConsumerData) -> bool:
+    def update_channel(
+        self, channel: Channel, client: ClientChannelInfo, data: ConsumerData
+    ) -> bool:
         """Take a heartbeat of a channel; True if the channel is new.
 
-        A known channel that now names another client is corrected and logged, without counting as new.
+        A known channel that now names another client is corrected and logged, without counting as
+        new.
         """
         self.consume_type = data.consume_type
         self.message_model = data.message_model
@@ -71,17 +76,23 @@ class ConsumerGroupInfo:
             self._client_ids = None
             return True
         if known.client_id != client.client_id:
-            log.error("a channel of %s was %r, now it is %r", self.consumer_group, known.client_id, client.client_id)
+            log.error(
+                "a channel of %s was %r, now it is %r",
+                self.consumer_group,
+                known.client_id,
+                client.client_id,
+            )
             self.channels[channel] = client
             self._client_ids = None
         known.last_update = client.last_update
         return False
 
     def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
-        """Take the subscriptions of a heartbeat for those of the whole group; True if topics came or went.
+        """Take the subscriptions of a heartbeat for those of the whole group; True if topics came
+        or went.
 
-        A newer version of a known topic replaces the older silently. Clients that subscribe to different topics so undo
-        each other's table with every heartbeat.
+        A newer version of a known topic replaces the older silently. Clients that subscribe to
+        different topics so undo each other's table with every heartbeat.
         """
         updated = False
         topics = set()
@@ -92,8 +103,14 @@ class ConsumerGroupInfo:
                 updated = True
             if known is None or subscription.sub_version > known.sub_version:
                 self.subscriptions[subscription.topic] = subscription
-        for topic in self.subscriptions.keys() - topics if len(topics) < len(self.subscriptions) else ():
-            log.warning("a client of %s does not subscribe to %s, which is removed", self.consumer_group, topic)
+        for topic in (
+            self.subscriptions.keys() - topics if len(topics) < len(self.subscriptions) else ()
+        ):
+            log.warning(
+                "a client of %s does not subscribe to %s, which is removed",
+                self.consumer_group,
+                topic,
+            )
             del self.subscriptions[topic]
             updated = True
         return updated
@@ -106,7 +123,8 @@ class ConsumerGroupInfo:
     def client_ids(self) -> list[str]:
         """Return one id per channel: a client with two live connections is listed twice.
 
-        The same list is answered until a channel comes or goes, so that it can be known by identity; it is not to be changed.
+        The same list is answered until a channel comes or goes, so that it can be known by
+        identity; it is not to be changed.
         """
         if self._client_ids is None:
             self._client_ids = [client.client_id for client in self.channels.values()]

@@ -1,4 +1,6 @@
-"""Locks of queues that are consumed in order: held by a client id, for a minute, in one broker's memory."""
+"""Locks of queues that are consumed in order: held by a client id, for a minute, in one broker's
+memory.
+"""
 
 import logging
 from collections import Counter
@@ -19,14 +21,16 @@ class _Lock:
 
 
 class RebalanceLockManager:
-    """Locks of one broker, by group and queue. A lock belongs to a client id: two processes with one id both hold it.
+    """Locks of one broker, by group and queue. A lock belongs to a client id: two processes with
+    one id both hold it.
 
     Parameters
     ----------
     clock : Clock
         Time.
     lock_max_live_time : int
-        A lock not refreshed for longer (ms) may be taken over (``rocketmq.broker.rebalance.lockMaxLiveTime``).
+        A lock not refreshed for longer (ms) may be taken over
+        (``rocketmq.broker.rebalance.lockMaxLiveTime``).
 
     Notes
     -----
@@ -51,17 +55,25 @@ class RebalanceLockManager:
             if not self._is_expired(lock, now):
                 return False
             log.warning(
-                "%s: %r takes over the expired lock of %r on %s", consumer_group, client_id, lock.client_id, queue
+                "%s: %r takes over the expired lock of %r on %s",
+                consumer_group,
+                client_id,
+                lock.client_id,
+                queue,
             )
             lock.client_id = client_id
         lock.last_update = now
         return True
 
-    def try_lock_batch(self, consumer_group: str, queues: Iterable[MessageQueue], client_id: str) -> set[MessageQueue]:
+    def try_lock_batch(
+        self, consumer_group: str, queues: Iterable[MessageQueue], client_id: str
+    ) -> set[MessageQueue]:
         """Return those of the queues that ``client_id`` holds afterwards."""
         return {queue for queue in queues if self.try_lock(consumer_group, queue, client_id)}
 
-    def unlock_batch(self, consumer_group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
+    def unlock_batch(
+        self, consumer_group: str, queues: Iterable[MessageQueue], client_id: str
+    ) -> None:
         """Give up locks, expired or not; those of other clients stay."""
         locks = self._locks.get(consumer_group, {})
         for queue in queues:
@@ -69,12 +81,16 @@ class RebalanceLockManager:
             if lock is not None and lock.client_id == client_id:
                 del locks[queue]
             else:
-                log.warning("%s: %r unlocks %s, which it does not hold", consumer_group, client_id, queue)
+                log.warning(
+                    "%s: %r unlocks %s, which it does not hold", consumer_group, client_id, queue
+                )
 
     def is_lock_all_expired(self, consumer_group: str) -> bool:
         """Return True if no lock of the group is in force."""
         now = self._clock.now()
-        return all(self._is_expired(lock, now) for lock in self._locks.get(consumer_group, {}).values())
+        return all(
+            self._is_expired(lock, now) for lock in self._locks.get(consumer_group, {}).values()
+        )
 
     def _is_expired(self, lock: _Lock, now: int) -> bool:
         return now - lock.last_update > self.lock_max_live_time
@@ -83,7 +99,8 @@ class RebalanceLockManager:
 def locked_by_quorum(
     locked_here: set[MessageQueue], locked_elsewhere: Iterable[set[MessageQueue]], n_replicas: int
 ) -> set[MessageQueue]:
-    """Return the queues that enough replicas have locked, for brokers in strict mode (``lockInStrictMode``).
+    """Return the queues that enough replicas have locked, for brokers in strict mode
+    (``lockInStrictMode``).
 
     Parameters
     ----------

@@ -36,5 +36,7 @@ class ConsumerOffsetManager:
         """
         offset = self._offsets.get(consumer_group, {}).get(queue)
         if offset is None:
-            raise ResponseError(ResponseCode.QUERY_NOT_FOUND, f"{consumer_group} has no offset of {queue}")
+            raise ResponseError(
+                ResponseCode.QUERY_NOT_FOUND, f"{consumer_group} has no offset of {queue}"
+            )
         return offset

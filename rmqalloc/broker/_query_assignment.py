@@ -1,4 +1,6 @@
-"""A broker that divides queues itself: by which mode a topic is read, and which queues a client is given."""
+"""A broker that divides queues itself: by which mode a topic is read, and which queues a client is
+given.
+"""
 
 import logging
 from collections.abc import Callable
@@ -50,7 +52,9 @@ class RequestModes:
     """
 
     def __init__(
-        self, default: MessageRequestMode = MessageRequestMode.PULL, default_pop_share_queue_num: int = -1
+        self,
+        default: MessageRequestMode = MessageRequestMode.PULL,
+        default_pop_share_queue_num: int = -1,
     ) -> None:
         self._stored: dict[tuple[str, str], RequestMode] = {}
         self.set_default(default, default_pop_share_queue_num)
@@ -69,7 +73,9 @@ class RequestModes:
             NO_PERMISSION: retry topics are always pulled.
         """
         if topic.startswith(RETRY_PREFIX):
-            raise ResponseError(ResponseCode.NO_PERMISSION, f"{topic} is a retry topic, which is always pulled")
+            raise ResponseError(
+                ResponseCode.NO_PERMISSION, f"{topic} is a retry topic, which is always pulled"
+            )
         self._stored[topic, consumer_group] = mode
 
     def get(self, topic: str, consumer_group: str) -> RequestMode:
@@ -79,17 +85,19 @@ class RequestModes:
 
 
 class BrokerRouteViews:
-    """Queues of topics as this broker sees them: asked for when first needed, after a second and then every 30 s.
+    """Queues of topics as this broker sees them: asked for when first needed, after a second and
+    then every 30 s.
 
-    A topic without queues is asked for again whenever it is needed. One that the name server does not know is forgotten, its
-    group's retry topic aside; any other failure leaves what was known.
+    A topic without queues is asked for again whenever it is needed. One that the name server does
+    not know is forgotten, its group's retry topic aside; any other failure leaves what was known.
 
     Parameters
     ----------
     clock : Clock
         Time.
     topic_route : callable
-        Route of a topic, from the name server; it raises ResponseError or RemotingError where there is none.
+        Route of a topic, from the name server; it raises ResponseError or RemotingError where there
+        is none.
 
     Notes
     -----
@@ -161,26 +169,40 @@ class QueryAssignment:
         self.server_load_balancer_enable = server_load_balancer_enable
 
     def query(
-        self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+        self,
+        topic: str,
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        model: MessageModel,
     ) -> list[QueueAssignment] | None:
         """Return the queues of one client and how to read them.
 
         Returns
         -------
         list of QueueAssignment or None
-            Each queue once. Empty: the client has none. None: it keeps what it has, for the broker knows no route or no group,
-            has no such strategy, or the strategy fails.
+            Each queue once. Empty: the client has none. None: it keeps what it has, for the broker
+            knows no route or no group, has no such strategy, or the strategy fails.
         """
-        mode, divides = self._modes.get(topic, consumer_group), model is not MessageModel.BROADCASTING
+        mode, divides = (
+            self._modes.get(topic, consumer_group),
+            model is not MessageModel.BROADCASTING,
+        )
         is_light = divides and topic.startswith(LMQ_PREFIX)
-        queues = frozenset([MessageQueue(topic, self._broker_name, 0)]) if is_light else self._routes.queues(topic)
+        queues = (
+            frozenset([MessageQueue(topic, self._broker_name, 0)])
+            if is_light
+            else self._routes.queues(topic)
+        )
         if queues is None:
             return None
         if divides and self.server_load_balancer_enable:
             try:
                 queues = self._divided(queues, consumer_group, client_id, strategy_name, mode)
             except Error as error:
-                log.warning("no assignment of %s for %r in %s: %s", topic, client_id, consumer_group, error)
+                log.warning(
+                    "no assignment of %s for %r in %s: %s", topic, client_id, consumer_group, error
+                )
                 return None
         return [QueueAssignment(queue, mode.mode) for queue in sort_queues(queues)]
 
@@ -194,9 +216,15 @@ class QueryAssignment:
     ) -> frozenset[MessageQueue]:
         client_ids = sort_client_ids(self._consumer_ids(consumer_group))
         if strategy_name not in STRATEGIES:
-            raise ArgumentError(f"strategy {strategy_name} is not supported; known are {', '.join(STRATEGIES)}")
+            raise ArgumentError(
+                f"strategy {strategy_name} is not supported; known are {', '.join(STRATEGIES)}"
+            )
         strategy = STRATEGIES[strategy_name]
         if mode.mode is MessageRequestMode.POP:
             pop = Pop(strategy, mode.pop_share_queue_num)
-            return frozenset(pop.allocate(consumer_group, client_id, sort_queues(queues), client_ids))
-        return frozenset(strategy.allocate(consumer_group, client_id, sort_queues(queues), client_ids) or ())
+            return frozenset(
+                pop.allocate(consumer_group, client_id, sort_queues(queues), client_ids)
+            )
+        return frozenset(
+            strategy.allocate(consumer_group, client_id, sort_queues(queues), client_ids) or ()
+        )

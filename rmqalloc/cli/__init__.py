@@ -15,7 +15,8 @@ from rmqalloc.extras import needs
 
 
 class _NoPandas:
-    """Keep pandas from being imported: pyarrow does so for its first array, to tell a data frame from a list.
+    """Keep pandas from being imported: pyarrow does so for its first array, to tell a data frame
+    from a list.
 
     That import takes longer than most verbs do, and none has data frames but what runs on Spark.
     """

@@ -32,17 +32,33 @@ class OwnedQueue(NamedTuple):
 
 
 @click.command(cls=Verb)
-@click.option("-t", "--topic", multiple=True, required=True, help="Topic; may be given several times.")
 @click.option(
-    "--queues", required=True, metavar="BROKER:N,...", help="Brokers and their read queues, the same for each topic."
+    "-t", "--topic", multiple=True, required=True, help="Topic; may be given several times."
 )
 @click.option(
-    "-c", "--clients", required=True, metavar="ID,...|@FILE", help="Client ids, or a file with one on each line."
+    "--queues",
+    required=True,
+    metavar="BROKER:N,...",
+    help="Brokers and their read queues, the same for each topic.",
 )
-@click.option("-g", "--group", default="", help="Consumer group, shown in the output; no strategy looks at it.")
+@click.option(
+    "-c",
+    "--clients",
+    required=True,
+    metavar="ID,...|@FILE",
+    help="Client ids, or a file with one on each line.",
+)
+@click.option(
+    "-g",
+    "--group",
+    default="",
+    help="Consumer group, shown in the output; no strategy looks at it.",
+)
 @strategy_options
 @click.option("--client", metavar="ID", help="Show only what this client owns.")
-@click.option("-o", "--output", type=Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option(
+    "-o", "--output", type=Choice(["table", "json", "csv"]), default="table", show_default=True
+)
 def allocate(
     topic: tuple[str, ...],
     queues: str,
@@ -55,10 +71,11 @@ def allocate(
 ) -> None:
     """Show which client owns each queue of one consumer group.
 
-    Queues and clients are sorted as RocketMQ sorts them, and each topic is divided on its own, as its clients do.
+    Queues and clients are sorted as RocketMQ sorts them, and each topic is divided on its own, as
+    its clients do.
 
-    \b
-    rmqalloc allocate -t orders --queues broker-a:8,broker-b:8 -c 10.0.0.1@71,10.0.0.2@12 -s CONSISTENT_HASH
+    \b rmqalloc allocate -t orders --queues broker-a:8,broker-b:8 -c 10.0.0.1@71,10.0.0.2@12 -s
+    CONSISTENT_HASH
     """
     import rmqalloc
 
@@ -66,7 +83,9 @@ def allocate(
     brokers = _parse_queues(queues)
     client_ids = rmqalloc.sort_client_ids(_parse_clients(clients))
     if client is not None and client not in client_ids:
-        raise click.UsageError(f"--client {printable(client)} is not one of the {len(client_ids)} clients of -c")
+        raise click.UsageError(
+            f"--client {printable(client)} is not one of the {len(client_ids)} clients of -c"
+        )
     if len(set(client_ids)) < len(client_ids):
         tell("note", "a client id is given more than once and counts each time, as in RocketMQ")
     owned = [one for name in dict.fromkeys(topic) for one in _owned(s, name, brokers, client_ids)]
@@ -78,11 +97,15 @@ def allocate(
         hand_over(text, end="" if output == "csv" else "\n")
 
 
-def _owned(s: "Strategy", topic: str, brokers: dict[str, int], client_ids: list[str]) -> Iterator[OwnedQueue]:
+def _owned(
+    s: "Strategy", topic: str, brokers: dict[str, int], client_ids: list[str]
+) -> Iterator[OwnedQueue]:
     """Yield owners of one topic's queues, in RocketMQ's order."""
     from rmqalloc import Assignment, MessageQueue, sort_queues
 
-    mq_all = sort_queues(MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n))
+    mq_all = sort_queues(
+        MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n)
+    )
     assignment = cast(Assignment, s.assign(mq_all, client_ids))
     for queue, owner in zip(mq_all, assignment.owners.tolist(), strict=True):
         yield OwnedQueue(*queue, client_ids[owner] if owner >= 0 else None)
@@ -99,7 +122,9 @@ def _parse_queues(text: str) -> dict[str, int]:
             raise click.UsageError(f"--queues: broker {broker!r} is given twice")
         counts[broker] = int(number)
     if not 0 < sum(counts.values()) <= MAX_QUEUES:
-        raise click.UsageError(f"--queues: {sum(counts.values())} queues; from 1 to {MAX_QUEUES} can be shown")
+        raise click.UsageError(
+            f"--queues: {sum(counts.values())} queues; from 1 to {MAX_QUEUES} can be shown"
+        )
     return counts
 
 
@@ -110,7 +135,8 @@ def _parse_clients(text: str) -> list[str]:
     if not text.startswith("@"):
         ids = text.split(",")
     else:
-        # Split at line feeds only: a client id may hold any other character, even one that Unicode breaks lines at.
+        # Split at line feeds only: a client id may hold any other character, even one that Unicode
+        # breaks lines at.
         content = read_source(text[1:]).data.decode("utf-8", "surrogateescape")
         ids = content.replace("\r\n", "\n").split("\n")
     ids = [client_id for client_id in ids if client_id]
@@ -119,17 +145,27 @@ def _parse_clients(text: str) -> list[str]:
     return ids
 
 
-def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
-    parts = [f"Group {printable(group)}" if group else "", strategy_name, f"{len(client_ids)} clients"]
+def _as_table(
+    group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]
+) -> str:
+    parts = [
+        f"Group {printable(group)}" if group else "",
+        strategy_name,
+        f"{len(client_ids)} clients",
+    ]
     tables = [f"{'  '.join(filter(None, parts))}  {len(owned)} queues"]
     for topic, mine in groupby(owned, lambda one: one.topic):
         rows = [(f"{one.broker_name}:{one.queue_id}", one.client_id or "-") for one in mine]
-        tables.append("\n".join([f"Topic {printable(topic)}", *text_table(("queue", "owner"), rows)]))
+        tables.append(
+            "\n".join([f"Topic {printable(topic)}", *text_table(("queue", "owner"), rows)])
+        )
     counts = dict.fromkeys(client_ids, 0)
     for one in owned:
         if one.client_id is not None:
             counts[one.client_id] += 1
-    tables.append("\n".join(text_table(("client", "queues"), [(name, str(n)) for name, n in counts.items()])))
+    tables.append(
+        "\n".join(text_table(("client", "queues"), [(name, str(n)) for name, n in counts.items()]))
+    )
     return "\n\n".join(tables)
 
 
@@ -145,12 +181,18 @@ def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[
 
 def _as_csv(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
     # A file gets names as they are; they must not control a terminal.
-    shown = printable if sys.stdout.isatty() else lambda name: name.encode("utf-8", "backslashreplace").decode()
+    shown = (
+        printable
+        if sys.stdout.isatty()
+        else lambda name: name.encode("utf-8", "backslashreplace").decode()
+    )
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(OwnedQueue._fields)
     for one in owned:
-        writer.writerow([shown(one.topic), shown(one.broker_name), one.queue_id, shown(one.client_id or "")])
+        writer.writerow(
+            [shown(one.topic), shown(one.broker_name), one.queue_id, shown(one.client_id or "")]
+        )
     return out.getvalue()
 
 

@@ -117,13 +117,15 @@ def app() -> None:
 
     A running cluster is read by -n HOST:9876 in place of -f FILE.
 
-    Every option of a verb but --help and --schema can also be given as an environment variable, named after the verb and the
-    long flag: RMQALLOC_BULK_STRATEGY for `bulk --strategy`.
+    Every option of a verb but --help and --schema can also be given as an environment variable,
+    named after the verb and the long flag: RMQALLOC_BULK_STRATEGY for `bulk --strategy`.
     """
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run one command; errors become messages on standard error and an exit code, see `rmqalloc.cli._error_handler`."""
+    """Run one command; errors become messages on standard error and an exit code, see
+    `rmqalloc.cli._error_handler`.
+    """
 
     def command() -> int:
         code = app.main(argv, prog_name="rmqalloc", standalone_mode=False)

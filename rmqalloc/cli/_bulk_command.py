@@ -41,11 +41,13 @@ def _spark_options(command: Command) -> Command:
     """Add the options of a run on Spark; they stay None unless they are given."""
     for option in reversed(JOB_OPTIONS):
         flag = f"{option.flag}/--no-{option.flag[2:]}" if option.kind == "switch" else option.flag
-        made = click.option(flag, default=None, metavar=option.metavar, help=option.help, **_KINDS[option.kind])
+        made = click.option(
+            flag, default=None, metavar=option.metavar, help=option.help, **_KINDS[option.kind]
+        )
         command = made(command)
-    return click.option("--spark", is_flag=True, help="Run as a Spark job; the options after this one need it.")(
-        command
-    )
+    return click.option(
+        "--spark", is_flag=True, help="Run as a Spark job; the options after this one need it."
+    )(command)
 
 
 @click.command(cls=Verb)
@@ -75,7 +77,9 @@ def _spark_options(command: Command) -> Command:
     "owners unless there are scenarios, then metrics.",
 )
 @renamed("--output", "--show", "show", ("--output", "output"), type=Choice(_SHOWN))
-@click.option("--threads", type=Count(min=1), help="Threads to work on; by default one per processor.")
+@click.option(
+    "--threads", type=Count(min=1), help="Threads to work on; by default one per processor."
+)
 @_spark_options
 def bulk(
     source: str | None,
@@ -90,12 +94,15 @@ def bulk(
 ) -> int:
     """Assign the queues of many consumer groups, now and in scenarios, from Parquet to Parquet.
 
-    Queues and clients are sorted as RocketMQ sorts them. A row that cannot be planned says why in its column `err_msg`.
-    With --spark, OUT is a plan when it has `_SUCCESS`; a complete plan of the same input is left alone.
+    Queues and clients are sorted as RocketMQ sorts them. A row that cannot be planned says why in
+    its column `err_msg`. With --spark, OUT is a plan when it has `_SUCCESS`; a complete plan of the
+    same input is left alone.
     """
     given = {name: value for name, value in on_spark.items() if value not in (None, ())}
     if spark and threads is not None:
-        raise click.UsageError("--threads is for a run without --spark; with Spark, give --master 'local[N]'")
+        raise click.UsageError(
+            "--threads is for a run without --spark; with Spark, give --master 'local[N]'"
+        )
     if not spark and given:
         raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} needs --spark")
     if source is None and not ({"table", "format"} & given.keys()):
@@ -103,12 +110,16 @@ def bulk(
     if target is None and "into" not in given:
         raise click.UsageError("Missing option '--out'.")
     if spark:
-        return _with_spark(source or "", target or "", lambda: _spec(strategy, params, scenarios, show), given)
+        return _with_spark(
+            source or "", target or "", lambda: _spec(strategy, params, scenarios, show), given
+        )
     _on_threads(source or "", target or "", _spec(strategy, params, scenarios, show), threads)
     return 0
 
 
-def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None) -> PlanSpec:
+def _spec(
+    strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None
+) -> PlanSpec:
     """Return what to plan; a wrong file of scenarios is said as such."""
     from rmqalloc.evaluation.batch_planning import PlanSpec
 
@@ -125,17 +136,23 @@ def _tried(file: str) -> Sequence[Scenario]:
         raise click.ClickException(str(error)) from error
 
 
-def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]) -> int:
+def _with_spark(
+    source: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]
+) -> int:
     from spark_udfs.job.command import run_and_report, source_of
 
     if "master" in given and "remote" in given:
         raise click.UsageError("--master and --remote exclude each other")
     try:
-        read = source_of(source, given.get("table", ""), given.get("format", "parquet"), given.get("option", ()))
+        read = source_of(
+            source, given.get("table", ""), given.get("format", "parquet"), given.get("option", ())
+        )
     except ArgumentError as error:
         raise click.UsageError(str(error)) from error
     how = {argument: given[name] for name, argument in JOB_ARGUMENTS.items() if name in given}
-    return run_and_report(read, target, spec(), given.get("remote") or given.get("master", "local[*]"), **how)
+    return run_and_report(
+        read, target, spec(), given.get("remote") or given.get("master", "local[*]"), **how
+    )
 
 
 class ProgressLine(ChangingLine):
@@ -155,7 +172,9 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
     totals = plan_files(source, target, spec, threads, ProgressLine())
     shown = printable(without_secrets(target))
     draw(partial(_summary, totals, time.perf_counter() - started))
-    say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {shown}")
+    say(
+        f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {shown}"
+    )
 
 
 def _summary(totals: ByScenario, seconds: float, file: IO[str]) -> list[str]:
@@ -167,6 +186,7 @@ def _summary(totals: ByScenario, seconds: float, file: IO[str]) -> list[str]:
         return two_columns(next(iter(totals.values()), Totals()).rows(seconds)).splitlines()
     header = ("scenario", "units", "bad units", "queues", "unowned", "idle", "moved", "max skew")
     lines = [
-        (name or "(bad units)", *map("{:,}".format, one[:-1]), skew_text(one.max_skew)) for name, one in totals.items()
+        (name or "(bad units)", *map("{:,}".format, one[:-1]), skew_text(one.max_skew))
+        for name, one in totals.items()
     ]
     return text_table(header, lines, header[1:], file)

@@ -39,8 +39,16 @@ _SETTLE = 20.0
 
 @click.command(cls=Verb)
 @snapshot_options
-@click.option("--rule", "rules", multiple=True, metavar="ID", help="Follow only this rule; may be given several times.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this rule; may be given several times.")
+@click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="ID",
+    help="Follow only this rule; may be given several times.",
+)
+@click.option(
+    "--ignore", multiple=True, metavar="ID", help="Leave out this rule; may be given several times."
+)
 @click.option(
     "--severity",
     type=Choice(SEVERITIES),
@@ -56,10 +64,16 @@ _SETTLE = 20.0
     help="End with 0 although facts of this kind are not known; may be given several times.",
 )
 @click.option(
-    "--fail-on", type=Choice(SEVERITIES), default="warning", show_default=True, help="End with 2 if anything is."
+    "--fail-on",
+    type=Choice(SEVERITIES),
+    default="warning",
+    show_default=True,
+    help="End with 2 if anything is.",
 )
 @click.option("--plan", metavar="FILE", help="Compare the owners with what a saved plan comes to.")
-@click.option("--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one.")
+@click.option(
+    "--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one."
+)
 @click.option(
     "--settle",
     callback=seconds,
@@ -67,7 +81,10 @@ _SETTLE = 20.0
     help="Of a running cluster: only what is wrong still so long after, such as 20s, which is the default with --watch.",
 )
 @click.option(
-    "--watch", "is_watched", is_flag=True, help="Of a running cluster: go on, and show what lasts and changes."
+    "--watch",
+    "is_watched",
+    is_flag=True,
+    help="Of a running cluster: go on, and show what lasts and changes.",
 )
 @click.option(
     "--webhook",
@@ -75,7 +92,9 @@ _SETTLE = 20.0
     help="With --watch: post what is raised and cleared to this address. It may be a secret, which others on the machine see "
     "here: the variable RMQALLOC_CHECK_WEBHOOK and --webhook-file take it too.",
 )
-@click.option("--webhook-file", metavar="FILE", help="File with the address for --webhook, as its one line.")
+@click.option(
+    "--webhook-file", metavar="FILE", help="File with the address for --webhook, as its one line."
+)
 @click.option(
     "--webhook-form",
     type=Choice(("json", "slack", "alertmanager")),
@@ -89,7 +108,9 @@ _SETTLE = 20.0
     help="Which table: findings, messages that nobody reads, or who reads which queue, a row for each. Without it text has the "
     "first two, and is for people.",
 )
-@click.option("-o", "--output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
+@click.option(
+    "-o", "--output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True
+)
 def check(
     inputs: Inputs,
     rules: tuple[str, ...],
@@ -107,7 +128,8 @@ def check(
     show: str | None,
     output: str,
 ) -> int:
-    """Look for messages that nobody reads, queues without an owner or with several, and for what makes them.
+    """Look for messages that nobody reads, queues without an owner or with several, and for what
+    makes them.
 
     \b
     rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
@@ -116,12 +138,20 @@ def check(
     from rmqalloc.audit import Findings
 
     if inputs.live is None and (is_watched or settle is not None):
-        raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
+        raise click.UsageError(
+            "--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f"
+        )
     if (webhook or webhook_file) and not is_watched:
-        raise click.UsageError("--webhook and --webhook-file get what changes between two readings: give --watch too")
+        raise click.UsageError(
+            "--webhook and --webhook-file get what changes between two readings: give --watch too"
+        )
     if show is not None and output == "sarif":
-        raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
-    looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
+        raise click.UsageError(
+            "--show is of tables, and SARIF holds findings alone: leave one of them out"
+        )
+    looking = _Looking(
+        inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules
+    )
     if is_watched:
         hook = webhook_of(webhook, webhook_file, webhook_form, inputs.file)
         watch(looking, _SETTLE if settle is None else settle, hook)
@@ -129,12 +159,18 @@ def check(
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
     looking.tell_lacks()
-    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.lacking_code(allowed)
+    return (
+        exit_codes.DIFFERENCE
+        if Findings(findings).at_least(fail_on)
+        else looking.lacking_code(allowed)
+    )
 
 
 @dataclass
 class _Looking:
-    """Snapshots as they are checked and shown, the last of them kept; with rules chosen, nothing but what these find."""
+    """Snapshots as they are checked and shown, the last of them kept; with rules chosen, nothing
+    but what these find.
+    """
 
     inputs: Inputs
     rules: list[str]
@@ -166,7 +202,9 @@ class _Looking:
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
         seen_for = self._seen_for(known.given)
-        found = rmqalloc.check(known, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
+        found = rmqalloc.check(
+            known, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for
+        )
         self._keep(found.who_reads)
         self.evidence, self.not_known = found.evidence, found.not_known
         return found
@@ -174,10 +212,13 @@ class _Looking:
     def _seen_for(self, snapshot: Snapshot) -> dict[tuple[str, str], float]:
         """Return seconds that clients have been there, by earlier looks.
 
-        One that does not say when it started, and was there before ``--settle``, is settled: that time was given for it.
+        One that does not say when it started, and was there before ``--settle``, is settled: that
+        time was given for it.
         """
         now, before = time.monotonic(), self._first_seen
-        clients = {(group.name, one.client_id): one for group in snapshot.groups for one in group.clients}
+        clients = {
+            (group.name, one.client_id): one for group in snapshot.groups for one in group.clients
+        }
         self._first_seen = {key: before.get(key, now) for key in clients}
         is_settled = self.is_settled_after is not None
         return {
@@ -212,7 +253,9 @@ class _Looking:
         from rmqalloc.report.sarif_log import write_findings
 
         places = self._places()
-        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table)
+        write_findings(
+            self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table
+        )
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
@@ -235,7 +278,8 @@ class _Looking:
             print_lacks(self.last.given)
 
     def lacking_code(self, allowed: Collection[str]) -> int:
-        """Return the exit code for what the groups of the last snapshot rest on, and for what is not known of them.
+        """Return the exit code for what the groups of the last snapshot rest on, and for what is
+        not known of them.
 
         With ``--allow-partial`` all may be missing, but for what decides whether a queue is read.
         """
@@ -245,7 +289,9 @@ class _Looking:
         if missing:
             from rmqalloc.audit.not_known import not_known_words
 
-            kinds = " ".join(f"--allow-unknown {kind}" for kind in dict.fromkeys(one.kind for one in missing))
+            kinds = " ".join(
+                f"--allow-unknown {kind}" for kind in dict.fromkeys(one.kind for one in missing)
+            )
             print_notes([f"not known: {not_known_words(missing)}; {kinds} accepts it"])
         too_weak = weak_code(self.last, self.inputs) if self.last is not None else 0
         return too_weak or (exit_codes.PARTIAL if missing else 0)

@@ -1,4 +1,6 @@
-"""Options that come as one argument, and values of options with what is near them when they are wrong."""
+"""Options that come as one argument, and values of options with what is near them when they are
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def bundle(
     command: Command,
     takes: Iterable[str] = (),
 ) -> Command:
-    """Add options, the last one first in the help; the command gets what ``make`` makes of them as one argument.
+    """Add options, the last one first in the help; the command gets what ``make`` makes of them as
+    one argument.
 
     ``takes`` names them where the parameters of ``make`` do not.
     """
@@ -61,7 +64,9 @@ class Choice(_Choice):
             meant = did_you_mean(str(value), self.choices)
             if not meant:
                 raise
-            raise click.BadParameter(error.message.rstrip(".") + meant, error.ctx, error.param) from None
+            raise click.BadParameter(
+                error.message.rstrip(".") + meant, error.ctx, error.param
+            ) from None
 
 
 class Count(click.IntRange):
@@ -84,7 +89,9 @@ class Amount(click.FloatRange):
 
     name = "x"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the number."""
         try:
             is_number = float(value) == float(value)
@@ -117,8 +124,12 @@ class FileOrExample(TextType):
         return value if self._path is None else self._path.convert(value, param, ctx)
 
 
-def read_by(reader: Callable[[str], object]) -> Callable[[click.Context, click.Parameter, str], str]:
-    """Return a callback that takes an option's value as it is, once the reader of that value has found no fault in it."""
+def read_by(
+    reader: Callable[[str], object],
+) -> Callable[[click.Context, click.Parameter, str], str]:
+    """Return a callback that takes an option's value as it is, once the reader of that value has
+    found no fault in it.
+    """
 
     def checked(ctx: click.Context, param: click.Parameter, value: str) -> str:
         try:
@@ -131,7 +142,9 @@ def read_by(reader: Callable[[str], object]) -> Callable[[click.Context, click.P
 
 
 def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """Return an option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
+    """Return an option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is
+    seconds.
+    """
     from rmqalloc.documents.fields import Duration
 
     if value is None:

@@ -12,7 +12,8 @@ __all__ = ["Suggesting"]
 
 _GROUPS = "`rmqalloc groups` lists the consumer groups, `rmqalloc show` who owns which queue"
 _MEANT = dict.fromkeys(("list", "ls", "get", "top", "status"), _GROUPS) | dict.fromkeys(
-    ("describe", "desc", "who", "owners", "lag"), "`rmqalloc show` shows who owns which queue, and its lag"
+    ("describe", "desc", "who", "owners", "lag"),
+    "`rmqalloc show` shows who owns which queue, and its lag",
 )
 """What to say of verbs that other tools have."""
 
@@ -23,12 +24,21 @@ class Suggesting(click.Group):
     command_class = Verb
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before the command; an option of a command that is not named yet says so."""
-        if ctx.parent is not None and args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
+        """Parse what stands before the command; an option of a command that is not named yet says
+        so.
+        """
+        if (
+            ctx.parent is not None
+            and args
+            and args[0].startswith("-")
+            and args[0] not in ctx.help_option_names
+        ):
             *others, last = self.list_commands(ctx)
             path, first = ctx.command_path, next(iter(self.commands))
             kinds = f"{', '.join(others)} or {last}"
-            ctx.fail(f"{path} needs {kinds} before its options, such as {path} {first} {args[0]} ...")
+            ctx.fail(
+                f"{path} needs {kinds} before its options, such as {path} {first} {args[0]} ..."
+            )
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -40,7 +50,11 @@ class Suggesting(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is named, and what is left for it."""
         name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+        if (
+            self.get_command(ctx, name) is None
+            and not name.startswith("-")
+            and not ctx.resilient_parsing
+        ):
             known = self.list_commands(ctx)
             meant = _MEANT.get(name, "") if ctx.parent is None else ""
             near = f"; {meant}" if meant else did_you_mean(name, known)

@@ -39,8 +39,11 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
 @change_options
 @self_check_option
 @table_options("; as text 20 groups")
-def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool, tables: TableOptions) -> int:
-    """Compare strategies: what a change moves under each, how even each then is, and what moves if one client leaves.
+def compare(
+    inputs: Inputs, strategies: str, changes: Changes, self_check: bool, tables: TableOptions
+) -> int:
+    """Compare strategies: what a change moves under each, how even each then is, and what moves if
+    one client leaves.
 
     \b
     rmqalloc compare -f cluster.yaml -g order-svc
@@ -53,10 +56,14 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool,
     candidates = _candidates(strategies)
     [*scenarios] = changes.scenarios
     if len(scenarios) > 1 or any((one.groups, one.topics) != (("*",), ("*",)) for one in scenarios):
-        raise click.UsageError("compare takes one scenario, for all groups and topics; choose these with -g and -t")
+        raise click.UsageError(
+            "compare takes one scenario, for all groups and topics; choose these with -g and -t"
+        )
     made = [change for one in scenarios for change in one.changes]
     if any(isinstance(change, SetStrategy) for change in made):
-        raise click.UsageError("compare sets the strategy itself; leave --to-strategy out and give -s")
+        raise click.UsageError(
+            "compare sets the strategy itself; leave --to-strategy out and give -s"
+        )
     known = snapshot_of(inputs)
     with rooms_unknown():
         found = rmqalloc.compare(known, candidates, made, inputs.groups, inputs.topics)

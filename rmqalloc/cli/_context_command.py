@@ -57,7 +57,9 @@ def _table(found: dict[str, _contexts.Context]) -> pa.Table:
         for name, one in found.items()
     ]
     texts = [(name, pa.string()) for name in ("context", "name_servers", "groups", "acl_file")]
-    return pa.Table.from_pylist(rows, pa.schema([("in_use", pa.bool_()), *texts, ("tls", pa.bool_())]))
+    return pa.Table.from_pylist(
+        rows, pa.schema([("in_use", pa.bool_()), *texts, ("tls", pa.bool_())])
+    )
 
 
 @context.command()
@@ -74,8 +76,12 @@ def test(name: str | None) -> int:
     """Read the cluster NAME, or the one in use, and say what answers."""
     live, groups, topics = Live(context=name, running_info=False, lag=False).reached()
     if not live.servers:
-        raise click.UsageError("no context is in use: name one, or choose one by `rmqalloc context use NAME`")
+        raise click.UsageError(
+            "no context is in use: name one, or choose one by `rmqalloc context use NAME`"
+        )
     taken = live_snapshot(live, groups or ALL, topics or ALL)
     silent = {one.source for one in taken.errors}
-    say(f"{live.servers}: {len(taken.brokers):,} brokers, {len(silent):,} sources without an answer")
+    say(
+        f"{live.servers}: {len(taken.brokers):,} brokers, {len(silent):,} sources without an answer"
+    )
     return partial_code(taken, Inputs(live.servers))

@@ -1,4 +1,5 @@
-"""Clusters by name: ``config.yaml`` in the folder ``rmqalloc`` of the user's configuration, and which of them is in use.
+"""Clusters by name: ``config.yaml`` in the folder ``rmqalloc`` of the user's configuration, and
+which of them is in use.
 
 ::
 
@@ -8,9 +9,10 @@
         acl_file: ~/rocketmq/tools.yml
         groups: [order-*]
 
-Which context counts: ``--context``, then RMQALLOC_CONTEXT, then the one that ``rmqalloc context use`` has noted beside that
-file, unless NAMESRV_ADDR names a cluster. With ``-f`` or ``-n`` none does, so that keys never go to other servers than those
-they are for. The file holds no secrets: it names files that do.
+Which context counts: ``--context``, then RMQALLOC_CONTEXT, then the one that ``rmqalloc context
+use`` has noted beside that file, unless NAMESRV_ADDR names a cluster. With ``-f`` or ``-n`` none
+does, so that keys never go to other servers than those they are for. The file holds no secrets: it
+names files that do.
 """
 
 from __future__ import annotations
@@ -86,9 +88,17 @@ class Context:
 
     def options(self, folder: Path) -> dict[str, Any]:
         """Return the options that the context sets, by the names of their parameters."""
-        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("groups", "topics")}
+        given = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in ("groups", "topics")
+        }
         given["name_server"] = given.pop("name_servers")
-        given |= {name: str(folder / Path(given[name]).expanduser()) for name in _PATHS if given[name] is not None}
+        given |= {
+            name: str(folder / Path(given[name]).expanduser())
+            for name in _PATHS
+            if given[name] is not None
+        }
         if self.deadline is not None:
             given["deadline"] = self.deadline / 1000
         return {name: value for name, value in given.items() if value is not None}
@@ -98,7 +108,9 @@ class Context:
 class _Config:
     """What the file holds."""
 
-    contexts: Annotated[Mapping[str, Context], MappingOf(record(Context))] = field(default_factory=dict)
+    contexts: Annotated[Mapping[str, Context], MappingOf(record(Context))] = field(
+        default_factory=dict
+    )
 
 
 def config_folder() -> Path:
@@ -140,7 +152,11 @@ def chosen(name: str) -> Context:
     found = contexts()
     if name not in found:
         path = config_folder() / _FILE
-        known = f"{path} has {named(list(found))}{did_you_mean(name, found)}" if found else f"{path} names none"
+        known = (
+            f"{path} has {named(list(found))}{did_you_mean(name, found)}"
+            if found
+            else f"{path} names none"
+        )
         raise click.UsageError(f"there is no context {name!r}; {known}")
     return found[name]
 

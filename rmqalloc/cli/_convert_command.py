@@ -28,7 +28,14 @@ def _schema() -> Mapping[str, Any]:
 
 @click.command(cls=Verb)
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=FileOrExample("snapshot"))
-@click.option("--from", "form", type=Choice(_READ), default="auto", show_default=True, help="Form of the input.")
+@click.option(
+    "--from",
+    "form",
+    type=Choice(_READ),
+    default="auto",
+    show_default=True,
+    help="Form of the input.",
+)
 @click.option("--out", required=True, metavar="FILE", help="File to write; - is standard output.")
 @click.option(
     "-o",
@@ -49,9 +56,10 @@ def _schema() -> Mapping[str, Any]:
 def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bool) -> None:
     """Make a snapshot file of another form, or of what mqadmin prints.
 
-    IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs of mqadmin: topicRoute (also
-    with -l), consumerConnection, consumerProgress, consumerStatus and the files it writes, allocateMQ. Forms are detected by
-    suffix or content. What the input hides and what the output cannot hold is reported on standard error.
+    IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs
+    of mqadmin: topicRoute (also with -l), consumerConnection, consumerProgress, consumerStatus and
+    the files it writes, allocateMQ. Forms are detected by suffix or content. What the input hides
+    and what the output cannot hold is reported on standard error.
 
     \b
     mqadmin topicRoute -t orders > topicRoute.orders.json
@@ -64,10 +72,14 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
     written = form_to_write(out, to_form)
     snapshot, warnings = read_snapshots(inputs, form)
     if not snapshot.topics and not snapshot.groups:
-        raise SnapshotError(f"{', '.join(inputs)}: there is neither a topic nor a group, so no snapshot is written")
+        raise SnapshotError(
+            f"{', '.join(inputs)}: there is neither a topic nor a group, so no snapshot is written"
+        )
     lost = losses(snapshot, written)
     if safe and written != "csv":
-        raise click.UsageError(f"--safe is for CSV, which a spreadsheet opens; {written} is written as it is")
+        raise click.UsageError(
+            f"--safe is for CSV, which a spreadsheet opens; {written} is written as it is"
+        )
     write_snapshot(snapshot, out, written, safe)
     if written == "csv":
         _tell_formulas(snapshot, safe)

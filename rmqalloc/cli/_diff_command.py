@@ -29,15 +29,33 @@ _MOMENTS = 2
 @click.argument("before", metavar="[A]", required=False, type=FileOrExample("snapshot"))
 @click.argument("after", metavar="[B]", required=False, type=FileOrExample("snapshot"))
 @click.option(
-    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+    "-g",
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only consumer groups such as 'order*'.",
 )
-@click.option("-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*'.")
-@click.option("--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one.")
 @click.option(
-    "--assume", is_flag=True, help="Accept strategies that are a guess, or that what clients own contradicts."
+    "-t",
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only topics such as 'order*'.",
 )
 @click.option(
-    "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not answer."
+    "--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one."
+)
+@click.option(
+    "--assume",
+    is_flag=True,
+    help="Accept strategies that are a guess, or that what clients own contradicts.",
+)
+@click.option(
+    "--allow-partial",
+    is_flag=True,
+    help="Take a snapshot that lacks what some broker or client did not answer.",
 )
 @click.option(
     "--show",
@@ -67,9 +85,11 @@ def diff(
     history_file: str | None,
     moments: tuple[float, ...],
 ) -> int:
-    """Show what differs between two snapshots: who owns what now, who came and left, and which change moved how many queues.
+    """Show what differs between two snapshots: who owns what now, who came and left, and which
+    change moved how many queues.
 
-    A or B may be a saved plan; then it is shown how much of it came true. With -n, B is the running cluster as it is now.
+    A or B may be a saved plan; then it is shown how much of it came true. With -n, B is the running
+    cluster as it is now.
 
     \b
     rmqalloc diff cluster.json snapshot.yaml
@@ -90,19 +110,25 @@ def diff(
         sides = _sides(before, after, live, groups or ALL, topics or ALL)
     one, other, names = sides
     found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, names)
-    hold_to_itself(self_check, found, next((side for side in (one, other) if isinstance(side, Plan)), None))
+    hold_to_itself(
+        self_check, found, next((side for side in (one, other) if isinstance(side, Plan)), None)
+    )
     if show is not None or not tables.is_text:  # the text has them at its end
         print_notes(found.warnings)
     tables.show(found, show)
     if found.doubtful:
         return exit_codes.FAILURE
     if not allow_partial and any(side.n_errors for side in (found.before, found.after)):
-        print_notes(["a snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"])
+        print_notes(
+            ["a snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"]
+        )
         return exit_codes.PARTIAL
     return exit_codes.DIFFERENCE if detailed_exitcode and found.differs else 0
 
 
-def _sides(before: str, after: str | None, live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> _Sides:
+def _sides(
+    before: str, after: str | None, live: Live, groups: tuple[str, ...], topics: tuple[str, ...]
+) -> _Sides:
     """Return two files, or a file and the running cluster, and what they are called."""
     from rmqalloc.diffs.state_files import read_state
 
@@ -113,14 +139,18 @@ def _sides(before: str, after: str | None, live: Live, groups: tuple[str, ...], 
     return one, other, (before, live.servers if after is None else after)
 
 
-def _past_sides(before: str | None, after: str | None, history_file: str | None, moments: tuple[float, ...]) -> _Sides:
+def _past_sides(
+    before: str | None, after: str | None, history_file: str | None, moments: tuple[float, ...]
+) -> _Sides:
     """Return two moments of a history, and what they are called."""
     from rmqalloc.history.moments import moment_text
 
     if before is not None or after is not None:
         raise click.UsageError("--at is a moment of a history; give --at twice and no file")
     if history_file is None:
-        raise click.UsageError("nothing is given to compare: give A and B, or --history FILE with --at twice")
+        raise click.UsageError(
+            "nothing is given to compare: give A and B, or --history FILE with --at twice"
+        )
     if len(moments) != _MOMENTS:
         raise click.UsageError(f"two moments are compared: give --at twice, got {len(moments)}")
     one, other = (past_snapshot(history_file, moment) for moment in moments)
@@ -128,7 +158,9 @@ def _past_sides(before: str | None, after: str | None, history_file: str | None,
 
 
 def _now(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
-    """Return the running cluster; all of it where a pattern matches nothing there, for that may be the difference."""
+    """Return the running cluster; all of it where a pattern matches nothing there, for that may be
+    the difference.
+    """
     from rmqalloc.snapshot.matching import NoMatchError
 
     try:
@@ -140,9 +172,13 @@ def _now(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapsh
 def _check_sides(before: str, after: str | None, live: Live) -> None:
     """Refuse anything but two files, or a file and a running cluster."""
     if before == after == "-":
-        raise click.UsageError("A and B are both standard input, which can be read once; give a file for one of them")
+        raise click.UsageError(
+            "A and B are both standard input, which can be read once; give a file for one of them"
+        )
     if after is not None and live.name_server is not None:
-        raise click.UsageError("B is a file and -n a running cluster; give one of them to compare A with")
+        raise click.UsageError(
+            "B is a file and -n a running cluster; give one of them to compare A with"
+        )
     if after is None and not live.servers:
         raise click.UsageError(
             "nothing is given to compare A with: give a second file, or -n HOST:PORT of a running cluster"

@@ -39,7 +39,10 @@ def doctor() -> None:
         ),
         ("numpy", version_of("numpy")),
         ("click", version_of("click")),
-        *[(package, found or f"not installed: {needs(package)}") for package, found in packages.items()],
+        *[
+            (package, found or f"not installed: {needs(package)}")
+            for package, found in packages.items()
+        ],
         ("java", f"{java[1]} at {java[0]}" if java else "not found"),
         ("java for spark", spark.java_wanted()),
         ("spark jobs", f"cannot run: {'; '.join(missing)}" if missing else "can run"),

@@ -1,7 +1,9 @@
-"""Variables of the environment: the option that each of them sets, and warnings about those that set none.
+"""Variables of the environment: the option that each of them sets, and warnings about those that
+set none.
 
-An option takes the variable RMQALLOC_<VERB>_<FLAG>, after its long flags. click's own names (``auto_envvar_prefix``) are off:
-they come from Python parameters, and reach ``--help`` and ``--version`` too.
+An option takes the variable RMQALLOC_<VERB>_<FLAG>, after its long flags. click's own names
+(``auto_envvar_prefix``) are off: they come from Python parameters, and reach ``--help`` and
+``--version`` too.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ _MOST_SAID = 10
 
 
 def variables(option: click.Parameter, prefix: str) -> list[str]:
-    """Return the variables that set an option, one for each of its long flags; arguments and eager options have none.
+    """Return the variables that set an option, one for each of its long flags; arguments and eager
+    options have none.
 
     Examples
     --------
@@ -66,7 +69,8 @@ def variables(option: click.Parameter, prefix: str) -> list[str]:
 
 
 def former_names(command: click.Command, prefix: str) -> dict[str, click.Parameter]:
-    """Return the variables that set options up to release 0.1, named after Python parameters, where they differ.
+    """Return the variables that set options up to release 0.1, named after Python parameters, where
+    they differ.
 
     A name that another flag of the command has today is not among them.
     """
@@ -80,7 +84,9 @@ class Verb(click.Command):
     """A command whose options can also be set by variables of the environment."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments and the variables; warn of variables that are not known or have a former name."""
+        """Parse the arguments and the variables; warn of variables that are not known or have a
+        former name.
+        """
         for option in self.params:
             option.envvar = None
         if any(name.startswith(f"{PREFIX}_") and name not in NO_OPTIONS for name in os.environ):
@@ -89,7 +95,9 @@ class Verb(click.Command):
             return super().parse_args(ctx, args)
         except click.BadParameter as error:
             if error.param is not None and (name := _set_by(ctx, error.param)):
-                error.param_hint = f"{error.param.get_error_hint(ctx)} (from {name} of the environment)"
+                error.param_hint = (
+                    f"{error.param.get_error_hint(ctx)} (from {name} of the environment)"
+                )
             raise
 
     def _name_variables(self, ctx: click.Context) -> None:
@@ -115,7 +123,9 @@ class Verb(click.Command):
             raise
         except Exception:
             given = [(option, _set_by(ctx, option)) for option in self.params]
-            if said := [f"{max(option.opts, key=len)} from {name}" for option, name in given if name]:
+            if said := [
+                f"{max(option.opts, key=len)} from {name}" for option, name in given if name
+            ]:
                 tell("note", f"set by the environment: {named(said, _MOST_SAID)}")
             raise
 
@@ -146,26 +156,43 @@ def _warn_of_former(former: Mapping[str, click.Parameter], prefix: str) -> None:
             continue
         new = variables(option, prefix)
         if given := [one for one in new if os.environ.get(one)]:
-            tell("warning", f"{name} is the former name of {given[0]}, which is set too; {name} has no effect")
+            tell(
+                "warning",
+                f"{name} is the former name of {given[0]}, which is set too; {name} has no effect",
+            )
         else:
-            tell("warning", f"the variable {name} is called {new[0]} now; {name} goes with release {UNTIL}")
+            tell(
+                "warning",
+                f"the variable {name} is called {new[0]} now; {name} goes with release {UNTIL}",
+            )
 
 
 def _warn_of_unknown(ctx: click.Context) -> None:
-    """Warn of variables that are neither of this verb nor in the table; those of other verbs are not judged."""
-    given = sorted(name for name, value in os.environ.items() if value and name.startswith(f"{PREFIX}_"))
+    """Warn of variables that are neither of this verb nor in the table; those of other verbs are
+    not judged.
+    """
+    given = sorted(
+        name for name, value in os.environ.items() if value and name.startswith(f"{PREFIX}_")
+    )
     if not given:
         return
     verb, root = (_words(ctx) or [""])[0], ctx.find_root().command
     verbs = root.list_commands(ctx) if isinstance(root, click.Group) else []
     others = tuple(f"{PREFIX}_{_upper(one)}_" for one in verbs if one != verb)
     loaded = _loaded(ctx)
-    known = {name for prefix, one in loaded.items() for option in one.params for name in variables(option, prefix)}
+    known = {
+        name
+        for prefix, one in loaded.items()
+        for option in one.params
+        for name in variables(option, prefix)
+    }
     taken = known.union(NO_OPTIONS, *(former_names(one, prefix) for prefix, one in loaded.items()))
     unknown = [
         name
         for name in given
-        if name not in taken and not name.startswith(others) and not re.fullmatch(_OF_KUBERNETES, name)
+        if name not in taken
+        and not name.startswith(others)
+        and not re.fullmatch(_OF_KUBERNETES, name)
     ]
     for name in unknown[:_MOST_SAID]:
         near = _near(name, f"{PREFIX}_{_upper(verb)}_", known)
@@ -175,7 +202,9 @@ def _warn_of_unknown(ctx: click.Context) -> None:
 
 
 def _loaded(ctx: click.Context) -> dict[str, click.Command]:
-    """Return the commands of the verb in use by the prefix of their variables; those of a group are loaded together."""
+    """Return the commands of the verb in use by the prefix of their variables; those of a group are
+    loaded together.
+    """
     while ctx.parent is not None and ctx.parent.parent is not None:
         ctx = ctx.parent
     prefix = _prefix(ctx)
@@ -185,7 +214,9 @@ def _loaded(ctx: click.Context) -> dict[str, click.Command]:
 
 
 def _near(name: str, own: str, known: set[str]) -> str:
-    """Return the likely name; what all names begin with is left out of the comparison, for it makes any two alike."""
+    """Return the likely name; what all names begin with is left out of the comparison, for it makes
+    any two alike.
+    """
     start = own if name.startswith(own) else f"{PREFIX}_"
     ends = [one[len(start) :] for one in sorted(known | NO_OPTIONS.keys()) if one.startswith(start)]
     near = nearest(name[len(start) :], ends, 1)

@@ -1,8 +1,9 @@
 """The one place that turns what went wrong into a message and an exit code.
 
-What a file, a server or the caller did is an `rmqalloc.Error`, or an OSError or MemoryError of the system: one line says so.
-Any other exception is a defect of rmqalloc, also a ValueError or TypeError of Python or pyarrow: its traceback is printed, and
-that it is one. Readers of files therefore turn what their parsers raise into errors of their own, which name the file.
+What a file, a server or the caller did is an `rmqalloc.Error`, or an OSError or MemoryError of the
+system: one line says so. Any other exception is a defect of rmqalloc, also a ValueError or
+TypeError of Python or pyarrow: its traceback is printed, and that it is one. Readers of files
+therefore turn what their parsers raise into errors of their own, which name the file.
 """
 
 from __future__ import annotations

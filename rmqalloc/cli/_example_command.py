@@ -18,7 +18,8 @@ _READ_BY = {"snapshot": "-f", "scenarios": "--scenario", "simulation": "simulate
 def example(name: str | None, out: str | None) -> None:
     """List the examples that come with rmqalloc, or print the one called NAME, to be changed.
 
-    Wherever a verb reads such a file it takes example:NAME too; a file of such a name is ./example:NAME.
+    Wherever a verb reads such a file it takes example:NAME too; a file of such a name is
+    ./example:NAME.
 
     \b
     rmqalloc example

@@ -1,4 +1,6 @@
-"""Exit codes of the command line: what each means, and which a verb can end with. Help and pages say it from these tables."""
+"""Exit codes of the command line: what each means, and which a verb can end with. Help and pages
+say it from these tables.
+"""
 
 from collections.abc import Mapping
 
@@ -128,9 +130,13 @@ def codes_of(verb: str) -> dict[int, str]:
     [0, 1, 4, 64, 70, 130, 141]
     """
     own = OF_VERB.get(verb, {})
-    return {code: own.get(code, MEANINGS[code]) for code in MEANINGS if code in _OF_ALL or code in own}
+    return {
+        code: own.get(code, MEANINGS[code]) for code in MEANINGS if code in _OF_ALL or code in own
+    }
 
 
 def listed(codes: Mapping[int, str]) -> str:
     """Return codes with their meanings as the end of a help text, which click leaves in its lines."""
-    return "\n".join(["\b", "Exit codes:", *(f"  {code:<3}  {meaning}" for code, meaning in codes.items())])
+    return "\n".join(
+        ["\b", "Exit codes:", *(f"  {code:<3}  {meaning}" for code, meaning in codes.items())]
+    )

@@ -19,17 +19,27 @@ from rmqalloc.text import printable
     show_default=True,
     help="Consumer groups times their topics.",
 )
-@click.option("--seed", type=Count(min=0), default=0, show_default=True, help="Equal seeds give equal fleets.")
 @click.option(
-    "--files", type=Count(min=1), default=16, show_default=True, help="Parquet files; the rows stay the same."
+    "--seed", type=Count(min=0), default=0, show_default=True, help="Equal seeds give equal fleets."
+)
+@click.option(
+    "--files",
+    type=Count(min=1),
+    default=16,
+    show_default=True,
+    help="Parquet files; the rows stay the same.",
 )
 @click.option("--out", required=True, type=click.Path(), help="Directory for the files.")
 def generate(units: int, seed: int, files: int, out: str) -> None:
-    """Write a made-up fleet as Parquet: most groups small, a few with thousands of queues or clients."""
+    """Write a made-up fleet as Parquet: most groups small, a few with thousands of queues or
+    clients.
+    """
     from rmqalloc.snapshot.synthetic import write_fleet
 
     started = time.perf_counter()
     write_fleet(out, units, seed, files)
     size = sum(file.stat().st_size for file in Path(out).glob("part-*.parquet"))
     seconds = time.perf_counter() - started
-    say(f"Parquet of {units:,} units: {printable(out)} ({files} files, {size / 1e6:,.1f} MB, {seconds:.1f} s)")
+    say(
+        f"Parquet of {units:,} units: {printable(out)} ({files} files, {size / 1e6:,.1f} MB, {seconds:.1f} s)"
+    )

@@ -18,7 +18,8 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 @strategy_known_options()
 @table_options("; as text 20 groups, worst first")
 def groups(inputs: Inputs, tables: TableOptions) -> int:
-    """List every consumer group in one line, worst first: clients, queues, strategy, lag, idle clients, findings.
+    """List every consumer group in one line, worst first: clients, queues, strategy, lag, idle
+    clients, findings.
 
     \b
     rmqalloc groups -f example:orders

@@ -17,7 +17,12 @@ from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._left_out import print_lacks
 from rmqalloc.cli._live_options import Live
 from rmqalloc.cli._sink import hand_over, say_lines
-from rmqalloc.cli._snapshot_input import known_by_options, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import (
+    known_by_options,
+    snapshot_of,
+    snapshot_options,
+    strategy_known_options,
+)
 
 if TYPE_CHECKING:
     from rmqalloc.guard import GuardAnswer
@@ -74,10 +79,18 @@ class _Stop:
     show_default=True,
     help="One line with the answer and its reason, or a document.",
 )
-def guard(inputs: Inputs, target: str | None, wait: float | None, is_after: bool, every: float, output: str) -> int:
+def guard(
+    inputs: Inputs,
+    target: str | None,
+    wait: float | None,
+    is_after: bool,
+    every: float,
+    output: str,
+) -> int:
     """Say whether a client may stop now: yes (0), no with the reason (3), or unknown (4).
 
-    It may not while the previous change has not settled, or if nobody would read its queues afterwards.
+    It may not while the previous change has not settled, or if nobody would read its queues
+    afterwards.
 
     \b
     rmqalloc guard -f example:orders -g order-svc --stop 10.1.0.11@4121
@@ -85,15 +98,23 @@ def guard(inputs: Inputs, target: str | None, wait: float | None, is_after: bool
     rmqalloc guard -n 10.0.0.1:9876 -g order-svc --stop 10.1.0.11 --after --wait 120s
     """
     if inputs.live is None and wait is not None:
-        raise click.UsageError("--wait looks again at a running cluster: give -n HOST:PORT instead of -f")
+        raise click.UsageError(
+            "--wait looks again at a running cluster: give -n HOST:PORT instead of -f"
+        )
     if is_after and inputs.groups == ALL:
-        raise click.UsageError("--after waits for groups, and a client that has left is in none: name them by -g")
+        raise click.UsageError(
+            "--after waits for groups, and a client that has left is in none: name them by -g"
+        )
     if not is_after and not target:
         raise click.UsageError("--stop names the client that is to stop: its id, address or host")
     live = None if inputs.live is None else replace(inputs.live, lag=False)  # no lag decides
     inputs = replace(inputs, live=live, is_planned=False)
-    asked = _Stop(target or "", is_after, (_AFTER_WAIT if is_after else 0.0) if wait is None else wait, every)
-    answer = _at_once(inputs, asked) if live is None or not asked.wait else _waited(inputs, live, asked)
+    asked = _Stop(
+        target or "", is_after, (_AFTER_WAIT if is_after else 0.0) if wait is None else wait, every
+    )
+    answer = (
+        _at_once(inputs, asked) if live is None or not asked.wait else _waited(inputs, live, asked)
+    )
     if output == "json":
         hand_over(json.dumps(answer.to_dict(), indent=1))
     else:
@@ -107,7 +128,9 @@ def _at_once(inputs: Inputs, asked: _Stop) -> GuardAnswer:
 
     known = snapshot_of(inputs)
     print_lacks(known.given)
-    return (has_left if asked.is_after else may_stop)(known, asked.target, inputs.groups, inputs.topics)
+    return (has_left if asked.is_after else may_stop)(
+        known, asked.target, inputs.groups, inputs.topics
+    )
 
 
 def _waited(inputs: Inputs, live: Live, asked: _Stop) -> GuardAnswer:
@@ -118,7 +141,9 @@ def _waited(inputs: Inputs, live: Live, asked: _Stop) -> GuardAnswer:
     snapshot_of(inputs)  # says what is to be said of the cluster, once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        with Rereader(live.servers, inputs.groups, inputs.topics, every=asked.every, **live.how()) as reader:
+        with Rereader(
+            live.servers, inputs.groups, inputs.topics, every=asked.every, **live.how()
+        ) as reader:
             watch = GuardWatch(
                 reader.read,
                 asked.target,

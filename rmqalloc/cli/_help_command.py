@@ -13,7 +13,11 @@ from rmqalloc.text import did_you_mean
 
 @click.command(cls=Verb)
 @click.argument("words", nargs=-1, metavar="[VERB [KIND]]")
-@click.option("--man", metavar="DIR", help="Write manual pages of it, and of all below it, to a directory instead.")
+@click.option(
+    "--man",
+    metavar="DIR",
+    help="Write manual pages of it, and of all below it, to a directory instead.",
+)
 @click.pass_context
 def help(ctx: click.Context, words: tuple[str, ...], man: str | None) -> None:
     """Print the help of a verb, such as `rmqalloc help plan` or `rmqalloc help rollout restart`.
@@ -28,7 +32,9 @@ def help(ctx: click.Context, words: tuple[str, ...], man: str | None) -> None:
         names = command.list_commands(at) if isinstance(command, click.Group) else []
         found = command.get_command(at, word) if isinstance(command, click.Group) else None
         if found is None:
-            raise click.UsageError(f"there is no {at.command_path} {word}{did_you_mean(word, names)}")
+            raise click.UsageError(
+                f"there is no {at.command_path} {word}{did_you_mean(word, names)}"
+            )
         command, at = found, click.Context(found, parent=at, info_name=word)
     if man is None:
         say(command.get_help(at))

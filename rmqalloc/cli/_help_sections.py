@@ -60,22 +60,32 @@ def in_sections(options: Iterable[click.Parameter]) -> Iterator[tuple[str, list[
     yield from ((section, some) for section, some in found.items() if some)
 
 
-def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+def write_options(
+    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
     """Write the options of a command, a section after the other."""
     for section, options in in_sections(command.get_params(ctx)):
-        records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+        records = [
+            record for option in options if (record := option.get_help_record(ctx)) is not None
+        ]
         if records:
             with formatter.section(section):
                 formatter.write_dl(records)
 
 
 def write_commands(
-    title: str, group: click.Group, names: Iterable[str], ctx: click.Context, formatter: click.HelpFormatter
+    title: str,
+    group: click.Group,
+    names: Iterable[str],
+    ctx: click.Context,
+    formatter: click.HelpFormatter,
 ) -> None:
     """Write commands below a title, each with all of its first sentence."""
     found = ((name, group.get_command(ctx, name)) for name in names)
     with formatter.section(title):
-        formatter.write_dl([(name, first_sentence(command)) for name, command in found if command is not None])
+        formatter.write_dl(
+            [(name, first_sentence(command)) for name, command in found if command is not None]
+        )
 
 
 def first_sentence(command: click.Command) -> str:

@@ -15,7 +15,12 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 @time_option("--until", "until", "Only what happened up to then")
 @time_option("--since", "since", "Only what happened from then on")
 @click.option(
-    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+    "-g",
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only consumer groups such as 'order*'.",
 )
 @history_option
 def history(
@@ -25,7 +30,8 @@ def history(
     until: float | None,
     tables: TableOptions,
 ) -> int:
-    """Say who joined and left, which queues moved, what was found and cleared, and what is not known, from when to when.
+    """Say who joined and left, which queues moved, what was found and cleared, and what is not
+    known, from when to when.
 
     \b
     rmqalloc history --history cluster.history -g order-svc --since 03:00
@@ -35,7 +41,9 @@ def history(
     from rmqalloc.history import History
 
     if history_file is None:
-        raise click.UsageError("no history is given: --history FILE names the one that `rmqalloc serve` records")
+        raise click.UsageError(
+            "no history is given: --history FILE names the one that `rmqalloc serve` records"
+        )
     if since is not None and until is not None and since > until:
         raise click.UsageError("--since is later than --until; nothing lies between them")
     tables.show(History(history_file).events(groups or ALL, since, until))

@@ -54,12 +54,16 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> float
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-def _read_all(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[float | None, ...]:
+def _read_all(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[float | None, ...]:
     return tuple(_read(ctx, param, text) for text in texts)
 
 
 def past_snapshot(path: str, moment: float) -> Snapshot:
-    """Return the cluster as a history has it at a moment; ends with `exit_codes.PARTIAL` where it is not known."""
+    """Return the cluster as a history has it at a moment; ends with `exit_codes.PARTIAL` where it
+    is not known.
+    """
     from rmqalloc.history import History, MomentUnknownError
     from rmqalloc.history.moments import moment_text
 
@@ -68,5 +72,7 @@ def past_snapshot(path: str, moment: float) -> Snapshot:
     except MomentUnknownError as error:
         tell("rmqalloc", str(error))
         raise click.exceptions.Exit(exit_codes.PARTIAL) from error
-    print_notes([f"the cluster as of {moment_text(moment)}, of the history {path}; lag is not kept"])
+    print_notes(
+        [f"the cluster as of {moment_text(moment)}, of the history {path}; lag is not kept"]
+    )
     return found

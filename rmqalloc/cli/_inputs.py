@@ -47,7 +47,9 @@ class EvidenceOptions:
 
 
 def _given(flag: str, text: str) -> Any:
-    """Return one ``PATTERN=ROOM``: client ids and names of brokers may hold ``=``, so the last one counts."""
+    """Return one ``PATTERN=ROOM``: client ids and names of brokers may hold ``=``, so the last one
+    counts.
+    """
     from rmqalloc.evidence.given_rooms import GivenRoom
 
     pattern, _, room = text.rpartition("=")
@@ -81,9 +83,11 @@ class Inputs:
     is_planned : bool
         Whether nothing is left to do if all groups are left out.
     source : Source or None
-        What was read of the file, for those who need it twice: a pipe can be read only once, and a file may change.
+        What was read of the file, for those who need it twice: a pipe can be read only once, and a
+        file may change.
     moment : float or None
-        The moment of which a snapshot is taken, where ``file`` is a history; seconds of the Unix clock.
+        The moment of which a snapshot is taken, where ``file`` is a history; seconds of the Unix
+        clock.
     """
 
     file: str

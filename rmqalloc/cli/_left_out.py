@@ -1,4 +1,6 @@
-"""What a verb leaves out and what its snapshot lacks, told on standard error, and the exit code that follows."""
+"""What a verb leaves out and what its snapshot lacks, told on standard error, and the exit code
+that follows.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _SHOWN_ERRORS = 5
 
 
 def weak_code(known: Known, inputs: Inputs) -> int:
-    """`exit_codes.GATE` if groups rest on less than ``--require`` asks for, which are named with what they rest on; else 0."""
+    """`exit_codes.GATE` if groups rest on less than ``--require`` asks for, which are named with
+    what they rest on; else 0.
+    """
     from rmqalloc.evaluation.differing import evidence_known
 
     if known.weak:
@@ -27,9 +31,11 @@ def weak_code(known: Known, inputs: Inputs) -> int:
     return exit_codes.GATE if known.weak else 0
 
 
-def doubt_code(known: Known, inputs: Inputs, clients_join: bool = False, by_client: bool = False) -> int:
-    """Return the exit code for groups that were left out, which are reported: `weak_code`, else `exit_codes.FAILURE` if
-    the strategies of some are in doubt, else `partial_code`.
+def doubt_code(
+    known: Known, inputs: Inputs, clients_join: bool = False, by_client: bool = False
+) -> int:
+    """Return the exit code for groups that were left out, which are reported: `weak_code`, else
+    `exit_codes.FAILURE` if the strategies of some are in doubt, else `partial_code`.
     """
     names = known.left_out(inputs.topics, clients_join, by_client)
     too_weak = weak_code(known, inputs)
@@ -41,17 +47,21 @@ def doubt_code(known: Known, inputs: Inputs, clients_join: bool = False, by_clie
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
-    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it lacks is reported."""
+    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it
+    lacks is reported.
+    """
     print_lacks(snapshot)
     if not snapshot.errors or inputs.allow_partial:
         return 0
-    print_notes(["the snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"])
+    print_notes(
+        ["the snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"]
+    )
     return exit_codes.PARTIAL
 
 
 def answered_code(known: Known, inputs: Inputs) -> int:
-    """Return the exit code of a verb that says of everything whether it is known: `weak_code`, else `exit_codes.PARTIAL` if the
-    snapshot lacks something and that will not do.
+    """Return the exit code of a verb that says of everything whether it is known: `weak_code`, else
+    `exit_codes.PARTIAL` if the snapshot lacks something and that will not do.
     """
     print_lacks(known.given)
     is_partial = bool(known.given.errors) and not inputs.allow_partial
@@ -64,8 +74,9 @@ def print_lacks(snapshot: Snapshot) -> None:
 
 
 def _lacks(errors: Iterable[SourceError]) -> Iterable[str]:
-    """Yield what a snapshot lacks, by source and reason: a thousand requests may have failed because one broker is
-    down."""
+    """Yield what a snapshot lacks, by source and reason: a thousand requests may have failed
+    because one broker is down.
+    """
     by_reason: dict[tuple[str, str], list[str]] = {}
     for one in errors:
         by_reason.setdefault((one.source, one.message), []).append(one.request)

@@ -48,7 +48,8 @@ class Live:
     context : str or None
         Name of the context that was asked for.
     is_quiet : bool
-        Whether nothing is printed on standard error, neither how far it is nor what was found: it was looked before.
+        Whether nothing is printed on standard error, neither how far it is nor what was found: it
+        was looked before.
     """
 
     name_server: str | None = None
@@ -73,23 +74,33 @@ class Live:
         return self.name_server or os.environ.get("NAMESRV_ADDR", "")
 
     def reached(self) -> Reached:
-        """Return how the cluster is reached that the options, the environment or the context in use name."""
+        """Return how the cluster is reached that the options, the environment or the context in use
+        name.
+        """
         from rmqalloc.cli._contexts import chosen, config_folder, in_use
 
         name = self.context if self.name_server is None else None
         if name is None and not self.servers:
             name = in_use()
             if name is not None:
-                tell("note", f"cluster of the context {name}, which rmqalloc context use has chosen")
+                tell(
+                    "note", f"cluster of the context {name}, which rmqalloc context use has chosen"
+                )
         if name is None:
             return Reached(self)
         found = chosen(name)
-        given = {one: value for one, value in found.options(config_folder()).items() if not is_given(one)}
+        given = {
+            one: value for one, value in found.options(config_folder()).items() if not is_given(one)
+        }
         return Reached(replace(self, **given), found.groups, found.topics)
 
     def how(self) -> dict[str, Any]:
         """Return arguments of `rmqalloc.fetch`."""
-        return {name: value for name, value in vars(self).items() if name not in ("name_server", "context", "is_quiet")}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("name_server", "context", "is_quiet")
+        }
 
 
 class Reached(NamedTuple):
@@ -115,20 +126,42 @@ def is_typed(name: str) -> bool:
 
 _FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
-    click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
+    click.option(
+        "--running-info/--no-running-info",
+        default=True,
+        help="Ask every client which queues it owns.",
+    ),
     click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
-    click.option("--parallel", type=Count(1, 64), default=4, show_default=True, help="Most requests at a server."),
+    click.option(
+        "--parallel",
+        type=Count(1, 64),
+        default=4,
+        show_default=True,
+        help="Most requests at a server.",
+    ),
     click.option(
         "--deadline",
         callback=seconds,
         metavar="TIME",
         help="Time for reading a running cluster, such as 30s; what is not read by then is missing (exit code 4).",
     ),
-    click.option("--timeout", type=Amount(0.1, 600), default=5, show_default=True, help="Seconds for an answer."),
-    click.option("--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."),
+    click.option(
+        "--timeout",
+        type=Amount(0.1, 600),
+        default=5,
+        show_default=True,
+        help="Seconds for an answer.",
+    ),
+    click.option(
+        "--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."
+    ),
     click.option("--tls-key", type=_FILE, help="Key of --tls-cert, if it is not in there."),
     click.option("--tls-cert", type=_FILE, help="The client's own certificate (PEM), with TLS."),
-    click.option("--tls-ca", type=_FILE, help="Certificates to trust (PEM), with TLS; the system's by default."),
+    click.option(
+        "--tls-ca",
+        type=_FILE,
+        help="Certificates to trust (PEM), with TLS; the system's by default.",
+    ),
     click.option("--tls", is_flag=True, help="Speak TLS; every option of it implies it."),
     click.option(
         "--acl-address",
@@ -163,7 +196,9 @@ def _live(context: str | None = None, **given: Any) -> Live:
 
 
 def live_options(command: Command) -> Command:
-    """Add the options that reach a running cluster; the command gets them as one argument, ``live``."""
+    """Add the options that reach a running cluster; the command gets them as one argument,
+    ``live``.
+    """
 
     return bundle("live", _live, _OPTIONS, command, [one.name for one in fields(Live)])
 
@@ -182,8 +217,9 @@ def check_servers(live: Live) -> None:
 
 
 def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
-    """Return a snapshot of the running cluster that the options name; how far it is and what it holds go to standard
-    error."""
+    """Return a snapshot of the running cluster that the options name; how far it is and what it
+    holds go to standard error.
+    """
     import rmqalloc
     from rmqalloc.remoting import RemotingError, ResponseError
 
@@ -191,7 +227,9 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     progress = _Answers(0.1, live.is_quiet)
     try:
         with _told_warnings(live.is_quiet):
-            snapshot = rmqalloc.fetch(live.servers, groups, topics, on_progress=progress, **live.how())
+            snapshot = rmqalloc.fetch(
+                live.servers, groups, topics, on_progress=progress, **live.how()
+            )
     except (RemotingError, ResponseError) as error:
         raise click.ClickException(str(error)) from error
     finally:
@@ -211,7 +249,9 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
 
 @contextmanager
 def _told_warnings(is_quiet: bool) -> Iterator[None]:
-    """Tell warnings in the way of the command line while the block runs; none if it was told before."""
+    """Tell warnings in the way of the command line while the block runs; none if it was told
+    before.
+    """
 
     def show(message: Warning | str, *_where: Any, **_more: Any) -> None:
         if not is_quiet:
@@ -239,7 +279,10 @@ def _tell_of_slaves(snapshot: Snapshot) -> None:
     for broker in snapshot.brokers:
         if broker.role != "MASTER":
             acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
-            tell("note", f"broker {broker.broker_name} has no master; its slave {broker.address}{acts}, was asked")
+            tell(
+                "note",
+                f"broker {broker.broker_name} has no master; its slave {broker.address}{acts}, was asked",
+            )
 
 
 class _Answers(ChangingLine):

@@ -1,6 +1,8 @@
-"""Manual pages, in roff, of what ``--help`` prints: click writes a command's help into a formatter, and `ManFormatter` is one.
+"""Manual pages, in roff, of what ``--help`` prints: click writes a command's help into a formatter,
+and `ManFormatter` is one.
 
-So a page has the usage, the paragraphs, the sections of options and the exit codes that the help has.
+So a page has the usage, the paragraphs, the sections of options and the exit codes that the help
+has.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._help_sections import first_sentence
 from rmqalloc.version import __version__
 
-_SPECIAL = {"\\": r"\(rs", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", "|": r"|\:"}
+_SPECIAL = {
+    "\\": r"\(rs",
+    "-": r"\-",
+    "'": r"\(aq",
+    "`": r"\(ga",
+    "^": r"\(ha",
+    "~": r"\(ti",
+    "|": r"|\:",
+}
 _PARTS = ("format_usage", "format_help_text", "format_arguments", "format_options")
 
 
@@ -75,7 +85,9 @@ class ManFormatter(click.HelpFormatter):
             else:
                 self.line(f".PP\n{escaped(' '.join(paragraph.split()))}")
 
-    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
         """Write terms, each with what it means."""
         for term, meaning in rows:
             self.line(f".TP\n\\fB{escaped(term)}\\fR\n{escaped(' '.join(meaning.split()))}")
@@ -89,5 +101,7 @@ def escaped(text: str) -> str:
     >>> escaped("-n 'a\\b' µ"), escaped(".TH")
     ('\\-n \\(aqa\\(rsb\\(aq \\[u00B5]', '\\&.TH')
     """
-    shown = "".join(_SPECIAL.get(one, one if one.isascii() else rf"\[u{ord(one):04X}]") for one in text)
+    shown = "".join(
+        _SPECIAL.get(one, one if one.isascii() else rf"\[u{ord(one):04X}]") for one in text
+    )
     return rf"\&{shown}" if shown.startswith((".", " ")) else shown

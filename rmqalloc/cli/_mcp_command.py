@@ -21,7 +21,8 @@ from rmqalloc.cli._snapshot_input import snapshot_options
 def mcp(inputs: Inputs, before: str | None) -> int:
     """Offer groups, show, check, plan, explain and diff as read-only tools for assistants.
 
-    Speaks the Model Context Protocol on standard input and output, until standard input ends. Needs rmqalloc[mcp].
+    Speaks the Model Context Protocol on standard input and output, until standard input ends. Needs
+    rmqalloc[mcp].
 
     \b
     rmqalloc mcp -f cluster.yaml

@@ -33,9 +33,9 @@ _MOST_NUMBERS = 100_000
 def optimise() -> None:
     """Search for the best ways to carry out a change of consumer groups, each group on its own.
 
-    Every way is replayed step by step. Shown are those that no other betters in one goal without being worse in another, and a
-    runbook of the first: the smallest first goal, of these the smallest second one, and so on. A figure such as ≤ 62 is an
-    upper bound.
+    Every way is replayed step by step. Shown are those that no other betters in one goal without
+    being worse in another, and a runbook of the first: the smallest first goal, of these the
+    smallest second one, and so on. A figure such as ≤ 62 is an upper bound.
     """
 
 
@@ -53,10 +53,18 @@ class _NumberRanges(TextType):
             first, dash, last = part.strip().partition("-")
             ends = [first, last if dash else first]
             if not all(one.isascii() and one.isdigit() and len(one) < 10 for one in ends):
-                self.fail(f"{value!r} is not N, N-N, or several of these with commas between them", param, ctx)
+                self.fail(
+                    f"{value!r} is not N, N-N, or several of these with commas between them",
+                    param,
+                    ctx,
+                )
             low, high = map(int, ends)
             if not 1 <= low <= high or high - low >= _MOST_NUMBERS:
-                self.fail(f"{part!r} must go up from 1 or more, to at most {_MOST_NUMBERS:,} numbers", param, ctx)
+                self.fail(
+                    f"{part!r} must go up from 1 or more, to at most {_MOST_NUMBERS:,} numbers",
+                    param,
+                    ctx,
+                )
             found += range(low, high + 1)
         return tuple(found)
 
@@ -95,7 +103,9 @@ class _Options:
             **change,
         )
         print_notes(found.warnings)
-        self.tables.show(found, self.show, found.lines(sys.stdout, self.tables.top, runbook=self.out is None))
+        self.tables.show(
+            found, self.show, found.lines(sys.stdout, self.tables.top, runbook=self.out is None)
+        )
         if self.out is not None:
             write_file(self.out, found.markdown())
             print_notes([f"runbook saved: {self.out}"])
@@ -110,17 +120,23 @@ def _goals(text: str) -> tuple[str, ...]:
 
 
 def _shared(command: Command) -> Command:
-    """Add the snapshot and all that the kinds of change share; the command gets ``inputs`` and ``options``."""
+    """Add the snapshot and all that the kinds of change share; the command gets ``inputs`` and
+    ``options``.
+    """
 
     options: list[Any] = [table_options("; as text 20 ways of each group"), *reversed(_SHARED)]
     names = [name for name in _Options.__dataclass_fields__ if name != "bounds"]
-    made = bundle("options", _options, options, command, [*names, *(f"max_{name}" for name in _BOUNDED)])
+    made = bundle(
+        "options", _options, options, command, [*names, *(f"max_{name}" for name in _BOUNDED)]
+    )
     return snapshot_options(strategy_known_options()(made))
 
 
 def _options(**given: Any) -> _Options:
     bounds = {name: given.pop(f"max_{name}") for name in _BOUNDED}
-    return _Options(bounds={name: most for name, most in bounds.items() if most is not None}, **given)
+    return _Options(
+        bounds={name: most for name, most in bounds.items() if most is not None}, **given
+    )
 
 
 _SHARED = (
@@ -143,7 +159,10 @@ _SHARED = (
         for name in _BOUNDED
     ),
     click.option(
-        "--batches", type=_NumberRanges(), metavar="N-N,...", help="Sizes of a batch to choose from; all by default."
+        "--batches",
+        type=_NumberRanges(),
+        metavar="N-N,...",
+        help="Sizes of a batch to choose from; all by default.",
     ),
     informed_by_option,
     click.option(
@@ -162,40 +181,54 @@ _SHARED = (
         metavar="N",
         help="Most ways of a group to evaluate; if there are no more, the answer is exact.",
     ),
-    click.option("--seed", type=Count(0), default=0, show_default=True, help="Another seed, another search."),
+    click.option(
+        "--seed", type=Count(0), default=0, show_default=True, help="Another seed, another search."
+    ),
     click.option(
         "--show",
         type=Choice(SHOWN),
         help="Which table: the best ways, how far each group was searched, or the steps of the runbook. Without it, the best "
         "ways and the runbook as text, or the best ways for programs.",
     ),
-    click.option("--out", metavar="FILE", callback=file_to_write, help="Save the runbook as Markdown."),
+    click.option(
+        "--out", metavar="FILE", callback=file_to_write, help="Save the runbook as Markdown."
+    ),
 )
 
 
 @optimise.command()
 @_shared
 @click.option(
-    "--surge/--no-surge", default=None, help="New clients join before the old ones leave; by default both are tried."
+    "--surge/--no-surge",
+    default=None,
+    help="New clients join before the old ones leave; by default both are tried.",
 )
 @click.option("--stable-ids", is_flag=True, help="Clients come back under their ids.")
-@click.option("--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do.")
-def restart(inputs: Inputs, options: _Options, surge: bool | None, stable_ids: bool, new_addresses: bool) -> int:
+@click.option(
+    "--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do."
+)
+def restart(
+    inputs: Inputs, options: _Options, surge: bool | None, stable_ids: bool, new_addresses: bool
+) -> int:
     """Restart all clients: in which batches, in which order, with or without a surge.
 
-    \b
-    rmqalloc optimise restart -f cluster.yaml -g order-svc --goal moves,duration --max-unowned 40 --out runbook.md
+    \b rmqalloc optimise restart -f cluster.yaml -g order-svc --goal moves,duration --max-unowned 40
+    --out runbook.md
     """
     if stable_ids and (new_addresses or surge):
         other = "--new-addresses" if new_addresses else "--surge"
-        raise click.UsageError(f"--stable-ids and {other} contradict each other: a new client needs an id of its own")
+        raise click.UsageError(
+            f"--stable-ids and {other} contradict each other: a new client needs an id of its own"
+        )
     ids = "stable" if stable_ids else "address" if new_addresses else "suffix"
     return options.run(inputs, restart=True, ids=ids, surge=surge)
 
 
 @optimise.command()
 @_shared
-@click.option("--to", type=Count(1), required=True, metavar="N", help="Clients of every group in the end.")
+@click.option(
+    "--to", type=Count(1), required=True, metavar="N", help="Clients of every group in the end."
+)
 def scale(inputs: Inputs, options: _Options, to: int) -> int:
     """Add clients or take some away: which ones leave, in which batches.
 
@@ -207,7 +240,9 @@ def scale(inputs: Inputs, options: _Options, to: int) -> int:
 
 @optimise.command()
 @_shared
-@click.option("--to", required=True, metavar="S", help="The strategy to come, such as CONSISTENT_HASH:160.")
+@click.option(
+    "--to", required=True, metavar="S", help="The strategy to come, such as CONSISTENT_HASH:160."
+)
 def strategy(inputs: Inputs, options: _Options, to: str) -> int:
     """Take every group over to another strategy: in which batches, in which order.
 
@@ -219,7 +254,9 @@ def strategy(inputs: Inputs, options: _Options, to: str) -> int:
 
 @optimise.command()
 @_shared
-@click.option("--clients", type=_NumberRanges(), metavar="N-N,...", help="Numbers of clients, such as 4-12.")
+@click.option(
+    "--clients", type=_NumberRanges(), metavar="N-N,...", help="Numbers of clients, such as 4-12."
+)
 @click.option(
     "--queues",
     type=_NumberRanges(),
@@ -238,14 +275,20 @@ def numbers(
 ) -> int:
     """Choose the numbers of clients and of queues, and the strategy, with the way there.
 
-    \b
-    rmqalloc optimise numbers -f cluster.yaml -g order-svc --clients 4-12 --strategies AVG,CONSISTENT_HASH:160 --goal load,moves
+    \b rmqalloc optimise numbers -f cluster.yaml -g order-svc --clients 4-12 --strategies
+    AVG,CONSISTENT_HASH:160 --goal load,moves
     """
     if not (clients or queues or strategies):
-        raise click.UsageError("there is nothing to choose; give --clients, --queues or --strategies")
+        raise click.UsageError(
+            "there is nothing to choose; give --clients, --queues or --strategies"
+        )
     if queues and (len(inputs.topics) != 1 or inputs.topics == ("*",)):
         raise click.UsageError("--queues is for one topic: -t TOPIC")
     labels = labels_of(strategies) if strategies else ()
     return options.run(
-        inputs, clients=clients or (), queues=queues or (), strategies=labels, assume_drained=assume_drained
+        inputs,
+        clients=clients or (),
+        queues=queues or (),
+        strategies=labels,
+        assume_drained=assume_drained,
     )

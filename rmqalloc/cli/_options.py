@@ -31,8 +31,12 @@ OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "ht
 """Forms of a result, as `rmqalloc.report.write_table` has them."""
 
 
-def schema_option(what: str, schema: Callable[[], Mapping[str, Any]]) -> Callable[[Command], Command]:
-    """``--schema``: print the JSON Schema of ``what``, and end; it is made only when it is asked for."""
+def schema_option(
+    what: str, schema: Callable[[], Mapping[str, Any]]
+) -> Callable[[Command], Command]:
+    """``--schema``: print the JSON Schema of ``what``, and end; it is made only when it is asked
+    for.
+    """
 
     def print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
         if wanted:
@@ -50,14 +54,20 @@ def schema_option(what: str, schema: Callable[[], Mapping[str, Any]]) -> Callabl
 
 
 def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) -> str | None:
-    """Return the name of a file to save besides what is printed; ``-`` is none, for the result goes there."""
+    """Return the name of a file to save besides what is printed; ``-`` is none, for the result goes
+    there.
+    """
     if name in ("", "-"):
-        raise click.BadParameter(f"{name!r} is not a file; standard output is for the result", ctx, param)
+        raise click.BadParameter(
+            f"{name!r} is not a file; standard output is for the result", ctx, param
+        )
     return name
 
 
 class StrategyName(Choice):
-    """One of some strategies, with or without its version and parameters, or one of these over another."""
+    """One of some strategies, with or without its version and parameters, or one of these over
+    another.
+    """
 
     def __init__(self, rooms: bool) -> None:
         super().__init__(plain_strategies(rooms))
@@ -70,9 +80,11 @@ class StrategyName(Choice):
 
 
 def strategy_options(command: Command, rooms: bool = False) -> Command:
-    """Add ``--strategy`` and the options of single strategies, which come as ``strategy`` and ``params``.
+    """Add ``--strategy`` and the options of single strategies, which come as ``strategy`` and
+    ``params``.
 
-    With ``rooms`` also the strategies that read machine rooms, where what the command reads knows them.
+    With ``rooms`` also the strategies that read machine rooms, where what the command reads knows
+    them.
     """
 
     @functools.wraps(command)
@@ -91,7 +103,9 @@ def strategy_options(command: Command, rooms: bool = False) -> Command:
         made = _parameter_option(name, parameter)(made)
     choice = StrategyName(rooms)
     help_text = "Name of the rule; one over another one as ROTATED-AVG, with parameters as 'CANARY(share=0.05)'."
-    return click.option("-s", "--strategy", type=choice, default="AVG", show_default=True, help=help_text)(made)
+    return click.option(
+        "-s", "--strategy", type=choice, default="AVG", show_default=True, help=help_text
+    )(made)
 
 
 def _parameter_option(strategy: str, parameter: Parameter) -> Callable[[Command], Command]:
@@ -122,7 +136,9 @@ class Changes(NamedTuple):
 def change_options(command: Command) -> Command:
     """Add the options that say what to change; the command gets them as one argument, ``changes``."""
 
-    return bundle("changes", _changes_given, reversed(_CHANGE_OPTIONS), command, ("scenario", *CHANGE_FLAGS))
+    return bundle(
+        "changes", _changes_given, reversed(_CHANGE_OPTIONS), command, ("scenario", *CHANGE_FLAGS)
+    )
 
 
 class _Scale(TextType):
@@ -140,7 +156,10 @@ class _Scale(TextType):
 
 _CHANGE_OPTIONS = (
     click.option(
-        "--scale", type=_Scale(), metavar="N[=ROOM]", help="Every group has N clients; those that join stand in ROOM."
+        "--scale",
+        type=_Scale(),
+        metavar="N[=ROOM]",
+        help="Every group has N clients; those that join stand in ROOM.",
     ),
     click.option(
         "--add-client",
@@ -148,7 +167,12 @@ _CHANGE_OPTIONS = (
         metavar="ID[=ROOM]",
         help="A client joins, in a machine room; repeats. An id that holds a = is given as 'ID='.",
     ),
-    click.option("--remove-client", multiple=True, metavar="ID", help="A client, or all of a pattern, goes; repeats."),
+    click.option(
+        "--remove-client",
+        multiple=True,
+        metavar="ID",
+        help="A client, or all of a pattern, goes; repeats.",
+    ),
     click.option(
         "--add-broker",
         multiple=True,
@@ -156,17 +180,30 @@ _CHANGE_OPTIONS = (
         help="A broker joins with Q queues, in a machine room; repeats.",
     ),
     click.option(
-        "--remove-broker", multiple=True, metavar="NAME", help="A broker, or all of a pattern, goes; repeats."
+        "--remove-broker",
+        multiple=True,
+        metavar="NAME",
+        help="A broker, or all of a pattern, goes; repeats.",
     ),
-    click.option("--set-queues", multiple=True, metavar="[TOPIC=]N", help="N read queues on each broker; repeats."),
+    click.option(
+        "--set-queues",
+        multiple=True,
+        metavar="[TOPIC=]N",
+        help="N read queues on each broker; repeats.",
+    ),
     click.option(
         "--to-strategy",
         metavar="S",
         help="Another strategy, e.g. CONSISTENT_HASH:160, MACHINE_ROOM_NEARBY-AVG or 'CANARY(share=0.05)'.",
     ),
-    click.option("--to-virtual-nodes", type=Count(0), metavar="N", help="Ring positions per client."),
     click.option(
-        "--lose-room", multiple=True, metavar="ROOM", help="A machine room with all in it is cut off; repeats."
+        "--to-virtual-nodes", type=Count(0), metavar="N", help="Ring positions per client."
+    ),
+    click.option(
+        "--lose-room",
+        multiple=True,
+        metavar="ROOM",
+        help="A machine room with all in it is cut off; repeats.",
     ),
     click.option(
         "--scenario",
@@ -210,7 +247,9 @@ def _flag(name: str) -> str:
 
 
 def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
-    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``CANARY(share=0.05)``, as a flag gives them."""
+    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``CANARY(share=0.05)``, as
+    a flag gives them.
+    """
     try:
         name, params = from_label(label)
         rule(name, **params)

@@ -38,42 +38,68 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @undo_option
 @change_options
 @click.option(
-    "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
+    "--with-retry",
+    is_flag=True,
+    help="Give every group its retry topic, where the snapshot does not list it.",
 )
 @table_options(
     ": of groups and topics the worst first, unless --sort is given; as text all groups that get worse, or 20"
 )
 @click.option(
     "--show",
-    type=Choice(("units", "groups", "clients", "queues", "transitions", "totals", "hosts", "evidence")),
+    type=Choice(
+        ("units", "groups", "clients", "queues", "transitions", "totals", "hosts", "evidence")
+    ),
     help="Which table: a row for every group and topic, group, client of these, or queue; for what is open while a group's "
     "clients follow (transitions); for every client or host over all groups (totals, hosts); for what the plan of each group "
     "rests on (evidence). Without it the table is text.",
 )
 @click.option(
-    "--out", metavar="FILE", callback=file_to_write, help="Save the plan as JSON (packed if the name ends in .gz)."
+    "--out",
+    metavar="FILE",
+    callback=file_to_write,
+    help="Save the plan as JSON (packed if the name ends in .gz).",
 )
 @click.option(
     "--sign-key",
     metavar="FILE",
     help="Sign the saved plan with the key in this file, of 32 bytes or more (HMAC-SHA256).",
 )
-@click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
-@click.option("--max-skew", type=Amount(0), metavar="X", help="Gate: greatest skew of a group after.")
 @click.option(
-    "--max-unowned", type=Count(0), metavar="N", help="Gate: most written queues unowned while clients follow."
+    "--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner."
 )
-@click.option("--max-double", type=Count(0), metavar="N", help="Gate: most queues of several owners while they do.")
+@click.option(
+    "--max-skew", type=Amount(0), metavar="X", help="Gate: greatest skew of a group after."
+)
+@click.option(
+    "--max-unowned",
+    type=Count(0),
+    metavar="N",
+    help="Gate: most written queues unowned while clients follow.",
+)
+@click.option(
+    "--max-double",
+    type=Count(0),
+    metavar="N",
+    help="Gate: most queues of several owners while they do.",
+)
 @max_unowned_seconds_option
 @informed_by_option
 @click.option(
-    "--fail-if-worse", is_flag=True, help="Gate: unowned, double-owned, idle, skew and greatest load must not grow."
+    "--fail-if-worse",
+    is_flag=True,
+    help="Gate: unowned, double-owned, idle, skew and greatest load must not grow.",
 )
 @click.option(
-    "--gates", "gates_file", metavar="FILE", help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`)."
+    "--gates",
+    "gates_file",
+    metavar="FILE",
+    help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`).",
 )
 @self_check_option
-@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue.")
+@click.option(
+    "--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue."
+)
 def plan(
     inputs: Inputs,
     changes: Changes,
@@ -89,7 +115,8 @@ def plan(
     detailed_exitcode: bool,
     **bounds: Any,
 ) -> int:
-    """Show what a change does to consumer groups: who gains and loses which queues, and how even it is afterwards.
+    """Show what a change does to consumer groups: who gains and loses which queues, and how even it
+    is afterwards.
 
     All flags of a change together are one change.
 
@@ -121,7 +148,11 @@ def _clients_join(changes: Changes) -> bool:
     """Return whether a scenario gives clients to groups that may have none."""
     from rmqalloc.scenarios import AddClients, ScaleClients
 
-    return any(isinstance(one, AddClients | ScaleClients) for each in changes.scenarios for one in each.changes)
+    return any(
+        isinstance(one, AddClients | ScaleClients)
+        for each in changes.scenarios
+        for one in each.changes
+    )
 
 
 def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
@@ -150,7 +181,9 @@ def _gates(max_moved: str | None, file: str | None, bounds: dict[str, Any]) -> G
 
     gates = Gates(**(bounds | _moved(max_moved)))
     if file is not None and not gates.is_open:
-        raise click.UsageError("--gates is given together with a gate of its own option; write that into the file too")
+        raise click.UsageError(
+            "--gates is given together with a gate of its own option; write that into the file too"
+        )
     return gates if file is None else read_gates(file)
 
 
@@ -160,8 +193,14 @@ def _moved(most: str | None) -> dict[str, float]:
         return {}
     number = most.removesuffix("%")
     if not (number.replace(".", "", 1).isdigit() and number.isascii()):
-        raise click.UsageError(f"--max-moved: {most!r} is neither a number of queues nor a share, such as 20 or 20%")
-    return {"max_moved_share": float(number) / 100} if most.endswith("%") else {"max_moved": float(number)}
+        raise click.UsageError(
+            f"--max-moved: {most!r} is neither a number of queues nor a share, such as 20 or 20%"
+        )
+    return (
+        {"max_moved_share": float(number) / 100}
+        if most.endswith("%")
+        else {"max_moved": float(number)}
+    )
 
 
 def _gate_code(made: Plan, gates: Gates) -> int:
@@ -172,7 +211,9 @@ def _gate_code(made: Plan, gates: Gates) -> int:
 
 
 def _refused_code(made: Plan) -> int:
-    """`exit_codes.FAILURE` if what a change leaves cannot be assigned, which the warnings say, else 0."""
+    """`exit_codes.FAILURE` if what a change leaves cannot be assigned, which the warnings say, else
+    0.
+    """
     from rmqalloc.plans.unmatched import refused_after
 
     return exit_codes.FAILURE if any(refused_after(made.units)) else 0
@@ -181,4 +222,8 @@ def _refused_code(made: Plan) -> int:
 def _difference(made: Plan, wanted: bool) -> int:
     import pyarrow.compute as pc
 
-    return exit_codes.DIFFERENCE if wanted and (pc.sum(made.groups["clients_affected"]).as_py() or 0) else 0
+    return (
+        exit_codes.DIFFERENCE
+        if wanted and (pc.sum(made.groups["clients_affected"]).as_py() or 0)
+        else 0
+    )

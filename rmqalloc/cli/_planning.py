@@ -1,4 +1,6 @@
-"""A plan of what the options ask for, and how it is said that a bound is not kept or that machine rooms are unknown."""
+"""A plan of what the options ask for, and how it is said that a bound is not kept or that machine
+rooms are unknown.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,17 @@ def plan_inputs(known: Known, inputs: Inputs, changes: Changes, with_retry: bool
 
     strict = not changes.from_file
     with rooms_unknown():
-        made = rmqalloc.plan(known, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
+        made = rmqalloc.plan(
+            known, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict
+        )
     if not any(made.groups["n_topics"].to_pylist()):
         raise none_planned([*made.warnings, *unassigned(made)])
     print_notes(made.warnings)
-    if strict and _no_room_given(changes) and any(NO_ROOM in one for one in refused_after(made.units)):
+    if (
+        strict
+        and _no_room_given(changes)
+        and any(NO_ROOM in one for one in refused_after(made.units))
+    ):
         print_notes([_ROOM_FLAGS])
     return made
 
@@ -46,7 +54,10 @@ def _no_room_given(changes: Changes) -> bool:
     from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients
 
     made = [change for scenario in changes.scenarios for change in scenario.changes]
-    return any(isinstance(one, AddBroker | AddClients | ScaleClients) and one.machine_room is None for one in made)
+    return any(
+        isinstance(one, AddBroker | AddClients | ScaleClients) and one.machine_room is None
+        for one in made
+    )
 
 
 @contextmanager

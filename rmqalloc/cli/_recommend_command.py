@@ -31,7 +31,9 @@ SHOWN = ("groups", "counts", "rings", "rooms", "churn", "lists")
     show_default=True,
     help="Lists for CONFIG are even topic by topic, or over all topics of a group.",
 )
-@click.option("--out", metavar="FILE", callback=file_to_write, help="Save the lists for CONFIG as JSON.")
+@click.option(
+    "--out", metavar="FILE", callback=file_to_write, help="Save the lists for CONFIG as JSON."
+)
 @click.option(
     "--show",
     type=Choice(SHOWN),
@@ -39,8 +41,11 @@ SHOWN = ("groups", "counts", "rings", "rooms", "churn", "lists")
     "strategies, or lists for CONFIG. Without it, a paragraph on each group as text, or groups for programs.",
 )
 @table_options(f"; as text {_MOST} paragraphs, most idle clients first")
-def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: TableOptions) -> int:
-    """Say how many clients a group should have, what more virtual nodes would do, and which lists would be even.
+def recommend(
+    inputs: Inputs, balance: str, out: str | None, show: str | None, tables: TableOptions
+) -> int:
+    """Say how many clients a group should have, what more virtual nodes would do, and which lists
+    would be even.
 
     \b
     rmqalloc recommend -f cluster.yaml -g 'order-*'

@@ -31,9 +31,9 @@ from rmqalloc.cli._snapshot_input import snapshot_of
 def rollout() -> None:
     """Show what a change costs that clients and brokers make one after the other.
 
-    Every step is a row: queues that change owner, clients that notice, the most queues that nobody or two clients read at one
-    moment of it, whichever clients have heard of it by then, and how even the queues lie when it is over. A figure such as
-    ≤ 62 is an upper bound.
+    Every step is a row: queues that change owner, clients that notice, the most queues that nobody
+    or two clients read at one moment of it, whichever clients have heard of it by then, and how
+    even the queues lie when it is over. A figure such as ≤ 62 is an upper bound.
     """
 
 
@@ -42,14 +42,18 @@ def rollout() -> None:
 @batch_option
 @click.option("--surge", is_flag=True, help="New clients join before the old ones leave.")
 @click.option("--stable-ids", is_flag=True, help="Clients come back under their ids.")
-@click.option("--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do.")
+@click.option(
+    "--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do."
+)
 @click.option(
     "--budget",
     type=Amount(0),
     metavar="X",
     help="Try every size of a batch, choose the smallest with at most X moves per queue.",
 )
-@click.option("--max-batch", type=Count(1), metavar="N", help="With --budget: largest batch to try.")
+@click.option(
+    "--max-batch", type=Count(1), metavar="N", help="With --budget: largest batch to try."
+)
 @informed_by_option
 def restart(
     inputs: Inputs,
@@ -75,13 +79,17 @@ def restart(
 
     if stable_ids and (new_addresses or surge):
         other = "--new-addresses" if new_addresses else "--surge"
-        raise click.UsageError(f"--stable-ids and {other} contradict each other: a new client needs an id of its own")
+        raise click.UsageError(
+            f"--stable-ids and {other} contradict each other: a new client needs an id of its own"
+        )
     if max_batch is not None and budget is None:
         raise click.UsageError("--max-batch is for --budget; to choose a batch, give --batch")
     ids = "stable" if stable_ids else "address" if new_addresses else "suffix"
     how |= {"surge": surge, "ids": ids, "topics": inputs.topics, "informed_by": informed_by}
     if budget is not None and (printing.show or printing.has_gates):
-        raise click.UsageError("--budget has a table and a gate of its own; leave out --show and the other gates")
+        raise click.UsageError(
+            "--budget has a table and a gate of its own; leave out --show and the other gates"
+        )
     if budget is not None:
         return _in_budget(inputs, how, printing, budget, max_batch)
     known = snapshot_of(inputs)
@@ -89,7 +97,9 @@ def restart(
     return printing.print(made, known, inputs)
 
 
-def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: float, max_batch: int | None) -> int:
+def _in_budget(
+    inputs: Inputs, how: dict[str, Any], printing: Printing, budget: float, max_batch: int | None
+) -> int:
     import rmqalloc
     from rmqalloc.rollouts.rollout_text import kept
 
@@ -135,7 +145,14 @@ def strategy(
     known = snapshot_of(inputs)
     with rooms_unknown():
         made = rmqalloc.rollout.strategy(
-            known, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how
+            known,
+            strategy,
+            inputs.groups,
+            params,
+            batch,
+            detail=printing.detail,
+            topics=inputs.topics,
+            **how,
         )
     return printing.print(made, known, inputs, by_client=True)
 
@@ -143,8 +160,12 @@ def strategy(
 @rollout.command()
 @rollout_options
 @batch_option
-@click.option("--remove", is_flag=True, help="Take the topic from the subscriptions instead of adding it.")
-def subscription(inputs: Inputs, how: dict[str, Any], printing: Printing, batch: str, remove: bool) -> int:
+@click.option(
+    "--remove", is_flag=True, help="Take the topic from the subscriptions instead of adding it."
+)
+def subscription(
+    inputs: Inputs, how: dict[str, Any], printing: Printing, batch: str, remove: bool
+) -> int:
     """Add a topic to the subscriptions of every group, a batch of clients at a time.
 
     \b
@@ -154,7 +175,9 @@ def subscription(inputs: Inputs, how: dict[str, Any], printing: Printing, batch:
 
     topic = only_topic(inputs)
     known = snapshot_of(inputs)
-    made = rmqalloc.rollout.subscription(known, topic, inputs.groups, remove, batch, detail=printing.detail, **how)
+    made = rmqalloc.rollout.subscription(
+        known, topic, inputs.groups, remove, batch, detail=printing.detail, **how
+    )
     return printing.print(made, known, inputs)
 
 
@@ -162,7 +185,13 @@ def subscription(inputs: Inputs, how: dict[str, Any], printing: Printing, batch:
 @rollout_options
 @refreshed_option
 @click.option("--to", type=Count(1), required=True, metavar="N", help="Queues on each broker.")
-@click.option("--broker", "brokers", multiple=True, metavar="PATTERN", help="Only brokers such as 'broker-*'; repeats.")
+@click.option(
+    "--broker",
+    "brokers",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only brokers such as 'broker-*'; repeats.",
+)
 @click.option("--assume-drained", is_flag=True, help="Take a backlog that is not known for none.")
 def queues(
     inputs: Inputs,
@@ -175,7 +204,8 @@ def queues(
 ) -> int:
     """Give a topic more or fewer queues, in the order that loses nothing.
 
-    Fewer is refused while any group of the snapshot has a backlog in a queue that would go, or may have.
+    Fewer is refused while any group of the snapshot has a backlog in a queue that would go, or may
+    have.
 
     \b
     rmqalloc rollout queues -f cluster.yaml -t orders --to 16
@@ -185,7 +215,15 @@ def queues(
     topic = only_topic(inputs)
     known = snapshot_of(inputs)
     made = rmqalloc.rollout.queues(
-        known, topic, to, inputs.groups, brokers or ("*",), refreshed, assume_drained, detail=printing.detail, **how
+        known,
+        topic,
+        to,
+        inputs.groups,
+        brokers or ("*",),
+        refreshed,
+        assume_drained,
+        detail=printing.detail,
+        **how,
     )
     return printing.print(made, known, inputs)
 
@@ -194,8 +232,11 @@ def queues(
 @rollout_options
 @refreshed_option
 @click.option("--name", required=True, metavar="BROKER", help="Name of the broker.")
-def broker(inputs: Inputs, how: dict[str, Any], printing: Printing, refreshed: float, name: str) -> int:
-    """Take a broker out of service and back: read-only, gone, back, writable, for every group that reads from it.
+def broker(
+    inputs: Inputs, how: dict[str, Any], printing: Printing, refreshed: float, name: str
+) -> int:
+    """Take a broker out of service and back: read-only, gone, back, writable, for every group that
+    reads from it.
 
     \b
     rmqalloc rollout broker -f cluster.yaml --name broker-a --show totals --sort -moved

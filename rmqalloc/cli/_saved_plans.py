@@ -40,7 +40,9 @@ def undo_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def check_usage(changes: Changes, undo: Undo | None, sign_key: str | None, out: str | None) -> None:
     """Refuse options that do not fit one another."""
     if undo is not None and changes.scenarios:
-        raise click.UsageError("--undo plans the way back, without another change; plan that on its own")
+        raise click.UsageError(
+            "--undo plans the way back, without another change; plan that on its own"
+        )
     if undo is None and not changes.scenarios:
         raise click.UsageError(
             "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
@@ -69,7 +71,9 @@ def save(made: Plan, gates: Gates, out: str, key: bytes | None) -> str:
 
 
 def undone(undo: Undo, known: Known) -> Plan | None:
-    """Return the way back from a saved plan, with its steps as notes; None if it is refused, which is reported."""
+    """Return the way back from a saved plan, with its steps as notes; None if it is refused, which
+    is reported.
+    """
     from rmqalloc.plans import UndoError, load_plan, undo_plan
 
     try:

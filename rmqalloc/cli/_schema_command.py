@@ -24,7 +24,8 @@ KINDS = {
 @click.command(cls=Verb)
 @click.argument("kind", type=Choice(tuple(KINDS)))
 def schema(kind: str) -> None:
-    """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates, config, rooms or plan.
+    """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates,
+    config, rooms or plan.
 
     A file may name it under the key $schema, as editors have it; rmqalloc leaves that key out.
 

@@ -1,4 +1,6 @@
-"""``--self-check``: the tables of a result are held to one another before any of it is shown or saved."""
+"""``--self-check``: the tables of a result are held to one another before any of it is shown or
+saved.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ self_check_option = click.option(
 )
 
 
-def hold_to_itself(wanted: bool, result: Any, plan: Plan | None = None, informed_by: str = "notice") -> None:
-    """Check a result if that is asked for, as `rmqalloc.invariants.checked` does, and say how much was checked."""
+def hold_to_itself(
+    wanted: bool, result: Any, plan: Plan | None = None, informed_by: str = "notice"
+) -> None:
+    """Check a result if that is asked for, as `rmqalloc.invariants.checked` does, and say how much
+    was checked.
+    """
     if not wanted:
         return
     from rmqalloc.invariants import checked
@@ -31,6 +37,8 @@ def hold_to_itself(wanted: bool, result: Any, plan: Plan | None = None, informed
     found = checked(result, plan, informed_by)
     if found.broken:
         lines = first_of([*map(str, found.broken)], _MOST_TOLD)
-        raise RuntimeError("\n  ".join([f"the result contradicts itself ({len(found.broken):,} rows):", *lines]))
+        raise RuntimeError(
+            "\n  ".join([f"the result contradicts itself ({len(found.broken):,} rows):", *lines])
+        )
     rules, rows = counted(found.n_rules, "rule holds", "rules hold"), counted(found.n_rows, "row")
     print_notes([f"{rules} on {rows}"], "self-check")

@@ -25,9 +25,21 @@ _MOST_TOKEN = 4096
 
 @click.command(cls=Verb)
 @live_options
-@click.option("-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*'.")
 @click.option(
-    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+    "-t",
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only topics such as 'order*'.",
+)
+@click.option(
+    "-g",
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only consumer groups such as 'order*'.",
 )
 @click.option(
     "-f",
@@ -37,7 +49,12 @@ _MOST_TOKEN = 4096
     help="Serve a snapshot file instead of a running cluster; it is read again every so often.",
 )
 @click.option(
-    "--every", callback=seconds, default="30s", show_default=True, metavar="TIME", help="Time between readings."
+    "--every",
+    callback=seconds,
+    default="30s",
+    show_default=True,
+    metavar="TIME",
+    help="Time between readings.",
 )
 @click.option(
     "--per-second",
@@ -46,9 +63,16 @@ _MOST_TOKEN = 4096
     show_default=True,
     help="Requests a second that one broker gets at most.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to serve at.")
 @click.option(
-    "--port", type=Count(0, 65535), default=8080, show_default=True, metavar="N", help="Port; 0 for a free one."
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to serve at."
+)
+@click.option(
+    "--port",
+    type=Count(0, 65535),
+    default=8080,
+    show_default=True,
+    metavar="N",
+    help="Port; 0 for a free one.",
 )
 @click.option(
     "--token-file",
@@ -69,7 +93,9 @@ _MOST_TOKEN = 4096
     metavar="N",
     help="Groups with metrics of their own, the worst; all others are summed.",
 )
-@click.option("--history", multiple=True, metavar="FILE", help="Keep what happens in this file, too; repeats.")
+@click.option(
+    "--history", multiple=True, metavar="FILE", help="Keep what happens in this file, too; repeats."
+)
 def serve(
     live: Live,
     topics: tuple[str, ...],
@@ -104,15 +130,22 @@ def serve(
         listening = ending.enter_context(bound_socket(host, port))
         readings = Readings(source, Observer(groups, topics), every, keepers)
         service = Service(
-            readings, MetricsText(readings, cluster_label or name, most_groups), access, next(iter(history), None)
+            readings,
+            MetricsText(readings, cluster_label or name, most_groups),
+            access,
+            next(iter(history), None),
         )
         ending.callback(service.close)
         readings.start()
         ending.callback(readings.stop)
         at = f"[{host}]" if ":" in host else host
-        say(f"serving {name} at http://{at}:{listening.getsockname()[1]}/, read every {every:g} s", err=True)
+        say(
+            f"serving {name} at http://{at}:{listening.getsockname()[1]}/, read every {every:g} s",
+            err=True,
+        )
         serve_until_ended(service.app, listening)
-    # Python would visit every object of the last reading first, and wait for threads that look up a name.
+    # Python would visit every object of the last reading first, and wait for threads that look up a
+    # name.
     sys.stderr.flush()
     os._exit(0)
 
@@ -130,7 +163,12 @@ def _access(host: str, token_file: str | None) -> Admission:
 
 
 def _source(
-    live: Live, file: str | None, groups: tuple[str, ...], topics: tuple[str, ...], per_second: float, every: float
+    live: Live,
+    file: str | None,
+    groups: tuple[str, ...],
+    topics: tuple[str, ...],
+    per_second: float,
+    every: float,
 ) -> tuple[ReadingSource, str, tuple[str, ...], tuple[str, ...]]:
     """Return what is read, its name, and the patterns of what is looked at."""
     from rmqalloc.service.readings import SnapshotFile
@@ -147,5 +185,7 @@ def _source(
         )
     check_servers(reached)
     groups, topics = groups or usual[0] or ALL, topics or usual[1] or ALL
-    source = Rereader(reached.servers, groups, topics, per_second=per_second, every=every, **reached.how())
+    source = Rereader(
+        reached.servers, groups, topics, per_second=per_second, every=every, **reached.how()
+    )
     return source, live.context or reached.servers, groups, topics

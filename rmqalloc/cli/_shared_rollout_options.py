@@ -65,7 +65,10 @@ class Printing:
         broken = list(map(str, violated_gates(rollout, *self._gates)))
         as_text = self._show(rollout, broken, known)
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
-            print_notes(first_of(rollout.skipped["reason"].to_pylist(), MOST_TOLD, "", " (--show skipped)"), "skipped")
+            print_notes(
+                first_of(rollout.skipped["reason"].to_pylist(), MOST_TOLD, "", " (--show skipped)"),
+                "skipped",
+            )
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
         code = doubt_code(known, inputs, by_client=by_client)
@@ -77,7 +80,10 @@ class Printing:
         if is_whole and self.tables.output in ("table", "wide"):
             from rmqalloc.rollouts.rollout_text import wide_lines
 
-            draw(rollout.lines if self.tables.output == "table" else partial(wide_lines, rollout), self.tables.top)
+            draw(
+                rollout.lines if self.tables.output == "table" else partial(wide_lines, rollout),
+                self.tables.top,
+            )
             return True
         if is_whole and self.tables.output == "html":
             from rmqalloc.evaluation.differing import evidence_known
@@ -85,12 +91,17 @@ class Printing:
 
             hand_over(rollout_page(rollout, broken, evidence_known(known.found).groups), end="")
         else:
-            write_figures(self.tables, getattr(rollout, "exposed" if self.show == "queues" else self.show or "steps"))
+            write_figures(
+                self.tables,
+                getattr(rollout, "exposed" if self.show == "queues" else self.show or "steps"),
+            )
         return False
 
 
 def write_figures(tables: TableOptions, table: pa.Table) -> None:
-    """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends in ``_is_exact``."""
+    """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends
+    in ``_is_exact``.
+    """
     if tables.is_whole and tables.output in ("table", "wide", "md", "html"):
         from rmqalloc.results.renderer import with_bounds
 
@@ -99,7 +110,9 @@ def write_figures(tables: TableOptions, table: pa.Table) -> None:
 
 
 def rollout_options(command: Command) -> Command:
-    """Add the snapshot, the order of clients and what to show; the command gets ``inputs``, ``how`` and ``printing``."""
+    """Add the snapshot, the order of clients and what to show; the command gets ``inputs``, ``how``
+    and ``printing``.
+    """
 
     ordered = bundle("how", dict, (), command, ("order", "seed"))
     made = bundle("printing", Printing, _OPTIONS, ordered)
@@ -123,7 +136,12 @@ _OPTIONS = (
         metavar="N",
         help="Gate: most written queues unread at the worst moment of a step.",
     ),
-    click.option("--max-moved-per-queue", type=Amount(0), metavar="X", help="Gate: most moves per queue in all."),
+    click.option(
+        "--max-moved-per-queue",
+        type=Amount(0),
+        metavar="X",
+        help="Gate: most moves per queue in all.",
+    ),
     table_options("; as text 20 groups, or steps of each of a few groups"),
     click.option(
         "--show",
@@ -132,7 +150,13 @@ _OPTIONS = (
         "the rollout does not apply. "
         "Without it, totals and steps as text, or steps for programs.",
     ),
-    click.option("--seed", type=Count(0), default=0, show_default=True, help="Another seed, another shuffled order."),
+    click.option(
+        "--seed",
+        type=Count(0),
+        default=0,
+        show_default=True,
+        help="Another seed, another shuffled order.",
+    ),
     click.option(
         "--order",
         type=Choice(("shuffled", "sorted", "reversed")),

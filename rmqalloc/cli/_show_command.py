@@ -39,8 +39,11 @@ _QUEUE = re.compile(r"(?:(.+):)?([0-9]{1,9})")
     show_default=True,
     help="A row for every group and queue, for every group and client, or for every host over all groups.",
 )
-def show(inputs: Inputs, queue: str | None, clients: tuple[str, ...], tables: TableOptions, by: str) -> int:
-    """Show who owns which queue now, by queue, client or host: with lag, how it is known, and why nobody reads it.
+def show(
+    inputs: Inputs, queue: str | None, clients: tuple[str, ...], tables: TableOptions, by: str
+) -> int:
+    """Show who owns which queue now, by queue, client or host: with lag, how it is known, and why
+    nobody reads it.
 
     \b
     rmqalloc show -f example:orders -t orders --queue 7
@@ -58,7 +61,9 @@ def show(inputs: Inputs, queue: str | None, clients: tuple[str, ...], tables: Ta
     if where:
         found = found.only(table, chosen.places(getattr(found, table)))
     shown = replace(tables, where=())
-    shown.show(found, None if shown.is_text else table, owners_lines(found, sys.stdout, tables.top, table))
+    shown.show(
+        found, None if shown.is_text else table, owners_lines(found, sys.stdout, tables.top, table)
+    )
     return answered_code(known, inputs)
 
 
@@ -68,7 +73,9 @@ def _of_queue(queue: str | None, by: str) -> tuple[str, ...]:
         return ()
     found = _QUEUE.fullmatch(queue)
     if found is None:
-        raise click.UsageError(f"--queue: {queue!r} is neither ID nor BROKER:ID, such as 7 or broker-a:7")
+        raise click.UsageError(
+            f"--queue: {queue!r} is neither ID nor BROKER:ID, such as 7 or broker-a:7"
+        )
     if by != "queue":
         raise click.UsageError(f"--queue is of rows of queues: leave out --by {by}")
     broker, number = found.groups()

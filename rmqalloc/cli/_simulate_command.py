@@ -1,4 +1,6 @@
-"""``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says, or a group of a snapshot, many times."""
+"""``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says, or a group of a
+snapshot, many times.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from rmqalloc.cli._live_options import live_snapshot
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import ChangingLine, draw, hand_over, print_notes
-from rmqalloc.cli._snapshot_input import known_by_options, snapshot_of, snapshot_options_unless, strategy_known_options
+from rmqalloc.cli._snapshot_input import (
+    known_by_options,
+    snapshot_of,
+    snapshot_options_unless,
+    strategy_known_options,
+)
 from rmqalloc.errors import Error
 from rmqalloc.store import write_file
 
@@ -40,7 +47,9 @@ def _read_rate(text: str | None) -> None:
         MessageRates.of(text)
 
 
-def _read_events(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[StagedEvent, ...]:
+def _read_events(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> tuple[StagedEvent, ...]:
     from rmqalloc.simulation import read_event
 
     try:
@@ -95,7 +104,11 @@ _EVENT_OPTIONS = (
         help="Messages per second that the group gets, and those that it can consume; else nothing is said of messages.",
     ),
     click.option(
-        "--seeds", type=Count(1, 100_000), default=50, show_default=True, help="Runs of a group's simulation."
+        "--seeds",
+        type=Count(1, 100_000),
+        default=50,
+        show_default=True,
+        help="Runs of a group's simulation.",
     ),
     click.option(
         "--event",
@@ -112,7 +125,9 @@ _EVENT_OPTIONS = (
 @partial(snapshot_options_unless, {"script": (), "plan": ("groups",)})
 @strategy_known_options()
 @_event_options
-@click.option("--scenario", metavar="NAME", help="Of several scenarios of --plan, the one to simulate.")
+@click.option(
+    "--scenario", metavar="NAME", help="Of several scenarios of --plan, the one to simulate."
+)
 @click.option(
     "--plan",
     type=click.Path(exists=True, dir_okay=False),
@@ -124,12 +139,24 @@ _EVENT_OPTIONS = (
     type=Count(min=0),
     help="Seed instead of the script's, or of the first run; equal seeds give equal output.",
 )
-@click.option("--profile", type=Choice(["5.5", "5.3", "4.9"]), help="Release of RocketMQ instead of the script's.")
 @click.option(
-    "--out", type=click.Path(file_okay=False), help="Directory for the figures and intervals (JSON, Parquet)."
+    "--profile",
+    type=Choice(["5.5", "5.3", "4.9"]),
+    help="Release of RocketMQ instead of the script's.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    help="Directory for the figures and intervals (JSON, Parquet).",
 )
 @click.option("--svg", type=click.Path(dir_okay=False), help="File for the timeline as a picture.")
-@click.option("-o", "--output", type=Choice(("text", "json")), show_default="text", help="Form of what is printed.")
+@click.option(
+    "-o",
+    "--output",
+    type=Choice(("text", "json")),
+    show_default="text",
+    help="Form of what is printed.",
+)
 @renamed("--format", "-o", "output", ("--format", "former"), type=Choice(("text", "json")))
 @schema_option("a script", _schema)
 def simulate(
@@ -144,18 +171,19 @@ def simulate(
     svg: str | None,
     output: str | None,
 ) -> int:
-    """Play a SCRIPT (YAML or JSON, or example:NAME) of joins, deaths, pauses and partitions to a simulated cluster; or
-    simulate what events do to a group of a snapshot, many times.
+    """Play a SCRIPT (YAML or JSON, or example:NAME) of joins, deaths, pauses and partitions to a
+    simulated cluster; or simulate what events do to a group of a snapshot, many times.
 
     \b
     rmqalloc simulate example:three-deaths --svg deaths.svg
     rmqalloc simulate -f example:orders -g order-svc --event 'restart batch=1' --seeds 200
 
-    Columns of events: time from an event's last step to the last change of an owner; queues that then had no owner, or
-    several; queues moved; time of queues without an owner in all (gap), and the longest; process queues made, passes of
-    clients, notices of brokers and requests of clients, where a line has room for them; -o json has all.
-    Columns of groups: the same over all, how long a queue had several owners at most, then messages consumed twice, messages
-    that waited longer than a second, the longest wait, and messages left.
+    Columns of events: time from an event's last step to the last change of an owner; queues that
+    then had no owner, or several; queues moved; time of queues without an owner in all (gap), and
+    the longest; process queues made, passes of clients, notices of brokers and requests of clients,
+    where a line has room for them; -o json has all. Columns of groups: the same over all, how long
+    a queue had several owners at most, then messages consumed twice, messages that waited longer
+    than a second, the longest wait, and messages left.
     """
     if script is None:
         assert inputs is not None  # or the options would have refused that no snapshot is given
@@ -185,14 +213,20 @@ def simulate(
 def _known_and_events(
     inputs: Inputs, staged: EventOptions, plan: str | None, scenario: str | None
 ) -> tuple[Known, EventOptions]:
-    """Return the snapshot that the options name, and what happens: the scenario of a plan comes before events."""
+    """Return the snapshot that the options name, and what happens: the scenario of a plan comes
+    before events.
+    """
     if staged.measure is not None and inputs.live is None:
-        raise click.UsageError("--measure reads a running cluster again; give -n, or --before with an earlier snapshot")
+        raise click.UsageError(
+            "--measure reads a running cluster again; give -n, or --before with an earlier snapshot"
+        )
     if plan is None and scenario is not None:
         raise click.UsageError("--scenario is one of a saved plan; give --plan FILE")
     if plan is None:
         if not staged.events:
-            raise click.UsageError("nothing happens: give --event, such as --event 'restart batch=2'")
+            raise click.UsageError(
+                "nothing happens: give --event, such as --event 'restart batch=2'"
+            )
         return snapshot_of(inputs), staged
     from rmqalloc.plans import load_plan
     from rmqalloc.simulation import events_of_scenario
@@ -205,7 +239,9 @@ def _known_and_events(
     known = known_by_options(loaded.inputs.snapshot, inputs)
     names = [one.name for one in loaded.scenarios if scenario in (None, one.name)]
     if len(names) != 1:
-        raise click.UsageError(f"--scenario: name one of {', '.join(one.name for one in loaded.scenarios)}")
+        raise click.UsageError(
+            f"--scenario: name one of {', '.join(one.name for one in loaded.scenarios)}"
+        )
     chosen = next(one for one in loaded.scenarios if one.name == names[0])
     planned = events_of_scenario(chosen, known, _only_group(known))
     return known, staged._replace(events=(*planned, *staged.events))
@@ -237,7 +273,12 @@ def _simulate_group(
 
 
 def _runs(
-    known: Known, group: str, staged: EventOptions, seed: int, profile: str | None, rates: MessageRates | None
+    known: Known,
+    group: str,
+    staged: EventOptions,
+    seed: int,
+    profile: str | None,
+    rates: MessageRates | None,
 ) -> GroupSimulation:
     """Return the runs of a group, with how many are done on standard error."""
     import rmqalloc
@@ -264,7 +305,9 @@ def _only_group(known: Known) -> str:
 
     names = list(chosen(known.groups, by_name(known.snapshot.groups, "groups"), "group"))
     if len(names) != 1:
-        raise click.UsageError(f"one group is simulated, and {len(names):,} are named; name it: -g GROUP")
+        raise click.UsageError(
+            f"one group is simulated, and {len(names):,} are named; name it: -g GROUP"
+        )
     return names[0]
 
 
@@ -274,7 +317,9 @@ def _rates(known: Known, inputs: Inputs, staged: EventOptions) -> MessageRates |
     from rmqalloc.snapshot.files import read
 
     if sum(one is not None for one in (staged.rate, staged.before, staged.measure)) > 1:
-        raise click.UsageError("--rate, --before and --measure each say how many messages there are; give one of them")
+        raise click.UsageError(
+            "--rate, --before and --measure each say how many messages there are; give one of them"
+        )
     if staged.rate is not None:
         return MessageRates.of(staged.rate)
     if staged.before is not None:
@@ -284,5 +329,7 @@ def _rates(known: Known, inputs: Inputs, staged: EventOptions) -> MessageRates |
     assert inputs.live is not None  # as the caller has checked
     began = time.monotonic()
     time.sleep(staged.measure)
-    again = live_snapshot(replace(inputs.live, is_quiet=True, running_info=False), inputs.groups, inputs.topics)
+    again = live_snapshot(
+        replace(inputs.live, is_quiet=True, running_info=False), inputs.groups, inputs.topics
+    )
     return rates_between(known.given, again, _only_group(known), time.monotonic() - began)

@@ -1,16 +1,18 @@
 """The one way to a terminal: everything that the command line prints goes through here.
 
-Names and messages come from files and servers and may hold anything: escapes that clear the screen, line breaks that forge a
-line, marks that turn the direction of writing, remarks of any length. So
+Names and messages come from files and servers and may hold anything: escapes that clear the screen,
+line breaks that forge a line, marks that turn the direction of writing, remarks of any length. So
 
 * `say` prints our lines; whatever in them is not plainly visible is escaped, wherever they go,
 * `draw` prints the lines of a result, which it draws for standard output,
-* `tell` prints what somebody else says, behind a word of its kind, in one line of bounded length, which wraps on a terminal,
+* `tell` prints what somebody else says, behind a word of its kind, in one line of bounded length,
+  which wraps on a terminal,
 * `hand_over` gives results to programs, exactly as they are, unless a terminal is what gets them,
-* `guarded` stands before standard error, and before standard output where that is a terminal, so that nothing which any library
-  writes there gets past it.
+* `guarded` stands before standard error, and before standard output where that is a terminal, so
+  that nothing which any library writes there gets past it.
 
-Colours are ours and pass where there are colours; of all other control characters only what changes the line of progress does.
+Colours are ours and pass where there are colours; of all other control characters only what changes
+the line of progress does.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class ClosedPipeError(Error):
 
 @contextmanager
 def pipe_watched() -> Iterator[None]:
-    """Turn a pipe that breaks into ClosedPipeError; of a BrokenPipeError click makes an exit with 1, as of any failure."""
+    """Turn a pipe that breaks into ClosedPipeError; of a BrokenPipeError click makes an exit with
+    1, as of any failure.
+    """
     try:
         yield
     except BrokenPipeError as error:
@@ -81,7 +85,9 @@ def draw(lines: Callable[..., Iterable[str]], *given: Any) -> None:
 
 
 def tell(what: str, said: str) -> None:
-    """Print to standard error what somebody else says, behind what it is: in one line, which wraps on a terminal alone."""
+    """Print to standard error what somebody else says, behind what it is: in one line, which wraps
+    on a terminal alone.
+    """
     text = f"{what}: {message(said)}"
     for line in wrapped(text, sys.stderr) if sys.stderr.isatty() else [text]:
         say(line, err=True)
@@ -94,13 +100,16 @@ def print_notes(notes: Iterable[str], what: str = "note") -> None:
 
 
 def hand_over(text: str, end: str = "\n") -> None:
-    """Print a result for programs as it is; on a terminal, which `guarded` stands before, it is harmless anyway."""
+    """Print a result for programs as it is; on a terminal, which `guarded` stands before, it is
+    harmless anyway.
+    """
     sys.stdout.write(encodable(text + end, sys.stdout))
     sys.stdout.flush()
 
 
 class ChangingLine:
-    """How far something is, on standard error: one changing line on a terminal, else a line every few seconds.
+    """How far something is, on standard error: one changing line on a terminal, else a line every
+    few seconds.
 
     Parameters
     ----------
@@ -121,7 +130,9 @@ class ChangingLine:
         return time.monotonic() - self._started
 
     def put(self, done: str, is_last: bool = False) -> None:
-        """Show what is done and the seconds it took, unless a line was shown a moment ago; the last line stays."""
+        """Show what is done and the seconds it took, unless a line was shown a moment ago; the last
+        line stays.
+        """
         now = time.monotonic()
         if now - self._last >= self._every:
             self._last = now
@@ -137,7 +148,9 @@ class ChangingLine:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Stand before standard error, and before standard output where that is a terminal, while the block runs."""
+    """Stand before standard error, and before standard output where that is a terminal, while the
+    block runs.
+    """
     out, err = sys.stdout, sys.stderr
     sys.stderr = Guard(err)
     if out.isatty():
@@ -149,7 +162,8 @@ def guarded() -> Iterator[None]:
 
 
 class Guard(io.TextIOBase):
-    """A text stream that lets through nothing but visible text, line breaks, and our own colours and progress.
+    """A text stream that lets through nothing but visible text, line breaks, and our own colours
+    and progress.
 
     Examples
     --------
@@ -193,7 +207,9 @@ class Guard(io.TextIOBase):
         return True
 
     def flush(self) -> None:
-        """Flush the stream, which stays open whatever becomes of this; one that was closed before has nothing to flush."""
+        """Flush the stream, which stays open whatever becomes of this; one that was closed before
+        has nothing to flush.
+        """
         if not self._stream.closed:
             self._stream.flush()
 
@@ -223,4 +239,6 @@ def _safe(text: str, file: TextIO) -> str:
     text = text[len(before) :]
     if "\x1b" not in text or not has_colour(file):
         return before + harmless(text)
-    return before + "".join(part if _COLOUR.fullmatch(part) else harmless(part) for part in _COLOUR.split(text))
+    return before + "".join(
+        part if _COLOUR.fullmatch(part) else harmless(part) for part in _COLOUR.split(text)
+    )

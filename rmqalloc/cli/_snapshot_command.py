@@ -14,17 +14,37 @@ from rmqalloc.cli._sink import print_notes
 @click.command(cls=Verb)
 @live_options
 @click.option(
-    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+    "-g",
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only consumer groups such as 'order*'.",
 )
 @click.option(
-    "-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*', and their groups."
+    "-t",
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only topics such as 'order*', and their groups.",
 )
-@click.option("--allow-partial", is_flag=True, help="End with 0 although some broker or client did not answer.")
 @click.option(
-    "--out", default="-", metavar="FILE", help="File to write (JSON, or by suffix .yaml); standard output by default."
+    "--allow-partial",
+    is_flag=True,
+    help="End with 0 although some broker or client did not answer.",
 )
-def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow_partial: bool, out: str) -> int:
-    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever sent.
+@click.option(
+    "--out",
+    default="-",
+    metavar="FILE",
+    help="File to write (JSON, or by suffix .yaml); standard output by default.",
+)
+def snapshot(
+    live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow_partial: bool, out: str
+) -> int:
+    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever
+    sent.
 
     \b
     rmqalloc snapshot -n 10.0.0.1:9876 -g 'order-*' --out cluster.json
@@ -33,7 +53,9 @@ def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow
     from rmqalloc.snapshot.files import write_snapshot
 
     live, *usual = live.reached()
-    taken = with_strategies(live_snapshot(live, groups or usual[0] or ALL, topics or usual[1] or ALL))
+    taken = with_strategies(
+        live_snapshot(live, groups or usual[0] or ALL, topics or usual[1] or ALL)
+    )
     print_notes(evidence_lines(taken))
     write_snapshot(taken, out)
     return partial_code(taken, Inputs(live.servers, allow_partial=allow_partial))

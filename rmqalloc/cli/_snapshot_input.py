@@ -25,7 +25,9 @@ LEAST = ("reported", "fitted")
 
 
 def evidence_options(command: Command) -> Command:
-    """Add ``--require``, ``--rooms``, ``--broker-room`` and ``--client-room``; the command gets them as ``evidence``."""
+    """Add ``--require``, ``--rooms``, ``--broker-room`` and ``--client-room``; the command gets
+    them as ``evidence``.
+    """
 
     return bundle("evidence", EvidenceOptions, _EVIDENCE_OPTIONS, command)
 
@@ -46,7 +48,9 @@ _EVIDENCE_OPTIONS = (
         help="Brokers such as 'az1-*' stand in a machine room, whatever the snapshot says; repeats.",
     ),
     click.option(
-        "--rooms", metavar="FILE", help="Machine rooms from a YAML or JSON file as well (`rmqalloc schema rooms`)."
+        "--rooms",
+        metavar="FILE",
+        help="Machine rooms from a YAML or JSON file as well (`rmqalloc schema rooms`).",
     ),
     click.option(
         "--require",
@@ -57,7 +61,9 @@ _EVIDENCE_OPTIONS = (
 
 
 def strategy_known_options(name: str | None = "--strategy") -> Callable[[Command], Command]:
-    """Add ``--assume`` and an option of that name for what clients use; the command's ``inputs`` get them."""
+    """Add ``--assume`` and an option of that name for what clients use; the command's ``inputs``
+    get them.
+    """
 
     def told(inputs: Inputs | None, assume: bool, stated: str | None = None) -> Inputs | None:
         return inputs and replace(inputs, assume=assume, strategy=stated, is_planned=True)
@@ -95,7 +101,9 @@ def _inputs(
         if live.name_server is not None:
             raise click.UsageError("-f is a file and -n a running cluster; give one of them")
         if is_given("context"):
-            raise click.UsageError("-f is a file and --context is a running cluster; give one of them")
+            raise click.UsageError(
+                "-f is a file and --context is a running cluster; give one of them"
+            )
         return Inputs(file, form, groups or ALL, topics or ALL, allow_partial, evidence=evidence)
     reached = live.reached()
     servers = reached.live.servers
@@ -107,25 +115,31 @@ def _inputs(
     return Inputs(servers, form, groups, topics, allow_partial, reached.live, evidence=evidence)
 
 
-def _past(file: str | None, live: Live, history_file: str | None, moment: float, inputs: Inputs) -> Inputs:
+def _past(
+    file: str | None, live: Live, history_file: str | None, moment: float, inputs: Inputs
+) -> Inputs:
     """Return the inputs of a verb on a moment of a history."""
     if history_file is None:
         raise click.UsageError("--at is a moment of a history: give --history FILE")
     if file is not None or live.name_server is not None or is_given("context"):
-        raise click.UsageError("--at is a moment of a history, -f a file and -n a running cluster; give one of them")
+        raise click.UsageError(
+            "--at is a moment of a history, -f a file and -n a running cluster; give one of them"
+        )
     return replace(inputs, file=history_file, moment=moment)
 
 
 def snapshot_options(command: Command) -> Command:
-    """Add the options that name a snapshot and a part of it; the command gets them as one argument, ``inputs``."""
+    """Add the options that name a snapshot and a part of it; the command gets them as one argument,
+    ``inputs``.
+    """
     return bundle("inputs", _inputs, (evidence_options, live_options, *_OPTIONS), command)
 
 
 def snapshot_options_unless(others: Mapping[str, tuple[str, ...]], command: Command) -> Command:
     """Add the options of `snapshot_options`, which are not needed where one of others is given.
 
-    ``others`` are names of parameters, with the options that go with each: a script goes with none, and ``inputs`` is None; a
-    saved plan holds a snapshot, of which groups may be chosen.
+    ``others`` are names of parameters, with the options that go with each: a script goes with none,
+    and ``inputs`` is None; a saved plan holds a snapshot, of which groups may be chosen.
     """
 
     def made(**given: Any) -> Inputs | None:
@@ -135,7 +149,9 @@ def snapshot_options_unless(others: Mapping[str, tuple[str, ...]], command: Comm
             return _inputs(**given)
         for name, flag in _FLAGS.items():
             if name not in others[stands_in] and is_typed(name):
-                raise click.UsageError(f"{flag} is for a snapshot, which {stands_in} does without; give one of them")
+                raise click.UsageError(
+                    f"{flag} is for a snapshot, which {stands_in} does without; give one of them"
+                )
         if not others[stands_in]:
             return None
         return Inputs("", groups=given["groups"] or ALL, evidence=given["evidence"])
@@ -160,14 +176,33 @@ _OPTIONS = (
     at_option(),
     history_option,
     click.option(
-        "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not answer."
+        "--allow-partial",
+        is_flag=True,
+        help="Take a snapshot that lacks what some broker or client did not answer.",
     ),
     click.option(
-        "--from", "form", default="auto", show_default=True, metavar="FORM", help="Form of the snapshot file."
+        "--from",
+        "form",
+        default="auto",
+        show_default=True,
+        metavar="FORM",
+        help="Form of the snapshot file.",
     ),
-    click.option("-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*'."),
     click.option(
-        "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+        "-t",
+        "--topic",
+        "topics",
+        multiple=True,
+        metavar="PATTERN",
+        help="Only topics such as 'order*'.",
+    ),
+    click.option(
+        "-g",
+        "--group",
+        "groups",
+        multiple=True,
+        metavar="PATTERN",
+        help="Only consumer groups such as 'order*'.",
     ),
     click.option(
         "-f",
@@ -180,8 +215,9 @@ _OPTIONS = (
 
 
 def snapshot_of(inputs: Inputs) -> Known:
-    """Return what is known of the snapshot that the options name; notes about it and about its strategies go to
-    standard error."""
+    """Return what is known of the snapshot that the options name; notes about it and about its
+    strategies go to standard error.
+    """
     from rmqalloc.evaluation.differing import evidence_known
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
@@ -196,7 +232,11 @@ def snapshot_of(inputs: Inputs) -> Known:
     if inputs.live is None or not inputs.live.is_quiet:
         print_notes(evidence_known(known.found).notes())
         print_notes(known.doubts(inputs.topics))
-    if known.weak and inputs.is_planned and len(known.weak) == evidence_known(known.found).groups.num_rows:
+    if (
+        known.weak
+        and inputs.is_planned
+        and len(known.weak) == evidence_known(known.found).groups.num_rows
+    ):
         raise click.exceptions.Exit(weak_code(known, inputs))
     return known
 
@@ -207,8 +247,16 @@ def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
     from rmqalloc.evidence import known
 
     rooms = inputs.evidence.given_rooms()
-    name, params = (None, None) if inputs.strategy is None else candidate(inputs.strategy, "--strategy")
+    name, params = (
+        (None, None) if inputs.strategy is None else candidate(inputs.strategy, "--strategy")
+    )
     least = inputs.evidence.require
     return known(
-        snapshot, inputs.groups, strategy=name, params=params, assume=inputs.assume, rooms=rooms, require=least
+        snapshot,
+        inputs.groups,
+        strategy=name,
+        params=params,
+        assume=inputs.assume,
+        rooms=rooms,
+        require=least,
     )

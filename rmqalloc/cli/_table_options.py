@@ -1,4 +1,6 @@
-"""Options of the tables that verbs print: one form, and one choice of columns, order and rows, for all of them."""
+"""Options of the tables that verbs print: one form, and one choice of columns, order and rows, for
+all of them.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,11 @@ class TableOptions:
         """Whether only some rows are asked for, and not in which order."""
         return self.top is not None and self.sort is None
 
-    def show(self, result: TableResult, table: str | None = None, lines: Iterable[str] | None = None) -> None:
-        """Show a result as text for people, or a table of it where one, its columns or another form are asked for.
+    def show(
+        self, result: TableResult, table: str | None = None, lines: Iterable[str] | None = None
+    ) -> None:
+        """Show a result as text for people, or a table of it where one, its columns or another form
+        are asked for.
 
         ``lines`` are the text, if it is not what the result says of itself.
         """
@@ -60,7 +65,9 @@ class TableOptions:
         from rmqalloc.report.formats import ColumnError, write_table
 
         try:
-            write_table(self.filtered(table), self.output, sys.stdout, self.columns, self.sort, self.top)
+            write_table(
+                self.filtered(table), self.output, sys.stdout, self.columns, self.sort, self.top
+            )
         except ColumnError as error:
             raise click.UsageError(str(error)) from error
 
@@ -91,7 +98,9 @@ def _read(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 
 def _given(output: str, wide: bool, **given: Any) -> TableOptions:
     if wide and output not in ("table", "wide"):
-        raise click.UsageError(f"--wide is short for -o wide, and -o {output} is given; leave one of them out")
+        raise click.UsageError(
+            f"--wide is short for -o wide, and -o {output} is given; leave one of them out"
+        )
     return TableOptions("wide" if wide else output, **given)
 
 
@@ -107,9 +116,15 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
             metavar="CONDITION",
             help="Only rows such as 'idle>0' or 'topic~order*'; = != < <= > >= ~; repeats.",
         ),
-        click.option("--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."),
+        click.option(
+            "--sort",
+            metavar="[-]NAME,...",
+            help="Columns to sort by; - before a name: the largest first.",
+        ),
         click.option("--columns", metavar="NAME,...", help="Columns of the table."),
-        click.option("--wide", is_flag=True, help="Short for -o wide: a table with all columns, nothing cut."),
+        click.option(
+            "--wide", is_flag=True, help="Short for -o wide: a table with all columns, nothing cut."
+        ),
         click.option(
             "-o",
             "--output",

@@ -1,4 +1,6 @@
-"""What a saved plan was made from: the snapshot as it is in its file, and what ``plan`` was told of it besides."""
+"""What a saved plan was made from: the snapshot as it is in its file, and what ``plan`` was told of
+it besides.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ class Told:
 
         if path is not None:
             inputs = Inputs(
-                path, groups=self.groups or ALL, strategy=self.strategy, assume=self.assume, evidence=self.evidence
+                path,
+                groups=self.groups or ALL,
+                strategy=self.strategy,
+                assume=self.assume,
+                evidence=self.evidence,
             )
             return known_by_options(read(path), inputs)
         if self != Told():
@@ -41,7 +47,9 @@ class Told:
 
 
 def told_options(command: Command) -> Command:
-    """Add the options that say what a plan was told of its snapshot; the command gets them as one argument, ``told``."""
+    """Add the options that say what a plan was told of its snapshot; the command gets them as one
+    argument, ``told``.
+    """
 
     return bundle("told", Told, (evidence_options, *_OPTIONS), command)
 
@@ -49,5 +57,12 @@ def told_options(command: Command) -> Command:
 _OPTIONS = (
     click.option("--assume", is_flag=True, help="`plan` accepted strategies that are a guess."),
     click.option("--strategy", metavar="S", help="What `plan` was told that the clients use."),
-    click.option("-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Groups that --strategy spoke of."),
+    click.option(
+        "-g",
+        "--group",
+        "groups",
+        multiple=True,
+        metavar="PATTERN",
+        help="Groups that --strategy spoke of.",
+    ),
 )

@@ -44,7 +44,9 @@ class Looking(Protocol):
 
 
 def settled(look: Look, settle: float) -> Sequence[Finding]:
-    """Return findings that are there still after ``settle`` seconds; it is looked again only if there is one."""
+    """Return findings that are there still after ``settle`` seconds; it is looked again only if
+    there is one.
+    """
     from rmqalloc.watching import lasting
 
     first = look()
@@ -55,10 +57,11 @@ def settled(look: Look, settle: float) -> Sequence[Finding]:
 
 
 def watch(looking: Looking, settle: float, webhook: Webhook | None = None) -> NoReturn:
-    """Look every ``settle`` seconds, until interrupted, and show what is raised and cleared; a webhook is sent it, too.
+    """Look every ``settle`` seconds, until interrupted, and show what is raised and cleared; a
+    webhook is sent it, too.
 
-    A group that does not exist yet is waited for. A cluster that cannot be reached for a while is reported and asked again; at
-    the first look it is an error.
+    A group that does not exist yet is waited for. A cluster that cannot be reached for a while is
+    reported and asked again; at the first look it is an error.
     """
     from rmqalloc.watching import RaisedFindings
 
@@ -83,7 +86,9 @@ def _tell_notes(webhook: Webhook | None, status: _Status) -> None:
         status.line(f"webhook  {note}")
 
 
-def _looked(looking: Looking, raised: RaisedFindings, status: _Status, webhook: Webhook | None) -> str:
+def _looked(
+    looking: Looking, raised: RaisedFindings, status: _Status, webhook: Webhook | None
+) -> str:
     """Look once; what is to be said of it in a few words."""
     from rmqalloc.snapshot.matching import NoMatchError
 
@@ -98,19 +103,25 @@ def _looked(looking: Looking, raised: RaisedFindings, status: _Status, webhook: 
         webhook.after(changes.raised, changes.cleared)
     for one in changes.cleared:
         status.line(f"cleared  {_told(one)}")
-    for one in changes.raised:  # that of a new client's queues is raised again, graver, once it had time to take them
+    for one in (
+        changes.raised
+    ):  # that of a new client's queues is raised again, graver, once it had time to take them
         status.line(f"raised   {_told(one)}")
     if raised.n_looks == 2 or (raised.n_looks > 2 and any(changes)):
         status.clear()
         looking.show(tuple(raised))
     if raised.n_looks < 2:
         return f"{counted(len(now), 'finding')} at first, looked at again"
-    lacks = f", {counted(len(looking.lacks()), 'request')} without an answer" if looking.lacks() else ""
+    lacks = (
+        f", {counted(len(looking.lacks()), 'request')} without an answer" if looking.lacks() else ""
+    )
     return counted(len(raised), "lasting finding") + lacks
 
 
 class _Status(ChangingLine):
-    """How things stand: a changing line under the lines that stay; elsewhere a line whenever it says something else."""
+    """How things stand: a changing line under the lines that stay; elsewhere a line whenever it
+    says something else.
+    """
 
     def __init__(self, cluster: str) -> None:
         super().__init__()
@@ -131,7 +142,9 @@ class _Status(ChangingLine):
         say(self._stamped(text), err=True)
 
     def _stamped(self, text: str) -> str:
-        return f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {printable(self._cluster)}  {printable(text)}"
+        return (
+            f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {printable(self._cluster)}  {printable(text)}"
+        )
 
 
 def _told(one: Finding) -> str:

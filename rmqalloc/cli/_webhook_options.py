@@ -13,11 +13,15 @@ _MOST_CHARACTERS = 8192
 
 
 def webhook_of(address: str | None, file: str | None, form: str, cluster: str) -> Webhook | None:
-    """Return what posts to the address of the options, None if there is none; no message shows the address."""
+    """Return what posts to the address of the options, None if there is none; no message shows the
+    address.
+    """
     from rmqalloc.watching.webhook import Webhook, WebhookError
 
     if address and file:
-        raise click.UsageError("--webhook and --webhook-file both give an address: leave one of them out")
+        raise click.UsageError(
+            "--webhook and --webhook-file both give an address: leave one of them out"
+        )
     if file:
         address = _read(file)
     if not address:

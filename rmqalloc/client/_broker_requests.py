@@ -47,17 +47,26 @@ class BrokerRequests:
     """
 
     def __init__(
-        self, consumer: rebalance.PushConsumer, code: UserCode, settings: MemberSettings, name_servers: list[str]
+        self,
+        consumer: rebalance.PushConsumer,
+        code: UserCode,
+        settings: MemberSettings,
+        name_servers: list[str],
     ) -> None:
         self._consumer, self._code = consumer, code
         self._settings, self._name_servers = settings, name_servers
         self._started = consumer.manager.clock.now()
 
     async def answer(self, address: str, request: Command) -> Command | None:
-        """Do what a broker asks; return the answer, None for requests that have none or are not known."""
+        """Do what a broker asks; return the answer, None for requests that have none or are not
+        known.
+        """
         if request.code not in MemberRequestCode.__members__.values():
             log.info("%s asks for %d, which is not known here", address, request.code)
-            return Command(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f"request type {request.code} not supported")
+            return Command(
+                ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+                remark=f"request type {request.code} not supported",
+            )
         code = MemberRequestCode(request.code)
         if not hasattr(self._consumer, "client_factory"):
             return Command(ResponseCode.SYSTEM_ERROR, remark="the client is starting")
@@ -69,7 +78,9 @@ class BrokerRequests:
             return None
         if code is MemberRequestCode.GET_CONSUMER_STATUS_FROM_CLIENT:
             topic, group = read_status_request(request)
-            return self._of_group(group) or _success(consumer_status_body(self._consumer.offset_store.offsets(topic)))
+            return self._of_group(group) or _success(
+                consumer_status_body(self._consumer.offset_store.offsets(topic))
+            )
         other = self._of_group(requested_group(request))
         if other is not None:
             return other
@@ -82,10 +93,14 @@ class BrokerRequests:
         """Return the answer to questions about another group, which is not here."""
         if group == self._consumer.consumer_group:
             return None
-        return Command(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> not exist in this consumer")
+        return Command(
+            ResponseCode.SYSTEM_ERROR,
+            remark=f"The Consumer Group <{group}> not exist in this consumer",
+        )
 
     def _reset(self, reset: OffsetReset) -> None:
-        """Read queues from other offsets on: when no pass is at work they are given up, and come back at the next one.
+        """Read queues from other offsets on: when no pass is at work they are given up, and come
+        back at the next one.
 
         Notes
         -----
@@ -100,7 +115,9 @@ class BrokerRequests:
             if queue in offsets:
                 process_queue.dropped = True
         steps = self._reset_steps(topic, offsets)
-        self._consumer.client_factory.lanes.rebalance.do(steps, logged(f"resetting offsets of {topic}"))
+        self._consumer.client_factory.lanes.rebalance.do(
+            steps, logged(f"resetting offsets of {topic}")
+        )
 
     def _reset_steps(self, topic: str, offsets: Mapping[MessageQueue, int]) -> Steps[None]:
         consumer = self._consumer

@@ -11,7 +11,8 @@ _LOOPBACK = "127.0.0.1"
 
 
 async def local_address(name_servers: list[str]) -> str:
-    """Return the address that this machine has towards the first name server that a route leads to; nothing is sent.
+    """Return the address that this machine has towards the first name server that a route leads to;
+    nothing is sent.
 
     Examples
     --------

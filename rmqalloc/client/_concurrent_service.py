@@ -1,4 +1,6 @@
-"""Consuming side by side: batches of any queue at once, each queue stored up to its first message that is not consumed."""
+"""Consuming side by side: batches of any queue at once, each queue stored up to its first message
+that is not consumed.
+"""
 
 from __future__ import annotations
 
@@ -67,13 +69,20 @@ class ConcurrentService:
         self._do(self._clean_expired())
 
     def submit(
-        self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue, begins: bool = True
+        self,
+        messages: Sequence[Message],
+        process_queue: PulledQueue,
+        queue: MessageQueue,
+        begins: bool = True,
     ) -> None:
         """Consume messages that were pulled, when a worker is free."""
         size = self._batch_size
         if self._is_ending:
             return
-        self._workers.add(Batch(messages[i : i + size], process_queue, queue) for i in range(0, len(messages), size))
+        self._workers.add(
+            Batch(messages[i : i + size], process_queue, queue)
+            for i in range(0, len(messages), size)
+        )
 
     def stop(self) -> None:
         """Begin nothing more."""
@@ -112,13 +121,20 @@ class ConcurrentService:
             log.warning("%d messages of %s were not consumed, and nobody delivers them again to a group that broadcasts",
                         len(batch.messages), batch.queue)  # fmt: skip
             return False
-        self._do(self._give_back(batch, outcome.delay_level if isinstance(outcome, ReconsumeLater) else 0), _GIVES_BACK)
+        self._do(
+            self._give_back(
+                batch, outcome.delay_level if isinstance(outcome, ReconsumeLater) else 0
+            ),
+            _GIVES_BACK,
+        )
         return True
 
     async def _give_back(self, batch: Batch, delay_level: int) -> None:
         process_queue, gone, kept = batch.process_queue, [], []
         for message in batch.messages:
-            if not process_queue.holds(message) or await self._send_back(message, batch.queue, delay_level):
+            if not process_queue.holds(message) or await self._send_back(
+                message, batch.queue, delay_level
+            ):
                 gone.append(message)
             else:
                 message.reconsume_times += 1
@@ -129,17 +145,25 @@ class ConcurrentService:
             loop = asyncio.get_running_loop()
             loop.call_later(CONSUME_AGAIN_AFTER, self.submit, kept, process_queue, batch.queue)
 
-    def _remove(self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue) -> None:
+    def _remove(
+        self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue
+    ) -> None:
         offset = process_queue.remove(messages)
         if offset >= 0 and not process_queue.dropped:
             self._consumer.offset_store.update_offset(queue, offset, increase_only=True)
 
     async def _clean_expired(self) -> None:
-        """Send back what a listener does not come to an end with, where it holds a queue's offset back."""
+        """Send back what a listener does not come to an end with, where it holds a queue's offset
+        back.
+        """
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._consume_timeout)
-            expired = [one for one in self._workers.at_work if loop.time() - one.begun > self._consume_timeout]
+            expired = [
+                one
+                for one in self._workers.at_work
+                if loop.time() - one.begun > self._consume_timeout
+            ]
             for batch in sorted(expired, key=lambda batch: batch.messages[0].queue_offset):
                 await self._clean(batch)
 

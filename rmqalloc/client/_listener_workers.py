@@ -1,10 +1,13 @@
-"""User code at work: a listener that is called for batches of messages, several at once, at little cost per batch.
+"""User code at work: a listener that is called for batches of messages, several at once, at little
+cost per batch.
 
-A plain function may block, so it never runs in the event loop, where it would hold back heartbeats: it runs in threads. One hop
-between the loop and a thread costs as much as twenty quick listeners, so a thread that was called takes one batch after the
-other until none waits, and all that ended meanwhile is reported in one go. Another thread joins it only where work still waits
-a millisecond later: a listener that blocks soon has as many threads as it may, a quick one keeps to a single thread.
-An async function runs in tasks of the loop, by the same rule: another task joins as soon as the first ones wait.
+A plain function may block, so it never runs in the event loop, where it would hold back heartbeats:
+it runs in threads. One hop between the loop and a thread costs as much as twenty quick listeners,
+so a thread that was called takes one batch after the other until none waits, and all that ended
+meanwhile is reported in one go. Another thread joins it only where work still waits a millisecond
+later: a listener that blocks soon has as many threads as it may, a quick one keeps to a single
+thread. An async function runs in tasks of the loop, by the same rule: another task joins as soon as
+the first ones wait.
 """
 
 from __future__ import annotations
@@ -67,7 +70,11 @@ class UserCode:
 
     async def directly(self, messages: Sequence[Message]) -> Outcome:
         """Call either kind outside of its turn, and let its error pass."""
-        answer = self._listener(messages) if self.is_async else asyncio.to_thread(self._listener, messages)
+        answer = (
+            self._listener(messages)
+            if self.is_async
+            else asyncio.to_thread(self._listener, messages)
+        )
         return outcome_of(await answer, self._in_order)
 
     def _failed(self, error: BaseException, messages: Sequence[Message]) -> Outcome:
@@ -84,7 +91,9 @@ class Batch:
 
     __slots__ = ("begun", "messages", "process_queue", "queue")
 
-    def __init__(self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue) -> None:
+    def __init__(
+        self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue
+    ) -> None:
         self.messages = messages
         self.process_queue = process_queue
         self.queue = queue
@@ -222,7 +231,9 @@ class ListenerWorkers:
             self._loop.call_soon_threadsafe(action)
 
     def _begin(self) -> Batch | None:
-        """Take the batch whose turn it is, queues that were given up aside. Deques and sets do each step as a whole."""
+        """Take the batch whose turn it is, queues that were given up aside. Deques and sets do each
+        step as a whole.
+        """
         try:
             while (batch := self._waiting.popleft()).process_queue.dropped:
                 pass
@@ -236,4 +247,5 @@ class ListenerWorkers:
 def _is_async(listener: object) -> bool:
     """Return True for an async function, a method, partial or object whose call is one."""
     unwrapped = inspect.unwrap(listener) if callable(listener) else listener
-    return inspect.iscoroutinefunction(unwrapped) or inspect.iscoroutinefunction(getattr(unwrapped, "__call__", None))  # noqa: B004
+    call = getattr(unwrapped, "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(unwrapped) or inspect.iscoroutinefunction(call)

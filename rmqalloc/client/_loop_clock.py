@@ -10,7 +10,8 @@ from rmqalloc.remoting.clock import Timer
 
 
 class LoopClock:
-    """The time of day at its making, carried on by the loop's own clock, which never jumps; actions run in the loop.
+    """The time of day at its making, carried on by the loop's own clock, which never jumps; actions
+    run in the loop.
 
     Parameters
     ----------

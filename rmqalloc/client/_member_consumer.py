@@ -1,4 +1,6 @@
-"""`rmqalloc.rebalance`'s push consumer with queues that hold messages, and removals that wait for user code in real time."""
+"""`rmqalloc.rebalance`'s push consumer with queues that hold messages, and removals that wait for
+user code in real time.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class MemberRebalance(RebalancePush):
 
 
 class MemberConsumer(rebalance.PushConsumer):
-    """A push consumer over `MemberRebalance`; its parameters are those of `rmqalloc.rebalance.PushConsumer`."""
+    """A push consumer over `MemberRebalance`; its parameters are those of
+    `rmqalloc.rebalance.PushConsumer`.
+    """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)

@@ -1,4 +1,6 @@
-"""What a member asks of name servers and brokers: requests of `rmqalloc.rebalance.Remoting`, pulls, messages sent back."""
+"""What a member asks of name servers and brokers: requests of `rmqalloc.rebalance.Remoting`, pulls,
+messages sent back.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,13 @@ from rmqalloc.remoting.offset_codec import (
     search_offset_fields,
     update_offset_fields,
 )
-from rmqalloc.remoting.pull_codec import PULL_CODES, PullAnswer, pull_fields, read_pull_answer, send_back_fields
+from rmqalloc.remoting.pull_codec import (
+    PULL_CODES,
+    PullAnswer,
+    pull_fields,
+    read_pull_answer,
+    send_back_fields,
+)
 from rmqalloc.remoting.route_codec import read_topic_route, topic_route_fields
 
 if TYPE_CHECKING:
@@ -52,7 +60,8 @@ T = TypeVar("T")
 
 
 class MemberRemoting:
-    """Answers the requests that steps yield, each by the method of its name, and what pulling and consuming ask besides.
+    """Answers the requests that steps yield, each by the method of its name, and what pulling and
+    consuming ask besides.
 
     Parameters
     ----------
@@ -82,48 +91,84 @@ class MemberRemoting:
                 )
             except RemotingError as error:
                 failures.append(str(error))
-                self._name_servers = [*(one for one in self._name_servers if one != address), address]
+                self._name_servers = [
+                    *(one for one in self._name_servers if one != address),
+                    address,
+                ]
         raise RemotingError("no name server answers: " + "; ".join(failures))
 
     async def send_heartbeat(self, address: str, heartbeat: HeartbeatData) -> HeartbeatReply | None:
         """Send a heartbeat, also to a server that was silent."""
         body = heartbeat_body(heartbeat)
         return await self._asked(
-            address, MemberCode.HEART_BEAT, lambda it: read_heartbeat_reply(it.ext_fields), {}, body, always=True
+            address,
+            MemberCode.HEART_BEAT,
+            lambda it: read_heartbeat_reply(it.ext_fields),
+            {},
+            body,
+            always=True,
         )
 
     async def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
         """Leave a group."""
-        await self._servers.ask(address, MemberCode.UNREGISTER_CLIENT, unregister_fields(client_id, consumer_group))
+        await self._servers.ask(
+            address, MemberCode.UNREGISTER_CLIENT, unregister_fields(client_id, consumer_group)
+        )
 
     async def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
         """Return the client ids of a group."""
         fields = group_fields(consumer_group)
         return await self._asked(
-            address, MemberCode.GET_CONSUMER_LIST_BY_GROUP, lambda it: read_client_ids(it.body), fields
+            address,
+            MemberCode.GET_CONSUMER_LIST_BY_GROUP,
+            lambda it: read_client_ids(it.body),
+            fields,
         )
 
     async def lock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], timeout: int
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        timeout: int,
     ) -> set[MessageQueue]:
         """Lock queues; return those that are held now."""
         body = lock_body(consumer_group, client_id, queues)
         return await self._asked(
-            address, MemberCode.LOCK_BATCH_MQ, lambda it: read_locked(it.body), {}, body, timeout=timeout / 1_000
+            address,
+            MemberCode.LOCK_BATCH_MQ,
+            lambda it: read_locked(it.body),
+            {},
+            body,
+            timeout=timeout / 1_000,
         )
 
     async def unlock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], oneway: bool
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        oneway: bool,
     ) -> None:
         """Unlock queues."""
         body = lock_body(consumer_group, client_id, queues)
         if oneway:
             await self._servers.tell(address, MemberCode.UNLOCK_BATCH_MQ, {}, body)
         else:
-            await self._servers.ask(address, MemberCode.UNLOCK_BATCH_MQ, {}, body, timeout=UNLOCK_WITHIN)
+            await self._servers.ask(
+                address, MemberCode.UNLOCK_BATCH_MQ, {}, body, timeout=UNLOCK_WITHIN
+            )
 
     async def query_assignment(
-        self, address: str, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+        self,
+        address: str,
+        topic: str,
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        model: MessageModel,
     ) -> list[QueueAssignment] | None:
         """Return the queues that a broker assigns to this client."""
         body = assignment_body(topic, consumer_group, client_id, strategy_name, model)
@@ -138,14 +183,18 @@ class MemberRemoting:
             address, MemberCode.QUERY_CONSUMER_OFFSET, _offset, fields, timeout=QUERY_OFFSET_WITHIN
         )  # fmt: skip
 
-    async def update_offset(self, address: str, consumer_group: str, queue: MessageQueue, offset: int) -> None:
+    async def update_offset(
+        self, address: str, consumer_group: str, queue: MessageQueue, offset: int
+    ) -> None:
         """Store an offset; nothing answers."""
         fields = update_offset_fields(consumer_group, queue, offset)
         await self._servers.tell(address, MemberCode.UPDATE_CONSUMER_OFFSET, fields)
 
     async def max_offset(self, address: str, queue: MessageQueue) -> int:
         """Return the offset after the last message."""
-        return await self._asked(address, MemberCode.GET_MAX_OFFSET, _offset, queue_request_fields(queue))
+        return await self._asked(
+            address, MemberCode.GET_MAX_OFFSET, _offset, queue_request_fields(queue)
+        )
 
     async def search_offset(self, address: str, queue: MessageQueue, timestamp: int) -> int:
         """Return the offset of the first message stored at a time or later."""
@@ -153,7 +202,9 @@ class MemberRemoting:
         return await self._asked(address, MemberCode.SEARCH_OFFSET_BY_TIMESTAMP, _offset, fields)
 
     async def consumed(self, process_queue: PulledQueue, wait: int) -> bool:
-        """Return whether the listener lets go of a queue within ``wait`` milliseconds; asked by `MemberRebalance`."""
+        """Return whether the listener lets go of a queue within ``wait`` milliseconds; asked by
+        `MemberRebalance`.
+        """
         if process_queue.takes_consume_lock(0, 0):
             return True
         ended = asyncio.Event()
@@ -181,7 +232,12 @@ class MemberRemoting:
     ) -> PullAnswer:
         """Ask for messages; the broker waits up to 15 s until there are some."""
         fields = pull_fields(
-            consumer_group, queue, offset, subscription, max_messages=max_messages, commit_offset=commit_offset
+            consumer_group,
+            queue,
+            offset,
+            subscription,
+            max_messages=max_messages,
+            commit_offset=commit_offset,
         )
         return await self._asked(
             address,
@@ -212,7 +268,9 @@ class MemberRemoting:
             broker_name=queue.broker_name,
             max_reconsume_times=max_reconsume_times,
         )
-        await self._servers.ask(address, MemberCode.CONSUMER_SEND_MSG_BACK, fields, timeout=SEND_BACK_WITHIN)
+        await self._servers.ask(
+            address, MemberCode.CONSUMER_SEND_MSG_BACK, fields, timeout=SEND_BACK_WITHIN
+        )
 
     async def _asked(
         self,

@@ -1,7 +1,8 @@
 """Consuming in order: of each queue one batch after the other, and only under the broker's lock.
 
-A quick listener that is no async function gets several batches per hop into its thread, as many as it takes in 5 ms; a slow one
-gets one. Each batch still ends before the next begins, and what was not given to it goes back in front of its queue.
+A quick listener that is no async function gets several batches per hop into its thread, as many as
+it takes in 5 ms; a slow one gets one. Each batch still ends before the next begins, and what was
+not given to it goes back in front of its queue.
 """
 
 from __future__ import annotations
@@ -66,15 +67,25 @@ class OrderedService:
         max_reconsume_times: int,
     ) -> None:
         self._consumer, self._code, self._send_back = consumer, code, send_back
-        self._batch_size, self._suspend_time, self._max_reconsume_times = batch_size, suspend_time, max_reconsume_times
-        self._threads = None if code.is_async else ThreadPoolExecutor(n_workers, "rmqalloc-listener")
+        self._batch_size, self._suspend_time, self._max_reconsume_times = (
+            batch_size,
+            suspend_time,
+            max_reconsume_times,
+        )
+        self._threads = (
+            None if code.is_async else ThreadPoolExecutor(n_workers, "rmqalloc-listener")
+        )
         self._free = asyncio.Semaphore(n_workers)
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_ending = False
 
     def submit(
-        self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue, begins: bool
+        self,
+        messages: Sequence[Message],
+        process_queue: PulledQueue,
+        queue: MessageQueue,
+        begins: bool,
     ) -> None:
         """Begin to consume a queue, unless somebody does already."""
         if begins:
@@ -125,14 +136,18 @@ class OrderedService:
     async def _consume_some(
         self, messages: list[Message], process_queue: PulledQueue, queue: MessageQueue
     ) -> int | None:
-        """Give messages to the listener and settle them; return the pause that the queue is to make."""
+        """Give messages to the listener and settle them; return the pause that the queue is to
+        make.
+        """
         size = self._batch_size
         batches = [messages[i : i + size] for i in range(0, len(messages), size)]
         outcomes = await self._called(batches, process_queue)
         process_queue.last_consume_timestamp = self._consumer.manager.clock.now()
         n_tried, last = len(outcomes), outcomes[-1] if outcomes else CONSUME_SUCCESS
         if last is CONSUME_SUCCESS:
-            self._settle(messages[: n_tried * size], messages[n_tried * size :], process_queue, queue)
+            self._settle(
+                messages[: n_tried * size], messages[n_tried * size :], process_queue, queue
+            )
             return None
         n_good = (n_tried - 1) * size
         if await self._must_wait(batches[n_tried - 1], queue):
@@ -151,8 +166,9 @@ class OrderedService:
     ) -> None:
         """Commit what is consumed and put the others back.
 
-        A queue that is being given up stays in the table, locked, while its listener is at work, and its offset is stored after
-        that: what was consumed until then need not be consumed again. Once it has left the table it is somebody else's.
+        A queue that is being given up stays in the table, locked, while its listener is at work,
+        and its offset is stored after that: what was consumed until then need not be consumed
+        again. Once it has left the table it is somebody else's.
         """
         offset = process_queue.commit(consumed)
         process_queue.put_back(others)
@@ -160,7 +176,8 @@ class OrderedService:
             self._consumer.offset_store.update_offset(queue, offset, increase_only=False)
 
     async def _must_wait(self, messages: Sequence[Message], queue: MessageQueue) -> bool:
-        """Return False if the broker has all these messages among the dead letters, so that the queue may go on.
+        """Return False if the broker has all these messages among the dead letters, so that the
+        queue may go on.
 
         Notes
         -----
@@ -177,9 +194,13 @@ class OrderedService:
     # --- The listener ---
 
     async def _called(self, batches: Batches, process_queue: PulledQueue) -> list[Outcome]:
-        """Return the outcomes of the batches that the listener was given: the first ones, all but the last consumed."""
+        """Return the outcomes of the batches that the listener was given: the first ones, all but
+        the last consumed.
+        """
         if self._threads is not None:
-            return await self._loop.run_in_executor(self._threads, self._call_some, batches, process_queue)
+            return await self._loop.run_in_executor(
+                self._threads, self._call_some, batches, process_queue
+            )
         outcomes: list[Outcome] = []
         async with self._free:
             end = time.monotonic() + _STRETCH
@@ -196,7 +217,9 @@ class OrderedService:
             outcomes.append(self._code.call(batches[len(outcomes)]))
         return outcomes
 
-    def _goes_on(self, outcomes: list[Outcome], batches: Batches, process_queue: PulledQueue, end: float) -> bool:
+    def _goes_on(
+        self, outcomes: list[Outcome], batches: Batches, process_queue: PulledQueue, end: float
+    ) -> bool:
         locks = self._consumer.orderly_service
         return (
             len(outcomes) < len(batches)

@@ -1,9 +1,10 @@
 """A queue that is read, with the messages that were pulled and are not consumed yet.
 
-Messages of a queue are consumed side by side and end in any order, and one number says how far the group has come: the offset
-of the first message that is not consumed. The table keeps what was pulled in the order of offsets; a message leaves it when it
-is consumed, and the first one left is that offset. Consuming in order takes messages out instead and keeps them aside until
-they are committed, or puts them back in front.
+Messages of a queue are consumed side by side and end in any order, and one number says how far the
+group has come: the offset of the first message that is not consumed. The table keeps what was
+pulled in the order of offsets; a message leaves it when it is consumed, and the first one left is
+that offset. Consuming in order takes messages out instead and keeps them aside until they are
+committed, or puts them back in front.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class PulledQueue(ProcessQueue):
         self._when_ended: Callable[[], None] | None = None
 
     def put(self, messages: Sequence[Message]) -> bool:
-        """Add messages that were pulled; return True if nobody consumes the queue in order yet, so that somebody should begin.
+        """Add messages that were pulled; return True if nobody consumes the queue in order yet, so
+        that somebody should begin.
 
         Notes
         -----
@@ -76,7 +78,8 @@ class PulledQueue(ProcessQueue):
         return begins
 
     def remove(self, messages: Sequence[Message]) -> int:
-        """Remove consumed messages; return how far the queue is consumed, -1 if nothing waited in it.
+        """Remove consumed messages; return how far the queue is consumed, -1 if nothing waited in
+        it.
 
         Notes
         -----
@@ -141,7 +144,9 @@ class PulledQueue(ProcessQueue):
         return taken
 
     def commit(self, messages: Sequence[Message]) -> int:
-        """Forget messages that were taken out and are consumed; return the offset after them, -1 if there were none."""
+        """Forget messages that were taken out and are consumed; return the offset after them, -1 if
+        there were none.
+        """
         n_removed, n_bytes = 0, 0
         for message in messages:
             if self._taken.pop(message.queue_offset, None) is not None:

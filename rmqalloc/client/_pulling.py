@@ -1,4 +1,6 @@
-"""Pulling: one task per queue that asks its broker for messages, waits there for new ones, and rests where enough wait here."""
+"""Pulling: one task per queue that asks its broker for messages, waits there for new ones, and
+rests where enough wait here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance import PopRequest, PullRequest, ReadOffsetType, Steps
 from rmqalloc.rebalance.driving import logged
-from rmqalloc.remoting import ClientError, MessageModel, ResponseCode, ResponseError, SubscriptionData
+from rmqalloc.remoting import (
+    ClientError,
+    MessageModel,
+    ResponseCode,
+    ResponseError,
+    SubscriptionData,
+)
 from rmqalloc.remoting.bodies import MASTER_ID
 from rmqalloc.remoting.body_fields import answer_of
 from rmqalloc.remoting.message import Message, decode_messages, tagged
@@ -33,9 +41,15 @@ class ConsumeService(Protocol):
     """Takes messages that were pulled."""
 
     def submit(
-        self, messages: Sequence[Message], process_queue: PulledQueue, queue: MessageQueue, begins: bool
+        self,
+        messages: Sequence[Message],
+        process_queue: PulledQueue,
+        queue: MessageQueue,
+        begins: bool,
     ) -> None:
-        """Consume messages that are in their process queue; ``begins`` says that nobody consumes it in order yet."""
+        """Consume messages that are in their process queue; ``begins`` says that nobody consumes it
+        in order yet.
+        """
 
 
 class PullService:
@@ -56,7 +70,8 @@ class PullService:
     interval : int
         Milliseconds between a pull that brought messages and the next one.
     max_span : int
-        Offsets between the first and last message of a queue that waits here; not for consuming in order.
+        Offsets between the first and last message of a queue that waits here; not for consuming in
+        order.
 
     Notes
     -----
@@ -73,7 +88,12 @@ class PullService:
         interval: int,
         max_span: int,
     ) -> None:
-        self._consumer, self._remoting, self._finish, self._service = consumer, remoting, finish, service
+        self._consumer, self._remoting, self._finish, self._service = (
+            consumer,
+            remoting,
+            finish,
+            service,
+        )
         self._batch_size, self._interval, self._max_span = batch_size, interval, max_span
         self._suggested: dict[MessageQueue, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -140,14 +160,18 @@ class PullService:
         subscription = consumer.rebalance.subscription_inner.get(queue.topic)
         if subscription is None:
             return AFTER_ERROR
-        if consumer.orderly and not await self._finish(consumer.rebalance.prepare_ordered_pull(request)):
+        if consumer.orderly and not await self._finish(
+            consumer.rebalance.prepare_ordered_pull(request)
+        ):
             return AFTER_ERROR
         try:
             answer, messages = await self._asked(request, subscription)
         except ResponseError as error:
             if error.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_OVER_LIMIT
-            level = logging.INFO if queue.topic.startswith(RETRY_PREFIX) else logging.WARNING  # it is made at leisure
+            level = (
+                logging.INFO if queue.topic.startswith(RETRY_PREFIX) else logging.WARNING
+            )  # it is made at leisure
             log.log(level, "pulling %s from %d on failed: %s", queue, request.next_offset, error)
             return AFTER_ERROR
         except Exception as error:
@@ -161,18 +185,24 @@ class PullService:
             return self._take(messages, process_queue, queue)
         if answer.status is PullStatus.OFFSET_ILLEGAL:
             self._move(request)
-        elif not process_queue.n_messages:  # nothing matched: what is passed over counts as consumed
+        elif (
+            not process_queue.n_messages
+        ):  # nothing matched: what is passed over counts as consumed
             consumer.offset_store.update_offset(queue, request.next_offset, increase_only=True)
         return 0
 
-    def _take(self, messages: list[Message], process_queue: PulledQueue, queue: MessageQueue) -> int:
+    def _take(
+        self, messages: list[Message], process_queue: PulledQueue, queue: MessageQueue
+    ) -> int:
         if messages:
             begins = process_queue.put(messages)
             self._service.submit(messages, process_queue, queue, begins)
         return self._interval
 
     def _move(self, request: PullRequest) -> None:
-        """Give a queue up whose broker does not have the offset asked for; it comes back with the one that it named."""
+        """Give a queue up whose broker does not have the offset asked for; it comes back with the
+        one that it named.
+        """
         log.warning("%s has no offset such as that of %s; it is read from %d on",
                     request.queue, self._consumer.consumer_group, request.next_offset)  # fmt: skip
         request.process_queue.dropped = True
@@ -188,16 +218,26 @@ class PullService:
 
     # --- Requests ---
 
-    async def _asked(self, request: PullRequest, subscription: SubscriptionData) -> tuple[PullAnswer, list[Message]]:
+    async def _asked(
+        self, request: PullRequest, subscription: SubscriptionData
+    ) -> tuple[PullAnswer, list[Message]]:
         """Pull once; return the answer and those of its messages that the subscription names."""
         consumer, queue = self._consumer, request.queue
         address, is_master = await self._server(queue)
         commit_offset = None
         if is_master and consumer.message_model is MessageModel.CLUSTERING:
-            known = await self._finish(consumer.offset_store.read_offset(queue, ReadOffsetType.READ_FROM_MEMORY))
+            known = await self._finish(
+                consumer.offset_store.read_offset(queue, ReadOffsetType.READ_FROM_MEMORY)
+            )
             commit_offset = known if known > 0 else None
         answer = await self._remoting.pull(
-            address, consumer.consumer_group, queue, request.next_offset, subscription, self._batch_size, commit_offset
+            address,
+            consumer.consumer_group,
+            queue,
+            request.next_offset,
+            subscription,
+            self._batch_size,
+            commit_offset,
         )
         with answer_of(address, "PULL_MESSAGE"):
             messages = decode_messages(answer.body)
@@ -211,7 +251,8 @@ class PullService:
         return answer, messages
 
     async def _server(self, queue: MessageQueue) -> tuple[str, bool]:
-        """Return the address to pull a queue from, as its broker suggested, and whether it is the master's.
+        """Return the address to pull a queue from, as its broker suggested, and whether it is the
+        master's.
 
         Notes
         -----
@@ -223,7 +264,9 @@ class PullService:
             if servers:
                 suggested = self._suggested.get(queue, MASTER_ID)
                 following = suggested + (suggested != MASTER_ID)
-                number = next((one for one in (suggested, following) if one in servers), min(servers))
+                number = next(
+                    (one for one in (suggested, following) if one in servers), min(servers)
+                )
                 return servers[number], number == MASTER_ID
             if asks:
                 await self._finish(factory.update_topic_route(queue.topic))

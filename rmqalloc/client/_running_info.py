@@ -1,4 +1,6 @@
-"""How a member is doing, for those who ask a broker (code 307): mqadmin's ``consumerStatus``, dashboards, `rmqalloc.check`."""
+"""How a member is doing, for those who ask a broker (code 307): mqadmin's ``consumerStatus``,
+dashboards, `rmqalloc.check`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,11 @@ from rmqalloc import rebalance
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client.member_settings import MemberSettings
 from rmqalloc.rebalance import ProcessQueue
-from rmqalloc.remoting.running_info_codec import ConsumerRunningInfo, ProcessQueueInfo, running_properties
+from rmqalloc.remoting.running_info_codec import (
+    ConsumerRunningInfo,
+    ProcessQueueInfo,
+    running_properties,
+)
 
 CLIENT_VERSION = "V5_3_3"
 """Name of the release that `rmqalloc.remoting.frames` has in the header of each frame."""
@@ -15,7 +21,10 @@ _MIB = 20
 
 
 def running_info(
-    consumer: rebalance.PushConsumer, settings: MemberSettings, name_servers: list[str], started: int
+    consumer: rebalance.PushConsumer,
+    settings: MemberSettings,
+    name_servers: list[str],
+    started: int,
 ) -> ConsumerRunningInfo:
     """Return what Java's ``DefaultMQPushConsumerImpl.consumerRunningInfo`` says of a consumer."""
     offsets = consumer.offset_store.offsets()

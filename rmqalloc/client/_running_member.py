@@ -1,4 +1,6 @@
-"""All that runs while a consumer does: its client, connections, pulls and listener, and how they begin and end."""
+"""All that runs while a consumer does: its client, connections, pulls and listener, and how they
+begin and end.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,12 @@ class RunningMember:
     def __init__(self, settings: MemberSettings, name_servers: list[str], ip: str) -> None:
         self._settings = settings
         self._servers = Servers(
-            name_servers, settings.tls, settings.credentials, settings.acl_address, self._asked, self._opened
+            name_servers,
+            settings.tls,
+            settings.credentials,
+            settings.acl_address,
+            self._asked,
+            self._opened,
         )
         self._remoting = MemberRemoting(self._servers, name_servers)
         self._driver = AsyncioDriver(self._remoting)
@@ -89,7 +96,9 @@ class RunningMember:
             raise
 
     async def close(self) -> None:
-        """Hand over and end: first nothing new begins, then what is at work ends, then the membership does."""
+        """Hand over and end: first nothing new begins, then what is at work ends, then the
+        membership does.
+        """
         if self._is_closed:
             return
         self._is_closed = True
@@ -104,11 +113,15 @@ class RunningMember:
             await self._end()
 
     async def _passes_end(self) -> None:
-        """Wait until no pass is at work, so that none locks a queue after all locks were given back."""
+        """Wait until no pass is at work, so that none locks a queue after all locks were given
+        back.
+        """
         if self.consumer.state is not ServiceState.RUNNING:
             return
         ended = asyncio.Event()
-        self.consumer.client_factory.lanes.rebalance.do(nothing(None), lambda _result, _error: ended.set())
+        self.consumer.client_factory.lanes.rebalance.do(
+            nothing(None), lambda _result, _error: ended.set()
+        )
         await _within(_PASS_ENDS_WITHIN, ended.wait(), "a pass has not ended")
 
     async def _listener_ends(self) -> None:
@@ -116,9 +129,15 @@ class RunningMember:
         await _within(self._settings.close_within, self._service.idle(), what)
 
     async def _leave(self) -> None:
-        """Store offsets before locks are given back, so that who locks a queue next reads the newest."""
+        """Store offsets before locks are given back, so that who locks a queue next reads the
+        newest.
+        """
         leave = self._driver.finish(self._leaving())
-        await _within(_LEAVE_WITHIN, leave, "brokers were slow to let the client go; they find out by its connections")
+        await _within(
+            _LEAVE_WITHIN,
+            leave,
+            "brokers were slow to let the client go; they find out by its connections",
+        )
 
     def _leaving(self) -> Steps[None]:
         yield from self.consumer.persist_consumer_offset()
@@ -168,11 +187,18 @@ class RunningMember:
 
     def _made_service(self, code: UserCode) -> ConcurrentService | OrderedService:
         settings = self._settings
-        n_workers, batch_size = settings.consume_concurrently, settings.consume_message_batch_max_size
+        n_workers, batch_size = (
+            settings.consume_concurrently,
+            settings.consume_message_batch_max_size,
+        )
         if settings.orderly:
             pause, most = settings.suspend_current_queue_time, settings.max_reconsume_times
-            return OrderedService(self.consumer, code, self._send_back, n_workers, batch_size, pause, most)
-        return ConcurrentService(self.consumer, code, self._send_back, n_workers, batch_size, settings.consume_timeout)
+            return OrderedService(
+                self.consumer, code, self._send_back, n_workers, batch_size, pause, most
+            )
+        return ConcurrentService(
+            self.consumer, code, self._send_back, n_workers, batch_size, settings.consume_timeout
+        )
 
     # --- Between brokers and parts ---
 

@@ -1,8 +1,9 @@
 """Connections of a member, one per address, and what is not asked of a server that is silent.
 
-A frozen broker accepts every request and answers none. A pass over sixty of its queues that waited for each would take minutes,
-so a server that let a request run into its timeout is spared for up to 10 s what others wait for: that fails at once.
-Heartbeats and pulls always leave, for nothing waits behind them, and any answer to them ends the silence.
+A frozen broker accepts every request and answers none. A pass over sixty of its queues that waited
+for each would take minutes, so a server that let a request run into its timeout is spared for up to
+10 s what others wait for: that fails at once. Heartbeats and pulls always leave, for nothing waits
+behind them, and any answer to them ends the silence.
 """
 
 from __future__ import annotations
@@ -103,8 +104,12 @@ class Servers:
         self._silent.answered(address)
         return answer
 
-    async def tell(self, address: str, code: MemberCode, fields: Mapping[str, str], body: bytes = b"") -> None:
-        """Send a request that is not answered, also to a silent server, as long as its connection takes bytes."""
+    async def tell(
+        self, address: str, code: MemberCode, fields: Mapping[str, str], body: bytes = b""
+    ) -> None:
+        """Send a request that is not answered, also to a silent server, as long as its connection
+        takes bytes.
+        """
         connection = self._connection(address)
         if not connection.is_open:
             self._silent.check(address)
@@ -123,7 +128,9 @@ class Servers:
         self._silent.failed(address)
         now = asyncio.get_running_loop().time()
         if now - max(connection.heard, self._opened_at.get(address, now)) > _DEAD_AFTER:
-            log.info("%s has sent nothing for %.0f s; its connection is given up", address, _DEAD_AFTER)
+            log.info(
+                "%s has sent nothing for %.0f s; its connection is given up", address, _DEAD_AFTER
+            )
             await connection.close()
 
     def _is_open(self, address: str) -> None:

@@ -17,11 +17,13 @@ EXPRESSION_TYPES = ("TAG", "SQL92")
 
 
 class PushConsumer(MemberSettings):
-    """Consumes messages of a real cluster as a member of a consumer group, beside clients in Java and other languages.
+    """Consumes messages of a real cluster as a member of a consumer group, beside clients in Java
+    and other languages.
 
-    It sends heartbeats, rebalances, pulls with long polling, calls the listener, sends failed messages back and stores offsets,
-    all in the running event loop. Parameters are those of `MemberSettings`. It starts once; use it as an asynchronous context
-    manager, or `start` and `close` it.
+    It sends heartbeats, rebalances, pulls with long polling, calls the listener, sends failed
+    messages back and stores offsets, all in the running event loop. Parameters are those of
+    `MemberSettings`. It starts once; use it as an asynchronous context manager, or `start` and
+    `close` it.
 
     Notes
     -----
@@ -63,7 +65,9 @@ class PushConsumer(MemberSettings):
         if not topic:
             raise ArgumentError(f"a subscription needs the name of a topic, got {topic!r}")
         if expression_type not in EXPRESSION_TYPES:
-            raise ArgumentError(f"expression_type is one of {', '.join(EXPRESSION_TYPES)}, got {expression_type!r}")
+            raise ArgumentError(
+                f"expression_type is one of {', '.join(EXPRESSION_TYPES)}, got {expression_type!r}"
+            )
         self._subscriptions[topic] = (expression, expression_type)
         if self._member is not None:
             self._member.subscribe(topic, expression, expression_type)
@@ -82,14 +86,17 @@ class PushConsumer(MemberSettings):
         Raises
         ------
         ClientError
-            It was started before, nothing is subscribed to, or the group's name is none that a broker takes.
+            It was started before, nothing is subscribed to, or the group's name is none that a
+            broker takes.
         RemotingError
             No name server answers.
         """
         if self._member is not None:
             raise ClientError(f"a consumer of {self.consumer_group} starts once; make another one")
         if not self._subscriptions:
-            raise ClientError(f"a consumer of {self.consumer_group} subscribes to a topic before it starts")
+            raise ClientError(
+                f"a consumer of {self.consumer_group} subscribes to a topic before it starts"
+            )
         self._member = RunningMember(self, self._servers, await local_address(self._servers))
         for topic, (expression, expression_type) in self._subscriptions.items():
             self._member.subscribe(topic, expression, expression_type)
@@ -98,9 +105,10 @@ class PushConsumer(MemberSettings):
     async def close(self) -> None:
         """Leave the group and hand over.
 
-        It stops passes and pulls, waits up to ``close_within`` seconds until the listener has returned, stores offsets, gives
-        locks back, unregisters at every broker, so that others take over at once, and closes the connections. What the listener
-        had not finished is delivered again to others. Closing twice, or before `start`, does nothing.
+        It stops passes and pulls, waits up to ``close_within`` seconds until the listener has
+        returned, stores offsets, gives locks back, unregisters at every broker, so that others take
+        over at once, and closes the connections. What the listener had not finished is delivered
+        again to others. Closing twice, or before `start`, does nothing.
         """
         if self._member is not None:
             await self._member.close()
@@ -110,14 +118,19 @@ class PushConsumer(MemberSettings):
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self.close()
 
     # --- While it runs ---
 
     def pause(self) -> None:
-        """Stop pulling and rebalancing; its queues stay its own, and what was pulled is still consumed."""
+        """Stop pulling and rebalancing; its queues stay its own, and what was pulled is still
+        consumed.
+        """
         self._running().consumer.pause()
 
     def resume(self) -> None:

@@ -8,7 +8,8 @@ from enum import IntEnum
 class MemberCode(IntEnum):
     """Request codes of a consumer (``org.apache.rocketmq.remoting.protocol.RequestCode``).
 
-    PULL_MESSAGE reads messages, but carries the offset that the group has consumed, so it counts as a write.
+    PULL_MESSAGE reads messages, but carries the offset that the group has consumed, so it counts as
+    a write.
     """
 
     PULL_MESSAGE = 11

@@ -1,4 +1,6 @@
-"""What can be set of a member: names, defaults and bounds are those of Java's ``DefaultMQPushConsumer``."""
+"""What can be set of a member: names, defaults and bounds are those of Java's
+``DefaultMQPushConsumer``.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,13 @@ class MemberSettings:
     consumer_group : str
         The group to join.
     listener : callable
-        ``listener(messages)``, plain or async; see `rmqalloc.client.results` for its answers. A plain one runs in threads, an
-        async one in the loop. What it raises counts as "later".
+        ``listener(messages)``, plain or async; see `rmqalloc.client.results` for its answers. A
+        plain one runs in threads, an async one in the loop. What it raises counts as "later".
     name_server : str, optional
         ``host:port``, several parted by ``;``; the environment's NAMESRV_ADDR if not given.
     strategy : Strategy, optional
-        How the clients of the group divide queues; AVG if not given. All clients of a group need the same one.
+        How the clients of the group divide queues; AVG if not given. All clients of a group need
+        the same one.
     orderly : bool
         Consume each queue in order, under a lock at its broker (``MessageListenerOrderly``).
     message_model : MessageModel
@@ -47,9 +50,11 @@ class MemberSettings:
     consume_from_where : ConsumeFromWhere
         Where queues without a stored offset begin.
     consume_timestamp : str, optional
-        ``yyyyMMddHHmmss`` in local time, for `ConsumeFromWhere.TIMESTAMP`; half an hour ago if not given.
+        ``yyyyMMddHHmmss`` in local time, for `ConsumeFromWhere.TIMESTAMP`; half an hour ago if not
+        given.
     instance_name : str
-        Second part of the client id; ``DEFAULT`` becomes process id and nanoseconds where queues are divided.
+        Second part of the client id; ``DEFAULT`` becomes process id and nanoseconds where queues
+        are divided.
     unit_name : str, optional
         Third part of the client id.
     unit_mode : bool
@@ -65,8 +70,8 @@ class MemberSettings:
     credentials : Credentials, optional
         Keys to sign requests with, for ACL 1 and 2.
     acl_address : str
-        Servers that requests are signed for besides those on the hosts of name servers: ``HOST``, ``HOST:PORT`` or a network,
-        parted by ``;``. TLS that verifies servers makes it needless.
+        Servers that requests are signed for besides those on the hosts of name servers: ``HOST``,
+        ``HOST:PORT`` or a network, parted by ``;``. TLS that verifies servers makes it needless.
     consume_concurrently : int
         Calls of the listener at once (``consumeThreadMax``); in order: queues at once.
     consume_message_batch_max_size : int
@@ -82,7 +87,8 @@ class MemberSettings:
     consume_concurrently_max_span : int
         Offsets between the first and the last message of a queue that wait; not in order.
     max_reconsume_times : int
-        Tries of a message; -1 for Java's defaults, 16 and in order any number. What failed so often is a dead letter.
+        Tries of a message; -1 for Java's defaults, 16 and in order any number. What failed so often
+        is a dead letter.
     suspend_current_queue_time : int
         Milliseconds that a queue consumed in order rests after a failure.
     consume_timeout : float
@@ -92,10 +98,11 @@ class MemberSettings:
     offset_directory : path, optional
         Where offsets of a broadcasting group are kept; ``~/.rocketmq_offsets`` if not given.
     queue_listener : callable, optional
-        ``queue_listener(topic, mq_all, mq_divided)`` is called when the queues of a topic have changed
-        (``MessageQueueListener``).
+        ``queue_listener(topic, mq_all, mq_divided)`` is called when the queues of a topic have
+        changed (``MessageQueueListener``).
     intervals : Intervals
-        How often a client rebalances, polls routes, sends heartbeats, stores offsets and renews locks.
+        How often a client rebalances, polls routes, sends heartbeats, stores offsets and renews
+        locks.
 
     Raises
     ------

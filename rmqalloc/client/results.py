@@ -19,20 +19,23 @@ _LEAST_PAUSE, _MOST_PAUSE = 10, 30_000
 
 
 class ConsumeSuccess(Enum):
-    """A listener has done its work; `None`, which a function without a ``return`` gives, says the same."""
+    """A listener has done its work; `None`, which a function without a ``return`` gives, says the
+    same.
+    """
 
     CONSUME_SUCCESS = "CONSUME_SUCCESS"
 
 
 @dataclass(frozen=True, slots=True)
 class ReconsumeLater:
-    """The broker shall deliver these messages again, to any client of the group; for listeners that do not consume in order.
+    """The broker shall deliver these messages again, to any client of the group; for listeners that
+    do not consume in order.
 
     Parameters
     ----------
     delay_level : int
-        0 leaves the delay to the broker, which takes longer ones from try to try; 1 to 18 name one of its levels; -1 puts the
-        messages among the dead letters of the group at once.
+        0 leaves the delay to the broker, which takes longer ones from try to try; 1 to 18 name one
+        of its levels; -1 puts the messages among the dead letters of the group at once.
 
     Raises
     ------
@@ -61,7 +64,8 @@ class ReconsumeLater:
 
 @dataclass(frozen=True, slots=True)
 class SuspendCurrentQueue:
-    """The queue shall rest a moment and these messages be consumed again here; for listeners that consume in order.
+    """The queue shall rest a moment and these messages be consumed again here; for listeners that
+    consume in order.
 
     Parameters
     ----------
@@ -82,7 +86,10 @@ class SuspendCurrentQueue:
 
     def bounded(self, default: int) -> int:
         """Return the pause in milliseconds, within Java's bounds."""
-        return min(max(default if self.milliseconds is None else self.milliseconds, _LEAST_PAUSE), _MOST_PAUSE)
+        return min(
+            max(default if self.milliseconds is None else self.milliseconds, _LEAST_PAUSE),
+            _MOST_PAUSE,
+        )
 
 
 CONSUME_SUCCESS = ConsumeSuccess.CONSUME_SUCCESS
@@ -93,12 +100,15 @@ Outcome = ConsumeSuccess | ReconsumeLater | SuspendCurrentQueue
 """What became of messages that a listener was given."""
 
 Answer = Outcome | None
-Listener = Callable[[Sequence["Message"]], Answer] | Callable[[Sequence["Message"]], Awaitable[Answer]]
+Listener = (
+    Callable[[Sequence["Message"]], Answer] | Callable[[Sequence["Message"]], Awaitable[Answer]]
+)
 """``listener(messages)``, a plain or an async function."""
 
 
 def outcome_of(answer: object, in_order: bool) -> Outcome:
-    """Return what a listener's answer stands for; either way of saying "not now" means that of the listener's kind.
+    """Return what a listener's answer stands for; either way of saying "not now" means that of the
+    listener's kind.
 
     Raises
     ------

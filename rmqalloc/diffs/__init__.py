@@ -1,4 +1,6 @@
-"""Differences of two snapshots, or of a snapshot and a plan: what changed, who owns what, and what moved it."""
+"""Differences of two snapshots, or of a snapshot and a plan: what changed, who owns what, and what
+moved it.
+"""
 
 from rmqalloc.diffs._diff_result import Diff
 from rmqalloc.diffs._diff_states import diff

@@ -63,8 +63,9 @@ class ClusterChange(NamedTuple):
 
 
 def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[ClusterChange]:
-    """Return all differences, those of topics first. What a partial snapshot does not have is "not seen", and not
-    gone."""
+    """Return all differences, those of topics first. What a partial snapshot does not have is "not
+    seen", and not gone.
+    """
     found = list(_of_brokers(before, after))
     changed = changed_topics(before, after)
     for name in _union(before.topics, after.topics) if changed else ():
@@ -81,8 +82,9 @@ def _union(*names: Iterable[T]) -> list[T]:
 
 
 def _presence(what: str, is_there: bool, hidden: Iterable[bool], words: tuple[str, str]) -> str:
-    """Return how it is called that something is on one side alone; ``hidden`` says of either side whether it may be
-    missed there."""
+    """Return how it is called that something is on one side alone; ``hidden`` says of either side
+    whether it may be missed there.
+    """
     unseen_before, unseen_after = hidden
     if is_there:
         return f"{what}_not_seen_before" if unseen_before else f"{what}_{words[0]}"
@@ -95,13 +97,17 @@ _JOINED = ("joined", "left")
 
 def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[ClusterChange]:
     """Yield brokers of the cluster, where both snapshots name those that were asked."""
-    one, other = ({broker.broker_name: broker for broker in side.snapshot.brokers} for side in (before, after))
+    one, other = (
+        {broker.broker_name: broker for broker in side.snapshot.brokers} for side in (before, after)
+    )
     if not one or not other:
         return
     for name in _union(one, other):
         if name not in one or name not in other:
             hidden = before.unknown.anything is not None, after.unknown.anything is not None
-            yield ClusterChange(_presence("broker", name in other, hidden, _APPEARED), None, broker_name=name)
+            yield ClusterChange(
+                _presence("broker", name in other, hidden, _APPEARED), None, broker_name=name
+            )
         elif (one[name].role, one[name].address) != (other[name].role, other[name].address):
             texts = map(_broker_text, (one[name], other[name]))
             yield ClusterChange("broker", None, None, None, name, None, *texts)
@@ -111,9 +117,13 @@ def _broker_text(broker: Broker) -> str:
     return f"{broker.role} {broker.address}"
 
 
-def _of_topic(name: str, one: Topic | None, other: Topic | None, hidden: tuple[bool, ...]) -> Iterator[ClusterChange]:
+def _of_topic(
+    name: str, one: Topic | None, other: Topic | None, hidden: tuple[bool, ...]
+) -> Iterator[ClusterChange]:
     if one is None or other is None:
-        yield ClusterChange(_presence("topic", other is not None, hidden, _APPEARED), "topics", topic=name)
+        yield ClusterChange(
+            _presence("topic", other is not None, hidden, _APPEARED), "topics", topic=name
+        )
         return
     old, new = ({broker.broker_name: broker for broker in topic.brokers} for topic in (one, other))
     for broker in _union(old, new):
@@ -125,7 +135,9 @@ def _of_topic(name: str, one: Topic | None, other: Topic | None, hidden: tuple[b
         for field, change in _OF_ROUTES.items():
             was, is_ = getattr(old[broker], field), getattr(new[broker], field)
             if was != is_:
-                yield ClusterChange(change, "topics", None, name, broker, None, _text(was), _text(is_))
+                yield ClusterChange(
+                    change, "topics", None, name, broker, None, _text(was), _text(is_)
+                )
 
 
 def _queues_text(broker: TopicBroker | None) -> str | None:
@@ -153,12 +165,15 @@ def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[
         hidden = before.unknown.hides_clients(name), after.unknown.hides_clients(name)
         yield from changes_of_clients(name, one, other, hidden)
     if one.broker_client_ids != other.broker_client_ids:
-        yield ClusterChange("client_lists", "views", name, before=_lists_text(one), after=_lists_text(other))
+        yield ClusterChange(
+            "client_lists", "views", name, before=_lists_text(one), after=_lists_text(other)
+        )
 
 
 def presence_of_group(name: str, is_after: bool, hidden: Iterable[bool]) -> ClusterChange:
-    """Return that a group is there on one side alone; ``hidden`` says of either side whether a partial snapshot may
-    lack it."""
+    """Return that a group is there on one side alone; ``hidden`` says of either side whether a
+    partial snapshot may lack it.
+    """
     return ClusterChange(_presence("group", is_after, hidden, _APPEARED), None, name)
 
 
@@ -172,10 +187,16 @@ def _strategy_text(group: Group) -> str:
 def _lists_text(group: Group) -> str:
     """Return how many clients each broker lists, where they do not agree."""
     lists = group.broker_client_ids
-    return "all brokers agree" if lists is None else ", ".join(f"{name}: {len(ids):,}" for name, ids in lists.items())
+    return (
+        "all brokers agree"
+        if lists is None
+        else ", ".join(f"{name}: {len(ids):,}" for name, ids in lists.items())
+    )
 
 
-def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[bool]) -> Iterator[ClusterChange]:
+def changes_of_clients(
+    name: str, one: Group, other: Group, hidden: Iterable[bool]
+) -> Iterator[ClusterChange]:
     """Yield clients of a group that joined, left or are no longer what they were; ``hidden`` as for
     `presence_of_group`."""
     hidden = tuple(hidden)
@@ -184,7 +205,9 @@ def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[boo
         if slot not in old or slot not in new:
             is_joined = slot in new
             step = "clients_joined" if is_joined else "clients_left"
-            yield ClusterChange(_presence("client", is_joined, hidden, _JOINED), step, name, client_id=slot[0])
+            yield ClusterChange(
+                _presence("client", is_joined, hidden, _JOINED), step, name, client_id=slot[0]
+            )
         elif old[slot] != new[slot]:
             yield from _of_client(name, old[slot], new[slot])
 
@@ -197,7 +220,9 @@ def _of_client(name: str, one: Client, other: Client) -> Iterator[ClusterChange]
     with_filters = one.filters is not None and other.filters is not None
     texts = _topics_text(one, with_filters), _topics_text(other, with_filters)
     if texts[0] != texts[1]:
-        yield ClusterChange("client_subscriptions", "subscriptions", name, None, None, one.client_id, *texts)
+        yield ClusterChange(
+            "client_subscriptions", "subscriptions", name, None, None, one.client_id, *texts
+        )
     if one.sees_read_queue_nums != other.sees_read_queue_nums:
         texts = _routes_text(one.sees_read_queue_nums), _routes_text(other.sees_read_queue_nums)
         yield ClusterChange("client_route", "views", name, None, None, one.client_id, *texts)
@@ -210,7 +235,8 @@ def _topics_text(client: Client, with_filters: bool) -> str | None:
     filters = client.filters if with_filters and client.filters else {}
     names = sorted(set(client.subscriptions))
     return ", ".join(
-        f"{one} ({filters[one].type} {filters[one].expression})" if one in filters else one for one in names
+        f"{one} ({filters[one].type} {filters[one].expression})" if one in filters else one
+        for one in names
     )
 
 

@@ -36,9 +36,9 @@ class Compared:
     def change(self) -> pa.Array:
         """Return what became of every queue that differs.
 
-        "new" and "gone" are there on one side alone. Of the others, "unowned" is a queue that had an owner and has
-        none, "double_owned" one that has several and had not, "repaired" one that has one owner and had none or
-        several; "moved" is any other.
+        "new" and "gone" are there on one side alone. Of the others, "unowned" is a queue that had
+        an owner and has none, "double_owned" one that has several and had not, "repaired" one that
+        has one owner and had none or several; "moved" is any other.
         """
         both = self.between.some(self.rows)
         had, has = (both.sets.sizes(owners) for owners in (both.before, both.after))
@@ -74,14 +74,18 @@ class Compared:
         return found
 
     def clients(self) -> tuple[Flows, Keys, Keys]:
-        """Return what every client gains and loses of its group's queues, and how many it owns before and after."""
+        """Return what every client gains and loses of its group's queues, and how many it owns
+        before and after.
+        """
         n_ids, both = max(len(self.queues.client_ids), 1), self.between
         flows = both.flows(self.queues.group, n_ids)
         keys = flows.of * n_ids + flows.clients
         counts = []
         for owners in (both.before, both.after):
             places, clients = both.sets.readers(owners)
-            owned, n_owned = np.unique(self.queues.group[places] * n_ids + clients, return_counts=True)
+            owned, n_owned = np.unique(
+                self.queues.group[places] * n_ids + clients, return_counts=True
+            )
             at = np.searchsorted(owned, keys)
             counts.append(np.where(np.append(owned, -1)[at] == keys, np.append(n_owned, 0)[at], 0))
         return flows, counts[0], counts[1]

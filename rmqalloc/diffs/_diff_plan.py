@@ -17,7 +17,13 @@ from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import changes_table, clients_table, lags_of, queues_table
 from rmqalloc.diffs._group_rows import GroupFacts
-from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, notes_of, warnings_of
+from rmqalloc.diffs._not_compared import (
+    QUEUES_HIDDEN,
+    groups_apart,
+    in_doubt,
+    notes_of,
+    warnings_of,
+)
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evaluation.row_check import ErrCode
@@ -48,7 +54,9 @@ class PlanSide:
         Clients that join under names that the plan made up.
     """
 
-    def __init__(self, plan: Plan, scenario: str, groups: Sequence[str], topics: Sequence[str]) -> None:
+    def __init__(
+        self, plan: Plan, scenario: str, groups: Sequence[str], topics: Sequence[str]
+    ) -> None:
         wanted = {"scenario": [scenario], "consumer_group": groups, "topic": topics}
         self._units, self._queues, clients = (
             _chosen(table, wanted) for table in (plan.units, plan.queues, plan.clients)
@@ -63,9 +71,12 @@ class PlanSide:
             if status == "new":
                 joining[client_id] = None
         self.groups = {name: _of_ids(Group(name), of) for name, of in ids.items()}
-        changes = [change for one in plan.scenarios if one.name == scenario for change in one.changes]
+        changes = [
+            change for one in plan.scenarios if one.name == scenario for change in one.changes
+        ]
         is_made_up = any(
-            isinstance(one, ScaleClients) or (isinstance(one, AddClients) and one.count) for one in changes
+            isinstance(one, ScaleClients) or (isinstance(one, AddClients) and one.count)
+            for one in changes
         )
         given = {name for one in changes if isinstance(one, AddClients) for name in one.ids or ()}
         self.made_up = [name for name in joining if is_made_up and name not in given]
@@ -78,10 +89,13 @@ class PlanSide:
     def owners(self, when: str, beside: KnownOwners) -> KnownOwners:
         """Return owners "before" the scenario or "after" it.
 
-        A plan lists no queues of groups without clients: these are taken from the state beside, as owned by nobody.
+        A plan lists no queues of groups without clients: these are taken from the state beside, as
+        owned by nobody.
         """
         absent = {"before": "new", "after": "gone"}[when]
-        state = queue_state(self._queues.filter(pc.not_equal(self._queues["change"], absent)), self._units, when)
+        state = queue_state(
+            self._queues.filter(pc.not_equal(self._queues["change"], absent)), self._units, when
+        )
         empty = _units_of(self._units.filter(pc.equal(self._units["err_code"], int(ErrCode.EMPTY))))
         return replace(state, queues=pa.concat_tables([state.queues, beside.unowned_in(empty)]))
 
@@ -98,19 +112,26 @@ def _of_ids(group: Group, ids: Iterable[str]) -> Group:
     return replace(group, clients=tuple(map(Client, dict.fromkeys(ids))), broker_client_ids=None)
 
 
-def diff_with_plan(planned: PlanSide, side: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
-    """Return the difference of a snapshot and a plan; of the two that are ``seen``, the plan is the one that has a
-    scenario."""
+def diff_with_plan(
+    planned: PlanSide, side: SnapshotSide, seen: tuple[ComparedState, ComparedState]
+) -> Diff:
+    """Return the difference of a snapshot and a plan; of the two that are ``seen``, the plan is the
+    one that has a scenario.
+    """
     return _Comparison(planned, side, seen).diff()
 
 
 class _Comparison:
     """A snapshot beside a plan."""
 
-    def __init__(self, planned: PlanSide, side: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> None:
+    def __init__(
+        self, planned: PlanSide, side: SnapshotSide, seen: tuple[ComparedState, ComparedState]
+    ) -> None:
         self._plan, self._side, self._seen = planned, side, seen
         self._names = list(planned.groups)
-        self._now = {name: _with_listed(one) for name, one in side.groups.items() if name in planned.groups}
+        self._now = {
+            name: _with_listed(one) for name, one in side.groups.items() if name in planned.groups
+        }
         self._groups = self._in_order(planned.groups, self._now)
         self._changes = list(self._changes_of_groups())
         self._apart = groups_apart(self._names, [side], self._changes)
@@ -119,7 +140,9 @@ class _Comparison:
 
     def _in_order(self, of_plan: T, of_snapshot: T) -> tuple[T, T]:
         """Return what belongs to the plan and to the snapshot, that of the first side first."""
-        return (of_plan, of_snapshot) if self._seen[0].scenario is not None else (of_snapshot, of_plan)
+        return (
+            (of_plan, of_snapshot) if self._seen[0].scenario is not None else (of_snapshot, of_plan)
+        )
 
     def _changes_of_groups(self) -> Iterator[ClusterChange]:
         """Yield groups that are not there, and clients that are on one side alone."""
@@ -127,9 +150,13 @@ class _Comparison:
             before, after = (of.get(name) for of in self._groups)
             unknown = self._side.unknown
             if before is None or after is None:
-                yield presence_of_group(name, after is not None, self._in_order(False, unknown.hides_group(name)))
+                yield presence_of_group(
+                    name, after is not None, self._in_order(False, unknown.hides_group(name))
+                )
             else:
-                yield from changes_of_clients(name, before, after, self._in_order(False, unknown.hides_clients(name)))
+                yield from changes_of_clients(
+                    name, before, after, self._in_order(False, unknown.hides_clients(name))
+                )
 
     def _compare(self) -> None:
         """Lay the owners that are planned and those of the snapshot beside one another."""
@@ -142,8 +169,14 @@ class _Comparison:
         actual, was, is_ = (state.without(left_out) for state in (actual, was, is_))
         states = self._in_order(is_, actual)
         self._compared = Compared(by_name([*states, was]), states)
-        before, (after, now) = self._compared.queues.owners[2], self._in_order(*self._compared.queues.owners[:2])
-        is_moved, is_there = (before != after) & (before != ABSENT) & (after != ABSENT), after == now
+        before, (after, now) = (
+            self._compared.queues.owners[2],
+            self._in_order(*self._compared.queues.owners[:2]),
+        )
+        is_moved, is_there = (
+            (before != after) & (before != ABSENT) & (after != ABSENT),
+            after == now,
+        )
         self._as_planned = is_moved & is_there
         self._verdicts = [
             is_moved & ~is_there & (now == before),
@@ -155,14 +188,20 @@ class _Comparison:
         """Return the difference."""
         compared, side, mine = self._compared, self._side, self._mine
         notes = notes_of(self._apart, self._units)
-        others = {name: group for name, group in side.groups.items() if name not in self._plan.groups}
+        others = {
+            name: group for name, group in side.groups.items() if name not in self._plan.groups
+        }
         groups = self._in_order(self._plan.groups, {**self._now, **others})
         numbers, figures = compared.queues.group_numbers, compared.figures()
-        verdict = words_column(_VERDICTS, np.select([each[compared.rows] for each in self._verdicts], range(3), 0))
+        verdict = words_column(
+            _VERDICTS, np.select([each[compared.rows] for each in self._verdicts], range(3), 0)
+        )
         lags = lags_of(groups[0], mine), lags_of(groups[1], mine)
         return Diff(
             *self._seen,
-            groups=GroupFacts(groups, self._changes, {*mine}, numbers, figures, notes, others).table(),
+            groups=GroupFacts(
+                groups, self._changes, {*mine}, numbers, figures, notes, others
+            ).table(),
             queues=queues_table(compared, None, verdict, lags),
             clients=clients_table(compared, self._changes, groups, {*mine}),
             changes=changes_table(self._changes),
@@ -178,7 +217,9 @@ class _Comparison:
         counts = [queues.counted(each) for each in (self._as_planned, *self._verdicts)]
         counts = [counts[0] + counts[1] + counts[2], *counts]
         places = [queues.group_numbers.get(name) for name in self._mine]
-        columns = [[0 if place is None else int(column[place]) for place in places] for column in counts]
+        columns = [
+            [0 if place is None else int(column[place]) for place in places] for column in counts
+        ]
         return pa.table([pa.array(self._mine, pa.string()), *columns], schema=PLANNED_SCHEMA)
 
     def _made_up(self) -> Iterator[str]:
@@ -204,7 +245,11 @@ def _hidden(queues: pa.Table, side: SnapshotSide) -> dict[Unit, str]:
         return {}
     pairs = queues.group_by(["consumer_group", "topic", "broker_name"]).aggregate([])
     columns = (pairs[name].to_pylist() for name in ("consumer_group", "topic", "broker_name"))
-    there = {(name, broker.broker_name) for name, topic in side.topics.items() for broker in topic.brokers}
+    there = {
+        (name, broker.broker_name)
+        for name, topic in side.topics.items()
+        for broker in topic.brokers
+    }
     return {
         (group, topic): QUEUES_HIDDEN
         for group, topic, broker in zip(*columns, strict=True)

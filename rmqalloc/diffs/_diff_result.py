@@ -72,7 +72,8 @@ class ComparedState(NamedTuple):
     name : str
         What to call it.
     time : str or None
-        When the snapshot was taken, as ISO 8601, where it says so; of a plan that of the snapshot that was planned.
+        When the snapshot was taken, as ISO 8601, where it says so; of a plan that of the snapshot
+        that was planned.
     scenario : str or None
         Of a plan, the scenario whose outcome is compared.
     n_errors : int
@@ -87,39 +88,46 @@ class ComparedState(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diff(TableResult):
-    """What differs between two snapshots, or between a snapshot and what a plan comes to; `diff` makes it.
+    """What differs between two snapshots, or between a snapshot and what a plan comes to; `diff`
+    makes it.
 
     Attributes
     ----------
     before, after : ComparedState
         What is compared.
     groups : pyarrow.Table
-        One row per consumer group of either side: `GROUPS_SCHEMA`. ``status`` is "same", "differs", "appeared",
-        "vanished", "not_seen_before" or "not_seen_after" (a partial snapshot does not have it), "not_compared"
-        (``not_compared`` says why its owners are not) or "not_in_plan". Figures of queues are null where owners are
-        not compared, which those of groups without any difference are not. ``moved`` counts queues that are there on
-        both sides and whose owners differ; ``replayed`` the queues after whose owner the replayed differences give,
-        ``not_explained`` those with another owner. ``lag_before`` and ``lag_after`` are messages not yet consumed,
-        null where not known; ``produced`` and ``consumed`` grow by the queues that both sides know.
+        One row per consumer group of either side: `GROUPS_SCHEMA`. ``status`` is "same", "differs",
+        "appeared", "vanished", "not_seen_before" or "not_seen_after" (a partial snapshot does not
+        have it), "not_compared" (``not_compared`` says why its owners are not) or "not_in_plan".
+        Figures of queues are null where owners are not compared, which those of groups without any
+        difference are not. ``moved`` counts queues that are there on both sides and whose owners
+        differ; ``replayed`` the queues after whose owner the replayed differences give,
+        ``not_explained`` those with another owner. ``lag_before`` and ``lag_after`` are messages
+        not yet consumed, null where not known; ``produced`` and ``consumed`` grow by the queues
+        that both sides know.
     queues : pyarrow.Table
-        One row per group and queue that differs: `QUEUES_SCHEMA`. ``change`` is "new" or "gone" for a queue that is
-        there on one side alone, "unowned" if it had an owner and has none, "double_owned" if it has several and had
-        not, "repaired" if it has one and had none or several, else "moved". ``causes`` are those of `causes` that
-        moved it, in order. ``planned`` is there if one side is a plan: "not_yet" for a queue that the plan moves and
-        that is where it was, "elsewhere" for one that is neither where it was nor where the plan puts it, "unplanned"
-        for any other that is not as the plan has it: one that it leaves where it was, or that was to be new or gone.
+        One row per group and queue that differs: `QUEUES_SCHEMA`. ``change`` is "new" or "gone" for
+        a queue that is there on one side alone, "unowned" if it had an owner and has none,
+        "double_owned" if it has several and had not, "repaired" if it has one and had none or
+        several, else "moved". ``causes`` are those of `causes` that moved it, in order. ``planned``
+        is there if one side is a plan: "not_yet" for a queue that the plan moves and that is where
+        it was, "elsewhere" for one that is neither where it was nor where the plan puts it,
+        "unplanned" for any other that is not as the plan has it: one that it leaves where it was,
+        or that was to be new or gone.
     clients : pyarrow.Table
-        One row per group and client that joined, left, gained or lost queues: `CLIENTS_SCHEMA`; figures are null
-        where owners are not compared.
+        One row per group and client that joined, left, gained or lost queues: `CLIENTS_SCHEMA`;
+        figures are null where owners are not compared.
     changes : pyarrow.Table
-        One row per single difference, such as a client that left or a topic with more read queues: `CHANGES_SCHEMA`.
-        ``step`` is the cause with which it is replayed.
+        One row per single difference, such as a client that left or a topic with more read queues:
+        `CHANGES_SCHEMA`. ``step`` is the cause with which it is replayed.
     causes : pyarrow.Table
-        One row per group and cause that moved queues or has changes: `CAUSES_SCHEMA`. Causes are counted in their
-        order, so what one moves depends on those before it, and a queue may be moved by several.
+        One row per group and cause that moved queues or has changes: `CAUSES_SCHEMA`. Causes are
+        counted in their order, so what one moves depends on those before it, and a queue may be
+        moved by several.
     planned : pyarrow.Table
-        One row per group of the plan if one side is a plan: `PLANNED_SCHEMA`. ``planned`` are queues of both states whose
-        owner the plan changes, of which ``as_planned`` have the owner that the plan gives them.
+        One row per group of the plan if one side is a plan: `PLANNED_SCHEMA`. ``planned`` are
+        queues of both states whose owner the plan changes, of which ``as_planned`` have the owner
+        that the plan gives them.
     warnings : tuple of str
         What is not compared, and why.
     doubtful : tuple of str
@@ -155,5 +163,7 @@ class Diff(TableResult):
         return {"before": self.before._asdict(), "after": self.after._asdict(), **super().to_dict()}
 
     def __repr__(self) -> str:
-        n_groups, n_queues, n_changes = (table.num_rows for table in (self.groups, self.queues, self.changes))
+        n_groups, n_queues, n_changes = (
+            table.num_rows for table in (self.groups, self.queues, self.changes)
+        )
         return f"<Diff of {n_groups:,} groups: {n_queues:,} queues and {n_changes:,} changes>"

@@ -10,7 +10,14 @@ from typing import Any
 from rmqalloc.diffs._changes_between import changes_between
 from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import PLANNED_SCHEMA, ComparedState, Diff
-from rmqalloc.diffs._diff_tables import causes_column, causes_table, changes_table, clients_table, lags_of, queues_table
+from rmqalloc.diffs._diff_tables import (
+    causes_column,
+    causes_table,
+    changes_table,
+    clients_table,
+    lags_of,
+    queues_table,
+)
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
@@ -19,10 +26,13 @@ from rmqalloc.ownership.named_states import by_name
 from rmqalloc.snapshot.snapshot import Client, Group
 
 
-def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
+def diff_sides(
+    before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedState, ComparedState]
+) -> Diff:
     """Return the difference of two snapshots.
 
-    Owners are computed of the groups alone of which anything differs: all others have the same owners on both sides.
+    Owners are computed of the groups alone of which anything differs: all others have the same
+    owners on both sides.
     """
     sides, readers = (before, after), _readers(before, after)
     groups = before.groups, after.groups
@@ -33,7 +43,9 @@ def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedSt
     states = [side.owners([name for name in mine if name in side.groups]) for side in sides]
     units = {**states[0].unknown, **states[1].unknown, **units_hidden(changes, readers)}
     states = [state.without(units) for state in states]
-    known = [name for name in mine if all(name in one and is_replayable(one[name]) for one in groups)]
+    known = [
+        name for name in mine if all(name in one and is_replayable(one[name]) for one in groups)
+    ]
     on_the_way = moments(before, after, known)
     compared = Compared(by_name([*states, *(moment.state for moment in on_the_way)]), states)
     queues, found = compared.queues, replayed(compared.queues, on_the_way, known)
@@ -77,7 +89,9 @@ _of_client = _all_but(Client, "start_timestamp")
 
 def _are_alike(one: Group, other: Group) -> bool:
     """Return whether all is equal that decides who owns what."""
-    return _of_group(one) == _of_group(other) and [*map(_of_client, one.clients)] == [*map(_of_client, other.clients)]
+    return _of_group(one) == _of_group(other) and [*map(_of_client, one.clients)] == [
+        *map(_of_client, other.clients)
+    ]
 
 
 def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:

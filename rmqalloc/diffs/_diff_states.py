@@ -52,7 +52,8 @@ def diff(
     NoMatchError
         A pattern matches nothing on either side.
     ValueError
-        Both are plans, the plan has no such scenario, or two groups or topics of a snapshot have one name.
+        Both are plans, the plan has no such scenario, or two groups or topics of a snapshot have
+        one name.
 
     Examples
     --------
@@ -66,15 +67,23 @@ def diff(
     plans = [one for one in (before, after) if isinstance(one, Plan)]
     if len(plans) == 2:
         raise ArgumentError("both are plans; give a snapshot and a plan, or two snapshots")
-    sides = [SnapshotSide.of(one, groups, topics, assume) for one in (before, after) if not isinstance(one, Plan)]
+    sides = [
+        SnapshotSide.of(one, groups, topics, assume)
+        for one in (before, after)
+        if not isinstance(one, Plan)
+    ]
     before, after = (one.given if isinstance(one, Known) else one for one in (before, after))
     of_groups, of_topics = _matching(groups, topics, (before, after))
     if not plans:
         with no_collection():
-            return diff_sides(sides[0], sides[1], (_seen(before, names[0], None), _seen(after, names[1], None)))
+            return diff_sides(
+                sides[0], sides[1], (_seen(before, names[0], None), _seen(after, names[1], None))
+            )
     wanted = scenario_of(plans[0], scenario)
     planned = PlanSide(plans[0], wanted, of_groups, of_topics)
-    return diff_with_plan(planned, sides[0], (_seen(before, names[0], wanted), _seen(after, names[1], wanted)))
+    return diff_with_plan(
+        planned, sides[0], (_seen(before, names[0], wanted), _seen(after, names[1], wanted))
+    )
 
 
 def _seen(one: Snapshot | Plan, name: str, scenario: str | None) -> ComparedState:
@@ -90,7 +99,9 @@ def _matching(
     names: tuple[dict[str, None], dict[str, None]] = {}, {}
     for side in sides:
         if isinstance(side, Plan):
-            of_groups, of_topics = (pc.unique(side.units[name]).to_pylist() for name in ("consumer_group", "topic"))
+            of_groups, of_topics = (
+                pc.unique(side.units[name]).to_pylist() for name in ("consumer_group", "topic")
+            )
         else:
             of_groups = [group.name for group in side.groups]
             of_topics = [topic for group in side.groups for topic in group.subscriptions]

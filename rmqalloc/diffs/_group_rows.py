@@ -77,7 +77,9 @@ class GroupFacts(NamedTuple):
         if name not in self.compared:
             return {}
         number = self.numbers.get(name)
-        return {key: 0 if number is None else int(column[number]) for key, column in figures.items()}
+        return {
+            key: 0 if number is None else int(column[number]) for key, column in figures.items()
+        }
 
     def _status(self, name: str, differs: bool) -> str:
         if name in self.not_in_plan:

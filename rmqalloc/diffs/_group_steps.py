@@ -1,7 +1,9 @@
-"""A group on its way from one snapshot to the other: the differences of one kind after another are done to it.
+"""A group on its way from one snapshot to the other: the differences of one kind after another are
+done to it.
 
-The order of the kinds is fixed. What a kind moves depends on those done before it, so the figures of a kind are those
-of this order."""
+The order of the kinds is fixed. What a kind moves depends on those done before it, so the figures
+of a kind are those of this order.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ def by_slot(clients: Iterable[Client]) -> dict[Slot, Client]:
 
 
 def stages(before: Group, after: Group) -> Iterator[Group]:
-    """Yield the group before, and after each of the `STEPS`; what its clients report that they own is left out.
+    """Yield the group before, and after each of the `STEPS`; what its clients report that they own
+    is left out.
 
     Examples
     --------
@@ -58,11 +61,15 @@ def stages(before: Group, after: Group) -> Iterator[Group]:
     theirs = by_slot(other.clients)
     group = _clients_become(group, theirs, ("subscriptions",))
     yield (group := _become(group, subscriptions=after.subscriptions))
-    group = _clients_become(group, theirs, ("strategy", "virtual_nodes", "language", "version", "machine_room"))
+    group = _clients_become(
+        group, theirs, ("strategy", "virtual_nodes", "language", "version", "machine_room")
+    )
     yield (group := _divided_as(group, after))
     stay = {slot: client for slot, client in by_slot(group.clients).items() if slot in theirs}
     gone = Counter(group.client_ids) - Counter(after.client_ids)
-    listed = (group.broker_client_ids or {}) if stay else {}  # where no client is left, no broker lists any
+    listed = (
+        (group.broker_client_ids or {}) if stay else {}
+    )  # where no client is left, no broker lists any
     lists = {name: _less(ids, gone) for name, ids in listed.items()} or None
     yield (group := _become(group, clients=tuple(stay.values()), broker_client_ids=lists))
     new = Counter(after.client_ids) - Counter(before.client_ids)
@@ -73,19 +80,36 @@ def stages(before: Group, after: Group) -> Iterator[Group]:
 
 
 def computed(group: Group) -> Group:
-    """Return the group without what its clients report that they own, and without a doubt: its owners are computed."""
-    clients = (client if client.owned is None else with_fields(client, owned=None) for client in group.clients)
-    in_order = tuple(sorted(clients, key=lambda client: client.client_id))  # so that only what matters can differ
+    """Return the group without what its clients report that they own, and without a doubt: its
+    owners are computed.
+    """
+    clients = (
+        client if client.owned is None else with_fields(client, owned=None)
+        for client in group.clients
+    )
+    in_order = tuple(
+        sorted(clients, key=lambda client: client.client_id)
+    )  # so that only what matters can differ
     return with_fields(group, clients=in_order, strategy_doubt=None, lags=(), consume_tps=None)
 
 
 def _clients_become(group: Group, theirs: Mapping[Slot, Client], names: tuple[str, ...]) -> Group:
     """Return the group whose clients that stay have some fields of the others."""
     mine = by_slot(group.clients)
-    new = {slot: {name: getattr(theirs[slot], name) for name in names} for slot in mine if slot in theirs}
-    if all(getattr(mine[slot], name) == value for slot, fields in new.items() for name, value in fields.items()):
+    new = {
+        slot: {name: getattr(theirs[slot], name) for name in names}
+        for slot in mine
+        if slot in theirs
+    }
+    if all(
+        getattr(mine[slot], name) == value
+        for slot, fields in new.items()
+        for name, value in fields.items()
+    ):
         return group
-    return with_fields(group, clients=tuple(with_fields(one, **new.get(slot, {})) for slot, one in mine.items()))
+    return with_fields(
+        group, clients=tuple(with_fields(one, **new.get(slot, {})) for slot, one in mine.items())
+    )
 
 
 def _divided_as(group: Group, other: Group) -> Group:

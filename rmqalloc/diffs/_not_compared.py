@@ -1,5 +1,6 @@
-"""Groups and topics whose owners are not compared, and why: not known on one side, or perhaps hidden by what did not
-answer."""
+"""Groups and topics whose owners are not compared, and why: not known on one side, or perhaps
+hidden by what did not answer.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +26,19 @@ def groups_apart(
     found = {}
     for name in names:
         reasons = [_CLIENTS_HIDDEN] if name in hidden else []
-        reasons += [why for side in sides if name in side.groups and (why := why_not_compared(side.groups[name]))]
+        reasons += [
+            why
+            for side in sides
+            if name in side.groups and (why := why_not_compared(side.groups[name]))
+        ]
         if reasons:
             found[name] = reasons[0]
     return found
 
 
-def units_hidden(changes: Iterable[ClusterChange], readers: Mapping[str, Iterable[str]]) -> dict[Unit, str]:
+def units_hidden(
+    changes: Iterable[ClusterChange], readers: Mapping[str, Iterable[str]]
+) -> dict[Unit, str]:
     """Return groups and topics of which a partial snapshot may lack queues."""
     topics = {one.topic for one in changes if _is_unseen(one) and one.topic is not None}
     return {(group, topic): QUEUES_HIDDEN for topic in topics for group in readers.get(topic, ())}
@@ -55,7 +62,9 @@ def notes_of(apart: Mapping[str, str], units: Mapping[Unit, str]) -> dict[str, s
 
 
 def warnings_of(notes: Mapping[str, str], sides: Iterable[ComparedState]) -> Iterator[str]:
-    """Yield what partial snapshots lack, and a line for every reason for which owners are not compared."""
+    """Yield what partial snapshots lack, and a line for every reason for which owners are not
+    compared.
+    """
     for side in sides:
         if side.n_errors:
             requests = counted(side.n_errors, "request was", "requests were")
@@ -75,5 +84,8 @@ def in_doubt(apart: Iterable[str], sides: Sequence[Mapping[str, Group]]) -> tupl
     return tuple(
         name
         for name in apart
-        if any(name in groups and groups[name].strategy_doubt and why_not_compared(groups[name]) for groups in sides)
+        if any(
+            name in groups and groups[name].strategy_doubt and why_not_compared(groups[name])
+            for groups in sides
+        )
     )

@@ -1,8 +1,10 @@
-"""Which kind of differences moved which queues: the differences are done to the first snapshot, one kind after another.
+"""Which kind of differences moved which queues: the differences are done to the first snapshot, one
+kind after another.
 
-Every state on the way is computed by the one evaluator, of the groups alone that the kind concerns. A queue is moved
-by a kind if its owner after it is another than before it. What is left in the end, between the state that is replayed
-in full and the second snapshot, is not explained."""
+Every state on the way is computed by the one evaluator, of the groups alone that the kind concerns.
+A queue is moved by a kind if its owner after it is another than before it. What is left in the end,
+between the state that is replayed in full and the second snapshot, is not explained.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,8 @@ class Replayed(NamedTuple):
     Attributes
     ----------
     moved : ndarray of bool, shape (n_causes, n_queues)
-        By `CAUSES`, queues that are there before and after all and that the cause moved; of `NOT_EXPLAINED` also
-        queues that are new and have another owner than the replayed one.
+        By `CAUSES`, queues that are there before and after all and that the cause moved; of
+        `NOT_EXPLAINED` also queues that are new and have another owner than the replayed one.
     compared : ndarray of bool
         Queues of which the replay says who owns them after all.
     """
@@ -59,13 +61,18 @@ class Replayed(NamedTuple):
         return found
 
 
-def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) -> list[ReplayedState]:
-    """Return the states on the way from one snapshot to the other, that before any difference first, with computed
-    owners."""
+def moments(
+    before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]
+) -> list[ReplayedState]:
+    """Return the states on the way from one snapshot to the other, that before any difference
+    first, with computed owners.
+    """
     on_the_way = {name: list(stages(before.groups[name], after.groups[name])) for name in groups}
     routes = changed_topics(before, after)
     concerned = [[name for name in groups if _own_otherwise(before, name)]]
-    concerned += [[name for name in groups if not routes.isdisjoint(on_the_way[name][0].subscriptions)]]
+    concerned += [
+        [name for name in groups if not routes.isdisjoint(on_the_way[name][0].subscriptions)]
+    ]
     for number in range(2, 1 + len(STEPS)):
         concerned.append(
             [
@@ -83,12 +90,20 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
 
 
 def _own_otherwise(side: SnapshotSide, name: str) -> bool:
-    """Return whether all clients of a group report what they own, and it may not be what they compute."""
+    """Return whether all clients of a group report what they own, and it may not be what they
+    compute.
+    """
     group, owned = side.reporting(name), OwnedAsComputed()
-    return any(owned.otherwise(group, side.topics[one]) for one in group.subscriptions if one in side.topics)
+    return any(
+        owned.otherwise(group, side.topics[one])
+        for one in group.subscriptions
+        if one in side.topics
+    )
 
 
-def replayed(queues: NamedQueues, states: Sequence[ReplayedState], groups: Sequence[str]) -> Replayed:
+def replayed(
+    queues: NamedQueues, states: Sequence[ReplayedState], groups: Sequence[str]
+) -> Replayed:
     """Count what moved which queue."""
     before, after, *owners = queues.owners
     rows, in_both = queues.rows_of(groups), (before != ABSENT) & (after != ABSENT)

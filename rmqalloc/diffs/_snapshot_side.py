@@ -46,7 +46,11 @@ class SnapshotSide:
 
     @classmethod
     def of(
-        cls, snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, assume: bool = False
+        cls,
+        snapshot: Snapshot | Known,
+        groups: Sequence[str] = ALL,
+        topics: Sequence[str] = ALL,
+        assume: bool = False,
     ) -> SnapshotSide:
         """Return the groups and topics of a snapshot that match patterns."""
         given = snapshot.given if isinstance(snapshot, Known) else snapshot
@@ -67,20 +71,29 @@ class SnapshotSide:
         return bool(self.snapshot.errors)
 
     def owners(self, names: Iterable[str], with_retry: bool = False) -> KnownOwners:
-        """Return owners in some groups: those that the clients report where all do, else the computed ones."""
+        """Return owners in some groups: those that the clients report where all do, else the
+        computed ones.
+        """
         groups = [with_fields(self.reporting(name), lags=()) for name in names]
         return owners_of(list(self.topics.values()), groups, with_retry)
 
     def reporting(self, name: str) -> Group:
-        """Return a group whose owners are those that its clients report, if all do, also of queues that none of them
-        reports."""
+        """Return a group whose owners are those that its clients report, if all do, also of queues
+        that none of them reports.
+        """
         group = _accepted(self.groups[name])
         if not _all_report(group):
             return group
         reported = {queue for client in group.clients for queue in client.owned or ()}
         mine = (self.topics[one] for one in group.subscriptions if one in self.topics)
-        there = (queue for topic in mine if not topic.name.startswith(RETRY_PREFIX) for queue in topic.queues())
-        # A strategy may explain all queues that have an owner, and give others to clients that do not own them.
+        there = (
+            queue
+            for topic in mine
+            if not topic.name.startswith(RETRY_PREFIX)
+            for queue in topic.queues()
+        )
+        # A strategy may explain all queues that have an owner, and give others to clients that do
+        # not own them.
         return group if reported.issuperset(there) else with_fields(group, strategy_explains=None)
 
 
@@ -100,11 +113,15 @@ def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
     }
 
 
-def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False) -> KnownOwners:
+def owners_of(
+    topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False
+) -> KnownOwners:
     """Return owners of the queues of groups, by the views of their clients."""
     if not groups:
         return NO_QUEUES
-    plan = plan_snapshot(Known.already(Snapshot(tuple(topics), tuple(groups))), [], with_retry=with_retry)
+    plan = plan_snapshot(
+        Known.already(Snapshot(tuple(topics), tuple(groups))), [], with_retry=with_retry
+    )
     state = queue_state(plan.queues, plan.units, "before")
     empty = plan.units.filter(pc.equal(plan.units["err_code"], int(ErrCode.EMPTY)))
     return replace(state, queues=pa.concat_tables([state.queues, _unread(empty, topics)]))
@@ -115,25 +132,33 @@ def _unread(units: pa.Table, topics: Iterable[Topic]) -> pa.Table:
     routes = {topic.name: topic for topic in topics} if units.num_rows else {}
     queues_of: dict[str, list[MessageQueue]] = {}
     rows: list[tuple[Any, ...]] = []
-    for group, topic in zip(units["consumer_group"].to_pylist(), units["topic"].to_pylist(), strict=True):
+    for group, topic in zip(
+        units["consumer_group"].to_pylist(), units["topic"].to_pylist(), strict=True
+    ):
         if topic not in queues_of:
             queues_of[topic] = list(routes[topic].queues()) if topic in routes else []
         rows += [(group, *queue) for queue in queues_of[topic]]
     columns = [*zip(*rows, strict=True)] if rows else [()] * len(_QUEUE_NAMES)
     nobody = [None] * len(rows)
     fields = zip((*columns, nobody, nobody), OWNERS_SCHEMA, strict=True)
-    return pa.table([pa.array(column, field.type) for column, field in fields], schema=OWNERS_SCHEMA)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in fields], schema=OWNERS_SCHEMA
+    )
 
 
 def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
     """Return a state of a plan."""
     figures = units.select(["consumer_group", "topic", "err_code", "err_msg", "double_owned"])
-    good = pc.is_in(figures["err_code"], pa.array([int(code) for code in _ASSIGNED], figures["err_code"].type))
+    good = pc.is_in(
+        figures["err_code"], pa.array([int(code) for code in _ASSIGNED], figures["err_code"].type)
+    )
     unknown = {unit_of(row): row["err_msg"] for row in figures.filter(pc.invert(good)).to_pylist()}
     several = figures.filter(pc.greater(pc.fill_null(figures["double_owned"], 0), 0)).to_pylist()
     columns = [queues[name] for name in (*_QUEUE_NAMES, f"owner_{when}", f"others_{when}")]
     state = KnownOwners(
-        pa.table(columns, schema=OWNERS_SCHEMA), unknown, {unit_of(row): row["double_owned"] for row in several}
+        pa.table(columns, schema=OWNERS_SCHEMA),
+        unknown,
+        {unit_of(row): row["double_owned"] for row in several},
     )
     return state.without(unknown.keys())
 
@@ -163,7 +188,11 @@ def is_replayable(group: Group) -> bool:
 
 def _accepted(group: Group) -> Group:
     """Return the group without a doubt in its strategy where all its clients report what they own."""
-    return with_fields(group, strategy_doubt=None) if group.strategy_doubt and _all_report(group) else group
+    return (
+        with_fields(group, strategy_doubt=None)
+        if group.strategy_doubt and _all_report(group)
+        else group
+    )
 
 
 def _all_report(group: Group) -> bool:
@@ -172,4 +201,6 @@ def _all_report(group: Group) -> bool:
 
 def _on_topics(group: Group, is_wanted: Callable[[str], object]) -> Group:
     """Return the group as if it subscribed to wanted topics alone."""
-    return with_fields(group, subscriptions=tuple(one for one in group.subscriptions if is_wanted(one)))
+    return with_fields(
+        group, subscriptions=tuple(one for one in group.subscriptions if is_wanted(one))
+    )

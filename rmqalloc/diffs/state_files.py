@@ -10,7 +10,9 @@ from rmqalloc.plans.plan_writing import PACKED
 from rmqalloc.snapshot import Snapshot, SnapshotError
 from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
-_OF_A_PLAN = re.compile(rb'"kind"\s*:\s*"Plan"')  # no name can hold this: quotes within text are escaped
+_OF_A_PLAN = re.compile(
+    rb'"kind"\s*:\s*"Plan"'
+)  # no name can hold this: quotes within text are escaped
 
 
 def read_state(path: str) -> tuple[Snapshot | Plan, tuple[str, ...]]:

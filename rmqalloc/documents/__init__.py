@@ -1,12 +1,14 @@
-"""Every file that people write, read the same way: one strict dialect of YAML and JSON, errors with file, line and column.
+"""Every file that people write, read the same way: one strict dialect of YAML and JSON, errors with
+file, line and column.
 
 ``budget``
     How much is read of anything.
 ``source``
     Bytes with a name.
 ``yaml_text``, ``json_text``
-    Text as plain data, and where in the text a piece of it stands. Both give the same data for the same content: a key
-    given twice in one mapping is refused, and so is a number that is none (NaN, infinity).
+    Text as plain data, and where in the text a piece of it stands. Both give the same data for the
+    same content: a key given twice in one mapping is refused, and so is a number that is none (NaN,
+    infinity).
 ``reading``
     A file of either as data, and errors in the data as errors at their place in the file.
 ``errors``

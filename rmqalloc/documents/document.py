@@ -1,4 +1,6 @@
-"""Documents: the data of a YAML or JSON file, and errors in the data as errors at their place in the file."""
+"""Documents: the data of a YAML or JSON file, and errors in the data as errors at their place in
+the file.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,12 @@ class Document:
     data: Any
 
     def located(self, error: DocumentError) -> DocumentError:
-        """Return an error in the data as an error of the file, with the line and column of its parts."""
-        return self.source.error(str(error), *_LANGUAGES[self.form].place(self.source.text(), error.parts))
+        """Return an error in the data as an error of the file, with the line and column of its
+        parts.
+        """
+        return self.source.error(
+            str(error), *_LANGUAGES[self.form].place(self.source.text(), error.parts)
+        )
 
     def places(self, key: str) -> list[tuple[int, int]]:
         """Return lines and columns of the elements of the list under a key."""
@@ -48,7 +54,10 @@ class Document:
 
 
 def read_document(
-    path: str | os.PathLike[str], error: type[DocumentError], otherwise: str = "json", words: bool = False
+    path: str | os.PathLike[str],
+    error: type[DocumentError],
+    otherwise: str = "json",
+    words: bool = False,
 ) -> Document:
     """Read a file of YAML or JSON, as the end of its name says.
 
@@ -67,7 +76,8 @@ def read_document(
     OSError
         The file cannot be read.
     DocumentError
-        As ``error``: it is not of its form, has a key twice, or is too large; the message names file, line and column.
+        As ``error``: it is not of its form, has a key twice, or is too large; the message names
+        file, line and column.
     ModuleNotFoundError
         It is YAML, and PyYAML is not installed.
     """
@@ -84,7 +94,8 @@ def parse(source: Source, form: str, words: bool = False) -> Document:
         Its ``error_class`` is what is raised.
     form : {"json", "yaml"}
     words : bool
-        In YAML, take numbers, true and false as the text that stands there: a password of digits may begin with a zero.
+        In YAML, take numbers, true and false as the text that stands there: a password of digits
+        may begin with a zero.
 
     Raises
     ------

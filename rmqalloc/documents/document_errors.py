@@ -23,12 +23,15 @@ class DocumentError(Error, ValueError):
     what : str
         What is wrong, and what would be right.
     parts : tuple of str and int
-        Where in the data: keys and list positions from the outside inwards. One field may be given as its name.
+        Where in the data: keys and list positions from the outside inwards. One field may be given
+        as its name.
     place : str
         How the message names that; by default as `path_text` does.
     """
 
-    def __init__(self, what: str, parts: tuple[Part, ...] | str = (), place: str | None = None) -> None:
+    def __init__(
+        self, what: str, parts: tuple[Part, ...] | str = (), place: str | None = None
+    ) -> None:
         super().__init__(what, parts, place)
         self.what = what
         self.parts: tuple[Part, ...] = (parts,) if isinstance(parts, str) else parts
@@ -42,7 +45,9 @@ class DocumentError(Error, ValueError):
         return type(self)(self.what, (part, *self.parts))
 
     def under(self, heading: str, *parts: Part) -> Self:
-        """Return the same error within something that the message calls by ``heading`` instead of by its parts."""
+        """Return the same error within something that the message calls by ``heading`` instead of
+        by its parts.
+        """
         return type(self)(self.what, (*parts, *self.parts), f"{heading} {self.place}".strip())
 
 
@@ -56,13 +61,16 @@ class TextError(DocumentError):
     """
 
     def __init__(self, what: str, line: int | None = None, column: int | None = None) -> None:
-        super().__init__(what, (), ":".join(str(one) for one in (line, column, "") if one is not None))
+        super().__init__(
+            what, (), ":".join(str(one) for one in (line, column, "") if one is not None)
+        )
         self.args = (what, line, column)
         self.line, self.column = line, column
 
 
 def key_given_twice(key: str, first_line: int | None = None) -> str:
-    """Return what to say of the second of two equal keys of a mapping; ``first_line`` is that of the first, where it is known.
+    """Return what to say of the second of two equal keys of a mapping; ``first_line`` is that of
+    the first, where it is known.
 
     Examples
     --------
@@ -91,7 +99,10 @@ def path_text(parts: Iterable[Part]) -> str:
     >>> path_text(("groups", 3, "name"))
     'groups[3].name'
     """
-    shown = (f"[{part}]" if isinstance(part, int) else f".{shortened(printable(part), 80)}" for part in parts)
+    shown = (
+        f"[{part}]" if isinstance(part, int) else f".{shortened(printable(part), 80)}"
+        for part in parts
+    )
     return "".join(shown).removeprefix(".")
 
 

@@ -24,14 +24,17 @@ class Kind(Protocol):
     """A kind of field."""
 
     def read(self, given: Any) -> Any:
-        """Return the value as it is kept; FieldError "must be ..., got ..." if it is none of this kind."""
+        """Return the value as it is kept; FieldError "must be ..., got ..." if it is none of this
+        kind.
+        """
 
     def schema(self) -> dict[str, Any]:
         """Return the same as JSON Schema."""
 
 
 def read_all(kind: Kind, given: Sequence[Any]) -> Sequence[Any]:
-    """Return values of one kind as they are kept: as a column, where the kind has a ``read_all`` of its own.
+    """Return values of one kind as they are kept: as a column, where the kind has a ``read_all`` of
+    its own.
 
     FieldError says only that one of them is none of this kind; `Kind.read` of each says which.
     """
@@ -67,7 +70,9 @@ class Text:
         try:
             n_bytes = len(given.encode())
         except UnicodeEncodeError:
-            raise FieldError(f"must be Unicode text, got half a surrogate pair in {shown(given)}") from None
+            raise FieldError(
+                f"must be Unicode text, got half a surrogate pair in {shown(given)}"
+            ) from None
         if self.most_bytes is not None and n_bytes > self.most_bytes:
             raise FieldError(f"must be at most {self.most_bytes} bytes long, got {n_bytes}")
         return given
@@ -103,7 +108,9 @@ class Texts:
         if isinstance(given, str):
             given = [given]
         if not isinstance(given, list | tuple) or not given:
-            raise FieldError(f"must be text or a list of text that is not empty, got {shown(given)}")
+            raise FieldError(
+                f"must be text or a list of text that is not empty, got {shown(given)}"
+            )
         texts = []
         for i, text in enumerate(given):
             try:
@@ -127,8 +134,14 @@ class Whole:
 
     def read(self, given: Any) -> int:
         """Return the number."""
-        if isinstance(given, bool) or not isinstance(given, int) or not self.least <= given <= self.most:
-            raise FieldError(f"must be a whole number from {self.least} to {self.most}, got {shown(given)}")
+        if (
+            isinstance(given, bool)
+            or not isinstance(given, int)
+            or not self.least <= given <= self.most
+        ):
+            raise FieldError(
+                f"must be a whole number from {self.least} to {self.most}, got {shown(given)}"
+            )
         return given
 
     def read_all(self, given: Sequence[Any]) -> Sequence[int]:
@@ -163,7 +176,9 @@ class Number:
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
-        return {"type": "number"} if self.least is None else {"type": "number", "minimum": self.least}
+        return (
+            {"type": "number"} if self.least is None else {"type": "number", "minimum": self.least}
+        )
 
 
 @dataclass(frozen=True)
@@ -179,8 +194,12 @@ class Params:
     @staticmethod
     def _value(name: str, given: Any) -> Any:
         if isinstance(given, set | frozenset | tuple | list):
-            return list(Texts().read(sorted(given) if isinstance(given, set | frozenset) else list(given)))
-        if not isinstance(given, str | int) and not (isinstance(given, float) and math.isfinite(given)):
+            return list(
+                Texts().read(sorted(given) if isinstance(given, set | frozenset) else list(given))
+            )
+        if not isinstance(given, str | int) and not (
+            isinstance(given, float) and math.isfinite(given)
+        ):
             raise FieldError(f"must be a number, text or a list of text, got {shown(given)}", name)
         return given
 
@@ -197,7 +216,8 @@ _TIME = re.compile(r"(\d{1,9})(ms|s|m|h)", re.ASCII)
 
 
 class Milliseconds(int):
-    """A time that was read, so that it is not taken for a number without a unit when it is checked again.
+    """A time that was read, so that it is not taken for a number without a unit when it is checked
+    again.
 
     Examples
     --------
@@ -214,7 +234,8 @@ class Milliseconds(int):
 class Duration:
     """A time as text with a unit (``500ms``, ``30s``, ``2m``, ``1h``), kept in milliseconds.
 
-    A number without a unit is refused, for it could be either; 0 is 0 in all units, and allowed where a time may be zero.
+    A number without a unit is refused, for it could be either; 0 is 0 in all units, and allowed
+    where a time may be zero.
 
     Examples
     --------
@@ -250,7 +271,9 @@ class Duration:
 def _hint(given: Any) -> str:
     """Return how to write a whole number that lacks its unit."""
     text = str(given) if isinstance(given, str) or type(given) is int else ""
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= MAX_DURATION and len(text) < 9):
+    if not (
+        text.isascii() and text.isdigit() and 0 < int(text[:9]) <= MAX_DURATION and len(text) < 9
+    ):
         return ""
     return f', which has no unit: write "{text}s" for seconds or "{text}ms" for milliseconds'
 

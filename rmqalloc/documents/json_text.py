@@ -1,9 +1,10 @@
 """JSON text: data, and where in the text a piece of it stands.
 
-The reader of the standard library is fast and lets much pass: of two equal keys it keeps the last, and it takes NaN and 1e999.
-Whether a key was lost shows when the keys of the data and of the text are counted. Where something may be wrong the text is
-read again with hooks that stop there without knowing where that is; only then it is gone through token by token to say, as far
-as that can be done in a few seconds.
+The reader of the standard library is fast and lets much pass: of two equal keys it keeps the last,
+and it takes NaN and 1e999. Whether a key was lost shows when the keys of the data and of the text
+are counted. Where something may be wrong the text is read again with hooks that stop there without
+knowing where that is; only then it is gone through token by token to say, as far as that can be
+done in a few seconds.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def loads(text: str) -> Any:
 def check_made(made: int) -> None:
     """Raise `TextError` if text whose data take that much memory, by `made_of_json`, is not read."""
     if made > most_made():
-        raise TextError(f"holds more values than {most_made() >> 20} MiB of memory have room for; give less at once")
+        raise TextError(
+            f"holds more values than {most_made() >> 20} MiB of memory have room for; give less at once"
+        )
 
 
 def check_depth(data: Any) -> None:
@@ -89,7 +92,9 @@ def _checked(text: str) -> Any:
 
 def _strict(text: str) -> Any:
     try:
-        data = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
+        data = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite
+        )
     except (json.JSONDecodeError, _RefusedError):
         raise
     except RecursionError as error:
@@ -106,7 +111,8 @@ def _strict(text: str) -> Any:
 
 
 def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
-    """Return the line and column, from 1, of the value at that place, or of the innermost part of it that is there.
+    """Return the line and column, from 1, of the value at that place, or of the innermost part of
+    it that is there.
 
     Examples
     --------
@@ -115,7 +121,13 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
     """
     at = _skip(text, 0)
     for part in parts:
-        found = _member(text, at, part) if text[at] == "{" else _element(text, at, part) if text[at] == "[" else None
+        found = (
+            _member(text, at, part)
+            if text[at] == "{"
+            else _element(text, at, part)
+            if text[at] == "["
+            else None
+        )
         if found is None:
             break
         at = found
@@ -123,7 +135,8 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def places(text: str, key: str) -> list[tuple[int, int]]:
-    """Return lines and columns, from 1, of the elements of the list under a key of the whole; none if there is no such list.
+    """Return lines and columns, from 1, of the elements of the list under a key of the whole; none
+    if there is no such list.
 
     Examples
     --------
@@ -174,7 +187,9 @@ def _element(text: str, at: int, number: str | int) -> int | None:
 
 
 def _next(text: str, at: int) -> int:
-    """Return what follows the value at ``at`` and its comma: the next value, or the end of what it stands in."""
+    """Return what follows the value at ``at`` and its comma: the next value, or the end of what it
+    stands in.
+    """
     at = _skip(text, _DECODER.raw_decode(text, at)[1])
     return _skip(text, at + 1) if text[at] == "," else at
 
@@ -203,12 +218,17 @@ def _finite(text: str) -> float:
 
 
 def _shape(data: Any) -> tuple[int, bool]:
-    """Return the number of keys, and whether more than `MAX_DEPTH` lists and objects lie in one another."""
+    """Return the number of keys, and whether more than `MAX_DEPTH` lists and objects lie in one
+    another.
+    """
     n_keys, level = 0, [data] if type(data) in _NESTED else []
     for _ in range(MAX_DEPTH):
         n_keys += sum([len(one) for one in level if type(one) is dict])
         level = [
-            item for one in level for item in (one.values() if type(one) is dict else one) if type(item) in _NESTED
+            item
+            for one in level
+            for item in (one.values() if type(one) is dict else one)
+            if type(item) in _NESTED
         ]
         if not level:
             return n_keys, False
@@ -225,8 +245,12 @@ def _may_hold_half(text: str) -> bool:
 
 
 def _fault(text: str) -> tuple[str, int] | None:
-    """Return the first thing refused in text that is JSON up to there, and its place; None if it is too far down."""
-    open_keys: list[dict[str, int] | None] = []  # of every object that is not closed; None for a list
+    """Return the first thing refused in text that is JSON up to there, and its place; None if it is
+    too far down.
+    """
+    open_keys: list[
+        dict[str, int] | None
+    ] = []  # of every object that is not closed; None for a list
     is_key, at = False, 0
     for _ in range(_MOST_TOKENS):
         if not (found := _TOKEN.search(text, at)):

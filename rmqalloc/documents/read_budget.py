@@ -1,8 +1,10 @@
-"""How much is read of anything that comes from outside: one budget of bytes, and what follows from it for every form.
+"""How much is read of anything that comes from outside: one budget of bytes, and what follows from
+it for every form.
 
-A few bytes can stand for many: a packed file for its content, an empty list for an object of Python, a Parquet file for rows
-that repeat. So every reader counts before it makes anything: bytes as they are unpacked, values of JSON by their brackets and
-commas, rows of tables as they are declared or read.
+A few bytes can stand for many: a packed file for its content, an empty list for an object of
+Python, a Parquet file for rows that repeat. So every reader counts before it makes anything: bytes
+as they are unpacked, values of JSON by their brackets and commas, rows of tables as they are
+declared or read.
 """
 
 from __future__ import annotations
@@ -22,17 +24,22 @@ _OBJECT, _LIST, _VALUE, _QUOTE = 240, 120, 32, 30
 
 
 def most_made() -> int:
-    """Return bytes of memory at most that the data of one file may take; a snapshot takes about ten times its JSON."""
+    """Return bytes of memory at most that the data of one file may take; a snapshot takes about ten
+    times its JSON.
+    """
     return _MADE_PER_BYTE * MAX_BYTES
 
 
 def most_rows() -> int:
-    """Return rows of one table at most, in CSV and in Parquet; a row is seldom shorter than 32 bytes as text."""
+    """Return rows of one table at most, in CSV and in Parquet; a row is seldom shorter than 32
+    bytes as text.
+    """
     return MAX_BYTES // _BYTES_PER_ROW
 
 
 def made_of_json(text: str) -> int:
-    """About how much memory the data of JSON text takes, never much less than it does; marks within texts count too.
+    """About how much memory the data of JSON text takes, never much less than it does; marks within
+    texts count too.
 
     Examples
     --------

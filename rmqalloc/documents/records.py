@@ -1,8 +1,9 @@
-"""Records: classes whose fields are declared once, read from plain data and described as JSON Schema by that declaration.
+"""Records: classes whose fields are declared once, read from plain data and described as JSON
+Schema by that declaration.
 
-What a field holds is a kind: the one that is declared for it (``needed``, ``optional``, ``Annotated``), else the one that
-follows from its type. Kinds raise `FieldError`, whose parts are the place in the data; whoever reads a file puts file, line and
-column before it.
+What a field holds is a kind: the one that is declared for it (``needed``, ``optional``,
+``Annotated``), else the one that follows from its type. Kinds raise `FieldError`, whose parts are
+the place in the data; whoever reads a file puts file, line and column before it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,17 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from rmqalloc.documents.document import SCHEMA
 from rmqalloc.documents.document_errors import known_names, shown
-from rmqalloc.documents.fields import FieldError, Kind, Number, ScenarioError, Text, Truth, Whole, are_of, read_all
+from rmqalloc.documents.fields import (
+    FieldError,
+    Kind,
+    Number,
+    ScenarioError,
+    Text,
+    Truth,
+    Whole,
+    are_of,
+    read_all,
+)
 from rmqalloc.model import MessageQueue
 
 MOST = 2**63 - 1
@@ -88,7 +99,9 @@ class ListOf:
         return tuple(found)
 
     def read_all(self, given: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
-        """Return lists, whose elements are read as one column; equal lists of elements that are shared are shared, too."""
+        """Return lists, whose elements are read as one column; equal lists of elements that are
+        shared are shared, too.
+        """
         if not are_of(given, list, tuple):
             return list(map(self.read, given))
         elements = read_all(self.kind, list(chain.from_iterable(given)))
@@ -137,7 +150,9 @@ class Record:
         self.needed = needed_fields(cls)
         self._readers = _Readers((name, kind.read) for name, kind in self.kinds.items())
         # Slots are set without the __init__ of frozen classes, which takes three times as long.
-        has_slots = is_dataclass(cls) and "__slots__" in vars(cls) and not hasattr(cls, "__post_init__")
+        has_slots = (
+            is_dataclass(cls) and "__slots__" in vars(cls) and not hasattr(cls, "__post_init__")
+        )
         self._puts = {name: getattr(cls, name).__set__ for name in self.kinds} if has_slots else {}
         # Equal instances that hold words and numbers alone are one.
         self.is_shared = has_slots and all(map(_is_word, self.kinds.values()))
@@ -175,12 +190,21 @@ class Record:
         """Return instances of the values of some fields."""
         _check_names(dict.fromkeys(names), self.kinds, self.needed)
         distinct = rows
-        if self.is_shared and are_of(chain.from_iterable(rows), str, int):  # then equal values are of one type
+        if self.is_shared and are_of(
+            chain.from_iterable(rows), str, int
+        ):  # then equal values are of one type
             distinct = list(dict.fromkeys(rows))
         columns = zip(*distinct, strict=True)
-        given = {name: read_all(self.kinds[name], column) for name, column in zip(names, columns, strict=False)}
+        given = {
+            name: read_all(self.kinds[name], column)
+            for name, column in zip(names, columns, strict=False)
+        }
         made = self._made(given, len(distinct))
-        return made if distinct is rows else list(map(dict(zip(distinct, made, strict=True)).__getitem__, rows))
+        return (
+            made
+            if distinct is rows
+            else list(map(dict(zip(distinct, made, strict=True)).__getitem__, rows))
+        )
 
     def _made(self, given: Mapping[str, Sequence[Any]], n: int) -> list[Any]:
         """Return instances of columns of fields."""
@@ -191,7 +215,9 @@ class Record:
             return [self.cls(**dict(zip(given, row, strict=True))) for row in rows]
         made = list(map(object.__new__, repeat(self.cls, n)))
         for name, put in self._puts.items():
-            deque(map(put, made, given[name] if name in given else _default(self.cls, name)), maxlen=0)
+            deque(
+                map(put, made, given[name] if name in given else _default(self.cls, name)), maxlen=0
+            )
         return made
 
     def schema(self) -> dict[str, Any]:
@@ -239,7 +265,9 @@ def _check_needed(given: Collection[str], needed: Collection[str]) -> None:
 
 
 def object_schema(cls: type[Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return JSON Schema of a mapping of fields, with what is said of them and their defaults, where that is declared."""
+    """Return JSON Schema of a mapping of fields, with what is said of them and their defaults,
+    where that is declared.
+    """
     declared = {one.name: one for one in fields(cls)} if is_dataclass(cls) else {}
     properties = {}
     for name, kind in kinds.items():
@@ -249,7 +277,12 @@ def object_schema(cls: type[Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
             schema["description"] = one.metadata["says"]
             if not is_needed(one) and one.default is not None:
                 schema["default"] = _plain(one.default)
-    return {"type": "object", "properties": properties, "required": needed_fields(cls), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": needed_fields(cls),
+        "additionalProperties": False,
+    }
 
 
 def needed_fields(cls: type[Any]) -> list[str]:
@@ -262,7 +295,11 @@ def needed_fields(cls: type[Any]) -> list[str]:
 def _default(cls: type[Any], name: str) -> Iterator[Any]:
     """Return what a field that is left out holds, for any number of instances."""
     one = cls.__dataclass_fields__[name]
-    return repeat(one.default) if one.default_factory is MISSING else starmap(one.default_factory, repeat(()))
+    return (
+        repeat(one.default)
+        if one.default_factory is MISSING
+        else starmap(one.default_factory, repeat(()))
+    )
 
 
 def is_needed(one: Field[Any]) -> bool:
@@ -272,13 +309,21 @@ def is_needed(one: Field[Any]) -> bool:
 
 def kinds_of(cls: type[Any]) -> dict[str, Kind]:
     """Return the kind of every field of a dataclass or named tuple."""
-    declared = {one.name: one.metadata.get("kind") for one in fields(cls)} if is_dataclass(cls) else {}
+    declared = (
+        {one.name: one.metadata.get("kind") for one in fields(cls)} if is_dataclass(cls) else {}
+    )
     hints = get_type_hints(cls, include_extras=True)
     names = declared if is_dataclass(cls) else cls._fields
     return {name: declared.get(name) or _kind(hints[name]) for name in names}
 
 
-_OF_TYPES: dict[Any, Kind] = {str: ANY_TEXT, int: COUNT, bool: Truth(), float: Number(), Any: Anything()}
+_OF_TYPES: dict[Any, Kind] = {
+    str: ANY_TEXT,
+    int: COUNT,
+    bool: Truth(),
+    float: Number(),
+    Any: Anything(),
+}
 
 
 def _kind(hint: Any) -> Kind:
@@ -304,7 +349,9 @@ def record(cls: Any) -> Record:
     return Record(cls)
 
 
-_OF_TYPES[MessageQueue] = Record(MessageQueue, queue_id=SIGNED)  # its own module lies below this one
+_OF_TYPES[MessageQueue] = Record(
+    MessageQueue, queue_id=SIGNED
+)  # its own module lies below this one
 
 
 def needed(kind: Kind, says: str = "") -> Any:
@@ -319,7 +366,9 @@ def optional(kind: Kind, default: Any = None, says: str = "") -> Any:
 
 @dataclass(frozen=True)
 class Checked:
-    """Data whose fields are checked whoever makes it, and which can be made from and turned into plain data."""
+    """Data whose fields are checked whoever makes it, and which can be made from and turned into
+    plain data.
+    """
 
     one_of: ClassVar[tuple[str, ...]] = ()  # exactly one of these fields must be given
 
@@ -352,19 +401,31 @@ class Checked:
         """Return plain data that `of` makes the same from; what was left out is left out."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         left_out = {one.name: one.default for one in fields(self) if not is_needed(one)}
-        return {name: _plain(value) for name, value in values.items() if left_out.get(name, MISSING) != value}
+        return {
+            name: _plain(value)
+            for name, value in values.items()
+            if left_out.get(name, MISSING) != value
+        }
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """Return JSON Schema of the plain data."""
         made = object_schema(cls, kinds_of(cls))
-        return {**made, "oneOf": [{"required": [name]} for name in cls.one_of]} if cls.one_of else made
+        return (
+            {**made, "oneOf": [{"required": [name]} for name in cls.one_of]} if cls.one_of else made
+        )
 
 
 def _plain(value: Any) -> Any:
-    """Return values that have plain data of their own as that; tuples as lists, a tuple of one text as that text."""
+    """Return values that have plain data of their own as that; tuples as lists, a tuple of one text
+    as that text.
+    """
     if isinstance(value, tuple):
-        return value[0] if len(value) == 1 and isinstance(value[0], str) else [_plain(one) for one in value]
+        return (
+            value[0]
+            if len(value) == 1 and isinstance(value[0], str)
+            else [_plain(one) for one in value]
+        )
     to_data = getattr(value, "to_data", None)
     return value if to_data is None else to_data()
 
@@ -391,19 +452,31 @@ def list_of(cls: type[Checked]) -> ListOf:
 
 
 def described(cls: type[Checked]) -> dict[str, Any]:
-    """Return JSON Schema of data with fields of its own; its description is the first line of the docstring."""
+    """Return JSON Schema of data with fields of its own; its description is the first line of the
+    docstring.
+    """
     return {**cls.schema(), "description": (cls.__doc__ or "").partition("\n")[0].replace("`", "")}
 
 
 def by_name(*kinds: type[Checked]) -> dict[str, type[Checked]]:
-    """Return kinds of records by the names that documents give them: those of the classes in snake case."""
+    """Return kinds of records by the names that documents give them: those of the classes in snake
+    case.
+    """
     return {re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
 
 
 def document_schema(title: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return JSON Schema (2020-12) of a whole document, whose body is that of an object."""
     properties = {
-        SCHEMA: {"type": "string", "description": "Where the JSON Schema of such a file is, for editors."},
+        SCHEMA: {
+            "type": "string",
+            "description": "Where the JSON Schema of such a file is, for editors.",
+        },
         **body["properties"],
     }
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body, "properties": properties}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **body,
+        "properties": properties,
+    }

@@ -55,7 +55,8 @@ class Source:
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
             raise self.error(
-                f"byte {error.start} (0x{self.data[error.start]:02x}) is not UTF-8; save the file as UTF-8", line
+                f"byte {error.start} (0x{self.data[error.start]:02x}) is not UTF-8; save the file as UTF-8",
+                line,
             ) from None
 
     def error(self, what: str, line: int | None = None, column: int | None = None) -> DocumentError:
@@ -107,8 +108,12 @@ def _unpacked(source: Source, most: int) -> bytes:
             pieces.append(part.decompress(rest, left))
             left -= len(pieces[-1])
             if not part.eof and left:
-                raise source.error_class(f"{source.name} is cut: it ends in the middle of what gzip packed")
+                raise source.error_class(
+                    f"{source.name} is cut: it ends in the middle of what gzip packed"
+                )
             rest = part.unused_data.lstrip(b"\0")  # zeros may fill the last block of a tape
     except zlib.error as error:
-        raise source.error_class(f"{source.name} is not packed by gzip, or damaged: {error}") from None
+        raise source.error_class(
+            f"{source.name} is not packed by gzip, or damaged: {error}"
+        ) from None
     return b"".join(pieces)

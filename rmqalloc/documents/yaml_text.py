@@ -1,9 +1,11 @@
 """YAML text: data as JSON would have it, and where in the text a piece of it stands.
 
-Only what JSON has is not text: true, false, null and decimal numbers. So ``on``, ``12:30`` and dates stay what they look
-like, as names of topics and clients should. All of it is special in YAML 1.1 too, so what PyYAML writes is read back.
+Only what JSON has is not text: true, false, null and decimal numbers. So ``on``, ``12:30`` and
+dates stay what they look like, as names of topics and clients should. All of it is special in YAML
+1.1 too, so what PyYAML writes is read back.
 
-Keys are text, each given once. A merge (``<<: *base``) brings what the mapping itself does not give.
+Keys are text, each given once. A merge (``<<: *base``) brings what the mapping itself does not
+give.
 """
 
 from __future__ import annotations
@@ -66,11 +68,13 @@ def loads(text: str, words: bool = False) -> Any:
         return data
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        # PyYAML's C reader from 6.0.4 on counts levels, too, up to a thousand, and may do so before it hands out the first.
+        # PyYAML's C reader from 6.0.4 on counts levels, too, up to a thousand, and may do so before
+        # it hands out the first.
         what = nested_too_deeply() if "nesting depth" in (error.problem or "") else _said(error)
         raise TextError(what, *((mark.line + 1, mark.column + 1) if mark else ())) from None
     except yaml.reader.ReaderError as error:
-        # Its position is in bytes or in characters, whichever reader it is; what it refuses, it refuses at its first place.
+        # Its position is in bytes or in characters, whichever reader it is; what it refuses, it
+        # refuses at its first place.
         refused = error.character if isinstance(error.character, str) else chr(error.character)
         line = text.count("\n", 0, max(text.find(refused), 0)) + 1
         raise TextError(f"not YAML: {error.reason}: #x{ord(refused):04x}", line) from None
@@ -92,7 +96,9 @@ def dump(data: Any) -> str:
     _measure(data, {})
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-        """Quotes what does not print: as plain text, PyYAML turns some line breaks of Unicode into blanks."""
+        """Quotes what does not print: as plain text, PyYAML turns some line breaks of Unicode into
+        blanks.
+        """
 
     def quoted(dumper: Any, text: str) -> Any:
         return dumper.represent_scalar(_STR, text, style=None if text.isprintable() else '"')
@@ -145,12 +151,16 @@ def _inner(node: Any, part: str | int) -> Any:
 def _said(error: Any) -> str:
     """Return what an error of PyYAML says, on one line."""
     problem = error.problem or error.context
-    both = f"{error.context}, {problem}" if error.context and problem.startswith("but ") else problem
+    both = (
+        f"{error.context}, {problem}" if error.context and problem.startswith("but ") else problem
+    )
     return f"not YAML: {both}"
 
 
 def _check_events(events: Any) -> None:
-    """Refuse what would take too much memory or stack to build; the C library of PyYAML crashes where it is very deep."""
+    """Refuse what would take too much memory or stack to build; the C library of PyYAML crashes
+    where it is very deep.
+    """
     import yaml
 
     depth = 0
@@ -166,7 +176,9 @@ def _check_events(events: Any) -> None:
 
 
 def _measure(data: Any, known: dict[int, tuple[int, int]], depth: int = 0) -> tuple[int, int]:
-    """Return the values and levels of data with every alias written out; each piece is measured once."""
+    """Return the values and levels of data with every alias written out; each piece is measured
+    once.
+    """
     if not isinstance(data, (dict, list)):
         if isinstance(data, float) and not math.isfinite(data):
             raise TextError(f"{data} is not a number that YAML is read to have")
@@ -200,7 +212,9 @@ def _at(node: Any, what: str) -> TextError:
 
 @cache
 def _loader(words: bool = False) -> Any:
-    """Return PyYAML's safe loader, the C one where it is there, that knows the types of JSON and no other."""
+    """Return PyYAML's safe loader, the C one where it is there, that knows the types of JSON and no
+    other.
+    """
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -211,7 +225,9 @@ def _loader(words: bool = False) -> Any:
     for name, (pattern, first) in _WORDS.items():
         if not words or name in _ALWAYS:
             Loader.add_implicit_resolver(
-                _PREFIX + name, re.compile(rf"(?:{pattern})\Z"), ["" if c == "\0" else c for c in first]
+                _PREFIX + name,
+                re.compile(rf"(?:{pattern})\Z"),
+                ["" if c == "\0" else c for c in first],
             )
     for kind, constructor in _CONSTRUCTORS.items():
         Loader.add_constructor(kind and _PREFIX + kind, constructor)
@@ -219,7 +235,9 @@ def _loader(words: bool = False) -> Any:
 
 
 def _value(loader: Any, node: Any) -> Any:
-    """Return the data of a node at once: PyYAML's own constructors fill a mapping later, and it could be merged while empty."""
+    """Return the data of a node at once: PyYAML's own constructors fill a mapping later, and it
+    could be merged while empty.
+    """
     is_text = node.tag == _STR and node.id == "scalar"
     return node.value if is_text else loader.construct_object(node)
 
@@ -261,7 +279,10 @@ def _merged(loader: Any, node: Any) -> dict[str, Any]:
 def _twice(node: Any, second: Any, value: Any) -> TextError:
     first = next(name for name, _ in node.value if name.value == second.value)
     # A key that is an alias is the node that it names; its value says where it is.
-    return _at(value if first is second else second, key_given_twice(second.value, first.start_mark.line + 1))
+    return _at(
+        value if first is second else second,
+        key_given_twice(second.value, first.start_mark.line + 1),
+    )
 
 
 def _shown(node: Any) -> str:
@@ -279,7 +300,9 @@ def _text(loader: Any, node: Any) -> Any:
 
 
 def _word(kind: str) -> Any:
-    """Return what constructs a scalar of a kind; one that only its tag calls so must be written as the kind is."""
+    """Return what constructs a scalar of a kind; one that only its tag calls so must be written as
+    the kind is.
+    """
     pattern = re.compile(_WORDS[kind][0] + (f"|{_WORDS['int'][0]}" if kind == "float" else ""))
 
     def construct(loader: Any, node: Any) -> Any:

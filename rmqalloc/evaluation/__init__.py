@@ -1,14 +1,16 @@
-"""Units × scenarios → owners, balance and movement; what crosses the door as Arrow, and what is bad about it.
+"""Units × scenarios → owners, balance and movement; what crosses the door as Arrow, and what is bad
+about it.
 
 ``plan_batch``, ``parquet_plan``
     The doors: record batches and Parquet files in, figures out.
 ``unit_files``
     Which files of a directory hold units, and their rows; Spark asks it too.
 ``limits``, ``rows``
-    How large rows are before they are read; the good ones as fleets, the bad ones with their reasons.
+    How large rows are before they are read; the good ones as fleets, the bad ones with their
+    reasons.
 ``evaluate``
-    The one evaluator. It stands on ``assigner`` (owners of queues, again and again), ``equivalence`` (units that must come to
-    the same), ``balance`` and ``movement`` (the figures).
+    The one evaluator. It stands on ``assigner`` (owners of queues, again and again),
+    ``equivalence`` (units that must come to the same), ``balance`` and ``movement`` (the figures).
 ``figures_table``, ``expand``
     What was evaluated as rows: figures, and owners by name.
 ``totals``, ``worst``
@@ -19,7 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy.ma  # noqa: F401 (before threads: the first `pyarrow.array` of an ndarray imports it, and a forked child waits)
 
-from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.batch_planning import (
+    PLAN_SCHEMA,
+    ErrCode,
+    PlanSpec,
+    plan_batch,
+    plan_stream,
+)
 from rmqalloc.lazy import import_ahead, imported_on_use
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""Find units that must give equal results: most strategies in use depend on the numbers of queues and clients alone."""
+"""Find units that must give equal results: most strategies in use depend on the numbers of queues
+and clients alone.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,11 @@ Places = NDArray[np.int64]
 
 
 class EquivalenceClasses:
-    """Kinds of units: equal numbers of queues and clients, and one strategy that looks at nothing else.
+    """Kinds of units: equal numbers of queues and clients, and one strategy that looks at nothing
+    else.
 
-    A unit of any other strategy is a kind of its own, and so is every unit of a fleet with machine rooms, for these show
-    which owners are far from their queues.
+    A unit of any other strategy is a kind of its own, and so is every unit of a fleet with machine
+    rooms, for these show which owners are far from their queues.
     """
 
     def __init__(self, fleet: Fleet, rules: Rules) -> None:
@@ -36,10 +39,16 @@ class EquivalenceClasses:
         fleet, rules = self._fleet, self._rules
         by_count = np.array([s.decided_by == "counts" for s in rules.table])[rules.of_unit]
         own = -1 - np.arange(fleet.n_units)
-        key = np.where(by_count & self._is_plain, self.sizes * len(rules.table) + rules.of_unit, own)
-        kinds, _ = distinct_strings(Strings.of_bytes(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize))
+        key = np.where(
+            by_count & self._is_plain, self.sizes * len(rules.table) + rules.of_unit, own
+        )
+        kinds, _ = distinct_strings(
+            Strings.of_bytes(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize)
+        )
         firsts = np.empty(int(kinds.max(initial=-1)) + 1, np.int64)
-        firsts[kinds[::-1]] = np.arange(key.size)[::-1]  # of several the last written stays, which is the first
+        firsts[kinds[::-1]] = np.arange(key.size)[
+            ::-1
+        ]  # of several the last written stays, which is the first
         return firsts, kinds.astype(np.int64)
 
     @lazy_property
@@ -48,9 +57,15 @@ class EquivalenceClasses:
         return (self._fleet.n_queues.astype(np.int64) << 32) + self._fleet.n_clients
 
     def are_sizes_of(self, rule: Strategy) -> bool:
-        """Return True if units of equal sizes are of one kind, that of their sizes under this very strategy."""
+        """Return True if units of equal sizes are of one kind, that of their sizes under this very
+        strategy.
+        """
         used = np.flatnonzero(np.bincount(self._rules.of_unit)).tolist()
-        return rule.decided_by == "counts" and self._is_plain and all(self._rules.table[at] is rule for at in used)
+        return (
+            rule.decided_by == "counts"
+            and self._is_plain
+            and all(self._rules.table[at] is rule for at in used)
+        )
 
     @property
     def _is_plain(self) -> bool:
@@ -60,12 +75,16 @@ class EquivalenceClasses:
         return isinstance(lists, DistinctLists) and not rooms_known
 
     def among(self, units: Places) -> tuple[Places, Places]:
-        """Return one unit of each kind among some units, and for each unit the position of its kind there."""
+        """Return one unit of each kind among some units, and for each unit the position of its kind
+        there.
+        """
         firsts, kinds = self._numbered
         if units.size == kinds.size:
             return firsts, kinds
         here = np.full(firsts.size, -1)
-        here[kinds[units[::-1]]] = units[::-1]  # of several the last written stays, which is the first
+        here[kinds[units[::-1]]] = units[
+            ::-1
+        ]  # of several the last written stays, which is the first
         there = here >= 0
         return here[there], (np.cumsum(there) - 1)[kinds[units]]
 
@@ -79,7 +98,9 @@ class EquivalenceClasses:
         if isinstance(change, scenarios.RemoveClients):
             return change.count is not None
         if isinstance(change, scenarios.AddClients) and change.ids is not None:
-            return len(set(change.ids)) == len(change.ids) and self._is_behind(sort_client_ids(change.ids)[0])
+            return len(set(change.ids)) == len(change.ids) and self._is_behind(
+                sort_client_ids(change.ids)[0]
+            )
         if isinstance(change, scenarios.AddClients | scenarios.ScaleClients):
             return self._is_behind(generated_names(change.name, 1)[0])
         return isinstance(change, scenarios.SetVirtualNodes)

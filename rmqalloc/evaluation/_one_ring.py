@@ -1,8 +1,9 @@
-"""Assign many client lists on one ring of all clients, of which each list has most, as in the states of a rolling restart.
+"""Assign many client lists on one ring of all clients, of which each list has most, as in the
+states of a rolling restart.
 
-A ring of its own for every list costs its clients each time. The ring of all clients is sorted once; a queue's owner is the
-first point at or after its hash whose client is in the list. As every list has a quarter of the clients at least, that is
-among the first few.
+A ring of its own for every list costs its clients each time. The ring of all clients is sorted
+once; a queue's owner is the first point at or after its hash whose client is in the list. As every
+list has a quarter of the clients at least, that is among the first few.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ LEAST_SHARE = 4
 
 
 def fits_one_ring(fleet: Fleet, ids: Derived) -> bool:
-    """Return True if there are many lists, each with at least a quarter of the clients of ``ids``, in their order."""
+    """Return True if there are many lists, each with at least a quarter of the clients of ``ids``,
+    in their order.
+    """
     sizes = np.diff(fleet.client_lists.offsets)
     if sizes.size < FEWEST_LISTS or int(sizes.min()) * LEAST_SHARE < sum(map(len, ids.sources)):
         return False

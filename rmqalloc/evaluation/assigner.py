@@ -1,4 +1,6 @@
-"""Owners of fleets whose units have strategies of their own, with the hashes of what many scenarios share kept."""
+"""Owners of fleets whose units have strategies of their own, with the hashes of what many scenarios
+share kept.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ def owners_of_units(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> O
 class Assigner:
     """Gives queues their owners, again and again for fleets that are made out of one another.
 
-    The hashes of client ids and queues are kept, for scenarios move many of them about and bring few new ones; where nobody
-    asks again, they need not be.
+    The hashes of client ids and queues are kept, for scenarios move many of them about and bring
+    few new ones; where nobody asks again, they need not be.
     """
 
     def __init__(self, fleet: Fleet, keeps: bool = True) -> None:
@@ -55,12 +57,18 @@ class Assigner:
             self._put(fleet, mine, s, out, bad)
         return out, bad
 
-    def _put(self, fleet: Fleet, mine: NDArray[np.int64], s: Strategy, out: Owners, bad: Bad) -> None:
-        """Write the owners of the units of one strategy, at most `MAX_POINTS` ring points at a time."""
+    def _put(
+        self, fleet: Fleet, mine: NDArray[np.int64], s: Strategy, out: Owners, bad: Bad
+    ) -> None:
+        """Write the owners of the units of one strategy, at most `MAX_POINTS` ring points at a
+        time.
+        """
         n_queues, n_clients = fleet.n_queues[mine], fleet.n_clients[mine]
         n_points = n_clients.astype(np.int64) * (s.virtual_nodes or 0)
         for place in np.flatnonzero(n_points > MAX_POINTS).tolist():
-            text = f"the ring would have {n_points[place]} points; at most {MAX_POINTS} can be planned"
+            text = (
+                f"the ring would have {n_points[place]} points; at most {MAX_POINTS} can be planned"
+            )
             bad[int(mine[place])] = Reason(ErrCode.TOO_LARGE, text)
         there = (n_points <= MAX_POINTS) & (n_queues > 0) & (n_clients > 0)
         units = mine[there]
@@ -78,16 +86,21 @@ class Assigner:
             return s.assign_fleet(fleet, on_error="report")
         ids, hashes = fleet.client_lists.client_ids, self._hashes_of(fleet)
         if isinstance(ids, Derived) and fits_one_ring(fleet, ids):
-            return owners_on_one_ring(fleet, ids.rows, self._kept(ids.sources, nodes).reshape(-1, nodes), hashes)
+            return owners_on_one_ring(
+                fleet, ids.rows, self._kept(ids.sources, nodes).reshape(-1, nodes), hashes
+            )
         out = fresh_owners(fleet)
         points, rows = self._points_of(ids, nodes)
         RingJob(fleet, Pieces.of(fleet), nodes, points, hashes, out, rows).run(1)
         return out
 
     def _points_of(self, ids: Strings, nodes: int) -> tuple[Hashes, Offsets | None]:
-        """Return the points of client ids, slot by slot; those of their sources and the rows, if these are not too many."""
+        """Return the points of client ids, slot by slot; those of their sources and the rows, if
+        these are not too many.
+        """
         n_sources = sum(map(len, ids.sources)) if isinstance(ids, Derived) else 0
-        # Of a small part the sources are not worth it: with a ring for every group they would all be hashed for each.
+        # Of a small part the sources are not worth it: with a ring for every group they would all
+        # be hashed for each.
         is_most = n_sources <= _MOST_SOURCES * len(ids) and n_sources * nodes <= MAX_POINTS
         if isinstance(ids, Derived) and is_most:
             return self._kept(ids.sources, nodes), ids.rows
@@ -99,7 +112,11 @@ class Assigner:
             if sum(kept.size for kept in self._points.values()) > MAX_POINTS:
                 self._points.clear()
             one = len(sources) == 1
-            made = _hashed(sources[0], nodes) if one else np.concatenate([self._kept((s,), nodes) for s in sources])
+            made = (
+                _hashed(sources[0], nodes)
+                if one
+                else np.concatenate([self._kept((s,), nodes) for s in sources])
+            )
             self._points[sources, nodes] = made
         return self._points[sources, nodes]
 

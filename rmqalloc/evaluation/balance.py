@@ -1,4 +1,6 @@
-"""How even an allocation is: the figures of every unit of a fleet, read from its owners vector in one pass."""
+"""How even an allocation is: the figures of every unit of a fleet, read from its owners vector in
+one pass.
+"""
 
 from typing import Any, NamedTuple
 
@@ -25,9 +27,10 @@ class Balance(NamedTuple):
     min_load, max_load : int32
         Fewest and most queues owned by one client; both 0 in a unit without clients.
     skew : float64
-        ``max_load`` over the mean load, where the mean is ``n_queues / n_clients``: 1.0 is perfectly even, and with
-        fewer queues than clients even the best allocation has ``n_clients / n_queues``. It is 0.0, never NaN or
-        infinite, wherever nothing is owned: no queues, no clients, or every queue unowned.
+        ``max_load`` over the mean load, where the mean is ``n_queues / n_clients``: 1.0 is
+        perfectly even, and with fewer queues than clients even the best allocation has ``n_clients
+        / n_queues``. It is 0.0, never NaN or infinite, wherever nothing is owned: no queues, no
+        clients, or every queue unowned.
     """
 
     n_queues: NDArray[np.int32]
@@ -53,7 +56,9 @@ def balance(fleet: Fleet, owners: NDArray[np.int32]) -> Balance:
     owners = checked_owners(fleet, owners)
     unowned, idle, least, most = np.empty((4, fleet.n_units), dtype=np.int32)
     load_scratch = np.empty(fleet.n_clients.max(initial=0), dtype=np.int32)
-    tally.balance(fleet.queue_offsets, fleet.n_clients, owners, load_scratch, unowned, idle, least, most)
+    tally.balance(
+        fleet.queue_offsets, fleet.n_clients, owners, load_scratch, unowned, idle, least, most
+    )
     # Where nothing is owned most is 0, so a divisor of 1 gives the 0.0 that Balance promises.
     skew = most * fleet.n_clients.astype(np.float64) / np.maximum(fleet.n_queues, 1)
     return Balance(fleet.n_queues, fleet.n_clients, unowned, idle, least, most, skew)

@@ -1,7 +1,9 @@
-"""Plan many units at once: Arrow record batches in, the figures before and after every scenario out.
+"""Plan many units at once: Arrow record batches in, the figures before and after every scenario
+out.
 
-This is where Arrow comes in and goes out; between them stands `rmqalloc.evaluation.evaluate`. A row crosses once, whatever
-the number of scenarios; a bad row is reported in its own rows and never raises.
+This is where Arrow comes in and goes out; between them stands `rmqalloc.evaluation.evaluate`. A row
+crosses once, whatever the number of scenarios; a bad row is reported in its own rows and never
+raises.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.batch_sizes import Sizes
 from rmqalloc.evaluation.carried import check_carried, with_carried
 from rmqalloc.evaluation.evaluate import KeptOutcomes, evaluate
-from rmqalloc.evaluation.figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
+from rmqalloc.evaluation.figures_table import (
+    BEST_BY,
+    CRITERIA,
+    PLAN_SCHEMA,
+    FiguresTable,
+    figures_schema,
+)
 from rmqalloc.evaluation.row_check import ErrCode, read_batch
 from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.scenarios import CURRENT
@@ -54,17 +62,18 @@ class PlanSpec:
     Attributes
     ----------
     strategy : str
-        Strategy of the rows that do not name one, as `rmqalloc.strategy`; its parameters may stand behind it, as in
-        ``CANARY(share=0.05)``, and are then put into ``params``.
+        Strategy of the rows that do not name one, as `rmqalloc.strategy`; its parameters may stand
+        behind it, as in ``CANARY(share=0.05)``, and are then put into ``params``.
     params : mapping
         Its parameters.
     scenarios : tuple of Scenario
         What to try; also as `rmqalloc.scenarios.scenarios_of` takes them.
     output : {"metrics", "owners", "best"}
-        A row for the state before any change and one for every scenario of every unit; the same with its owners; or one
-        row for every unit, that of its best scenario.
+        A row for the state before any change and one for every scenario of every unit; the same
+        with its owners; or one row for every unit, that of its best scenario.
     best_by : tuple of str
-        What the best scenario has least of, the most important first; columns of the plan. Of equals the first is best.
+        What the best scenario has least of, the most important first; columns of the plan. Of
+        equals the first is best.
 
     Raises
     ------
@@ -109,7 +118,9 @@ class PlanSpec:
         if self.output not in OUTPUTS:
             raise ArgumentError(f"output must be one of {', '.join(OUTPUTS)}, got {self.output!r}")
         if not self.best_by or not set(self.best_by) <= set(CRITERIA):
-            raise ArgumentError(f"best_by must be some of {', '.join(CRITERIA)}, got {self.best_by!r}")
+            raise ArgumentError(
+                f"best_by must be some of {', '.join(CRITERIA)}, got {self.best_by!r}"
+            )
 
     def rule(self) -> Strategy:
         """Return a new object of the strategy."""
@@ -132,44 +143,51 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
     Parameters
     ----------
     batch : pyarrow.RecordBatch
-        The columns `rmqalloc.Fleet.from_arrow` reads: consumer_group, topic, brokers or queues, client_ids, and optionally
-        broker_rooms and client_rooms. Optionally also ``strategy`` (string), which takes the place of the spec's with
-        parameters of its own, behind its name or in ``strategy_params`` (string, a JSON object of these parameters), and
-        ``virtual_nodes`` (integer); null means the spec's. And ``unit_err_msg`` (string): why the row could not be made, null
-        if it could, see `spark_udfs.joins.units`. Other columns are not read.
+        The columns `rmqalloc.Fleet.from_arrow` reads: consumer_group, topic, brokers or queues,
+        client_ids, and optionally broker_rooms and client_rooms. Optionally also ``strategy``
+        (string), which takes the place of the spec's with parameters of its own, behind its name or
+        in ``strategy_params`` (string, a JSON object of these parameters), and ``virtual_nodes``
+        (integer); null means the spec's. And ``unit_err_msg`` (string): why the row could not be
+        made, null if it could, see `spark_udfs.joins.units`. Other columns are not read.
     spec : PlanSpec
         What to plan.
     carry : sequence of str
-        Columns of the batch, of any type, to put behind those of the plan; their values stand in every row of their unit.
+        Columns of the batch, of any type, to put behind those of the plan; their values stand in
+        every row of their unit.
 
     Returns
     -------
     pyarrow.RecordBatch
-        Schema ``spec.schema``, and behind it the columns to carry. A unit has a row for the state before any change
-        (scenario "current") and one for each scenario, all together, units in the order of the batch; with the output "best"
-        it has the row of its best scenario alone, or of "current" if there are no scenarios. The figures are those after the
-        scenario (`Balance`) and what it moves (`Movement`), ``mean_load`` is queues over clients (0.0 without clients),
-        ``cross_room`` is null where the table has no machine rooms, ``owners[i]`` belongs to the ``i``-th of the *sorted*
-        queues after and is a position in the *sorted* client list after, -1 for nobody.
+        Schema ``spec.schema``, and behind it the columns to carry. A unit has a row for the state
+        before any change (scenario "current") and one for each scenario, all together, units in the
+        order of the batch; with the output "best" it has the row of its best scenario alone, or of
+        "current" if there are no scenarios. The figures are those after the scenario (`Balance`)
+        and what it moves (`Movement`), ``mean_load`` is queues over clients (0.0 without clients),
+        ``cross_room`` is null where the table has no machine rooms, ``owners[i]`` belongs to the
+        ``i``-th of the *sorted* queues after and is a position in the *sorted* client list after,
+        -1 for nobody.
 
-        ``err_code`` is an `ErrCode`, 0 in a good row. In a bad one ``err_msg`` says what is wrong, and everything but the
-        names is null. A text that is not UTF-8, which Parquet files and Arrow columns can hold, makes its row bad; names are
-        put out as UTF-8, with ``\\xNN`` for every byte that is none. That a scenario leaves a unit without clients or queues is
-        an outcome, not an error.
+        ``err_code`` is an `ErrCode`, 0 in a good row. In a bad one ``err_msg`` says what is wrong,
+        and everything but the names is null. A text that is not UTF-8, which Parquet files and
+        Arrow columns can hold, makes its row bad; names are put out as UTF-8, with ``\\xNN`` for
+        every byte that is none. That a scenario leaves a unit without clients or queues is an
+        outcome, not an error.
 
-        A unit that cannot be assigned before any change (no clients, no queues, a strategy that is not known or refuses it)
-        is bad in the row "current", and in those of scenarios that leave it so. Before a scenario that cures it nobody owns
-        its queues, so those of both states that get an owner have moved. What the table itself has wrong (a null, a queue
-        that is there twice, a unit that is too large) no scenario cures.
+        A unit that cannot be assigned before any change (no clients, no queues, a strategy that is
+        not known or refuses it) is bad in the row "current", and in those of scenarios that leave
+        it so. Before a scenario that cures it nobody owns its queues, so those of both states that
+        get an owner have moved. What the table itself has wrong (a null, a queue that is there
+        twice, a unit that is too large) no scenario cures.
 
     Raises
     ------
     TypeError
-        A column is missing or of the wrong type, or a scenario needs one that is not there: that is an error of the table,
-        not of a row.
+        A column is missing or of the wrong type, or a scenario needs one that is not there: that is
+        an error of the table, not of a row.
     ValueError
-        The output is "owners", and more may have to be put out than one column of lists holds, or columns to carry repeat
-        too often for one batch; `plan_stream` cuts. Or a column to carry has the name of one of the plan.
+        The output is "owners", and more may have to be put out than one column of lists holds, or
+        columns to carry repeat too often for one batch; `plan_stream` cuts. Or a column to carry
+        has the name of one of the plan.
     KeyError
         A column to carry is not there.
 
@@ -201,7 +219,8 @@ def plan_stream(
     max_queues: int = MAX_QUEUES_PER_BATCH,
     carry: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """Plan a stream of batches; a batch of very many queues, clients or rows comes out in several pieces.
+    """Plan a stream of batches; a batch of very many queues, clients or rows comes out in several
+    pieces.
 
     Parameters
     ----------
@@ -210,8 +229,8 @@ def plan_stream(
     spec : PlanSpec
         What to plan.
     max_queues : int
-        Queues of a piece at most, those of all its rows together if owners are put out. A row that may have more in any
-        scenario is bad.
+        Queues of a piece at most, those of all its rows together if owners are put out. A row that
+        may have more in any scenario is bad.
     carry : sequence of str
         As `plan_batch`.
 
@@ -226,9 +245,12 @@ def plan_stream(
         As `plan_batch`.
     """
     check_carried(carry, spec.schema)
-    # Of a unit of which one row is put out each state costs a number or two, a fourth of a row at most.
+    # Of a unit of which one row is put out each state costs a number or two, a fourth of a row at
+    # most.
     per_unit = -(-len(spec.names) // 4) if spec.output == "best" else len(spec.names)
-    for piece, too_large in pieces(batches, spec.scenarios, max_queues, spec.output == "owners", per_unit):
+    for piece, too_large in pieces(
+        batches, spec.scenarios, max_queues, spec.output == "owners", per_unit
+    ):
         yield from _with_columns(_planned(piece, spec, too_large), piece, carry)
 
 
@@ -244,14 +266,18 @@ def pieces(
     with_owners: bool,
     per_unit: int | None = None,
 ) -> Iterator[tuple[pa.RecordBatch, dict[int, str]]]:
-    """Cut batches into pieces that can be worked on at once; with each come its rows that are too large, and why.
+    """Cut batches into pieces that can be worked on at once; with each come its rows that are too
+    large, and why.
 
     A unit counts as ``per_unit`` rows, by default one for each state.
     """
     for batch in batches:
         sizes = Sizes.of(batch, scenarios)
         for start, stop in sizes.pieces(max_queues, with_owners, per_unit or len(scenarios) + 1):
-            yield batch.slice(start, stop - start), sizes.of_rows(start, stop).too_large(max_queues, with_owners)
+            yield (
+                batch.slice(start, stop - start),
+                sizes.of_rows(start, stop).too_large(max_queues, with_owners),
+            )
 
 
 def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
@@ -261,16 +287,22 @@ def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -
         kept = _kept(spec.strategy, type(rule), spec.scenarios)
         rule = kept.rule
     evaluation = evaluate(read_batch(batch, rule, too_large), spec.scenarios, kept=kept)
-    return FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
+    return FiguresTable(evaluation, batch.num_rows, spec.names).batch(
+        batch, spec.output, spec.best_by
+    )
 
 
 @lru_cache(maxsize=1)
 def _kept(strategy: str, kind: type[Strategy], scenarios: tuple[Scenario, ...]) -> KeptOutcomes:
-    """Return the outcomes that all batches of a run share: those of every thread, and of every task of a Spark worker."""
+    """Return the outcomes that all batches of a run share: those of every thread, and of every task
+    of a Spark worker.
+    """
     return KeptOutcomes(whole_rule(strategy), len(scenarios))
 
 
-def _with_columns(planned: pa.RecordBatch, units: pa.RecordBatch, carry: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _with_columns(
+    planned: pa.RecordBatch, units: pa.RecordBatch, carry: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     """Put columns of the units behind the plan of a batch, in which every unit has as many rows."""
     n_rows = planned.num_rows // max(units.num_rows, 1)
     return with_carried(planned, units, np.repeat(np.arange(units.num_rows), n_rows), carry)

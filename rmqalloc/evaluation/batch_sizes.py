@@ -36,13 +36,16 @@ class Sizes(NamedTuple):
         return Sizes(self.queues[start:stop], self.clients[start:stop], self.all_queues[start:stop])
 
     def too_large(self, max_queues: int, with_owners: bool = False) -> dict[int, str]:
-        """Return the reasons of rows that would take too much memory, or more owners than a column of lists can hold."""
+        """Return the reasons of rows that would take too much memory, or more owners than a column
+        of lists can hold.
+        """
         texts: dict[int, str] = {}
-        for what, counts, most in (("queues", self.queues, max_queues), ("clients", self.clients, MAX_OF_ROW)):
+        for what, counts, most in (
+            ("queues", self.queues, max_queues),
+            ("clients", self.clients, MAX_OF_ROW),
+        ):
             for row in np.flatnonzero(counts > most).tolist():
-                text = (
-                    f"the unit has, or some scenario could give it, {counts[row]} {what}; at most {most} can be planned"
-                )
+                text = f"the unit has, or some scenario could give it, {counts[row]} {what}; at most {most} can be planned"
                 texts.setdefault(row, text)
         for row in np.flatnonzero(self.all_queues > MAX_OWNERS).tolist() if with_owners else ():
             text = f"the unit may have {self.all_queues[row]} queues in all scenarios together; {_IN_A_COLUMN}"
@@ -58,8 +61,12 @@ class Sizes(NamedTuple):
                 "use plan_stream, which cuts a batch in pieces"
             )
 
-    def pieces(self, max_queues: int, with_owners: bool, n_scenarios: int) -> Iterator[tuple[int, int]]:
-        """Cut the rows into pieces that are within all bounds, or of one row; there is at least one, if an empty one."""
+    def pieces(
+        self, max_queues: int, with_owners: bool, n_scenarios: int
+    ) -> Iterator[tuple[int, int]]:
+        """Cut the rows into pieces that are within all bounds, or of one row; there is at least
+        one, if an empty one.
+        """
         max_queues = max(-1, min(max_queues, 1 << 62))  # so that sums with it are int64
         fits = (self.queues <= max_queues) & (self.clients <= MAX_OF_ROW)
         queues = self.all_queues if with_owners else self.queues
@@ -77,21 +84,30 @@ class Sizes(NamedTuple):
         upto = [(offsets_of(cost), most) for cost, most in costs]
         start = 0
         while start < fits.size or start == 0:
-            within = [int(np.searchsorted(sums, sums[start] + most, side="right")) - 1 for sums, most in upto]
+            within = [
+                int(np.searchsorted(sums, sums[start] + most, side="right")) - 1
+                for sums, most in upto
+            ]
             stop = min(max(min(within), start + 1), fits.size)
             yield start, stop
             start = max(stop, 1)
 
     @classmethod
     def of(cls, batch: pa.RecordBatch, tried: Sequence[scenarios.Scenario]) -> Sizes:
-        """Return the bounds of the rows of a batch; a column that is missing or of the wrong type counts as 0.
+        """Return the bounds of the rows of a batch; a column that is missing or of the wrong type
+        counts as 0.
 
-        It is the first to look at a batch, so it refuses one whose buffers do not hold what its offsets say.
+        It is the first to look at a batch, so it refuses one whose buffers do not hold what its
+        offsets say.
         """
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for name, column in columns.items():
             check_sound(column, name)
-        read = {name: plain(columns[name], name) for name in ("queues", "brokers", "client_ids") if name in columns}
+        read = {
+            name: plain(columns[name], name)
+            for name in ("queues", "brokers", "client_ids")
+            if name in columns
+        }
         queues, brokers = _queues(read, batch.num_rows)
         clients = _lengths(read, "client_ids", batch.num_rows)
         most, most_clients, in_all = queues, clients, queues
@@ -102,7 +118,9 @@ class Sizes(NamedTuple):
         return cls(most, most_clients, in_all)
 
 
-def _grown(scenario: scenarios.Scenario, queues: Counts, brokers: Counts, clients: Counts) -> tuple[Counts, Counts]:
+def _grown(
+    scenario: scenarios.Scenario, queues: Counts, brokers: Counts, clients: Counts
+) -> tuple[Counts, Counts]:
     """Return the most queues and clients that rows can have after a scenario."""
     for change in scenario.changes:
         match change:
@@ -130,7 +148,8 @@ def _queues(columns: Mapping[str, pa.Array], n_rows: int) -> tuple[Counts, Count
     offsets = np.asarray(column.offsets).astype(np.int64, copy=False)
     begin = int(offsets[0])
     numbers = filled(column.values.slice(begin, int(offsets[-1]) - begin).flatten()[at])
-    # No broker has more than an int32 counts; a sum over damaged rows that claim more must not overflow.
+    # No broker has more than an int32 counts; a sum over damaged rows that claim more must not
+    # overflow.
     claimed = np.clip(numbers.astype(np.int64, copy=False), 0, 1 << 31)
     sums = np.diff(offsets_of(claimed)[offsets - begin])
     return np.where(entries > 0, sums, 0), entries  # a null may lie over some

@@ -57,8 +57,14 @@ def with_carried(
     schema = pa.schema([*planned.schema, *others.schema])
     each_once = rows.size == units.num_rows and bool((rows == np.arange(rows.size)).all())
     for start, stop in [(0, rows.size)] if each_once else _cuts(others, rows):
-        columns = others.columns if each_once else [taken(column, rows[start:stop]) for column in others.columns]
-        yield pa.RecordBatch.from_arrays([*planned.slice(start, stop - start).columns, *columns], schema=schema)
+        columns = (
+            others.columns
+            if each_once
+            else [taken(column, rows[start:stop]) for column in others.columns]
+        )
+        yield pa.RecordBatch.from_arrays(
+            [*planned.slice(start, stop - start).columns, *columns], schema=schema
+        )
 
 
 def _cuts(others: pa.RecordBatch, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

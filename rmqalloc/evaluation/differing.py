@@ -1,7 +1,7 @@
 """Queues whose reported owners are not the computed ones, group by group.
 
-Most groups own what one strategy gives them, and what they report says so already, see `OwnedAsComputed`. Only of the others
-are the views divided and compared queue by queue.
+Most groups own what one strategy gives them, and what they report says so already, see
+`OwnedAsComputed`. Only of the others are the views divided and compared queue by queue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from rmqalloc.views.view_rows import differ
 
 
 def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[str, int | None]:
-    """Count the queues of each group whose reported owners differ from the computed ones; None if they are not known.
+    """Count the queues of each group whose reported owners differ from the computed ones; None if
+    they are not known.
 
     Examples
     --------
@@ -45,11 +46,18 @@ def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[st
             continue
         found[group.name] = 0
         topics = [routes[name] for name in group.subscriptions if name in routes]
-        if not owned.is_known(group) or any(owned.otherwise(group, one) for one in topics) or differ(group):
+        if (
+            not owned.is_known(group)
+            or any(owned.otherwise(group, one) for one in topics)
+            or differ(group)
+        ):
             views = reader.views_of(group)
             units = reader.units_of(views)
             compared.append((group.name, units, ReportedOwners(views.clients)))
-    divide((view for _, units, _ in compared for unit in units for view in unit.views), Rooms.of(snapshot))
+    divide(
+        (view for _, units, _ in compared for unit in units for view in unit.views),
+        Rooms.of(snapshot),
+    )
     for name, units, reported in compared:
         found[name] = _total(_differing(unit, reported) for unit in units)
     return found
@@ -85,7 +93,9 @@ def _total(counts: Iterable[int | None]) -> int | None:
 
 
 def _differing(unit: UnitViews, reported: ReportedOwners) -> int | None:
-    """Count the queues of a unit whose reported owners are not the computed ones; None if these are unknown."""
+    """Count the queues of a unit whose reported owners are not the computed ones; None if these are
+    unknown.
+    """
     if unit.problem is not None:
         return None
     owners = reported.owners(unit)
@@ -96,8 +106,11 @@ def _differing(unit: UnitViews, reported: ReportedOwners) -> int | None:
 
 
 def _agrees(unit: UnitViews, queue: MessageQueue, slots: Iterable[int], silent: Set[str]) -> bool:
-    """Return True if all reporters of a queue may own it, and all certain owners report it or report nothing at all."""
+    """Return True if all reporters of a queue may own it, and all certain owners report it or
+    report nothing at all.
+    """
     ids, always, perhaps = (
-        {unit.client_ids[slot] for slot in one} for one in (slots, unit.always[queue], unit.perhaps[queue])
+        {unit.client_ids[slot] for slot in one}
+        for one in (slots, unit.always[queue], unit.perhaps[queue])
     )
     return ids <= perhaps and always.difference(silent) <= ids

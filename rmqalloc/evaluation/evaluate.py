@@ -1,17 +1,21 @@
 """The one evaluator: units × scenarios → owners, balance and movement of every unit in every state.
 
-A state is the fleet before any change, or after one scenario. Everything that asks "what if" reads an `Evaluation`: the
-figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its principles, the most important first:
+A state is the fleet before any change, or after one scenario. Everything that asks "what if" reads
+an `Evaluation`: the figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its
+principles, the most important first:
 
-1. The answer for a unit is that of the unit alone. A bad row disturbs no other; what is bad is found before it is worked on.
-2. Each distinct unit is assigned once in each state. Units that must give equal results (`EquivalenceClasses`) are
-   evaluated as one, and in a stream of batches once (`KeptOutcomes`); a unit that a scenario leaves as it was keeps its
-   outcome from before. So a state is a few layers, each an `Outcome` and the places of units in it, and owners of a unit
-   are found by a gather.
-3. Names cost what is read. The fleet after a scenario is made whole only where somebody reads names (`EvaluatedUnits.fleet`).
+1. The answer for a unit is that of the unit alone. A bad row disturbs no other; what is bad is
+   found before it is worked on.
+2. Each distinct unit is assigned once in each state. Units that must give equal results
+   (`EquivalenceClasses`) are evaluated as one, and in a stream of batches once (`KeptOutcomes`); a
+   unit that a scenario leaves as it was keeps its outcome from before. So a state is a few layers,
+   each an `Outcome` and the places of units in it, and owners of a unit are found by a gather.
+3. Names cost what is read. The fleet after a scenario is made whole only where somebody reads names
+   (`EvaluatedUnits.fleet`).
 
-Before any change, units fall into three parts: those with distinct client ids, those with repeated or empty ids (which take
-longer ways), and those that cannot be assigned. Nobody owns the queues of the last before a scenario that cures them.
+Before any change, units fall into three parts: those with distinct client ids, those with repeated
+or empty ids (which take longer ways), and those that cannot be assigned. Nobody owns the queues of
+the last before a scenario that cures them.
 """
 
 from __future__ import annotations
@@ -48,7 +52,8 @@ Named = tuple[Fleet, Rules]
 class Outcome(NamedTuple):
     """Units that were evaluated together, no two of which must give equal results."""
 
-    # The numbers of `rmqalloc.evaluation.PLAN_SCHEMA`, one per unit; ``cross_room`` only where rooms are known.
+    # The numbers of `rmqalloc.evaluation.PLAN_SCHEMA`, one per unit; ``cross_room`` only where
+    # rooms are known.
     figures: Columns
     rules: Rules  # their strategies
     owners: Owners  # of all their sorted queues, as positions in the sorted client lists
@@ -79,8 +84,8 @@ class EvaluatedUnits:
     """Some units in one state."""
 
     rows: Positions  # their rows
-    # Their outcomes; where several have a unit the last one counts. None of units that cannot be assigned before any
-    # change.
+    # Their outcomes; where several have a unit the last one counts. None of units that cannot be
+    # assigned before any change.
     layers: Sequence[Layer]
     bad: Bad  # units that could not be assigned
     _make: Callable[[], Named]
@@ -124,7 +129,8 @@ class EvaluatedUnits:
 class ScenarioState:
     """All units in one state: before any change, or after a scenario."""
 
-    # At least one of units that can be assigned before any change; the parts are the same units in every state
+    # At least one of units that can be assigned before any change; the parts are the same units in
+    # every state
     parts: tuple[EvaluatedUnits, ...]
 
 
@@ -136,10 +142,12 @@ class Evaluation(NamedTuple):
 
 
 class KeptOutcomes:
-    """Outcomes of units after scenarios, by their numbers of queues and clients, kept from batch to batch.
+    """Outcomes of units after scenarios, by their numbers of queues and clients, kept from batch to
+    batch.
 
-    They hold for units of one strategy that looks at nothing else, and scenarios that do the same to all units of a kind. A
-    fleet has few kinds, and most of them come in every batch. Threads may share them: what is kept is replaced, never changed.
+    They hold for units of one strategy that looks at nothing else, and scenarios that do the same
+    to all units of a kind. A fleet has few kinds, and most of them come in every batch. Threads may
+    share them: what is kept is replaced, never changed.
     """
 
     def __init__(self, rule: Strategy, n_scenarios: int) -> None:
@@ -147,8 +155,12 @@ class KeptOutcomes:
         self._most = MAX_KEPT // max(n_scenarios, 1)
         self._kept: dict[str, tuple[Positions, Outcome]] = {}
 
-    def of(self, scenario: str, kinds: Positions, make: Callable[[Positions], Outcome]) -> tuple[Outcome, Positions]:
-        """Return an outcome, and the places of kinds in it; ``make`` is asked for those that are not kept, by position."""
+    def of(
+        self, scenario: str, kinds: Positions, make: Callable[[Positions], Outcome]
+    ) -> tuple[Outcome, Positions]:
+        """Return an outcome, and the places of kinds in it; ``make`` is asked for those that are
+        not kept, by position.
+        """
         known, outcome = self._kept.get(scenario, (kinds[:0], None))
         missing = np.flatnonzero(~among(kinds, known))
         if outcome is None:
@@ -182,8 +194,8 @@ def evaluate(
 ) -> Evaluation:
     """Work out units before any change and after every scenario.
 
-    That a good unit is left without clients or queues is an outcome; one that could not be assigned before needs both.
-    ``kept`` holds outcomes of the batches before, with figures.
+    That a good unit is left without clients or queues is an outcome; one that could not be assigned
+    before needs both. ``kept`` holds outcomes of the batches before, with figures.
     """
     parts, unassigned = [], dict(read.unassigned)
     for units in read.units:
@@ -192,7 +204,9 @@ def evaluate(
         parts.append([work.before(), *map(work.after, scenarios)])
     if unassigned:
         parts.append(_cured(read.units_of(list(unassigned)), unassigned, scenarios, with_figures))
-    return Evaluation([ScenarioState(of_state) for of_state in zip(*parts, strict=True)], read.spoiled)
+    return Evaluation(
+        [ScenarioState(of_state) for of_state in zip(*parts, strict=True)], read.spoiled
+    )
 
 
 class _Evaluator:
@@ -204,20 +218,32 @@ class _Evaluator:
         By row, units that turned out to be none of those; they are left out.
     """
 
-    def __init__(self, units: ReadUnits, with_names: bool, with_figures: bool, kept: KeptOutcomes | None) -> None:
+    def __init__(
+        self, units: ReadUnits, with_names: bool, with_figures: bool, kept: KeptOutcomes | None
+    ) -> None:
         self._with_names, self._with_figures, self._kept = with_names, with_figures, kept
         self._use(units)
         self._assigner = Assigner(units.fleet)
-        self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.select(self._firsts))
+        self._owners, refused = self._assigner.owners(
+            self._part(self._firsts), self._rules.select(self._firsts)
+        )
         bad = np.flatnonzero(among(self._class_of, refused)) if refused else self._firsts[:0]
-        self.refused: Bad = {int(units.rows[unit]): refused[int(self._class_of[unit])] for unit in bad.tolist()}
+        self.refused: Bad = {
+            int(units.rows[unit]): refused[int(self._class_of[unit])] for unit in bad.tolist()
+        }
         if bad.size:
             owners = self._owners_of(np.delete(self._everyone, bad))
             self._use(units.without(bad.tolist()))
             self._owners = owners_of_units(self._fleet, owners, self._firsts)
         fleet = self._part(self._firsts)
-        figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet)) if with_figures else {}
-        outcome = Outcome(figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {})
+        figures = (
+            _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet))
+            if with_figures
+            else {}
+        )
+        outcome = Outcome(
+            figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {}
+        )
         self._current = Layer(outcome, self._everyone, self._class_of, by_kind=True)
 
     def _use(self, units: ReadUnits) -> None:
@@ -250,21 +276,32 @@ class _Evaluator:
             return self.before()
         kept = made if self._with_names and units.size == chosen.size else None
         make = _names_after(scenario, self._fleet, self._rules, chosen, kept)
-        if which.size > units.size // 2:  # it is quicker to work out the others once more than to leave them out
+        if (
+            which.size > units.size // 2
+        ):  # it is quicker to work out the others once more than to leave them out
             layer = Layer(self._outcome(units, fleet, made), chosen, class_of, alike)
         else:
             place = np.full(units.size, -1)
             place[which] = np.arange(which.size)
             there = place[class_of] >= 0
-            outcome = self._outcome(units[which], subfleet(fleet, which), _some_changed(fleet, made, which))
+            outcome = self._outcome(
+                units[which], subfleet(fleet, which), _some_changed(fleet, made, which)
+            )
             layer = Layer(outcome, chosen[there], place[class_of[there]], alike)
         layers = (layer,) if layer.units.size == self._rows.size else (self._current, layer)
         return EvaluatedUnits(self._rows, layers, layer.bad, make)
 
     def _after_as_kept(
-        self, kept: KeptOutcomes, scenario: Scenario, units: Positions, chosen: Positions, class_of: Positions
+        self,
+        kept: KeptOutcomes,
+        scenario: Scenario,
+        units: Positions,
+        chosen: Positions,
+        class_of: Positions,
     ) -> EvaluatedUnits:
-        """Return the units after a scenario that concerns the chosen ones; ``units`` are one of each kind among them."""
+        """Return the units after a scenario that concerns the chosen ones; ``units`` are one of
+        each kind among them.
+        """
 
         from rmqalloc.scenarios.applied_changes import changed
 
@@ -280,7 +317,9 @@ class _Evaluator:
         return EvaluatedUnits(self._rows, layers, layer.bad, make_names)
 
     def _outcome(self, units: Positions, fleet: Fleet, made: Changed) -> Outcome:
-        """Return the outcome of some units, each on its own; ``fleet`` holds them before any change."""
+        """Return the outcome of some units, each on its own; ``fleet`` holds them before any
+        change.
+        """
         owners, bad = self._assigner.owners(made.fleet, made.rules)
         figures = {}
         if self._with_figures:
@@ -288,7 +327,9 @@ class _Evaluator:
         return Outcome(figures, made.rules, owners, made.fleet.queue_offsets, bad)
 
     def _part(self, units: Positions) -> Fleet:
-        """Return some units alone; the last result is kept, as many scenarios concern one unit of each class."""
+        """Return some units alone; the last result is kept, as many scenarios concern one unit of
+        each class.
+        """
         if units.size == self._fleet.n_units:
             return self._fleet
         if self._last is None or not np.array_equal(self._last[0], units):
@@ -307,7 +348,9 @@ class _Evaluator:
 def _cured(
     units: ReadUnits, unassigned: Bad, scenarios: Sequence[Scenario], with_figures: bool
 ) -> list[EvaluatedUnits]:
-    """Evaluate units that cannot be assigned before any change; a queue that gets an owner has moved, as from nobody."""
+    """Evaluate units that cannot be assigned before any change; a queue that gets an owner has
+    moved, as from nobody.
+    """
     from rmqalloc.scenarios import apply
 
     fleet, rules, everyone = units.fleet, units.rules, np.arange(units.rows.size)
@@ -322,14 +365,20 @@ def _cured(
         figures = _figures(fleet, nobody, made.fleet, owners, made.renamed) if with_figures else {}
         outcome = Outcome(figures, made.rules, owners, made.fleet.queue_offsets, wrong)
         make = _names_after(scenario, fleet, rules, everyone, None)
-        states.append(EvaluatedUnits(units.rows, (Layer(outcome, everyone, everyone, by_kind=False),), wrong, make))
+        states.append(
+            EvaluatedUnits(
+                units.rows, (Layer(outcome, everyone, everyone, by_kind=False),), wrong, make
+            )
+        )
     return states
 
 
 def _names_after(
     scenario: Scenario, fleet: Fleet, rules: Rules, chosen: Positions, kept: Changed | None
 ) -> Callable[[], Named]:
-    """Return a function that builds the whole fleet after a scenario, which concerns the chosen units, ``kept``, alone."""
+    """Return a function that builds the whole fleet after a scenario, which concerns the chosen
+    units, ``kept``, alone.
+    """
 
     def make() -> Named:
         from rmqalloc.scenarios import apply
@@ -348,10 +397,14 @@ def _names_after(
 def _some_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
     """Return some units of a fleet that was changed."""
     renamed = made.renamed[ranges(before.client_offsets[units], before.n_clients[units])]
-    return Changed(subfleet(made.fleet, units), renamed, made.rules.select(units), made.units[units])
+    return Changed(
+        subfleet(made.fleet, units), renamed, made.rules.select(units), made.units[units]
+    )
 
 
-def _figures(before: Fleet, owners_before: Owners, after: Fleet, owners_after: Owners, renamed: Index) -> Columns:
+def _figures(
+    before: Fleet, owners_before: Owners, after: Fleet, owners_after: Owners, renamed: Index
+) -> Columns:
     """Return all figures of one allocation, and of how it differs from another."""
     figures = balance(after, owners_after)._asdict()
     figures |= movement_of(before, owners_before, after, owners_after, renamed)._asdict()

@@ -1,4 +1,6 @@
-"""Name the owner of every queue before and after scenarios, and sum the load of every client and host."""
+"""Name the owner of every queue before and after scenarios, and sum the load of every client and
+host.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from numpy.typing import NDArray
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.assigner import Owners, owners_of_units
 from rmqalloc.evaluation.balance import loads
-from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
+from rmqalloc.evaluation.batch_planning import (
+    MAX_QUEUES_PER_BATCH,
+    PlanSpec,
+    pieces,
+    too_large_rows,
+)
 from rmqalloc.evaluation.carried import check_carried, with_carried
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, evaluate
 from rmqalloc.evaluation.figures_table import words_column
@@ -53,9 +60,10 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     Returns
     -------
     pyarrow.RecordBatch
-        Schema `OWNED_SCHEMA`, one row per queue: units in the order of the batch, in a unit "current" and then the scenarios,
-        in those the queues in Java's order. ``client_id`` is null where nobody owns the queue. Where a unit is bad it has one
-        row, with what is wrong with it and without a queue.
+        Schema `OWNED_SCHEMA`, one row per queue: units in the order of the batch, in a unit
+        "current" and then the scenarios, in those the queues in Java's order. ``client_id`` is null
+        where nobody owns the queue. Where a unit is bad it has one row, with what is wrong with it
+        and without a queue.
 
     Raises
     ------
@@ -79,9 +87,11 @@ def expand_stream(
     max_queues: int = MAX_QUEUES_PER_BATCH,
     carry: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """Yield `expand_owners` of a stream of batches, in pieces of at most ``max_queues`` queues in all scenarios together.
+    """Yield `expand_owners` of a stream of batches, in pieces of at most ``max_queues`` queues in
+    all scenarios together.
 
-    The columns to carry are put behind those of `OWNED_SCHEMA`, see `rmqalloc.evaluation.plan_batch`.
+    The columns to carry are put behind those of `OWNED_SCHEMA`, see
+    `rmqalloc.evaluation.plan_batch`.
     """
     check_carried(carry, OWNED_SCHEMA)
     for piece, too_large in pieces(batches, spec.scenarios, max_queues, with_owners=True):
@@ -89,7 +99,8 @@ def expand_stream(
 
 
 def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
-    """Count the queues of every client over all topics and groups of a batch, before any change and after every scenario.
+    """Count the queues of every client over all topics and groups of a batch, before any change and
+    after every scenario.
 
     Parameters
     ----------
@@ -101,8 +112,9 @@ def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     Returns
     -------
     pyarrow.RecordBatch
-        Schema `LOAD_SCHEMA`, one row or a few per scenario and client id: sums of a part, which `sum_loads` adds up. ``host``
-        is the id up to its ``@``, or all of it; ``n_units`` are units the client consumes for, whether it owns a queue or not.
+        Schema `LOAD_SCHEMA`, one row or a few per scenario and client id: sums of a part, which
+        `sum_loads` adds up. ``host`` is the id up to its ``@``, or all of it; ``n_units`` are units
+        the client consumes for, whether it owns a queue or not.
 
     Raises
     ------
@@ -133,7 +145,8 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     Returns
     -------
     pyarrow.Table
-        ``scenario``, ``host``, ``client_id`` (by client only), ``n_units``, ``n_queues``; sorted by these names.
+        ``scenario``, ``host``, ``client_id`` (by client only), ``n_units``, ``n_queues``; sorted by
+        these names.
 
     Raises
     ------
@@ -152,7 +165,9 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     keys = ["scenario", "host", "client_id"][: 3 if by == "client_id" else 2]
     table = pa.Table.from_batches(parts, LOAD_SCHEMA)
     summed = table.group_by(keys).aggregate([("n_units", "sum"), ("n_queues", "sum")])
-    named = summed.select([*keys, "n_units_sum", "n_queues_sum"]).rename_columns([*keys, "n_units", "n_queues"])
+    named = summed.select([*keys, "n_units_sum", "n_queues_sum"]).rename_columns(
+        [*keys, "n_units", "n_queues"]
+    )
     return named.sort_by([(key, "ascending") for key in keys])
 
 
@@ -164,26 +179,50 @@ def _expanded(
     n = len(states)
     parts = [(number, part) for number, state in enumerate(states) for part in state.parts]
     wrong = {row * n + number: reason for row, reason in spoiled.items() for number in range(n)}
-    wrong |= {int(part.rows[unit]) * n + number: reason for number, part in parts for unit, reason in part.bad.items()}
-    keys, columns = zip(*[_owned(part, number, n) for number, part in parts], _nothing(wrong), strict=True)
+    wrong |= {
+        int(part.rows[unit]) * n + number: reason
+        for number, part in parts
+        for unit, reason in part.bad.items()
+    }
+    keys, columns = zip(
+        *[_owned(part, number, n) for number, part in parts], _nothing(wrong), strict=True
+    )
     key = np.concatenate(keys)
     order = np.argsort(key, kind="stable")
     row, scenario = np.divmod(key[order], n)
-    names = {name: utf8(plain(batch.column(name), name).cast(pa.string())) for name in ("consumer_group", "topic")}
+    names = {
+        name: utf8(plain(batch.column(name), name).cast(pa.string()))
+        for name in ("consumer_group", "topic")
+    }
     named = {name: column.take(pa.array(row)) for name, column in names.items()}
     named["scenario"] = words_column(spec.names, scenario)
     for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):
         named[name] = pa.concat_arrays([part[name] for part in columns]).take(pa.array(order))
-    return pa.RecordBatch.from_arrays([named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA), batch, row
+    return (
+        pa.RecordBatch.from_arrays(
+            [named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA
+        ),
+        batch,
+        row,
+    )
 
 
 def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> Evaluation:
     """Evaluate names and owners, without figures."""
-    return evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True, with_figures=False)
+    return evaluate(
+        read_batch(batch, spec.rule(), too_large),
+        spec.scenarios,
+        with_names=True,
+        with_figures=False,
+    )
 
 
-def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
-    """Return the queues of one state by name, each with a key of its row and the number of the state."""
+def _owned(
+    part: EvaluatedUnits, number: int, n_states: int
+) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
+    """Return the queues of one state by name, each with a key of its row and the number of the
+    state.
+    """
     fleet, good = part.fleet, part.good
     n_queues = fleet.n_queues[good]
     columns = names_of_owners(fleet, owners_of_units(fleet, part.owners, good), good)
@@ -193,7 +232,8 @@ def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np
 
 
 def names_of_owners(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> dict[str, pa.Array]:
-    """Return broker, queue id and client of every queue of some units, given the positions of their owners.
+    """Return broker, queue id and client of every queue of some units, given the positions of their
+    owners.
 
     Examples
     --------
@@ -206,9 +246,13 @@ def names_of_owners(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> d
     places = ranges(fleet.queue_starts[units], n_queues)
     slots = np.repeat(fleet.slot_starts[units], n_queues) + owners
     return {
-        "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[places]])),
+        "broker_name": text_array(fleet.brokers).take(
+            pa.array(lists.route_broker[lists.queue_route[places]])
+        ),
         "queue_id": pa.array(lists.queue_ids[places]),
-        "client_id": text_array(fleet.client_lists.client_ids).take(pa.array(slots, mask=owners < 0)),
+        "client_id": text_array(fleet.client_lists.client_ids).take(
+            pa.array(slots, mask=owners < 0)
+        ),
     }
 
 
@@ -224,7 +268,9 @@ def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.
 def _loaded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
     states, _ = _evaluated(batch, spec, too_large)
     alike = zip(*(state.parts for state in states), strict=True)
-    parts = [_load(part, name) for same in alike for name, part in zip(spec.names, same, strict=True)]
+    parts = [
+        _load(part, name) for same in alike for name, part in zip(spec.names, same, strict=True)
+    ]
     columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=LOAD_SCHEMA)
 
@@ -239,8 +285,16 @@ def _load(part: EvaluatedUnits, scenario: str) -> list[pa.Array]:
     counted = np.repeat(is_good, fleet.n_clients) & (unmoved(fleet) >= 0)
     client = codes[ranges(fleet.slot_starts, fleet.n_clients)][counted]
     n_units = np.bincount(client, minlength=len(names))
-    n_queues = np.bincount(client, weights=loads(fleet, part.owners)[counted], minlength=len(names)).astype(np.int64)
+    n_queues = np.bincount(
+        client, weights=loads(fleet, part.owners)[counted], minlength=len(names)
+    ).astype(np.int64)
     there = pa.array(np.flatnonzero(n_units))
     ids = text_array(names).take(there)
     hosts = hosts_of(ids)
-    return [pa.repeat(scenario, len(ids)), hosts, ids, pa.array(n_units).take(there), pa.array(n_queues).take(there)]
+    return [
+        pa.repeat(scenario, len(ids)),
+        hosts,
+        ids,
+        pa.array(n_units).take(there),
+        pa.array(n_queues).take(there),
+    ]

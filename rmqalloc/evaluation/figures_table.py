@@ -1,4 +1,6 @@
-"""The table of a plan: put the outcomes of units and scenarios in their rows, and choose the best row of every unit."""
+"""The table of a plan: put the outcomes of units and scenarios in their rows, and choose the best
+row of every unit.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +63,8 @@ def figures_schema(output: str) -> pa.Schema:
 class FiguresTable:
     """Rows of a plan, from an evaluation.
 
-    Figures are kept once for all units and scenarios that share them: a unit in a scenario is a place among these figures. Bad
-    rows without figures have the places at the end.
+    Figures are kept once for all units and scenarios that share them: a unit in a scenario is a
+    place among these figures. Bad rows without figures have the places at the end.
     """
 
     def __init__(self, evaluation: Evaluation, n_units: int, scenarios: Sequence[str]) -> None:
@@ -87,7 +89,9 @@ class FiguresTable:
         """Return where the figures of an outcome begin; those of a new one are added at the end."""
         if id(outcome) not in self._starts:
             self._starts[id(outcome)] = self._n_places
-            self._bad.update({self._n_places + place: reason for place, reason in outcome.bad.items()})
+            self._bad.update(
+                {self._n_places + place: reason for place, reason in outcome.bad.items()}
+            )
             self._outcomes.append(outcome)
             self._n_places += outcome.rules.of_unit.size
         return self._starts[id(outcome)]
@@ -106,7 +110,10 @@ class FiguresTable:
         if output == "best":
             scenario, unit = self._best(best_by, codes), np.arange(n_units)
         else:
-            scenario, unit = np.tile(np.arange(n_scenarios), n_units), np.repeat(np.arange(n_units), n_scenarios)
+            scenario, unit = (
+                np.tile(np.arange(n_scenarios), n_units),
+                np.repeat(np.arange(n_units), n_scenarios),
+            )
         at = self._at[scenario, unit]
         bad = codes[at] != ErrCode.GOOD if self._bad else None
         known = filter(self._is_known, _FIGURES)
@@ -116,7 +123,9 @@ class FiguresTable:
             text = plain(units.column(name), name)
             text = utf8(text if text.type == pa.string() else text.cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
-        columns["scenario"] = words_column(self._scenarios, scenario, bad if output == "best" else None)
+        columns["scenario"] = words_column(
+            self._scenarios, scenario, bad if output == "best" else None
+        )
         columns["strategy"] = self._strategies(at, bad)
         columns["err_code"], columns["err_msg"] = pa.array(codes[at]), self._messages(at, bad)
         if output == "owners":
@@ -128,7 +137,9 @@ class FiguresTable:
         """Return a figure at all places; where no machine rooms are known nothing crosses them."""
         if name == "mean_load":
             return mean_load(self._figure("n_queues"), self._figure("n_clients"))
-        parts = [outcome.figures[name] for outcome in self._outcomes] if self._is_known(name) else []
+        parts = (
+            [outcome.figures[name] for outcome in self._outcomes] if self._is_known(name) else []
+        )
         return self._laid(parts, np.float64 if name == "skew" else np.int32)
 
     def _laid(self, parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
@@ -136,7 +147,9 @@ class FiguresTable:
         return np.concatenate([*parts, np.zeros(self._n_places - sum(map(len, parts)), kind)])
 
     def _best(self, best_by: Sequence[str], codes: NDArray[np.int32]) -> Places:
-        """Return the number of every unit's best scenario by the criteria; "current" if there are no scenarios."""
+        """Return the number of every unit's best scenario by the criteria; "current" if there are
+        no scenarios.
+        """
         keys = [np.where(codes == ErrCode.GOOD, self._figure(name), np.inf) for name in best_by]
         stand_ins = _stand_ins(self._evaluation, self._at.shape[1])
         is_first = stand_ins == np.arange(stand_ins.size)
@@ -189,13 +202,19 @@ class FiguresTable:
         lengths = self._figure("n_queues")[at]
         lengths = lengths if bad is None else np.where(bad, 0, lengths)
         places = ranges(self._laid(starts, np.int64)[at], lengths)
-        values = np.concatenate([np.zeros(0, np.int32), *(outcome.owners for outcome in self._outcomes)])[places]
+        values = np.concatenate(
+            [np.zeros(0, np.int32), *(outcome.owners for outcome in self._outcomes)]
+        )[places]
         offsets = pa.array(offsets_of(lengths).astype(np.int32))
-        return pa.ListArray.from_arrays(offsets, pa.array(values), mask=None if bad is None else pa.array(bad))
+        return pa.ListArray.from_arrays(
+            offsets, pa.array(values), mask=None if bad is None else pa.array(bad)
+        )
 
 
 def _stand_ins(evaluation: Evaluation, n_units: int) -> Places:
-    """Return for every unit the first one of its kind, where all states treat units of a kind alike; else itself."""
+    """Return for every unit the first one of its kind, where all states treat units of a kind
+    alike; else itself.
+    """
     stand_ins = np.arange(n_units)
     for parts in zip(*(state.parts for state in evaluation.states), strict=True):
         layers, rows = [layer for part in parts for layer in part.layers], parts[0].rows
@@ -203,7 +222,9 @@ def _stand_ins(evaluation: Evaluation, n_units: int) -> Places:
         if together and all(layer.by_kind for layer in layers):
             kinds = layers[0].places
             firsts = np.empty(layers[0].outcome.offsets.size - 1, np.int64)
-            firsts[kinds[::-1]] = rows[::-1]  # of several the last written stays, which is the first
+            firsts[kinds[::-1]] = rows[
+                ::-1
+            ]  # of several the last written stays, which is the first
             stand_ins[rows] = firsts[kinds]
     return stand_ins
 

@@ -1,4 +1,6 @@
-"""What a change costs: queues that get another owner, how few could have, and the clients that notice."""
+"""What a change costs: queues that get another owner, how few could have, and the clients that
+notice.
+"""
 
 from typing import NamedTuple
 
@@ -26,19 +28,23 @@ Keys = NDArray[np.uint64]
 class Movement(NamedTuple):
     """Figures of every unit; each field is an int32 array of length ``n_units``.
 
-    A queue is its topic, broker name and queue id; of equal ones in a list the first before is the first after, and so on.
-    A client is its id: an owner at any place of a repeated id is that client.
+    A queue is its topic, broker name and queue id; of equal ones in a list the first before is the
+    first after, and so on. A client is its id: an owner at any place of a repeated id is that
+    client.
 
     Attributes
     ----------
     moved : int32
-        Queues that both sides have whose owner changes; one that only one side leaves to nobody has moved.
+        Queues that both sides have whose owner changes; one that only one side leaves to nobody has
+        moved.
     least_moves : int32
-        The least that ``moved`` could be for any allocation of the queues after to the clients after that owns every queue
-        and whose loads differ by one at most. Without clients after: the queues of both sides that had an owner.
+        The least that ``moved`` could be for any allocation of the queues after to the clients
+        after that owns every queue and whose loads differ by one at most. Without clients after:
+        the queues of both sides that had an owner.
     clients_affected : int32
-        Clients of either side that lose or gain a queue: those with different queues after than before, whether the queue
-        moved, one side does not have it, or one side does not have the client.
+        Clients of either side that lose or gain a queue: those with different queues after than
+        before, whether the queue moved, one side does not have it, or one side does not have the
+        client.
     """
 
     moved: NDArray[np.int32]
@@ -61,12 +67,17 @@ def movement(
     >>> int(figures.moved[0]), int(figures.least_moves[0]), int(figures.clients_affected[0])
     (8, 6, 4)
     """
-    if before.n_units != after.n_units or not _same_text(before.consumer_groups, after.consumer_groups):
+    if before.n_units != after.n_units or not _same_text(
+        before.consumer_groups, after.consumer_groups
+    ):
         raise ArgumentError(
             f"the two fleets must have the same consumer groups in the same order, got {before.n_units} units before and "
             f"{after.n_units} after{' with other names' if before.n_units == after.n_units else ''}"
         )
-    owners_before, owners_after = checked_owners(before, owners_before), checked_owners(after, owners_after)
+    owners_before, owners_after = (
+        checked_owners(before, owners_before),
+        checked_owners(after, owners_after),
+    )
     return movement_of(before, owners_before, after, owners_after, renamed_clients(before, after))
 
 
@@ -91,11 +102,25 @@ def movement_of(
     if not _same_queues(before, after):
         keys = _queue_keys(before, after)
         offsets, owners_before, owners_after = _aligned(
-            _Side(before.queue_lists.offsets, keys[0], before.queue_starts, before.queue_offsets, owners_before),
-            _Side(after.queue_lists.offsets, keys[1], after.queue_starts, after.queue_offsets, owners_after),
+            _Side(
+                before.queue_lists.offsets,
+                keys[0],
+                before.queue_starts,
+                before.queue_offsets,
+                owners_before,
+            ),
+            _Side(
+                after.queue_lists.offsets,
+                keys[1],
+                after.queue_starts,
+                after.queue_offsets,
+                owners_after,
+            ),
         )
     moved, least, affected = np.empty((3, before.n_units), np.int32)
-    most_before, most_after = (int(counts.max(initial=0)) for counts in (before.n_clients, n_clients_after))
+    most_before, most_after = (
+        int(counts.max(initial=0)) for counts in (before.n_clients, n_clients_after)
+    )
     scratch = np.empty(2 * most_before + most_after + 2, np.int32)
     tally.movement(
         offsets, owners_before, owners_after, before.n_clients, before.client_offsets[:-1], renamed, n_clients_after,
@@ -136,11 +161,19 @@ class _Side(NamedTuple):
 
 
 def _aligned(before: _Side, after: _Side) -> tuple[Offsets, Index, Index]:
-    """Return the offsets of units and both sides' numbers, one entry for each key that a unit has on either side."""
+    """Return the offsets of units and both sides' numbers, one entry for each key that a unit has
+    on either side.
+    """
     offsets = np.empty(before.offsets.size, np.int64)
     had, has = np.empty((2, before.numbers.size + after.numbers.size), np.int32)
     sides = [
-        (side.starts, order_keys(side.keys, side.list_offsets), side.keys, side.offsets, side.numbers)
+        (
+            side.starts,
+            order_keys(side.keys, side.list_offsets),
+            side.keys,
+            side.offsets,
+            side.numbers,
+        )
         for side in (before, after)
     ]
     tally.align(*sides[0], *sides[1], offsets, had, has)
@@ -148,27 +181,40 @@ def _aligned(before: _Side, after: _Side) -> tuple[Offsets, Index, Index]:
 
 
 def _same_queues(before: Fleet, after: Fleet) -> bool:
-    """Return True if the units have the same queue lists in the same storage; equal lists stored otherwise give False."""
+    """Return True if the units have the same queue lists in the same storage; equal lists stored
+    otherwise give False.
+    """
     if not np.array_equal(before.unit_queue_list, after.unit_queue_list):
         return False
     if not (_same_text(before.topics, after.topics) and _same_text(before.brokers, after.brokers)):
         return False
     one, other = before.queue_lists, after.queue_lists
     names = ("offsets", "queue_ids", "route_offsets", "route_topic", "route_broker")
-    return one is other or all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+    return one is other or all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    )
 
 
 def _same_text(one: Strings, other: Strings) -> bool:
     if one is other:
         return True
-    text, same_text = (column.values[column.offsets[0] : column.offsets[-1]] for column in (one, other))
-    return np.array_equal(np.diff(one.offsets), np.diff(other.offsets)) and np.array_equal(text, same_text)
+    text, same_text = (
+        column.values[column.offsets[0] : column.offsets[-1]] for column in (one, other)
+    )
+    return np.array_equal(np.diff(one.offsets), np.diff(other.offsets)) and np.array_equal(
+        text, same_text
+    )
 
 
 def _queue_keys(before: Fleet, after: Fleet) -> tuple[Keys, Keys]:
     """Number every queue of either fleet's lists; equal queues have equal numbers."""
-    topics, brokers = _row_codes(before.topics, after.topics), _row_codes(before.brokers, after.brokers)
-    n_topics, n_brokers = (1 + max(int(codes.max(initial=-1)) for codes in both) for both in (topics, brokers))
+    topics, brokers = (
+        _row_codes(before.topics, after.topics),
+        _row_codes(before.brokers, after.brokers),
+    )
+    n_topics, n_brokers = (
+        1 + max(int(codes.max(initial=-1)) for codes in both) for both in (topics, brokers)
+    )
     lists = [fleet.queue_lists for fleet in (before, after)]
     routes = [
         topic[of.route_topic].astype(np.int64) * n_brokers + broker[of.route_broker]
@@ -178,7 +224,8 @@ def _queue_keys(before: Fleet, after: Fleet) -> tuple[Keys, Keys]:
         together = np.unique(np.concatenate(routes), return_inverse=True)[1]
         routes = [together[: routes[0].size], together[routes[0].size :]]
     one, other = (
-        np.repeat(route << 32, np.diff(of.route_offsets)).view(np.uint64) + of.queue_ids.view(np.uint32)
+        np.repeat(route << 32, np.diff(of.route_offsets)).view(np.uint64)
+        + of.queue_ids.view(np.uint32)
         for of, route in zip(lists, routes, strict=True)
     )
     return one, other
@@ -187,7 +234,9 @@ def _queue_keys(before: Fleet, after: Fleet) -> tuple[Keys, Keys]:
 def _row_codes(one: Strings, other: Strings) -> tuple[Index, Index]:
     """Return `_codes` of two tables of distinct names, of which one may begin with the other."""
     n = min(len(one), len(other))
-    if one is other or _same_text(*(Strings.of_bytes(table.values, table.offsets[: n + 1]) for table in (one, other))):
+    if one is other or _same_text(
+        *(Strings.of_bytes(table.values, table.offsets[: n + 1]) for table in (one, other))
+    ):
         return np.arange(len(one), dtype=np.int32), np.arange(len(other), dtype=np.int32)
     return _codes(one, other)
 
@@ -202,7 +251,9 @@ def _codes(one: Strings, other: Strings) -> tuple[Index, Index]:
 
 
 def _distinct_places(lists: ClientLists) -> tuple[Index, Index]:
-    """Return the position of every slot's id among the distinct ids of its list, and the number of these in every list."""
+    """Return the position of every slot's id among the distinct ids of its list, and the number of
+    these in every list.
+    """
     is_first = lists.first == list_positions(lists.offsets)
     seen = np.append(0, np.cumsum(is_first))
     starts = np.repeat(lists.offsets[:-1], np.diff(lists.offsets))

@@ -1,4 +1,6 @@
-"""Plan Parquet files on the threads of one machine: `rmqalloc.evaluation.batch_planning` without a cluster."""
+"""Plan Parquet files on the threads of one machine: `rmqalloc.evaluation.batch_planning` without a
+cluster.
+"""
 
 import os
 from collections import Counter
@@ -40,11 +42,11 @@ def plan_files(
     Parameters
     ----------
     source : path or str
-        A Parquet file or a directory of them, read as ``docs/reading.md`` says, or a URI that pyarrow knows, such as
-        ``s3://bucket/fleet``; columns as `rmqalloc.evaluation.plan_batch`.
+        A Parquet file or a directory of them, read as ``docs/reading.md`` says, or a URI that
+        pyarrow knows, such as ``s3://bucket/fleet``; columns as `rmqalloc.evaluation.plan_batch`.
     target : path
-        Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow those of ``source``.
-        An earlier result is replaced when the new one is complete.
+        Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow
+        those of ``source``. An earlier result is replaced when the new one is complete.
     spec : PlanSpec
         What to plan.
     threads : int, optional
@@ -64,9 +66,11 @@ def plan_files(
     FileExistsError
         If ``target`` holds files that are not an earlier result.
     ValueError
-        If a file cannot be read as Parquet, lies where none may be, or changes; or ``source`` is a table of Delta or Iceberg.
+        If a file cannot be read as Parquet, lies where none may be, or changes; or ``source`` is a
+        table of Delta or Iceberg.
     TypeError
-        If a column is missing, of the wrong type or not the same in all files, or a scenario needs one that is not there.
+        If a column is missing, of the wrong type or not the same in all files, or a scenario needs
+        one that is not there.
     """
     files, schema = unit_files(source)
     refuse_schema(schema, spec)
@@ -76,10 +80,14 @@ def plan_files(
         halted: list[bool] = []
 
         def plan(number: int) -> ByScenario:
-            rows = (batch for piece in pieces[number] for batch in read_piece(piece, schema, system))
+            rows = (
+                batch for piece in pieces[number] for batch in read_piece(piece, schema, system)
+            )
             return _plan_piece(rows, new / f"part-{number:05d}.parquet", spec, halted)
 
-        return reduce(added, run_on_threads(plan, range(len(pieces)), threads, on_progress, halted), {})
+        return reduce(
+            added, run_on_threads(plan, range(len(pieces)), threads, on_progress, halted), {}
+        )
 
 
 def run_on_threads(
@@ -89,9 +97,11 @@ def run_on_threads(
     on_progress: Progress | None = None,
     halted: list[bool] | None = None,
 ) -> list[Made]:
-    """Call a function with each number on threads; return the answers in the order in which they come.
+    """Call a function with each number on threads; return the answers in the order in which they
+    come.
 
-    After an error no further call begins, and ``halted`` gets an entry by which running calls can end early.
+    After an error no further call begins, and ``halted`` gets an entry by which running calls can
+    end early.
     """
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, number) for number in numbers]
@@ -110,7 +120,9 @@ def run_on_threads(
 
 
 def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
-    """Raise the TypeError that the first row of these columns would raise, by evaluating one row of nulls."""
+    """Raise the TypeError that the first row of these columns would raise, by evaluating one row of
+    nulls.
+    """
     nothing = [pa.nulls(1, field.type) for field in schema]
     row = pa.RecordBatch.from_arrays(nothing, names=schema.names)
     evaluate(read_batch(row, spec.rule(), too_large_rows(row, spec)), spec.scenarios)
@@ -121,21 +133,27 @@ def plan_writer(
 ) -> pq.ParquetWriter:
     """Return a Parquet writer of a plan that leaves out what costs time and serves no reader.
 
-    Where a unit has one row, names get no dictionary, for hardly any occurs twice. Whole numbers are written by their
-    differences, which takes less time than a dictionary and as little room, and leaves nothing to compress. A file has
-    statistics of all columns but the owners, which no reader filters by.
+    Where a unit has one row, names get no dictionary, for hardly any occurs twice. Whole numbers
+    are written by their differences, which takes less time than a dictionary and as little room,
+    and leaves nothing to compress. A file has statistics of all columns but the owners, which no
+    reader filters by.
     """
     named_once = spec.output == "best" or not spec.scenarios
     columns = [name for name in spec.schema.names if name != "owners"]
     names = ["consumer_group", "topic"]
     numbers = [field.name for field in spec.schema if pa.types.is_integer(field.type)]
     coded = [name for name in columns if name not in numbers and not (named_once and name in names)]
-    own, owners = [field.name for field in before], ["owners.list.element"] * ("owners" in spec.schema.names)
+    own, owners = (
+        [field.name for field in before],
+        ["owners.list.element"] * ("owners" in spec.schema.names),
+    )
     squeezed = {*own, *names, "err_msg", *owners}
     return pq.ParquetWriter(
         where,
         pa.schema([*before, *spec.schema]),
-        compression={name: "zstd" if name in squeezed else "none" for name in (*own, *columns, *owners)},
+        compression={
+            name: "zstd" if name in squeezed else "none" for name in (*own, *columns, *owners)
+        },
         use_dictionary=[*own, *coded],
         column_encoding=dict.fromkeys([*numbers, *owners], "DELTA_BINARY_PACKED"),
         write_statistics=[*own, *columns],
@@ -164,7 +182,9 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _plan_piece(rows: Iterable[pa.RecordBatch], path: Path, spec: PlanSpec, halted: Sequence[bool] = ()) -> ByScenario:
+def _plan_piece(
+    rows: Iterable[pa.RecordBatch], path: Path, spec: PlanSpec, halted: Sequence[bool] = ()
+) -> ByScenario:
     """Plan units into one file; end early once ``halted`` has an entry."""
     totals: ByScenario = {name: Totals() for name in spec.names} if spec.output != "best" else {}
     with plan_writer(path, spec) as writer:

@@ -1,4 +1,6 @@
-"""A batch of units as fleets that can be planned: what is bad is found first, so that no row disturbs another."""
+"""A batch of units as fleets that can be planned: what is bad is found first, so that no row
+disturbs another.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,11 @@ class ErrCode(IntEnum):
     DUPLICATE_QUEUE
         A queue stands there twice, which no route of RocketMQ says.
     TOO_LARGE
-        A client id of more than `MAX_CLIENT_ID_BYTES`, more queues than a batch may have, or a ring of more points than
-        `MAX_POINTS`.
+        A client id of more than `MAX_CLIENT_ID_BYTES`, more queues than a batch may have, or a ring
+        of more points than `MAX_POINTS`.
     BAD_STRATEGY
-        The column ``strategy``, ``virtual_nodes`` or ``strategy_params`` holds something that there is not.
+        The column ``strategy``, ``virtual_nodes`` or ``strategy_params`` holds something that there
+        is not.
     REFUSED
         The strategy refuses the unit, e.g. because a machine room is missing; Java's text.
     """
@@ -96,38 +99,53 @@ class ReadUnits:
 class Read:
     """A batch that was read."""
 
-    # The good ones; at least one. Those with repeated or empty client ids are kept apart, for they take longer ways.
+    # The good ones; at least one. Those with repeated or empty client ids are kept apart, for they
+    # take longer ways.
     units: list[ReadUnits]
     spoiled: Bad  # rows that say nothing that could be planned, whatever a scenario changes
-    # Rows that cannot be assigned as they are, and might be after a scenario: without queues or clients, or with a strategy
-    # that nobody knows
+    # Rows that cannot be assigned as they are, and might be after a scenario: without queues or
+    # clients, or with a strategy that nobody knows
     unassigned: Bad
     _whole: ReadUnits  # all rows that were read, in order, be they good or bad
 
     @property
     def wrong_strategies(self) -> list[str]:
-        """Say what is wrong with strategies that rows name, even those of rows that are bad for another reason."""
+        """Say what is wrong with strategies that rows name, even those of rows that are bad for
+        another reason.
+        """
         return [one.reason for one in self._whole.rules.table if isinstance(one, Unusable)]
 
     def units_of(self, rows: list[int]) -> ReadUnits:
         """Return some rows that are not spoiled, as a fleet of their own."""
         chosen = np.array(sorted(rows), np.int64)
         at = np.searchsorted(self._whole.rows, chosen)
-        return ReadUnits(ordered(units_alone(self._whole.fleet, at).own_lists()), self._whole.rules.select(at), chosen)
+        return ReadUnits(
+            ordered(units_alone(self._whole.fleet, at).own_lists()),
+            self._whole.rules.select(at),
+            chosen,
+        )
 
     def among(self, rows: NDArray[np.int64], left_out: Bad) -> Read:
-        """Renumber what was read: these are its rows in the whole batch, of which others were left out."""
+        """Renumber what was read: these are its rows in the whole batch, of which others were left
+        out.
+        """
         units = [ReadUnits(part.fleet, part.rules, rows[part.rows]) for part in self.units]
         spoiled, unassigned = (
-            {int(rows[row]): reason for row, reason in bad.items()} for bad in (self.spoiled, self.unassigned)
+            {int(rows[row]): reason for row, reason in bad.items()}
+            for bad in (self.spoiled, self.unassigned)
         )
         return Read(units, left_out | spoiled, unassigned, replace(self._whole, rows=rows))
 
 
 def read_batch(
-    batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str], columns: StrategyColumns = OF_TABLES
+    batch: pa.RecordBatch,
+    default: Strategy,
+    too_large: dict[int, str],
+    columns: StrategyColumns = OF_TABLES,
 ) -> Read:
-    """Read the units of a batch: the one check of rows, whatever brings them and whatever is made of them."""
+    """Read the units of a batch: the one check of rows, whatever brings them and whatever is made
+    of them.
+    """
     if not too_large:
         return _read(batch, default, columns)
     rows = np.delete(np.arange(batch.num_rows), list(too_large))
@@ -136,16 +154,22 @@ def read_batch(
 
 
 def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
-    """Return a batch without some rows, cut in slices: Arrow's ``take`` lacks the newer kinds of text and lists."""
+    """Return a batch without some rows, cut in slices: Arrow's ``take`` lacks the newer kinds of
+    text and lists.
+    """
     between = pairwise([-1, *sorted(rows), batch.num_rows])
     pieces = [batch.slice(row + 1, after - row - 1) for row, after in between]
-    return next(iter(pa.Table.from_batches(pieces).combine_chunks().to_batches()), batch.slice(0, 0))
+    return next(
+        iter(pa.Table.from_batches(pieces).combine_chunks().to_batches()), batch.slice(0, 0)
+    )
 
 
 def _read(batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns) -> Read:
     """Read rows that are not too large."""
     fleet = Fleet.from_arrow(batch, on_error="report")
-    spoiled = {error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors} | _unmade(batch)
+    spoiled = {
+        error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors
+    } | _unmade(batch)
     unassigned = empties(fleet)
     fleet = replaced(fleet, errors=())
     rules, wrong = rules_of_rows(batch, fleet, default, columns)
@@ -178,7 +202,9 @@ def _shown_text(scalar: pa.Scalar) -> str:
 def empties(fleet: Fleet) -> Bad:
     """Return the units without queues or clients, with Java's text."""
     n_queues, units = fleet.n_queues, fleet.empty_units.tolist()
-    return {unit: Reason(ErrCode.EMPTY, NO_CLIENTS if n_queues[unit] else NO_QUEUES) for unit in units}
+    return {
+        unit: Reason(ErrCode.EMPTY, NO_CLIENTS if n_queues[unit] else NO_QUEUES) for unit in units
+    }
 
 
 def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
@@ -193,8 +219,14 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
     units = []
     for kind, lists_ in ((regular, distinct), (~regular, lists)):
         rows = np.flatnonzero(good & kind)
-        if rows.size or kind is regular:  # there is always one, whose fleet shows what the table knows
-            units.append(ReadUnits(subfleet(replaced(fleet, client_lists=lists_), rows), rules.select(rows), rows))
+        if (
+            rows.size or kind is regular
+        ):  # there is always one, whose fleet shows what the table knows
+            units.append(
+                ReadUnits(
+                    subfleet(replaced(fleet, client_lists=lists_), rows), rules.select(rows), rows
+                )
+            )
     return units
 
 
@@ -205,9 +237,7 @@ def _find_long_ids(fleet: Fleet, bad: Bad) -> None:
     for slot in np.flatnonzero(lengths > MAX_CLIENT_ID_BYTES).tolist():
         in_list = int(np.searchsorted(lists.offsets, slot, side="right")) - 1
         place = slot - int(lists.offsets[in_list])
-        text = (
-            f"client id at position {place} is {lengths[slot]} bytes long; at most {MAX_CLIENT_ID_BYTES} can be planned"
-        )
+        text = f"client id at position {place} is {lengths[slot]} bytes long; at most {MAX_CLIENT_ID_BYTES} can be planned"
         for unit in np.flatnonzero(fleet.unit_client_list == in_list).tolist():
             bad.setdefault(unit, Reason(ErrCode.TOO_LARGE, text))
 
@@ -223,7 +253,9 @@ def _find_duplicates(fleet: Fleet, bad: Bad) -> None:
         again = again[name[route[again]] == name[route[again - 1]]]
     in_list = np.searchsorted(lists.offsets, again, side="right") - 1
     inside = lists.offsets[in_list] < again
-    first = dict(zip(reversed(in_list[inside].tolist()), reversed(again[inside].tolist()), strict=True))
+    first = dict(
+        zip(reversed(in_list[inside].tolist()), reversed(again[inside].tolist()), strict=True)
+    )
     for unit in np.flatnonzero(among(fleet.unit_queue_list, first)).tolist() if first else ():
         place = first[int(fleet.unit_queue_list[unit])]
         topic, broker = int(lists.route_topic[route[place]]), int(lists.route_broker[route[place]])

@@ -1,4 +1,6 @@
-"""The owners of rows, or what is wrong with each, without figures: what column functions show of the one check of rows."""
+"""The owners of rows, or what is wrong with each, without figures: what column functions show of
+the one check of rows.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,19 @@ class RowOwners(NamedTuple):
     wrong_strategies: list[str]  # even those of rows that are bad for another reason
 
     @classmethod
-    def of(cls, lengths: Counts, owners: NDArray[np.int32], bad: Bad, wrong_strategies: list[str]) -> RowOwners:
+    def of(
+        cls, lengths: Counts, owners: NDArray[np.int32], bad: Bad, wrong_strategies: list[str]
+    ) -> RowOwners:
         """Return lists of the lengths, null where a row is bad."""
-        offsets, is_bad = pa.array(offsets_of(lengths).astype(np.int32)), np.zeros(lengths.size, np.bool_)
+        offsets, is_bad = (
+            pa.array(offsets_of(lengths).astype(np.int32)),
+            np.zeros(lengths.size, np.bool_),
+        )
         is_bad[list(bad)] = True
         mask = pa.array(is_bad) if bad else None
-        return cls(pa.ListArray.from_arrays(offsets, pa.array(owners), mask=mask), bad, wrong_strategies)
+        return cls(
+            pa.ListArray.from_arrays(offsets, pa.array(owners), mask=mask), bad, wrong_strategies
+        )
 
     def answer(self) -> pa.StructArray:
         """Return a struct of owners and error for every row, of which one is null."""
@@ -49,7 +58,9 @@ class RowOwners(NamedTuple):
         return pa.StructArray.from_arrays([self.owners, errors], ["owners", "error"])
 
 
-def owners_of_rows(batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns) -> Iterator[RowOwners]:
+def owners_of_rows(
+    batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns
+) -> Iterator[RowOwners]:
     """Yield the owners of a batch of units, in pieces of a bounded number of queues."""
     for piece, too_large in pieces([batch], (), MAX_QUEUES_PER_BATCH, with_owners=True):
         read = read_batch(piece, default, too_large, columns)
@@ -57,7 +68,10 @@ def owners_of_rows(batch: pa.RecordBatch, default: Strategy, columns: StrategyCo
         (lengths, starts), begin = np.zeros((2, piece.num_rows), np.int64), 0
         for units in read.units:
             owners, refused = Assigner(units.fleet, keeps=False).owners(units.fleet, units.rules)
-            starts[units.rows], lengths[units.rows] = begin + units.fleet.queue_offsets[:-1], units.fleet.n_queues
+            starts[units.rows], lengths[units.rows] = (
+                begin + units.fleet.queue_offsets[:-1],
+                units.fleet.n_queues,
+            )
             begin += owners.size
             parts.append(owners)
             bad |= {int(units.rows[unit]): reason for unit, reason in refused.items()}
@@ -68,8 +82,11 @@ def owners_of_rows(batch: pa.RecordBatch, default: Strategy, columns: StrategyCo
         yield RowOwners.of(lengths, laid, bad, read.wrong_strategies)
 
 
-def owners_of_counts(batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns) -> Iterator[RowOwners]:
-    """Yield the owners of rows of which ``queues`` and ``clients`` are numbers, by strategies that need no more.
+def owners_of_counts(
+    batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns
+) -> Iterator[RowOwners]:
+    """Yield the owners of rows of which ``queues`` and ``clients`` are numbers, by strategies that
+    need no more.
 
     Such rows stand for units of distinct client ids; their bounds are `counts_of`.
     """
@@ -79,7 +96,9 @@ def owners_of_counts(batch: pa.RecordBatch, default: Strategy, columns: Strategy
         for row in np.flatnonzero(counts[side] == 0).tolist():
             given = batch.column(side)[row].as_py()
             text = f"the number of {side} must be from 0 to {MAX_OF_ROW}, got {'null' if given is None else given}"
-            bad[row] = Reason(ErrCode.MALFORMED, text) if wrong[row] else Reason(ErrCode.EMPTY, none)
+            bad[row] = (
+                Reason(ErrCode.MALFORMED, text) if wrong[row] else Reason(ErrCode.EMPTY, none)
+            )
     rules, texts = rules_of_rows(batch, _NO_UNITS, default, columns)
     for row, text in texts.items():
         bad.setdefault(row, Reason(ErrCode.BAD_STRATEGY, text))
@@ -102,7 +121,8 @@ def owners_of_counts(batch: pa.RecordBatch, default: Strategy, columns: Strategy
 
 
 def counts_of(numbers: pa.Array, name: str) -> tuple[Counts, NDArray[np.bool_]]:
-    """Return numbers from 0 to `MAX_OF_ROW`, and where they are null or out of bounds; such entries are 0.
+    """Return numbers from 0 to `MAX_OF_ROW`, and where they are null or out of bounds; such entries
+    are 0.
 
     Examples
     --------

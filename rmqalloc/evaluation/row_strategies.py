@@ -1,7 +1,8 @@
 """The strategies of rows: what their columns name, made once for all rows that say the same.
 
-A null strategy, like a missing column, means the default: the spec's, or AVG for functions. Any other text must name a
-strategy, an empty one too. What a row says of its strategy is wrong for that row alone.
+A null strategy, like a missing column, means the default: the spec's, or AVG for functions. Any
+other text must name a strategy, an empty one too. What a row says of its strategy is wrong for that
+row alone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.arrow_columns import check_type, is_lists, is_text, list_lengths, plain, shown_bytes, utf8
+from rmqalloc.fleet.arrow_columns import (
+    check_type,
+    is_lists,
+    is_text,
+    list_lengths,
+    plain,
+    shown_bytes,
+    utf8,
+)
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.limits import MAX_VIRTUAL_NODES
@@ -30,7 +39,9 @@ Holds = Literal["strings", "integers", "any values"]
 
 
 class Unusable(Strategy):
-    """Stands for a strategy that a row names and nobody knows: it assigns nothing, until a scenario sets another."""
+    """Stands for a strategy that a row names and nobody knows: it assigns nothing, until a scenario
+    sets another.
+    """
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -49,7 +60,9 @@ class Unusable(Strategy):
 
 @dataclass(frozen=True)
 class StrategyColumns:
-    """Optional columns that say the strategy of a row, and who makes it of their values; a null is left out of these."""
+    """Optional columns that say the strategy of a row, and who makes it of their values; a null is
+    left out of these.
+    """
 
     kinds: Mapping[str, Holds]
     make: Callable[[Fleet, Strategy, dict[str, Any]], Strategy]
@@ -58,19 +71,27 @@ class StrategyColumns:
 def rules_of_rows(
     batch: pa.RecordBatch, fleet: Fleet, default: Strategy, columns: StrategyColumns
 ) -> tuple[Rules, dict[int, str]]:
-    """Return the strategies of all rows, and the rows whose strategy is wrong: theirs is `Unusable`."""
+    """Return the strategies of all rows, and the rows whose strategy is wrong: theirs is
+    `Unusable`.
+    """
     check_columns(fleet, default)
     read = {name: optional_column(batch, name, holds) for name, holds in columns.kinds.items()}
     given = {name: column for name, column in read.items() if column is not None}
     if not given:
         reason = default.reason if isinstance(default, Unusable) else None
-        return Rules.same(default, batch.num_rows), dict.fromkeys(range(batch.num_rows), reason) if reason else {}
+        return Rules.same(default, batch.num_rows), dict.fromkeys(
+            range(batch.num_rows), reason
+        ) if reason else {}
     kinds, firsts = kinds_of(list(given.values()))
     table: list[Strategy] = []
     wrong: dict[int, str] = {}
     for kind, first in enumerate(firsts.tolist()):
         try:
-            values = {name: value_of(column[first]) for name, column in given.items() if column[first].is_valid}
+            values = {
+                name: value_of(column[first])
+                for name, column in given.items()
+                if column[first].is_valid
+            }
             table.append(columns.make(fleet, default, values))
         except Error as error:
             table.append(Unusable(str(error)))
@@ -79,11 +100,15 @@ def rules_of_rows(
 
 
 def with_own_nodes(made: Strategy, virtual_nodes: int | None) -> Strategy:
-    """Return a strategy with the virtual nodes of a row, which must be within bounds; itself if it has no ring."""
+    """Return a strategy with the virtual nodes of a row, which must be within bounds; itself if it
+    has no ring.
+    """
     if virtual_nodes is None:
         return made
     if not 0 <= virtual_nodes <= MAX_VIRTUAL_NODES:
-        raise ArgumentError(f"virtual_nodes must be from 0 to {MAX_VIRTUAL_NODES}, got {virtual_nodes}")
+        raise ArgumentError(
+            f"virtual_nodes must be from 0 to {MAX_VIRTUAL_NODES}, got {virtual_nodes}"
+        )
     return made.with_virtual_nodes(virtual_nodes)
 
 
@@ -120,17 +145,23 @@ def kinds_of(columns: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.int
     kinds = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         keys = _list_keys(column) if is_lists(column.type) else column
-        codes = pc.dictionary_encode(keys, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+        codes = pc.dictionary_encode(keys, null_encoding="encode").indices.to_numpy(
+            zero_copy_only=False
+        )
         kinds = np.unique(kinds * (codes.size + 1) + codes, return_inverse=True)[1]
     return kinds, np.unique(kinds, return_index=True)[1]
 
 
 def _list_keys(lists: pa.Array) -> pa.Array:
-    """Return a text for every list that no other list has: its strings end to end, each after its length."""
+    """Return a text for every list that no other list has: its strings end to end, each after its
+    length.
+    """
     import pyarrow.compute as pc
 
     texts = utf8(lists.flatten().cast(pa.string()))
-    sized = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":").fill_null("null")
+    sized = pc.binary_join_element_wise(
+        pc.binary_length(texts).cast(pa.string()), texts, ":"
+    ).fill_null("null")
     offsets = pa.array(offsets_of(list_lengths(lists)).astype(np.int32))
     return pc.binary_join(pa.ListArray.from_arrays(offsets, sized, mask=lists.is_null()), "")
 
@@ -154,7 +185,9 @@ def _params(text: str | None) -> dict[str, Any]:
     try:
         params = json_text.loads(text or "{}")
     except DocumentError as error:
-        raise ArgumentError(f"strategy_params must be a JSON object, got {quoted(text)}: {error}") from None
+        raise ArgumentError(
+            f"strategy_params must be a JSON object, got {quoted(text)}: {error}"
+        ) from None
     if not isinstance(params, dict):
         raise ArgumentTypeError(f"strategy_params must be a JSON object, got {quoted(text)}")
     return params

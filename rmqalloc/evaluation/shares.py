@@ -1,7 +1,7 @@
 """Compute in bulk which queues every client takes by its views.
 
-CONFIG gives every client its own list, and POP shares queues: neither has one owner per queue. All other views are assigned as
-one fleet.
+CONFIG gives every client its own list, and POP shares queues: neither has one owner per queue. All
+other views are assigned as one fleet.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from rmqalloc.views.view import Shares, View
 
 
 def divide(views: Iterable[View], rooms: Rooms) -> None:
-    """Compute the shares of views, or state their problem; all views of one method are assigned as one fleet."""
+    """Compute the shares of views, or state their problem; all views of one method are assigned as
+    one fleet.
+    """
     by_method: dict[Method, list[View]] = {}
     for view in views:
         by_method.setdefault(view.method, []).append(view)
@@ -38,7 +40,9 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
         _list(method.listed(), views)
         return
     s = method.strategy()
-    fleet = Fleet.from_groups((one.consumer_group, one.topic, one.queues, one.client_ids) for one in views)
+    fleet = Fleet.from_groups(
+        (one.consumer_group, one.topic, one.queues, one.client_ids) for one in views
+    )
     if method.asks_for_rooms:
         fleet = rooms.put_into(fleet)
     if method.pop_share is not None:
@@ -48,7 +52,9 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
 
 
 def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
-    """Share by CONFIG: a client takes what its list has of the topic; one without a list takes the list for all."""
+    """Share by CONFIG: a client takes what its list has of the topic; one without a list takes the
+    list for all.
+    """
     by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
     for one, queues in lists.items():
         for queue in queues:
@@ -79,6 +85,10 @@ def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
     for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
         view.is_for_anyone = whole
         for client_id in view.client_ids:
-            mine = view.queues if whole else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
+            mine = (
+                view.queues
+                if whole
+                else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
+            )
             view.shares.setdefault(client_id, set()).update(mine)
             slot += 1

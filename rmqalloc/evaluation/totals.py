@@ -25,7 +25,8 @@ class Totals(NamedTuple):
     units, bad_units : int
         Rows, and how many of them are bad.
     queues, unowned, idle, moved : int
-        Queues, queues without an owner, clients without a queue, and queues that change owner, of the good units.
+        Queues, queues without an owner, clients without a queue, and queues that change owner, of
+        the good units.
     max_skew : float
         Greatest skew of a good unit; 0.0 if there is none.
 
@@ -86,7 +87,11 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
     begins = np.flatnonzero(np.diff(number[order], prepend=-1))
     columns = {name: column[order] for name, column in figures.items()}
     most = np.maximum.reduceat(columns.pop("max_skew"), begins) if begins.size else ()
-    sums = {name: np.add.reduceat(column, begins, dtype=np.int64) for name, column in columns.items() if begins.size}
+    sums = {
+        name: np.add.reduceat(column, begins, dtype=np.int64)
+        for name, column in columns.items()
+        if begins.size
+    }
     units = np.diff(begins, append=number.size)
     totals = {}
     for at in np.argsort(order[begins]).tolist():
@@ -99,7 +104,10 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
 
 def added(totals: ByScenario, more: ByScenario) -> ByScenario:
     """Return the totals of both together."""
-    return {name: totals.get(name, Totals()).plus(more.get(name, Totals())) for name in {**totals, **more}}
+    return {
+        name: totals.get(name, Totals()).plus(more.get(name, Totals()))
+        for name in {**totals, **more}
+    }
 
 
 def two_columns(rows: Iterator[tuple[str, str]]) -> str:

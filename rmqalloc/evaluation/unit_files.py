@@ -1,7 +1,8 @@
 """Files of units: which Parquet files a path names, what columns they have, and their rows.
 
-`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. Its twelve
-rules stand in ``docs/reading.md``. They are Spark's defaults, and refuse what Spark would pass over in silence.
+`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module
+alone says which. Its twelve rules stand in ``docs/reading.md``. They are Spark's defaults, and
+refuse what Spark would pass over in silence.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ class ArrowTree:
     def open(self, path: str) -> pq.ParquetFile:
         """Open a Parquet file; what is far away is asked for in few large pieces."""
         return pq.ParquetFile(
-            path, filesystem=self.system, pre_buffer=not isinstance(self.system, pafs.LocalFileSystem)
+            path,
+            filesystem=self.system,
+            pre_buffer=not isinstance(self.system, pafs.LocalFileSystem),
         )
 
     def schema(self, file: UnitFile) -> pa.Schema:
@@ -127,7 +130,8 @@ def unit_files(source: str | os.PathLike[str]) -> UnitFiles:
     FileNotFoundError
         If there is no such path, or no file to read.
     ValueError
-        If a file is no Parquet or lies where none may be, or ``source`` is a table of Delta or Iceberg.
+        If a file is no Parquet or lies where none may be, or ``source`` is a table of Delta or
+        Iceberg.
     TypeError
         If a column is missing, or is not the same in all files.
 
@@ -153,9 +157,13 @@ def listed_files(tree: Tree, root: str, shown: str) -> list[UnitFile]:
     """Return the files at a path in a store, in order; messages call the path ``shown``."""
     with names_file(shown, "listed"):
         found = tree.look(root)
-        files, unread = _walked(tree, root, shown) if found is not None and found.is_directory else ({}, [])
+        files, unread = (
+            _walked(tree, root, shown) if found is not None and found.is_directory else ({}, [])
+        )
     if found is None:
-        raise FileNotFoundError(f"{shown} does not exist; give a Parquet file or a directory of them")
+        raise FileNotFoundError(
+            f"{shown} does not exist; give a Parquet file or a directory of them"
+        )
     if not found.is_directory and found.n_bytes and not _is_hidden(found.name):
         files = {"": UnitFile(root, found.n_bytes, found.changed)}
     if not files:
@@ -166,7 +174,9 @@ def listed_files(tree: Tree, root: str, shown: str) -> list[UnitFile]:
 
 
 def columns_of_files(files: Sequence[UnitFile], tree: Tree) -> tuple[pa.Schema, list[OwnColumns]]:
-    """Return the columns that are read and that all files have, and for each file what these are in it."""
+    """Return the columns that are read and that all files have, and for each file what these are in
+    it.
+    """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         columns = list(pool.map(lambda file: _columns_of(file, tree), files))
     return _common(files, columns), columns
@@ -176,12 +186,16 @@ def _no_file(found: TreeEntry, shown: str, unread: Sequence[str]) -> str:
     """Return why nothing is read at a path."""
     if not found.is_directory and found.n_bytes:
         return "is hidden by its name, so it is not read; rename it"
-    advice = f"; directories in it are not read: give one, such as {shown}/{unread[0]}" if unread else ""
+    advice = (
+        f"; directories in it are not read: give one, such as {shown}/{unread[0]}" if unread else ""
+    )
     return f"holds no Parquet file{advice}"
 
 
 def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], list[str]]:
-    """Return the files in a directory and its partitions, and the directories that are not read, by names below the root."""
+    """Return the files in a directory and its partitions, and the directories that are not read, by
+    names below the root.
+    """
     top = tree.entries(root)
     for folder in {"_delta_log", "metadata"} & {one.name for one in top if one.is_directory}:
         refuse_table(shown, (f"{folder}/{one.name}" for one in tree.entries(f"{root}/{folder}")))
@@ -229,21 +243,29 @@ def _listing(names: Sequence[str]) -> str:
 
 
 def _is_hidden(name: str) -> bool:
-    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
+    return (
+        name.startswith(".")
+        or (name.startswith("_") and "=" not in name)
+        or name.endswith("._COPYING_")
+    )
 
 
 def _with_value(partition: Partition, name: str, path: str) -> Partition:
     """Add the column of a directory, and its value there."""
     column, _, value = name.partition("=")
     if not column or not value:
-        raise ArgumentError(f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value")
+        raise ArgumentError(
+            f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value"
+        )
     if _decoded(column).lower() in {one.lower() for one, _ in partition}:
         raise ArgumentError(f"{path} lies in another directory of {column}=: keep one")
     return (*partition, (_decoded(column), None if value == _NO_VALUE else _decoded(value)))
 
 
 def _decoded(text: str) -> str:
-    """Return a text with its ``%xx`` as the characters of these numbers, as Hive and Spark write them."""
+    """Return a text with its ``%xx`` as the characters of these numbers, as Hive and Spark write
+    them.
+    """
     return re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
@@ -252,7 +274,10 @@ def _columns_of(file: UnitFile, tree: Tree) -> OwnColumns:
     with names_file(file.path):
         fields = list(tree.schema(file))
     fields += [pa.field(name, pa.string()) for name, _ in file.partition]
-    names = [field.name.lower() if field.name.lower() in INPUT_COLUMNS else field.name for field in fields]
+    names = [
+        field.name.lower() if field.name.lower() in INPUT_COLUMNS else field.name
+        for field in fields
+    ]
     try:
         read = read_columns(names)
     except ArgumentTypeError as error:
@@ -260,8 +285,14 @@ def _columns_of(file: UnitFile, tree: Tree) -> OwnColumns:
     for name in read:
         if names.count(name) > 1:
             given = ", ".join(field.name for field in fields if field.name.lower() == name)
-            where = ", one of them of a directory" if name in {one.lower() for one, _ in file.partition} else ""
-            raise ArgumentError(f"{file.path} has {names.count(name)} columns for {name} ({given}){where}: keep one")
+            where = (
+                ", one of them of a directory"
+                if name in {one.lower() for one, _ in file.partition}
+                else ""
+            )
+            raise ArgumentError(
+                f"{file.path} has {names.count(name)} columns for {name} ({given}){where}: keep one"
+            )
     found = dict(zip(names, fields, strict=True))
     return {name: pa.field(found[name].name, plain(found[name].type)) for name in read}
 
@@ -288,11 +319,16 @@ def _common(files: Sequence[UnitFile], columns: Sequence[OwnColumns]) -> pa.Sche
 
 
 def cut(
-    files: Sequence[UnitFile], wanted: int, most_bytes: int = 64 << 20, system: pafs.FileSystem | None = None
+    files: Sequence[UnitFile],
+    wanted: int,
+    most_bytes: int = 64 << 20,
+    system: pafs.FileSystem | None = None,
 ) -> list[list[Piece]]:
-    """Cut files into about as many pieces as wanted, more if they had more bytes than that, of about equal bytes, in order.
+    """Cut files into about as many pieces as wanted, more if they had more bytes than that, of
+    about equal bytes, in order.
 
-    Where there are fewer files than pieces, and where a file is much larger than a piece, it is cut between row groups.
+    Where there are fewer files than pieces, and where a file is much larger than a piece, it is cut
+    between row groups.
     """
     total = sum(file.n_bytes for file in files)
     wanted = max(wanted, total // most_bytes)
@@ -314,14 +350,19 @@ def _row_groups(file: UnitFile, tree: ArrowTree) -> list[tuple[Piece, float]]:
         about = opened_file.metadata
         sizes = [about.row_group(i).total_byte_size for i in range(about.num_row_groups)]
     share = file.n_bytes / max(sum(sizes), 1)
-    return [(Piece(file, i, i + 1), size * share) for i, size in enumerate(sizes)] or [(Piece(file), file.n_bytes)]
+    return [(Piece(file, i, i + 1), size * share) for i, size in enumerate(sizes)] or [
+        (Piece(file), file.n_bytes)
+    ]
 
 
-def read_piece(piece: Piece, schema: pa.Schema, system: pafs.FileSystem | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece as batches of exactly this schema, that of `unit_files` or columns of it.
+def read_piece(
+    piece: Piece, schema: pa.Schema, system: pafs.FileSystem | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a piece as batches of exactly this schema, that of `unit_files` or columns
+    of it.
 
-    Columns whose type need not change are not copied. A file that changed after it was listed is refused, before and after
-    it is read; errors name the file.
+    Columns whose type need not change are not copied. A file that changed after it was listed is
+    refused, before and after it is read; errors name the file.
 
     Examples
     --------
@@ -338,8 +379,12 @@ def read_piece(piece: Piece, schema: pa.Schema, system: pafs.FileSystem | None =
     with names_file(file.path), tree.open(file.path) as opened_file:
         names = {name.lower(): name for name in opened_file.schema_arrow.names}
         names = {name: names[name] for name in schema.names if name in names}
-        groups = list(range(piece.start, opened_file.num_row_groups if piece.stop < 0 else piece.stop))
-        for batch in opened_file.iter_batches(ROWS_PER_BATCH, groups, list(names.values()), use_threads=False):
+        groups = list(
+            range(piece.start, opened_file.num_row_groups if piece.stop < 0 else piece.stop)
+        )
+        for batch in opened_file.iter_batches(
+            ROWS_PER_BATCH, groups, list(names.values()), use_threads=False
+        ):
             yield _as_schema(batch, names, dict(file.partition), schema)
     _refuse_changed(file, tree)
 
@@ -348,13 +393,20 @@ def _refuse_changed(file: UnitFile, tree: ArrowTree) -> None:
     with names_file(file.path, "found"):
         now = tree.look(file.path)
     if now is None or (now.n_bytes, now.changed) != (file.n_bytes, file.changed):
-        raise ArgumentError(f"{file.path} {'is gone' if now is None else 'changed'} since it was listed; run again")
+        raise ArgumentError(
+            f"{file.path} {'is gone' if now is None else 'changed'} since it was listed; run again"
+        )
 
 
 def _as_schema(
-    batch: pa.RecordBatch, names: Mapping[str, str], partition: Mapping[str, str | None], schema: pa.Schema
+    batch: pa.RecordBatch,
+    names: Mapping[str, str],
+    partition: Mapping[str, str | None],
+    schema: pa.Schema,
 ) -> pa.RecordBatch:
-    """Return the columns of a schema, out of a batch in which they have these names, and out of names of directories."""
+    """Return the columns of a schema, out of a batch in which they have these names, and out of
+    names of directories.
+    """
     values = {name.lower(): value for name, value in partition.items()}
     arrays = [
         as_type(batch.column(names[field.name]), field.type)
@@ -398,12 +450,15 @@ def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
     try:
         system, path = pafs.FileSystem.from_uri(text)
     except (ValueError, OSError, NotImplementedError) as error:  # of pyarrow, which alone runs here
-        raise ArgumentError(f"pyarrow cannot open {without_secrets(text)} ({type(error).__name__})") from None
+        raise ArgumentError(
+            f"pyarrow cannot open {without_secrets(text)} ({type(error).__name__})"
+        ) from None
     return system, path.rstrip("/")
 
 
 def refuse_table(source: str, names: Iterable[str]) -> None:
-    """Raise ArgumentError if the file names below a source are those of a table: its files may hold rows that it has no more.
+    """Raise ArgumentError if the file names below a source are those of a table: its files may hold
+    rows that it has no more.
 
     Examples
     --------

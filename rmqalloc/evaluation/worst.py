@@ -13,14 +13,25 @@ from numpy.typing import NDArray
 
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, PlanSpec
 
-_SHOWN = ("n_queues", "n_clients", "idle", "unowned", "max_load", "skew", "moved", "least_moves", "clients_affected")
+_SHOWN = (
+    "n_queues",
+    "n_clients",
+    "idle",
+    "unowned",
+    "max_load",
+    "skew",
+    "moved",
+    "least_moves",
+    "clients_affected",
+)
 
 Worst = Mapping[str, list[dict[str, Any]]]
 """Rows of `worst_columns` by scenario, the worst first."""
 
 
 def worst_columns(spec: PlanSpec) -> list[str]:
-    """Return the columns that describe a bad unit: its names, then the criteria, then other figures.
+    """Return the columns that describe a bad unit: its names, then the criteria, then other
+    figures.
 
     Examples
     --------
@@ -61,11 +72,15 @@ class Ranking:
             return
         table = pa.Table.from_batches([batch.select(self._schema.names)]).cast(self._schema)
         weights = [np.asarray(_weight(batch.column(name))) for name in self._spec.best_by]
-        for name, rows in zip(self._spec.names, _rows_by_state(batch, self._spec.names), strict=True):
+        for name, rows in zip(
+            self._spec.names, _rows_by_state(batch, self._spec.names), strict=True
+        ):
             # Most rows of a large plan are better than all that are held, and cost one comparison.
             rows = _contenders(table, weights, rows, self._held[name].slice(self._n - 1))
             if rows.size:
-                self._held[name] = self._first(pa.concat_tables([self._held[name], table.take(rows)]))
+                self._held[name] = self._first(
+                    pa.concat_tables([self._held[name], table.take(rows)])
+                )
 
     def worst(self) -> Worst:
         """Return the worst units, as `worst_of`."""
@@ -80,7 +95,9 @@ class Ranking:
 
 def _rows_by_state(batch: pa.RecordBatch, names: Sequence[str]) -> list[NDArray[np.int64]]:
     """Return the positions of the good rows of every state, in their order."""
-    states = pc.index_in(batch.column("scenario"), pa.array(names, pa.string())).fill_null(-1).to_numpy()
+    states = (
+        pc.index_in(batch.column("scenario"), pa.array(names, pa.string())).fill_null(-1).to_numpy()
+    )
     states = np.where(np.asarray(batch.column("err_code")) == 0, states, -1)
     order = np.argsort(states, kind="stable")
     bounds = np.searchsorted(states[order], np.arange(len(names) + 1))
@@ -112,11 +129,18 @@ def _weight(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 def merged(parts: Iterable[Worst], spec: PlanSpec, n: int) -> Worst:
     """Return the worst units of several parts of a plan, given the ``n`` worst of each part."""
-    kind = _schema(worst_columns(spec)).append(PLAN_SCHEMA.field("scenario")).append(PLAN_SCHEMA.field("err_code"))
-    found = (
-        [{**row, "scenario": name, "err_code": 0} for name, rows in part.items() for row in rows] for part in parts
+    kind = (
+        _schema(worst_columns(spec))
+        .append(PLAN_SCHEMA.field("scenario"))
+        .append(PLAN_SCHEMA.field("err_code"))
     )
-    return worst_of([pa.RecordBatch.from_pylist([row for rows in found for row in rows], kind)], spec, n)
+    found = (
+        [{**row, "scenario": name, "err_code": 0} for name, rows in part.items() for row in rows]
+        for part in parts
+    )
+    return worst_of(
+        [pa.RecordBatch.from_pylist([row for rows in found for row in rows], kind)], spec, n
+    )
 
 
 def _schema(columns: Iterable[str]) -> pa.Schema:

@@ -1,4 +1,6 @@
-"""How it is known which strategy the clients of a group divide by: stated, reported, fitted to what they own, or assumed."""
+"""How it is known which strategy the clients of a group divide by: stated, reported, fitted to what
+they own, or assumed.
+"""
 
 from rmqalloc.evidence.evidence import EVIDENCE_SCHEMA, Evidence, evidence_lines, evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, read_rooms, rooms_schema, with_rooms

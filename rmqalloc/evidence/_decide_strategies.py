@@ -1,9 +1,10 @@
 """The strategies of the groups of a snapshot, with how each is known.
 
-Sources, strongest first: the strategy is stated in the snapshot (given); the clients report it and agree (reported); it is the
-only one that explains all known owners (fitted); it is RocketMQ's default (assumed). From any source, it must not contradict
-the known owners. If it does, or is a guess, the group gets a doubt, and nothing is computed from its strategy until someone
-states another one or accepts this one.
+Sources, strongest first: the strategy is stated in the snapshot (given); the clients report it and
+agree (reported); it is the only one that explains all known owners (fitted); it is RocketMQ's
+default (assumed). From any source, it must not contradict the known owners. If it does, or is a
+guess, the group gets a doubt, and nothing is computed from its strategy until someone states
+another one or accepts this one.
 """
 
 from __future__ import annotations
@@ -15,8 +16,23 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
-from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, divides, kinds_of, method_of_group, spoken
-from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, is_rare, nearby_guesses
+from rmqalloc.evidence.client_method import (
+    dialect_of_all,
+    divide_otherwise,
+    divides,
+    kinds_of,
+    method_of_group,
+    spoken,
+)
+from rmqalloc.evidence.fit import (
+    Fit,
+    OwnedReader,
+    candidates,
+    fits_of,
+    guesses,
+    is_rare,
+    nearby_guesses,
+)
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.garbage import no_collection
 from rmqalloc.globs import matcher
@@ -63,7 +79,9 @@ class Decided:
         """Return the same with everything accepted that is in doubt."""
         snapshot = self.snapshot if self.again is None else self.again().snapshot
         groups = (
-            replace(one, strategy_doubt=None) if one.strategy_doubt is not None and one.name in self.names else one
+            replace(one, strategy_doubt=None)
+            if one.strategy_doubt is not None and one.name in self.names
+            else one
             for one in snapshot.groups
         )
         return replace(snapshot, groups=tuple(groups))
@@ -71,14 +89,21 @@ class Decided:
 
 @no_collection()
 def decided(
-    snapshot: Snapshot, groups: Sequence[str], stated: tuple[str, Mapping[str, Any]] | None = None, accept: bool = False
+    snapshot: Snapshot,
+    groups: Sequence[str],
+    stated: tuple[str, Mapping[str, Any]] | None = None,
+    accept: bool = False,
 ) -> Decided:
-    """Return the strategies and machine rooms of groups; with ``accept`` also rooms that are a guess."""
+    """Return the strategies and machine rooms of groups; with ``accept`` also rooms that are a
+    guess.
+    """
     is_meant = matcher(tuple(groups))
     mine = [one for one in snapshot.groups if divides(one) and is_meant(one.name)]
     if stated is not None:
         method = Method(*full_name(stated[0], dict(stated[1])))
-        found = [(one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))]
+        found = [
+            (one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))
+        ]
     else:
         claims = _Claims(snapshot)
         found = [(one, claims.of(one)) for one in mine if one.strategy_source is None]
@@ -89,23 +114,36 @@ def decided(
     )
     fitted = {name for name, (_, fit) in placed.groups.items() if fit.found}
     known = {one.name: one for one in mine}
-    known |= {one.name: one for one in _known(placed.snapshot, [each for each in found if each[0].name not in fitted])}
+    known |= {
+        one.name: one
+        for one in _known(placed.snapshot, [each for each in found if each[0].name not in fitted])
+    }
     for one, claim in found:
         # The rooms that are known may be all that the owners need.
-        if one.name in fitted or (one.name in placed.groups and known[one.name].strategy_explains != 1):
+        if one.name in fitted or (
+            one.name in placed.groups and known[one.name].strategy_explains != 1
+        ):
             known[one.name] = _in_rooms(*placed.groups[one.name], claim)
     if stated is not None:
         known = {name: replace(one, strategy_doubt=None) for name, one in known.items()}
-    made = replace(placed.snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
-    is_open = not accept and any(fit.found and _room_doubt(*one) for one in placed.groups.values() if (fit := one[1]))
-    return Decided(made, known.keys(), partial(decided, snapshot, groups, stated, True) if is_open else None)
+    made = replace(
+        placed.snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups)
+    )
+    is_open = not accept and any(
+        fit.found and _room_doubt(*one) for one in placed.groups.values() if (fit := one[1])
+    )
+    return Decided(
+        made, known.keys(), partial(decided, snapshot, groups, stated, True) if is_open else None
+    )
 
 
 # --- Stated and reported ---
 
 
 class _Claims:
-    """The claims on groups; on those whose clients report nothing of their strategy it is one for all that state the same."""
+    """The claims on groups; on those whose clients report nothing of their strategy it is one for
+    all that state the same.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._rooms = Rooms.of(snapshot)
@@ -124,13 +162,18 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
     """Return the claim on a group: stated, else reported, else assumed."""
     reported = Counter(one.strategy for one in group.clients if one.strategy is not None)
     if group.strategy is not None:
-        # A snapshot may have been written from the reports of its clients, which do not include virtual nodes.
+        # A snapshot may have been written from the reports of its clients, which do not include
+        # virtual nodes.
         all_report = bool(reported) and reported == {group.strategy: len(group.clients)}
         source = "reported" if all_report and not group.strategy_params else "given"
         method = method_of_group(group)
-        computed = _of_all(group, method).name  # Go's clients compute AVG where NEARBY is set, and may say so
+        computed = _of_all(
+            group, method
+        ).name  # Go's clients compute AVG where NEARBY is set, and may say so
         others = {
-            name: n for name, n in reported.items() if not (is_same(name, method.name) or is_same(name, computed))
+            name: n
+            for name, n in reported.items()
+            if not (is_same(name, method.name) or is_same(name, computed))
         }
         doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
     elif reported:
@@ -148,8 +191,14 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
         tried = nearby_guesses()
     else:
         guessed = {name for one in guesses(method.name) for name in one.params}
-        tried = guesses(method.name, method.dialect) if guessed and not guessed & method.params.keys() else [method]
-    return _Claim(method, source, tried, doubt or unclear, _unfounded(method, source, len(tried), group))
+        tried = (
+            guesses(method.name, method.dialect)
+            if guessed and not guessed & method.params.keys()
+            else [method]
+        )
+    return _Claim(
+        method, source, tried, doubt or unclear, _unfounded(method, source, len(tried), group)
+    )
 
 
 def _of_all(group: Group, method: Method) -> Method:
@@ -158,8 +207,9 @@ def _of_all(group: Group, method: Method) -> Method:
 
 
 def _otherwise(group: Group, method: Method) -> str | None:
-    """Return why clients of some dialect do not compute the strategy of their group, if so: all alike do, unless they
-    lack it."""
+    """Return why clients of some dialect do not compute the strategy of their group, if so: all
+    alike do, unless they lack it.
+    """
     alike = dialect_of_all(group)
     for name in {dialect_of(one.language): None for one in group.clients}:
         dialect = DIALECTS.get(name or "")
@@ -173,7 +223,9 @@ def _otherwise(group: Group, method: Method) -> str | None:
 
 
 def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str | None]:
-    """Return a strategy with the number of virtual nodes that clients report, and what is unclear about it."""
+    """Return a strategy with the number of virtual nodes that clients report, and what is unclear
+    about it.
+    """
     reported = Counter(one.virtual_nodes for one in group.clients if one.virtual_nodes is not None)
     if method.virtual_nodes is None or not reported:
         return method, None
@@ -200,7 +252,8 @@ def _unfounded(method: Method, source: str, n_tried: int, group: Group) -> str |
 
 def _said(reported: Mapping[str, int]) -> str:
     return ", ".join(
-        f"{counted(n, 'client')} {'reports' if n == 1 else 'report'} {name}" for name, n in sorted(reported.items())
+        f"{counted(n, 'client')} {'reports' if n == 1 else 'report'} {name}"
+        for name, n in sorted(reported.items())
     )
 
 
@@ -208,23 +261,41 @@ def _said(reported: Mapping[str, int]) -> str:
 
 
 def _owners_tell_rooms(group: Group, claim: _Claim) -> bool:
-    """Return whether what clients own may tell machine rooms: what one owns that divides by something else says nothing
-    of them."""
+    """Return whether what clients own may tell machine rooms: what one owns that divides by
+    something else says nothing of them.
+    """
     method = claim.method
     if not method.asks_for_rooms:
         return False
-    return not divide_otherwise(replace(group, strategy=method.name, strategy_params=dict(method.params)))
+    return not divide_otherwise(
+        replace(group, strategy=method.name, strategy_params=dict(method.params))
+    )
 
 
 def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
-    """Yield groups with their strategies, after the claims have been compared with the known owners."""
+    """Yield groups with their strategies, after the claims have been compared with the known
+    owners.
+    """
     rooms, reader = Rooms.of(snapshot), OwnedReader(snapshot.topics)
     owned = {group.name: own for group, _ in found if (own := reader.of(group)).owners}
     claims = {group.name: claim for group, claim in found}
-    fits = dict(zip(owned, fits_of([*owned.values()], [claims[name].tried for name in owned], rooms), strict=True))
+    fits = dict(
+        zip(
+            owned,
+            fits_of([*owned.values()], [claims[name].tried for name in owned], rooms),
+            strict=True,
+        )
+    )
     # If no claimed strategy explains all owners, the others are tried for the message.
-    left = [name for name, fit in fits.items() if not fit.explains_all and claims[name].source != "assumed"]
-    named, tried_in = {group.name: group for group, _ in found}, lru_cache(partial(candidates, rooms))
+    left = [
+        name
+        for name, fit in fits.items()
+        if not fit.explains_all and claims[name].source != "assumed"
+    ]
+    named, tried_in = (
+        {group.name: group for group, _ in found},
+        lru_cache(partial(candidates, rooms)),
+    )
     tried = [tried_in(dialect_of_all(named[name])) for name in left]
     others = dict(zip(left, fits_of([owned[name] for name in left], tried, rooms), strict=True))
     for group, claim in found:
@@ -237,7 +308,10 @@ def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -
     if fit is None or not fit.counts:
         return _with(group, method, source, None, doubt or unfounded)
     first = fit.counts.get(tried[0], 0)
-    is_named = tried[0].name == method.name and tried[0].virtual_nodes in (None, DEFAULT_VIRTUAL_NODES)
+    is_named = tried[0].name == method.name and tried[0].virtual_nodes in (
+        None,
+        DEFAULT_VIRTUAL_NODES,
+    )
     is_default = first == fit.of and is_named
     if first == fit.of and (claim.is_whole or (source == "given" and is_default)):
         return _with(group, tried[0], source, 1.0, doubt)
@@ -245,13 +319,20 @@ def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -
     if fit.explains_all and len(fit.best) == 1 and is_likely:
         return _with(group, fit.best[0], "fitted", 1.0, doubt)
     if not fit.explains_all or source == "given":
-        return _with(group, method, source, first / fit.of, doubt or _contradiction(tried[0], fit, other or fit))
+        return _with(
+            group,
+            method,
+            source,
+            first / fit.of,
+            doubt or _contradiction(tried[0], fit, other or fit),
+        )
     return _with(group, fit.best[0], source, 1.0, doubt or _unclear(fit))
 
 
 def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
-    """Return a group with the strategy that follows from its claim and its owners, given what these say of its machine
-    rooms."""
+    """Return a group with the strategy that follows from its claim and its owners, given what these
+    say of its machine rooms.
+    """
     doubt = claim.doubt or _room_doubt(group, fit)
     if not fit.found:
         return _with(group, claim.method, claim.source, None, doubt)
@@ -268,7 +349,9 @@ def _room_doubt(group: Group, fit: RoomFit) -> str | None:
 
 
 def _is_no_chance(fit: Fit, group: Group) -> bool:
-    """Return whether the fit is too good for chance, given the number of strategies tried and of owners."""
+    """Return whether the fit is too good for chance, given the number of strategies tried and of
+    owners.
+    """
     return is_rare(len(fit.counts), fit.of, group)
 
 
@@ -280,7 +363,9 @@ def _unclear(fit: Fit) -> str:
     return f"{fit.best[0]} explains its {owners}, which are too few to tell it from chance"
 
 
-def _with(group: Group, method: Method, source: str, explains: float | None, doubt: str | None) -> Group:
+def _with(
+    group: Group, method: Method, source: str, explains: float | None, doubt: str | None
+) -> Group:
     return with_fields(
         group,
         strategy=method.name,
@@ -301,4 +386,8 @@ def _unreported(method: Method) -> str:
 def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
     """Return how much of the known owners a strategy explains, and which one explains more."""
     text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
-    return text if best.explained <= fit.counts.get(method, 0) else f"{text}, {best.best[0]} {best.explained:,}"
+    return (
+        text
+        if best.explained <= fit.counts.get(method, 0)
+        else f"{text}, {best.best[0]} {best.explained:,}"
+    )

@@ -1,8 +1,10 @@
-"""Which machine rooms, and which strategy inside MACHINE_ROOM_NEARBY, explain what the clients of groups own.
+"""Which machine rooms, and which strategy inside MACHINE_ROOM_NEARBY, explain what the clients of
+groups own.
 
-Every reading of the names as rooms is tried with every strategy that may be inside. One that explains all owners is taken if no
-other does that puts brokers and clients together in another way or divides rooms otherwise: two of them would plan differently.
-A snapshot has one room for a broker of a topic, so groups that read the topic must agree on it.
+Every reading of the names as rooms is tried with every strategy that may be inside. One that
+explains all owners is taken if no other does that puts brokers and clients together in another way
+or divides rooms otherwise: two of them would plan differently. A snapshot has one room for a broker
+of a topic, so groups that read the topic must agree on it.
 """
 
 from __future__ import annotations
@@ -68,9 +70,7 @@ class RoomFit(NamedTuple):
         if self.n_tried is None:
             return f"names of brokers and clients may stand for too many machine rooms to try; {_STATE_THEM}"
         if not self.found:
-            return (
-                f"no machine rooms that names of brokers and clients may stand for explain its {owners}; {_STATE_THEM}"
-            )
+            return f"no machine rooms that names of brokers and clients may stand for explain its {owners}; {_STATE_THEM}"
         if len(self.found) > 1:
             first, second = (_said(*one) for one in self.found[:2])
             return f"{first} and {second} explain its {owners} alike; {_STATE_THEM}"
@@ -82,8 +82,9 @@ def _said(reading: RoomReading, method: Method) -> str:
 
 
 def fit_rooms(groups: Sequence[Unplaced]) -> list[RoomFit]:
-    """Return what explains the owners of groups; readings that give brokers the same rooms are computed as one
-    fleet."""
+    """Return what explains the owners of groups; readings that give brokers the same rooms are
+    computed as one fleet.
+    """
     batches: dict[tuple[object, int], list[_Tried]] = {}
     made = [readings(one.brokers, one.clients, _owners_of_brokers(one.owned)) for one in groups]
     for number, mine in enumerate(made):
@@ -96,7 +97,10 @@ def fit_rooms(groups: Sequence[Unplaced]) -> list[RoomFit]:
     for batch in batches.values():
         for one, fit in zip(batch, _fits(groups, batch), strict=True):
             fits[one.group].append((one, fit))
-    return [_found(one.owned, mine, fitted) for one, mine, fitted in zip(groups, made, fits, strict=True)]
+    return [
+        _found(one.owned, mine, fitted)
+        for one, mine, fitted in zip(groups, made, fits, strict=True)
+    ]
 
 
 class _Tried(NamedTuple):
@@ -107,10 +111,17 @@ class _Tried(NamedTuple):
     reading: RoomReading
 
 
-def _found(owned: OwnedQueues, made: Sequence[RoomReading] | None, fits: Sequence[tuple[_Tried, Fit]]) -> RoomFit:
+def _found(
+    owned: OwnedQueues, made: Sequence[RoomReading] | None, fits: Sequence[tuple[_Tried, Fit]]
+) -> RoomFit:
     """Return what explains all owners of a group."""
     ranked = sorted(fits, key=lambda one: one[0].rank)
-    found = [(one.reading, method) for one, fit in ranked for method, n in fit.counts.items() if n == fit.of > 0]
+    found = [
+        (one.reading, method)
+        for one, fit in ranked
+        for method, n in fit.counts.items()
+        if n == fit.of > 0
+    ]
     n_tried = None if made is None else sum(len(fit.counts) for _, fit in fits)
     return RoomFit(found, sum(map(len, owned.owners)), n_tried)
 
@@ -119,8 +130,14 @@ def _fits(groups: Sequence[Unplaced], batch: Sequence[_Tried]) -> list[Fit]:
     """Fits of groups, each with its reading; all of them give a broker the same room."""
     owned = [groups[one.group].owned for one in batch]
     topics = {queue.topic for one in owned for queues in one.queues for queue in queues[:1]}
-    brokers = {(topic, name): room for topic in topics for name, room in batch[0].reading.brokers.items()}
-    clients = {(str(i), one): room for i, tried in enumerate(batch) for one, room in tried.reading.clients.items()}
+    brokers = {
+        (topic, name): room for topic in topics for name, room in batch[0].reading.brokers.items()
+    }
+    clients = {
+        (str(i), one): room
+        for i, tried in enumerate(batch)
+        for one, room in tried.reading.clients.items()
+    }
     renamed = [one._replace(name=str(i)) for i, one in enumerate(owned)]
     return fits_of(renamed, [groups[one.group].tried for one in batch], Rooms(brokers, clients))
 
@@ -143,7 +160,8 @@ class Placement(NamedTuple):
     ----------
     snapshot : Snapshot
     groups : mapping of str to (Group, RoomFit)
-        By name, the groups whose rooms were not all known, with the most likely ones if these are taken.
+        By name, the groups whose rooms were not all known, with the most likely ones if these are
+        taken.
     """
 
     snapshot: Snapshot
@@ -151,19 +169,27 @@ class Placement(NamedTuple):
 
 
 def placed_groups(
-    snapshot: Snapshot, groups: Sequence[tuple[Group, Sequence[Method]]], is_taken: Callable[[Group, RoomFit], bool]
+    snapshot: Snapshot,
+    groups: Sequence[tuple[Group, Sequence[Method]]],
+    is_taken: Callable[[Group, RoomFit], bool],
 ) -> Placement:
     """Find the machine rooms of groups of which owners are known and rooms are not."""
     if not groups:
         return Placement(snapshot, {})
     routes, reader = {topic.name: topic for topic in snapshot.topics}, OwnedReader(snapshot.topics)
-    found = [(group, made) for group, tried in groups if (made := _unplaced(group, tried, routes, reader)) is not None]
+    found = [
+        (group, made)
+        for group, tried in groups
+        if (made := _unplaced(group, tried, routes, reader)) is not None
+    ]
     brokers: _BrokerRooms = {}
     placed: dict[str, tuple[Group, RoomFit]] = {}
     fitted = zip(found, fit_rooms([made for _, made in found]), strict=True)
     # What is sure comes first, so that no guess about another group stands in its way.
     for (group, _), fit in sorted(fitted, key=lambda one: one[1].doubt is not None):
-        placed[group.name] = _put(group, fit, routes, brokers) if is_taken(group, fit) else (group, fit)
+        placed[group.name] = (
+            _put(group, fit, routes, brokers) if is_taken(group, fit) else (group, fit)
+        )
     return Placement(_with_broker_rooms(snapshot, brokers) if brokers else snapshot, placed)
 
 
@@ -193,32 +219,47 @@ def _has_queues(broker: TopicBroker) -> bool:
 
 def _topics(group: Group, routes: Mapping[str, Topic]) -> list[Topic]:
     owned = {queue.topic for client in group.clients for queue in client.owned or ()}
-    return [routes[name] for name in dict.fromkeys([*group.subscriptions, *sorted(owned)]) if name in routes]
+    return [
+        routes[name]
+        for name in dict.fromkeys([*group.subscriptions, *sorted(owned)])
+        if name in routes
+    ]
 
 
-def _put(group: Group, fit: RoomFit, routes: Mapping[str, Topic], brokers: _BrokerRooms) -> tuple[Group, RoomFit]:
-    """Return a group in its most likely rooms, unless another group that reads the same topic puts a broker elsewhere."""
+def _put(
+    group: Group, fit: RoomFit, routes: Mapping[str, Topic], brokers: _BrokerRooms
+) -> tuple[Group, RoomFit]:
+    """Return a group in its most likely rooms, unless another group that reads the same topic puts
+    a broker elsewhere.
+    """
     if not fit.found:
         return group, fit
     (reading, _), *_ = fit.found
-    brokers_of = ((topic.name, one.broker_name) for topic in _topics(group, routes) for one in topic.brokers)
+    brokers_of = (
+        (topic.name, one.broker_name) for topic in _topics(group, routes) for one in topic.brokers
+    )
     mine = {place: reading.brokers[place[1]] for place in brokers_of if place[1] in reading.brokers}
     for (topic, broker), room in mine.items():
         other, by = brokers.get((topic, broker), (room, ""))
         if other != room:
-            doubt = (
-                f"its owners put broker {broker} of topic {topic} into machine room {room}, those of {by} into {other}"
-            )
+            doubt = f"its owners put broker {broker} of topic {topic} into machine room {room}, those of {by} into {other}"
             return group, fit._replace(found=(), conflict=doubt)
     brokers.update({place: (room, group.name) for place, room in mine.items()})
-    clients = tuple(replace(one, machine_room=reading.clients[one.client_id]) for one in group.clients)
+    clients = tuple(
+        replace(one, machine_room=reading.clients[one.client_id]) for one in group.clients
+    )
     return replace(group, clients=clients), fit
 
 
 def _with_broker_rooms(snapshot: Snapshot, rooms: _BrokerRooms) -> Snapshot:
     def placed(topic: Topic) -> Topic:
-        found = [rooms.get((topic.name, one.broker_name), (one.machine_room, ""))[0] for one in topic.brokers]
-        made = (replace(one, machine_room=room) for one, room in zip(topic.brokers, found, strict=True))
+        found = [
+            rooms.get((topic.name, one.broker_name), (one.machine_room, ""))[0]
+            for one in topic.brokers
+        ]
+        made = (
+            replace(one, machine_room=room) for one, room in zip(topic.brokers, found, strict=True)
+        )
         return replace(topic, brokers=tuple(made))
 
     return replace(snapshot, topics=tuple(map(placed, snapshot.topics)))

@@ -1,12 +1,15 @@
-"""Machine rooms as names may say them: what a resolver, which is code of the user's, may read out of ids and names of brokers.
+"""Machine rooms as names may say them: what a resolver, which is code of the user's, may read out
+of ids and names of brokers.
 
-A *reading* gives every broker and client of a group a room. By one rule each, the room is the text before the first, second or
-third delimiter: ``az1`` of ``az1-broker-a``, ``10.1`` of ``10.1.0.11@4121``. If brokers and clients then share names of rooms,
-that is the reading. If they have none in common, as where clients are told apart by subnet, the owners say which rooms are the
-same: that of a broker is the one in which all owners of its queues stand, or has no client at all. That all stand in one room
-is a reading too.
+A *reading* gives every broker and client of a group a room. By one rule each, the room is the text
+before the first, second or third delimiter: ``az1`` of ``az1-broker-a``, ``10.1`` of
+``10.1.0.11@4121``. If brokers and clients then share names of rooms, that is the reading. If they
+have none in common, as where clients are told apart by subnet, the owners say which rooms are the
+same: that of a broker is the one in which all owners of its queues stand, or has no client at all.
+That all stand in one room is a reading too.
 
-Two readings are the same if they put the same brokers and clients together, whatever the rooms are called.
+Two readings are the same if they put the same brokers and clients together, whatever the rooms are
+called.
 """
 
 from __future__ import annotations
@@ -33,18 +36,27 @@ class RoomReading(NamedTuple):
 
     @property
     def parts(self) -> frozenset[tuple[frozenset[str], frozenset[str]]]:
-        """Brokers and clients that are together; clients of rooms without brokers count as together."""
+        """Brokers and clients that are together; clients of rooms without brokers count as
+        together.
+        """
         rooms: dict[str, tuple[set[str], set[str]]] = {}
         for place, labels in enumerate(self):
             for name, room in labels.items():
                 rooms.setdefault(room, (set(), set()))[place].add(name)
-        idle = frozenset[str]().union(*(clients for brokers, clients in rooms.values() if not brokers))
-        found = {(frozenset(brokers), frozenset(clients)) for brokers, clients in rooms.values() if brokers}
+        idle = frozenset[str]().union(
+            *(clients for brokers, clients in rooms.values() if not brokers)
+        )
+        found = {
+            (frozenset(brokers), frozenset(clients))
+            for brokers, clients in rooms.values()
+            if brokers
+        }
         return frozenset(found | {(frozenset(), idle)} if idle else found)
 
     def allows(self, owners: Mapping[str, Set[str]]) -> bool:
-        """Return whether queues of every room with clients are owned by these alone, given the owners of each broker's
-        queues."""
+        """Return whether queues of every room with clients are owned by these alone, given the
+        owners of each broker's queues.
+        """
         members: dict[str, set[str]] = {}
         for client, room in self.clients.items():
             members.setdefault(room, set()).add(client)
@@ -55,9 +67,12 @@ class RoomReading(NamedTuple):
 
 
 def readings(
-    brokers: Mapping[str, str | None], clients: Mapping[str, str | None], owners: Mapping[str, Set[str]]
+    brokers: Mapping[str, str | None],
+    clients: Mapping[str, str | None],
+    owners: Mapping[str, Set[str]],
 ) -> list[RoomReading] | None:
-    """Return all readings that owners allow, the most likely first; None if there are too many to try.
+    """Return all readings that owners allow, the most likely first; None if there are too many to
+    try.
 
     Examples
     --------
@@ -76,7 +91,9 @@ def readings(
 
 
 def _readings(
-    brokers: Mapping[str, str | None], clients: Mapping[str, str | None], owners: Mapping[str, Set[str]]
+    brokers: Mapping[str, str | None],
+    clients: Mapping[str, str | None],
+    owners: Mapping[str, Set[str]],
 ) -> Iterator[RoomReading]:
     pairs = list(product(_labellings(brokers), _labellings(clients)))
     for of_brokers, of_clients in pairs:
@@ -95,14 +112,24 @@ def _labellings(names: Mapping[str, str | None]) -> list[Labels]:
         return [{name: room for name, room in names.items() if room is not None}]
     found: list[Labels] = []
     for delimiter, n in product(_DELIMITERS, _NTH):
-        labels = {name: delimiter.join(name.split(delimiter)[:n]) for name in names if name.count(delimiter) >= n}
+        labels = {
+            name: delimiter.join(name.split(delimiter)[:n])
+            for name in names
+            if name.count(delimiter) >= n
+        }
         is_rule = len(labels) == len(names) and all(labels.values())
-        if is_rule and labels not in found and all(room in (None, labels[name]) for name, room in names.items()):
+        if (
+            is_rule
+            and labels not in found
+            and all(room in (None, labels[name]) for name, room in names.items())
+        ):
             found.append(labels)
     return found
 
 
-def _paired(brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]) -> Iterator[RoomReading]:
+def _paired(
+    brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]
+) -> Iterator[RoomReading]:
     """Yield readings of rooms that brokers and clients call by other names, paired by owners."""
     owners_of: dict[str, set[str]] = {}
     for broker, room in brokers.items():
@@ -117,7 +144,9 @@ def _paired(brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]) ->
 
 
 def _joined(brokers: Labels, clients: Labels, paired: Mapping[str, str | None]) -> RoomReading:
-    """Return the reading in which rooms of brokers are those of clients; called as the brokers call them."""
+    """Return the reading in which rooms of brokers are those of clients; called as the brokers call
+    them.
+    """
     called: dict[str, list[str]] = {}
     for of_brokers, of_clients in paired.items():
         if of_clients is not None:

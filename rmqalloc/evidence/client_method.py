@@ -15,8 +15,9 @@ _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
 
 
 def method_of(group: Group, client: Client) -> Method:
-    """Return the strategy of a client: the one that it reports, else the group's, each as a client of its language
-    computes it."""
+    """Return the strategy of a client: the one that it reports, else the group's, each as a client
+    of its language computes it.
+    """
     name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
     own = client.strategy
     if own is not None and not is_same(own, name):
@@ -35,7 +36,8 @@ def method_of(group: Group, client: Client) -> Method:
 def spoken(method: Method, dialect: str | None, is_stated: bool = False) -> Method:
     """Return what a client of a dialect computes under the name of a strategy.
 
-    A client that has one strategy alone computes that in a group of another one, unless it is stated of this very client.
+    A client that has one strategy alone computes that in a group of another one, unless it is
+    stated of this very client.
     """
     found = method.in_dialect(dialect)
     client = DIALECTS.get(found.dialect)
@@ -58,8 +60,14 @@ def _wrong_lists(params: Mapping[str, object]) -> str | None:
 
 
 def is_served(group: Group) -> bool:
-    """Return whether brokers assign the queues; they never do for ordered consumers and those that broadcast."""
-    return group.server_assignment is not None and not group.is_ordered and group.message_model == "CLUSTERING"
+    """Return whether brokers assign the queues; they never do for ordered consumers and those that
+    broadcast.
+    """
+    return (
+        group.server_assignment is not None
+        and not group.is_ordered
+        and group.message_model == "CLUSTERING"
+    )
 
 
 def divide_otherwise(group: Group) -> bool:
@@ -73,27 +81,41 @@ def divide_otherwise(group: Group) -> bool:
 
 
 def kinds_of(group: Group) -> set[tuple[str | None, int | None, str | None]]:
-    """Return what there is of reported strategies, virtual nodes and languages among the clients of a group."""
+    """Return what there is of reported strategies, virtual nodes and languages among the clients of
+    a group.
+    """
     return {(one.strategy, one.virtual_nodes, one.language) for one in group.clients}
 
 
 def dialect_of_all(group: Group) -> str | None:
-    """Return the dialect of a group whose clients all have it; None if it has several, or if it is not known of one of
-    them."""
+    """Return the dialect of a group whose clients all have it; None if it has several, or if it is
+    not known of one of them.
+    """
     [*dialects] = {dialect_of(one.language) for one in group.clients}
     return dialects[0] if len(dialects) == 1 else None
 
 
 def is_plain(group: Group, client: Client) -> bool:
-    """Return whether a client surely divides by its group's strategy; asked of every client, so without making
-    anything."""
-    same_dialect = client.language is None or dialect_of(client.language) == group.strategy_params.get("dialect", JAVA)
-    return client.strategy in (None, group.strategy) and client.virtual_nodes is None and same_dialect
+    """Return whether a client surely divides by its group's strategy; asked of every client, so
+    without making anything.
+    """
+    same_dialect = client.language is None or dialect_of(
+        client.language
+    ) == group.strategy_params.get("dialect", JAVA)
+    return (
+        client.strategy in (None, group.strategy) and client.virtual_nodes is None and same_dialect
+    )
 
 
 def are_plain(group: Group) -> bool:
-    """Return whether all clients of a group surely divide by its strategy: those that report nothing do."""
-    told = [one for one in group.clients if (one.strategy, one.language, one.virtual_nodes) != (None, None, None)]
+    """Return whether all clients of a group surely divide by its strategy: those that report
+    nothing do.
+    """
+    told = [
+        one
+        for one in group.clients
+        if (one.strategy, one.language, one.virtual_nodes) != (None, None, None)
+    ]
     return all(is_plain(group, one) for one in told)
 
 
@@ -101,8 +123,14 @@ def are_plain(group: Group) -> bool:
 
 
 def divides(group: Group) -> bool:
-    """Return whether the clients of a group, or the brokers for them, give every queue to one client."""
-    return group.message_model == "CLUSTERING" and group.server_assignment != "POP" and not group.is_shared
+    """Return whether the clients of a group, or the brokers for them, give every queue to one
+    client.
+    """
+    return (
+        group.message_model == "CLUSTERING"
+        and group.server_assignment != "POP"
+        and not group.is_shared
+    )
 
 
 def method_of_group(group: Group) -> Method:
@@ -111,7 +139,8 @@ def method_of_group(group: Group) -> Method:
 
 
 def known_by_client(group: Group) -> bool:
-    """Return whether clients of a group divide by something else than its strategy, and it is known of each by what.
+    """Return whether clients of a group divide by something else than its strategy, and it is known
+    of each by what.
 
     Examples
     --------
@@ -122,23 +151,43 @@ def known_by_client(group: Group) -> bool:
     >>> [known_by_client(group) for group in known.groups]
     [True, False]
     """
-    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds_of(group))
+    return (
+        divides(group)
+        and divide_otherwise(group)
+        and all(_is_whole(group, *kind) for kind in kinds_of(group))
+    )
 
 
 def accepted(group: Group) -> Group:
-    """Return the group without doubt in its strategy if it is known of each client what it divides by."""
-    return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
+    """Return the group without doubt in its strategy if it is known of each client what it divides
+    by.
+    """
+    return (
+        replace(group, strategy_doubt=None)
+        if group.strategy_doubt and known_by_client(group)
+        else group
+    )
 
 
-def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, language: str | None) -> bool:
-    """Return whether it is known what a client divides by that reports a strategy and virtual nodes."""
+def _is_whole(
+    group: Group, name: str | None, virtual_nodes: int | None, language: str | None
+) -> bool:
+    """Return whether it is known what a client divides by that reports a strategy and virtual
+    nodes.
+    """
     given = method_of_group(group)
     is_given = group.strategy_source == "given"
     if name is None and not is_given:
         return False
     is_given_one = name is None or is_same(name, given.name)
-    method = method_of(group, Client("", language=language, strategy=name, virtual_nodes=virtual_nodes))
-    if method.problem is not None or lacks_inner(method.name) or (not is_given_one and _asks_for_more(method)):
+    method = method_of(
+        group, Client("", language=language, strategy=name, virtual_nodes=virtual_nodes)
+    )
+    if (
+        method.problem is not None
+        or lacks_inner(method.name)
+        or (not is_given_one and _asks_for_more(method))
+    ):
         return False
     on_ring = method.virtual_nodes is not None
     return not on_ring or "virtual_nodes" in method.params or (is_given and is_given_one)

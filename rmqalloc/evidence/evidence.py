@@ -1,4 +1,6 @@
-"""What answers about groups rest on: a table with a row per group, from which the notes for people are made."""
+"""What answers about groups rest on: a table with a row per group, from which the notes for people
+are made.
+"""
 
 from __future__ import annotations
 
@@ -58,13 +60,15 @@ class Evidence(TableResult):
     Attributes
     ----------
     groups : pyarrow.Table
-        One row per group, in the order of the snapshot: `EVIDENCE_SCHEMA`. ``source`` is "given", "reported", "fitted",
-        "assumed", or "by client" if clients differ and it is known of each what it divides by; null if the clients do not
-        divide the queues. ``parameters`` is JSON. ``explains`` is the share of the queues with one known owner that the
-        strategy gives to that owner, ``differs`` the number of queues whose reported owners are not the computed ones; both
-        null if that is not known. ``n_reporting`` clients report what they own. ``errors`` are what is not known of the
-        group, and requests about it, its topics or their brokers that failed, ``may_be_cut`` names of its topics and brokers
-        that mqadmin may have cut. ``age_seconds`` is null if it is not known when the snapshot was taken.
+        One row per group, in the order of the snapshot: `EVIDENCE_SCHEMA`. ``source`` is "given",
+        "reported", "fitted", "assumed", or "by client" if clients differ and it is known of each
+        what it divides by; null if the clients do not divide the queues. ``parameters`` is JSON.
+        ``explains`` is the share of the queues with one known owner that the strategy gives to that
+        owner, ``differs`` the number of queues whose reported owners are not the computed ones;
+        both null if that is not known. ``n_reporting`` clients report what they own. ``errors`` are
+        what is not known of the group, and requests about it, its topics or their brokers that
+        failed, ``may_be_cut`` names of its topics and brokers that mqadmin may have cut.
+        ``age_seconds`` is null if it is not known when the snapshot was taken.
     """
 
     TABLES: ClassVar = ("groups",)
@@ -90,8 +94,8 @@ class Evidence(TableResult):
             yield f"the snapshot was taken at {self.groups['fetched_at'][0]}"
 
     def weaker(self, least: str) -> list[str]:
-        """Return groups that divide their queues and whose strategy rests on less than a source; a doubt is as weak as
-        a guess.
+        """Return groups that divide their queues and whose strategy rests on less than a source; a
+        doubt is as weak as a guess.
 
         Parameters
         ----------
@@ -103,7 +107,9 @@ class Evidence(TableResult):
             There is no such source.
         """
         if least not in STRENGTHS:
-            raise ArgumentError(f"{least!r} is no source of a strategy; sources are {', '.join(STRENGTHS)}")
+            raise ArgumentError(
+                f"{least!r} is no source of a strategy; sources are {', '.join(STRENGTHS)}"
+            )
         columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
         return [
             name
@@ -117,7 +123,9 @@ class Evidence(TableResult):
         columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
         for name, source, doubt in zip(*columns, strict=True):
             if name in names:
-                found.setdefault(f"{source}, in doubt" if doubt is not None else source, []).append(name)
+                found.setdefault(f"{source}, in doubt" if doubt is not None else source, []).append(
+                    name
+                )
         yield from (f"{source}: {named(some)}" for source, some in found.items())
 
 
@@ -160,12 +168,15 @@ def evidence_of(
         "source": [_source(one) for one in mine],
         "strategy": [one.strategy for one in mine],
         "parameters": [
-            json.dumps(one.strategy_params, sort_keys=True) if one.strategy_params else None for one in mine
+            json.dumps(one.strategy_params, sort_keys=True) if one.strategy_params else None
+            for one in mine
         ],
         "explains": [one.strategy_explains for one in mine],
         "differs": [differing.get(one.name) for one in mine],
         "n_clients": [len(one.clients) for one in mine],
-        "n_reporting": [len([client for client in one.clients if client.owned is not None]) for one in mine],
+        "n_reporting": [
+            len([client for client in one.clients if client.owned is not None]) for one in mine
+        ],
         "doubt": [one.strategy_doubt for one in mine],
         "fetched_at": [snapshot.fetched_at] * len(mine),
         "age_seconds": [_age(snapshot.fetched_at, now)] * len(mine),
@@ -176,7 +187,8 @@ def evidence_of(
 
 
 def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
-    """Return what is known of the strategies of groups and of the snapshot, in a few lines for people.
+    """Return what is known of the strategies of groups and of the snapshot, in a few lines for
+    people.
 
     Parameters
     ----------
@@ -206,11 +218,17 @@ def _strength(source: str, doubt: str | None) -> int:
 
 
 def _cut(topics: Sequence[Topic], cut: Mapping[str, list[str]]) -> list[str]:
-    return list(dict.fromkeys(name for topic in topics for name in cut.get(topic.name, ()))) if cut else []
+    return (
+        list(dict.fromkeys(name for topic in topics for name in cut.get(topic.name, ())))
+        if cut
+        else []
+    )
 
 
 def _age(fetched_at: str | None, now: datetime | None) -> float | None:
-    """Return seconds since a snapshot was taken; None if it does not say when, or a time that is still to come."""
+    """Return seconds since a snapshot was taken; None if it does not say when, or a time that is
+    still to come.
+    """
     if fetched_at is None:
         return None
     try:
@@ -252,7 +270,9 @@ def _remarks(
             method = Method(strategy or "", json.loads(parameters or "{}"))
             found.append(f"strategy {method}, {source}, {owners}")
     if differs:
-        found.append(f"{counted(differs, 'queue has', 'queues have')} other owners by report than are computed")
+        found.append(
+            f"{counted(differs, 'queue has', 'queues have')} other owners by report than are computed"
+        )
     stated = tuple(one for one in errors if one.partition(": ")[0] in KINDS)
     if stated:
         found.append(f"not known {named(stated)}")

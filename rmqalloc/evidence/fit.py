@@ -1,10 +1,12 @@
 """Which strategies explain what the clients of groups own.
 
-A strategy explains a queue if it gives the queue to the one client that reports it. Queues that no client or several clients
-report are left out: they occur in every rebalance and say nothing about the strategy.
+A strategy explains a queue if it gives the queue to the one client that reports it. Queues that no
+client or several clients report are left out: they occur in every rebalance and say nothing about
+the strategy.
 
-Each strategy is computed once, for the units of all groups that may use it, as one fleet; the owners are then compared in
-bulk. Strategies are tried in order of likelihood, which decides between equally good ones.
+Each strategy is computed once, for the units of all groups that may use it, as one fleet; the
+owners are then compared in bulk. Strategies are tried in order of likelihood, which decides between
+equally good ones.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class Fit(NamedTuple):
     Attributes
     ----------
     counts : mapping of Method to int
-        Queues whose owner a strategy gives, the most likely strategy first; those that cannot be computed are left out.
+        Queues whose owner a strategy gives, the most likely strategy first; those that cannot be
+        computed are left out.
     of : int
         Queues with one owner.
     """
@@ -83,10 +86,14 @@ class Fit(NamedTuple):
         return self.explained == self.of
 
 
-def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
+def fits_of(
+    groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms
+) -> list[Fit]:
     """Return how well strategies explain the owners of groups."""
     fleet = Fleet.from_groups(
-        (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
+        (one.name, queues[0].topic, queues, one.client_ids)
+        for one in groups
+        for queues in one.queues
     )
     owners = np.array([position for one in groups for position in _positions(one)], np.int32)
     group_of_unit = np.repeat(np.arange(len(groups)), [len(one.queues) for one in groups])
@@ -95,7 +102,8 @@ def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], ro
     counts: list[dict[Method, int]] = [{} for _ in groups]
     starts = offsets_of([len(one.queues) for one in groups])
     for method, mine in _by_method(groups, tried).items():
-        # Units stand group by group. Only those of the method are assigned: there may be as many methods as groups.
+        # Units stand group by group. Only those of the method are assigned: there may be as many
+        # methods as groups.
         n_units = np.diff(starts)[mine]
         units = ranges(starts[mine], n_units)
         made = _owners(method, units_alone(fleet, units), rooms)
@@ -112,7 +120,8 @@ def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], ro
 
 
 def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
-    """Return strategies to try if nothing is known, most likely first; those of a dialect if all clients have it.
+    """Return strategies to try if nothing is known, most likely first; those of a dialect if all
+    clients have it.
 
     Examples
     --------
@@ -120,14 +129,20 @@ def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
     ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
     """
     if dialect in DIALECTS:
-        return [method for name in DIALECTS[dialect].made for method in guesses(name, dialect) if method.name == name]
+        return [
+            method
+            for name in DIALECTS[dialect].made
+            for method in guesses(name, dialect)
+            if method.name == name
+        ]
     plain = [method for name in _guessed() for method in guesses(name)]
     return [*plain, *nearby()] if all(rooms) else plain
 
 
 def _guessed() -> list[str]:
-    """Return strategies that are tried without a word about them: RocketMQ's. Our own classes are known by their
-    names."""
+    """Return strategies that are tried without a word about them: RocketMQ's. Our own classes are
+    known by their names.
+    """
     return [name for name in STRATEGIES if class_of(name).guesses and "/" not in name]
 
 
@@ -137,16 +152,22 @@ def guesses(name: str, dialect: str | None = None) -> list[Method]:
 
 
 def nearby() -> list[Method]:
-    """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its most likely parameters."""
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its most likely
+    parameters.
+    """
     return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")[:1]]
 
 
 def nearby_guesses() -> list[Method]:
-    """MACHINE_ROOM_NEARBY with the strategies that it may hold, with each of the parameters that these may have."""
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, with each of the parameters that
+    these may have.
+    """
     return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")]
 
 
-def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
+def _by_method(
+    groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]
+) -> dict[Method, list[int]]:
     """Return groups for which each strategy is tried; rings that are too large are left out."""
     found: dict[Method, list[int]] = {}
     nodes = {id(methods): [(one, one.virtual_nodes or 0) for one in methods] for methods in tried}
@@ -175,7 +196,9 @@ def _positions(one: OwnedQueues) -> Iterator[int]:
 
 
 class OwnedReader:
-    """Reads the queues that exactly one client of a group reports; those of a topic are put in order once."""
+    """Reads the queues that exactly one client of a group reports; those of a topic are put in
+    order once.
+    """
 
     def __init__(self, topics: Iterable[Topic]) -> None:
         self._routes = {topic.name: topic for topic in topics}
@@ -193,8 +216,8 @@ class OwnedReader:
     def of(self, group: Group) -> OwnedQueues:
         """Return the queues of a group by topic.
 
-        Of several clients the one counts whose strategy is not reported: what the others divide by is known without their
-        queues.
+        Of several clients the one counts whose strategy is not reported: what the others divide by
+        is known without their queues.
         """
         held: dict[str, dict[MessageQueue, str]] = {}
         several: dict[MessageQueue, set[str]] = {}
@@ -205,7 +228,11 @@ class OwnedReader:
                     several.setdefault(queue, {first}).add(client.client_id)
         if not held:
             return OwnedQueues(group.name, (), (), ())
-        known = {client.client_id for client in group.clients if client.strategy is not None} if several else set()
+        known = (
+            {client.client_id for client in group.clients if client.strategy is not None}
+            if several
+            else set()
+        )
         for queue, ids in several.items():
             [one, *others] = ids - known or ids
             held[queue.topic][queue] = one
@@ -214,7 +241,11 @@ class OwnedReader:
         queues, owners = [], []
         for name, one_of in held.items():
             there, all_of = self._queues_of(name)
-            single = one_of if one_of.keys() <= all_of else {one: one_of[one] for one in there if one in one_of}
+            single = (
+                one_of
+                if one_of.keys() <= all_of
+                else {one: one_of[one] for one in there if one in one_of}
+            )
             if single:
                 queues.append(there)
                 owners.append(single)
@@ -222,6 +253,8 @@ class OwnedReader:
 
 
 def is_rare(n_tried: int, n_owners: int, group: Group) -> bool:
-    """Return whether a fit is too good for chance, given how many strategies were tried and how many owners are known."""
+    """Return whether a fit is too good for chance, given how many strategies were tried and how
+    many owners are known.
+    """
     ways: int = len(set(group.client_ids)) ** min(n_owners, _ENOUGH)
     return n_tried * _ONE_IN < ways

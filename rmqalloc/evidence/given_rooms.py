@@ -1,4 +1,6 @@
-"""Machine rooms of brokers and clients that are given by hand, by name or pattern, beside a snapshot."""
+"""Machine rooms of brokers and clients that are given by hand, by name or pattern, beside a
+snapshot.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from rmqalloc.strategies.by_name import reads_rooms
 
 _ROOMS = MappingOf(Text())
 _GUESSES = ("fitted", "assumed")
-_OPEN: Mapping[str, Any] = {"strategy_source": None, "strategy_explains": None, "strategy_doubt": None}
+_OPEN: Mapping[str, Any] = {
+    "strategy_source": None,
+    "strategy_explains": None,
+    "strategy_doubt": None,
+}
 
 
 class RoomsFileError(DocumentError):
@@ -66,7 +72,8 @@ class _RoomsFile:
 
 
 def read_rooms(path: str | os.PathLike[str]) -> GivenRooms:
-    """Read a YAML or JSON file of machine rooms: under ``brokers`` and ``clients``, rooms by name or pattern.
+    """Read a YAML or JSON file of machine rooms: under ``brokers`` and ``clients``, rooms by name
+    or pattern.
 
     Raises
     ------
@@ -83,11 +90,16 @@ def read_rooms(path: str | os.PathLike[str]) -> GivenRooms:
     except FieldError as error:
         raise document.located(error) from None
     name = os.fspath(path)
-    return GivenRooms(*(tuple(_entries(name, what, getattr(found, what))) for what in GivenRooms._fields))
+    return GivenRooms(
+        *(tuple(_entries(name, what, getattr(found, what))) for what in GivenRooms._fields)
+    )
 
 
 def _entries(path: str, what: str, rooms: Mapping[str, str]) -> Iterable[GivenRoom]:
-    return (GivenRoom(pattern, room, f"{path} ({what}: {pattern!r}: {room!r})") for pattern, room in rooms.items())
+    return (
+        GivenRoom(pattern, room, f"{path} ({what}: {pattern!r}: {room!r})")
+        for pattern, room in rooms.items()
+    )
 
 
 def rooms_schema() -> dict[str, Any]:
@@ -104,7 +116,8 @@ def rooms_schema() -> dict[str, Any]:
 def with_rooms(snapshot: Snapshot, rooms: GivenRooms) -> Snapshot:
     """Return the same snapshot with machine rooms given by hand, which replace its own.
 
-    What was found out of strategies before is left out where rooms may change it, so that `with_strategies` looks again.
+    What was found out of strategies before is left out where rooms may change it, so that
+    `with_strategies` looks again.
 
     Raises
     ------
@@ -122,10 +135,15 @@ def with_rooms(snapshot: Snapshot, rooms: GivenRooms) -> Snapshot:
     """
     brokers = {one.broker_name for topic in snapshot.topics for one in topic.brokers}
     clients = {one.client_id for group in snapshot.groups for one in group.clients}
-    broker_rooms, client_rooms = _rooms(rooms.brokers, brokers, "broker"), _rooms(rooms.clients, clients, "client")
+    broker_rooms, client_rooms = (
+        _rooms(rooms.brokers, brokers, "broker"),
+        _rooms(rooms.clients, clients, "client"),
+    )
     topics = tuple(_with_broker_rooms(one, broker_rooms) for one in snapshot.topics)
     return replace(
-        snapshot, topics=topics, groups=tuple(_with_client_rooms(one, client_rooms) for one in snapshot.groups)
+        snapshot,
+        topics=topics,
+        groups=tuple(_with_client_rooms(one, client_rooms) for one in snapshot.groups),
     )
 
 
@@ -148,13 +166,23 @@ def _rooms(given: Sequence[GivenRoom], names: set[str], what: str) -> dict[str, 
 
 
 def _with_broker_rooms(topic: Topic, rooms: Mapping[str, str]) -> Topic:
-    brokers = [replace(one, machine_room=rooms.get(one.broker_name, one.machine_room)) for one in topic.brokers]
+    brokers = [
+        replace(one, machine_room=rooms.get(one.broker_name, one.machine_room))
+        for one in topic.brokers
+    ]
     return replace(topic, brokers=tuple(brokers))
 
 
 def _with_client_rooms(group: Group, rooms: Mapping[str, str]) -> Group:
-    clients = [replace(one, machine_room=rooms.get(one.client_id, one.machine_room)) for one in group.clients]
+    clients = [
+        replace(one, machine_room=rooms.get(one.client_id, one.machine_room))
+        for one in group.clients
+    ]
     group = replace(group, clients=tuple(clients))
     if group.strategy_source in _GUESSES:
         return replace(group, strategy=None, strategy_params={}, **_OPEN)
-    return replace(group, **_OPEN) if group.strategy is not None and reads_rooms(group.strategy) else group
+    return (
+        replace(group, **_OPEN)
+        if group.strategy is not None and reads_rooms(group.strategy)
+        else group
+    )

@@ -1,7 +1,9 @@
-"""A snapshot known once: every strategy, machine room and doubt of it decided, so that nobody has to look again.
+"""A snapshot known once: every strategy, machine room and doubt of it decided, so that nobody has
+to look again.
 
-Every verb takes what `known` returns, or a plain snapshot, of which it asks `known` at its door. What was given and what was
-found stand side by side: a plan bears the hash of what it follows from, and that is what was given.
+Every verb takes what `known` returns, or a plain snapshot, of which it asks `known` at its door.
+What was given and what was found stand side by side: a plan bears the hash of what it follows from,
+and that is what was given.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ class Known:
         strategy: str | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Known:
-        """Return what is known of these groups: what is there already if it is of them, else `known`."""
+        """Return what is known of these groups: what is there already if it is of them, else
+        `known`.
+        """
         if not isinstance(snapshot, Known):
             return known(snapshot, groups, strategy=strategy, params=params)
         is_same = snapshot.groups == tuple(groups)
@@ -91,7 +95,9 @@ class Known:
 
     def once(self, question: Callable[[Known], T]) -> T:
         """Return the answer to a question about this snapshot, worked out when it is first asked."""
-        if question not in self._answers:  # threads that ask at once all get the answer that was kept first
+        if (
+            question not in self._answers
+        ):  # threads that ask at once all get the answer that was kept first
             self._answers.setdefault(question, question(self))
         answer: T = self._answers[question]
         return answer
@@ -100,8 +106,9 @@ class Known:
         return doubtful(self.found.snapshot, self.groups, topics, with_empty)
 
     def doubts(self, topics: Sequence[str] = ALL, most: int = 5) -> Iterator[str]:
-        """Yield what is in doubt about the strategies of groups that read some topics, a line each; of the first
-        few."""
+        """Yield what is in doubt about the strategies of groups that read some topics, a line each;
+        of the first few.
+        """
         accepted = " and accepted" if self.is_assumed else ""
         for one in self._in_doubt(topics)[:most]:
             if known_by_client(one):
@@ -109,11 +116,14 @@ class Known:
             else:
                 yield f"the strategy of {one.name} is in doubt{accepted}: {one.strategy_doubt}"
 
-    def left_out(self, topics: Sequence[str] = ALL, clients_join: bool = False, by_client: bool = False) -> list[str]:
-        """Return groups of which nothing is computed because their strategies are in doubt; `weak` ones are not among
-        them.
+    def left_out(
+        self, topics: Sequence[str] = ALL, clients_join: bool = False, by_client: bool = False
+    ) -> list[str]:
+        """Return groups of which nothing is computed because their strategies are in doubt; `weak`
+        ones are not among them.
 
-        With ``clients_join`` also groups without clients; ``by_client`` if what is asked takes each client's own strategy.
+        With ``clients_join`` also groups without clients; ``by_client`` if what is asked takes each
+        client's own strategy.
         """
         if self.is_assumed:
             return []
@@ -171,7 +181,9 @@ def known(
         return Known(given, groups)
     stated = None if strategy is None else (strategy, dict(params or {}))
     made = decided(given, groups, stated)
-    found = Known(given if stated is None else made.snapshot, groups, (), stated, assume, made.snapshot)
+    found = Known(
+        given if stated is None else made.snapshot, groups, (), stated, assume, made.snapshot
+    )
     weak = () if require is None else tuple(evidence_of(made.snapshot, groups).weaker(require))
     if not (assume or weak):
         return found
@@ -187,7 +199,8 @@ def with_strategies(
     strategy: str | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Snapshot:
-    """Return the same snapshot with the strategy of every group that divides its queues, and how it is known.
+    """Return the same snapshot with the strategy of every group that divides its queues, and how it
+    is known.
 
     Parameters
     ----------
@@ -211,25 +224,33 @@ def with_strategies(
     >>> known.strategy, known.strategy_source, known.strategy_explains
     ('AVG_BY_CIRCLE', 'fitted', 1.0)
     """
-    made = decided(snapshot, groups, None if strategy is None else (strategy, dict(params or {})), assume)
+    made = decided(
+        snapshot, groups, None if strategy is None else (strategy, dict(params or {})), assume
+    )
     return made.accepted() if assume else made.snapshot
 
 
 def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
-    """Return the same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of
-    them."""
+    """Return the same snapshot with some groups in doubt for a reason of the caller's, so that
+    nothing is computed of them.
+    """
     weak = set(names)
 
     def held(group: Group) -> Group:
         if group.name not in weak:
             return group
-        return replace(group, strategy_doubt="; ".join(filter(None, (group.strategy_doubt, reason))))
+        return replace(
+            group, strategy_doubt="; ".join(filter(None, (group.strategy_doubt, reason)))
+        )
 
     return replace(snapshot, groups=tuple(map(held, snapshot.groups)))
 
 
 def doubtful(
-    snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_empty: bool = False
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    with_empty: bool = False,
 ) -> list[Group]:
     """Return groups whose strategy is in doubt.
 

@@ -1,4 +1,6 @@
-"""A strategy with its parameters, as clients, groups and snapshots name it, and the machine rooms of a snapshot."""
+"""A strategy with its parameters, as clients, groups and snapshots name it, and the machine rooms
+of a snapshot.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,11 @@ class Rooms(NamedTuple):
         queues, topics, brokers = fleet.queue_lists, fleet.topics.to_list(), fleet.brokers.to_list()
         routes = zip(queues.route_topic.tolist(), queues.route_broker.tolist(), strict=True)
         of_route = [self.brokers.get((topics[topic], brokers[broker])) for topic, broker in routes]
-        # Units that share a list of ids may be of groups with different rooms, so each gets a list of its own.
-        clients = fleet.client_lists.rearranged(ranges(fleet.slot_starts, fleet.n_clients), fleet.client_offsets)
+        # Units that share a list of ids may be of groups with different rooms, so each gets a list
+        # of its own.
+        clients = fleet.client_lists.rearranged(
+            ranges(fleet.slot_starts, fleet.n_clients), fleet.client_offsets
+        )
         of_unit = zip(fleet.consumer_groups.to_list(), fleet.n_clients.tolist(), strict=True)
         groups = [group for group, n in of_unit for _ in range(n)]
         of_slot = map(self.clients.get, zip(groups, clients.client_ids.to_list(), strict=True))
@@ -109,10 +114,18 @@ class Method:
 
     def __str__(self) -> str:
         nodes = self.virtual_nodes
-        name = self.name if self.dialect not in DIALECTS else f"{DIALECTS[self.dialect].label} {self.name}"
+        name = (
+            self.name
+            if self.dialect not in DIALECTS
+            else f"{DIALECTS[self.dialect].label} {self.name}"
+        )
         if nodes is not None:
             return f"{name} with {nodes} virtual nodes"
-        numbers = {key: value for key, value in self.params.items() if isinstance(value, bool | int | float)}
+        numbers = {
+            key: value
+            for key, value in self.params.items()
+            if isinstance(value, bool | int | float)
+        }
         told = " and ".join(f"{key} {str(value).lower()}" for key, value in numbers.items())
         return f"{name} with {told}" if told else name
 
@@ -122,8 +135,14 @@ class Method:
         return str(self.params.get("dialect", JAVA))
 
     def in_dialect(self, dialect: str | None) -> Method:
-        """Return what a client of a dialect computes under this name; the same where the dialect is not known."""
-        return self if dialect is None else Method(*in_dialect(self.name, self.params, dialect), problem=self.problem)
+        """Return what a client of a dialect computes under this name; the same where the dialect is
+        not known.
+        """
+        return (
+            self
+            if dialect is None
+            else Method(*in_dialect(self.name, self.params, dialect), problem=self.problem)
+        )
 
     @property
     def virtual_nodes(self) -> int | None:
@@ -142,8 +161,9 @@ class Method:
         return reads_rooms(self.name)
 
     def strategy(self) -> Strategy:
-        """Return the strategy; ValueError or TypeError if there is no such thing. Rooms come from the fleet, see
-        `Rooms.put_into`."""
+        """Return the strategy; ValueError or TypeError if there is no such thing. Rooms come from
+        the fleet, see `Rooms.put_into`.
+        """
         if not self.asks_for_rooms:
             return rule(self.name, **self.params)
         params = dict(self.params)

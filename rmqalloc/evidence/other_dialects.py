@@ -1,4 +1,6 @@
-"""Strategies that are to come: what clients of each language will compute under their names, and who has none of them."""
+"""Strategies that are to come: what clients of each language will compute under their names, and
+who has none of them.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ _JAVAS = "Java's rule is planned instead"
 def dialect_to_join(group: Group) -> str:
     """Return the dialect in which clients that join a group compute the strategy that it is given.
 
-    It is the one that the group's parameters name or that all its clients have, else Java's. Brokers, where they assign the
-    queues, are Java's.
+    It is the one that the group's parameters name or that all its clients have, else Java's.
+    Brokers, where they assign the queues, are Java's.
     """
     if is_served(group):
         return JAVA
@@ -29,8 +31,8 @@ def dialect_to_join(group: Group) -> str:
 
 
 def dialects_in(group: Group, clients: Iterable[Client]) -> list[str]:
-    """Return the dialects in which clients of a group compute the strategy that it is given; if not known, that of
-    those that join.
+    """Return the dialects in which clients of a group compute the strategy that it is given; if not
+    known, that of those that join.
 
     Examples
     --------
@@ -50,8 +52,8 @@ def method_set(strategy: str, params: Mapping[str, Any] | None) -> Method:
 def as_set(method: Method, dialect: str) -> Method:
     """Return what a client of a dialect computes once its group is given a strategy.
 
-    A client that has one strategy alone keeps that. Of one that has none of this name it is taken that it gets Java's, see
-    `computed_otherwise`. Parameters that name a dialect hold for all.
+    A client that has one strategy alone keeps that. Of one that has none of this name it is taken
+    that it gets Java's, see `computed_otherwise`. Parameters that name a dialect hold for all.
 
     Examples
     --------
@@ -89,7 +91,9 @@ class ToldApart:
         return bool(self._methods)
 
     def among(self, group: Group) -> dict[str, str]:
-        """By dialect, the first that computes the same of all strategies given and of the group's own."""
+        """By dialect, the first that computes the same of all strategies given and of the group's
+        own.
+        """
         first: dict[tuple[Method, ...], str] = {}
         found = {}
         for dialect in (JAVA, *DIALECTS):
@@ -98,8 +102,11 @@ class ToldApart:
         return found
 
 
-def computed_otherwise(groups: Iterable[Group], strategy: str, params: Mapping[str, Any] | None) -> Iterator[str]:
-    """Say which clients cannot be given a strategy, for their language has none of this name, and what is planned of them.
+def computed_otherwise(
+    groups: Iterable[Group], strategy: str, params: Mapping[str, Any] | None
+) -> Iterator[str]:
+    """Say which clients cannot be given a strategy, for their language has none of this name, and
+    what is planned of them.
 
     Examples
     --------
@@ -122,8 +129,9 @@ def computed_otherwise(groups: Iterable[Group], strategy: str, params: Mapping[s
 
 
 def _lacking(method: Method, language: str | None) -> tuple[str, str] | None:
-    """Return who clients of a language are that have no such strategy, and what is planned of them; None if they have
-    it."""
+    """Return who clients of a language are that have no such strategy, and what is planned of them;
+    None if they have it.
+    """
     name = dialect_of(language)
     if language is None:
         return "of a language that is not known", f"; {_JAVAS}"

@@ -1,6 +1,7 @@
 """Examples that come with rmqalloc: snapshots, scenarios and scripts of simulations, by name.
 
-The command line reads them as ``example:NAME`` wherever it reads such a file, and ``rmqalloc example`` lists and prints them.
+The command line reads them as ``example:NAME`` wherever it reads such a file, and ``rmqalloc
+example`` lists and prints them.
 """
 
 from dataclasses import dataclass
@@ -45,19 +46,53 @@ class Example:
 
 
 _ALL = (
-    Example("seed", "snapshot", "snapshots/seed.yaml", "24 queues, four clients: one group under two strategies"),
     Example(
-        "orders", "snapshot", "snapshots/orders.yaml", "two brokers in two machine rooms, three topics, three groups"
+        "seed",
+        "snapshot",
+        "snapshots/seed.yaml",
+        "24 queues, four clients: one group under two strategies",
     ),
-    Example("duplicate-id", "snapshot", "snapshots/duplicate-id.yaml", "two containers with one client id"),
-    Example("48-pods", "snapshot", "snapshots/48-pods.yaml", "48 pods on 192 queues, for rolling restarts"),
-    Example("live", "snapshot", "snapshots/live.json", "as `rmqalloc snapshot` read it from a running cluster"),
     Example(
-        "what-if", "scenarios", "scenarios/what-if.yaml", "more clients, fewer clients, a ring instead: three scenarios"
+        "orders",
+        "snapshot",
+        "snapshots/orders.yaml",
+        "two brokers in two machine rooms, three topics, three groups",
     ),
-    Example("three-deaths", "simulation", "simulations/three-deaths.yaml", "a client leaves, crashes, and vanishes"),
     Example(
-        "restart-avg", "simulation", "simulations/restart-avg.yaml", "eight clients restarted one by one, under AVG"
+        "duplicate-id",
+        "snapshot",
+        "snapshots/duplicate-id.yaml",
+        "two containers with one client id",
+    ),
+    Example(
+        "48-pods",
+        "snapshot",
+        "snapshots/48-pods.yaml",
+        "48 pods on 192 queues, for rolling restarts",
+    ),
+    Example(
+        "live",
+        "snapshot",
+        "snapshots/live.json",
+        "as `rmqalloc snapshot` read it from a running cluster",
+    ),
+    Example(
+        "what-if",
+        "scenarios",
+        "scenarios/what-if.yaml",
+        "more clients, fewer clients, a ring instead: three scenarios",
+    ),
+    Example(
+        "three-deaths",
+        "simulation",
+        "simulations/three-deaths.yaml",
+        "a client leaves, crashes, and vanishes",
+    ),
+    Example(
+        "restart-avg",
+        "simulation",
+        "simulations/restart-avg.yaml",
+        "eight clients restarted one by one, under AVG",
     ),
     Example(
         "restart-consistent-hash",
@@ -71,8 +106,18 @@ _ALL = (
         "simulations/concurrent.yaml",
         "a client joins, leaves and dies; with notices, without",
     ),
-    Example("ordered", "simulation", "simulations/ordered.yaml", "the same for consumers in order, under locks"),
-    Example("broker-settings", "simulation", "simulations/broker-settings.yaml", "brokers with settings of their own"),
+    Example(
+        "ordered",
+        "simulation",
+        "simulations/ordered.yaml",
+        "the same for consumers in order, under locks",
+    ),
+    Example(
+        "broker-settings",
+        "simulation",
+        "simulations/broker-settings.yaml",
+        "brokers with settings of their own",
+    ),
     Example(
         "large",
         "simulation",
@@ -116,4 +161,6 @@ orders, duplicate-id, 48-pods, live
     listed = f"Examples{f' of this kind ({kind})' if kind else ''}: {', '.join(known)}"
     if name in EXAMPLES:
         raise ExampleError(f"the example {name} is of the kind {EXAMPLES[name].kind}. {listed}")
-    raise ExampleError(f"there is no example {printable(name)}{did_you_mean(name, known) or '.'} {listed}")
+    raise ExampleError(
+        f"there is no example {printable(name)}{did_you_mean(name, known) or '.'} {listed}"
+    )

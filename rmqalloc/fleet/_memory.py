@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 class HeldMemory:
     """The memory of every array that an object holds or has computed and keeps, as it is now.
 
-    Attributes of what it looks at are only ever added, never replaced, so as long as there are as many, they are the same.
+    Attributes of what it looks at are only ever added, never replaced, so as long as there are as
+    many, they are the same.
 
     Examples
     --------
@@ -29,8 +30,11 @@ class HeldMemory:
     """
 
     def __init__(self, holder: object, kinds: tuple[type, ...]) -> None:
-        self._n = len(vars(holder))  # before they are looked at: other threads may keep more meanwhile
-        # Without the holder's own, which would be a cycle and keep its memory until the next collection.
+        self._n = len(
+            vars(holder)
+        )  # before they are looked at: other threads may keep more meanwhile
+        # Without the holder's own, which would be a cycle and keep its memory until the next
+        # collection.
         self._inner: list[dict[str, Any]] = []
         self._arrays: list[NDArray[Any]] = []
         for value in _values(holder):
@@ -41,7 +45,9 @@ class HeldMemory:
                 self._inner += [vars(value), *inner._inner]
                 self._n += inner._n
                 self._arrays += inner._arrays
-        bounds = sorted((*_bounds(array), at) for at, array in enumerate(self._arrays) if array.size)
+        bounds = sorted(
+            (*_bounds(array), at) for at, array in enumerate(self._arrays) if array.size
+        )
         self._starts, self._ends, self._at = (
             (list(column) for column in zip(*bounds, strict=True)) if bounds else ([], [], [])
         )
@@ -56,9 +62,15 @@ class HeldMemory:
         if not array.size:
             return False
         start, end = _bounds(array)
-        # Whatever begins at or after the end, or so early that the longest of all would not reach here, lies apart.
-        near = range(bisect_right(self._starts, start - self._longest), bisect_right(self._starts, end - 1))
-        return any(self._ends[i] > start and np.shares_memory(self._arrays[self._at[i]], array) for i in near)
+        # Whatever begins at or after the end, or so early that the longest of all would not reach
+        # here, lies apart.
+        near = range(
+            bisect_right(self._starts, start - self._longest), bisect_right(self._starts, end - 1)
+        )
+        return any(
+            self._ends[i] > start and np.shares_memory(self._arrays[self._at[i]], array)
+            for i in near
+        )
 
 
 def _values(holder: object) -> Iterator[Any]:

@@ -56,7 +56,9 @@ def columns_from_arrow(data: Any, on_error: str) -> dict[str, Any]:
     bad_rows = np.array(sorted(bad.reasons), np.int64)
     unit_queue_list, queue_lists = queues.lists(unit_topic, topic_rows, bad_rows)
     unit_client_list, client_lists = clients.lists(bad_rows)
-    errors = [UnitError(row, groups[row], topics[row], bad.reasons[row]) for row in bad_rows.tolist()]
+    errors = [
+        UnitError(row, groups[row], topics[row], bad.reasons[row]) for row in bad_rows.tolist()
+    ]
     if errors and on_error == "raise":
         raise FleetError(errors, table.num_rows)
     return {
@@ -66,19 +68,29 @@ def columns_from_arrow(data: Any, on_error: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def owners_table(names: dict[str, Strings], offsets: Offsets, owners: NDArray[np.int32]) -> pa.Table:
+def owners_table(
+    names: dict[str, Strings], offsets: Offsets, owners: NDArray[np.int32]
+) -> pa.Table:
     """See `Fleet.to_arrow`."""
     if offsets[-1] < _OF_INT64:
         column = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(owners))
     else:
         column = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(owners))
-    return pa.table({**{name: text_array(column) for name, column in names.items()}, "owners": column})
+    return pa.table(
+        {**{name: text_array(column) for name, column in names.items()}, "owners": column}
+    )
 
 
 def text_array(column: Strings) -> pa.Array:
-    """Return text as an Arrow array that shares its memory; a lone surrogate, which Arrow cannot hold, reads ``?``."""
+    """Return text as an Arrow array that shares its memory; a lone surrogate, which Arrow cannot
+    hold, reads ``?``.
+    """
     column = column.as_java_bytes
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(column.offsets)), pa.py_buffer(column.values)]
+    buffers = [
+        None,
+        pa.py_buffer(np.ascontiguousarray(column.offsets)),
+        pa.py_buffer(column.values),
+    ]
     array = pa.Array.from_buffers(pa.large_string(), len(column), buffers)
     return array.cast(pa.string()) if column.offsets[-1] < _OF_INT64 else array
 
@@ -95,8 +107,12 @@ class _BadUnits:
             if row not in self.reasons:
                 self.reasons[row] = reason(i)
 
-    def note_elements(self, offsets: Offsets, elements: Places, reason: Callable[[int, int], str]) -> None:
-        """Mark the rows of elements of lists; ``reason`` is asked with an element and its place in its row."""
+    def note_elements(
+        self, offsets: Offsets, elements: Places, reason: Callable[[int, int], str]
+    ) -> None:
+        """Mark the rows of elements of lists; ``reason`` is asked with an element and its place in
+        its row.
+        """
         if elements.size:
             rows = np.searchsorted(offsets, elements, side="right") - 1
             self.note(rows, lambda i: reason(int(elements[i]), int(elements[i] - offsets[rows[i]])))
@@ -104,7 +120,9 @@ class _BadUnits:
 
 @dataclass
 class _QueueRows:
-    """The column ``queues`` or ``brokers``: per entry a broker and its queue id or its number of queues."""
+    """The column ``queues`` or ``brokers``: per entry a broker and its queue id or its number of
+    queues.
+    """
 
     offsets: Offsets
     codes: Index
@@ -124,14 +142,18 @@ class _QueueRows:
             )
         name, number_name = ("brokers", "read_queue_nums") if compact else ("queues", "queue_id")
         if not _has(table, name):
-            raise ArgumentTypeError(f"the table has neither a queues nor a brokers column; it has {table.column_names}")
+            raise ArgumentTypeError(
+                f"the table has neither a queues nor a brokers column; it has {table.column_names}"
+            )
         offsets, entries = _lists(table, name, bad)
         names, numbers = entries.fields("broker_name", number_name)
         text, broken = names.text()
         codes, brokers = distinct_strings(text)
         bad.note_elements(offsets, broken, _not_utf8(names, "broker_name"))
         bad.note_elements(
-            offsets, names.nulls(), lambda _, at: f"broker_name at position {at} of {name} is null; it must be a string"
+            offsets,
+            names.nulls(),
+            lambda _, at: f"broker_name at position {at} of {name} is null; it must be a string",
         )
         least, most = (0, MAX_OF_ROW) if compact else (-(2**31), 2**31 - 1)
         valid, wrong = numbers.integers(least, most)
@@ -144,11 +166,24 @@ class _QueueRows:
         bad.note_elements(offsets, wrong, reason)
         if compact:
             valid = _within_bound(offsets, valid, bad)
-        return cls(offsets, codes, brokers, valid, compact, _rooms(table, "broker_rooms", offsets, name, bad))
+        return cls(
+            offsets,
+            codes,
+            brokers,
+            valid,
+            compact,
+            _rooms(table, "broker_rooms", offsets, name, bad),
+        )
 
-    def lists(self, unit_topic: Index, topic_rows: Index, bad_rows: Places) -> tuple[Index, QueueLists]:
+    def lists(
+        self, unit_topic: Index, topic_rows: Index, bad_rows: Places
+    ) -> tuple[Index, QueueLists]:
         """Number the distinct lists and cut them into routes."""
-        columns = [self.codes, self.numbers, *([] if self.room_codes is None else [self.room_codes])]
+        columns = [
+            self.codes,
+            self.numbers,
+            *([] if self.room_codes is None else [self.room_codes]),
+        ]
         kinds, firsts = distinct_lists(unit_topic, topic_rows, self.offsets, columns)
         offsets = self.offsets
         if firsts.size < kinds.size:
@@ -160,7 +195,9 @@ class _QueueRows:
         if self.is_compact:
             list_routes, route_offsets, ids = offsets, offsets_of(numbers), None
         else:
-            list_routes, route_offsets = runs(offsets, [brokers] if rooms is None else [brokers, rooms])
+            list_routes, route_offsets = runs(
+                offsets, [brokers] if rooms is None else [brokers, rooms]
+            )
             brokers, ids = brokers[route_offsets[:-1]], numbers
             rooms = None if rooms is None else rooms[route_offsets[:-1]]
         route_topic = np.repeat(unit_topic[firsts], lengths_of(list_routes[:-1]))
@@ -219,7 +256,9 @@ def _with_empty(kinds: Index, bad_rows: Places, n_kinds: int) -> Index:
 
 
 def _within_bound(offsets: Offsets, numbers: Index, bad: _BadUnits) -> Index:
-    """Return numbers of queues of brokers; rows that come to too many are bad, and have none from here on."""
+    """Return numbers of queues of brokers; rows that come to too many are bad, and have none from
+    here on.
+    """
     if int(numbers.max(initial=0)) * longest_of(offsets) <= MAX_PER_UNIT:
         return numbers
     totals = lengths_of(offsets_of(numbers)[offsets])
@@ -231,7 +270,9 @@ def _within_bound(offsets: Offsets, numbers: Index, bad: _BadUnits) -> Index:
 
 
 def _number_rooms(queues: _QueueRows, clients: _ClientRows) -> Strings:
-    """Number the machine rooms of both sides together, -1 where missing, and return the table of their names."""
+    """Number the machine rooms of both sides together, -1 where missing, and return the table of
+    their names.
+    """
     sides = [side for side in (queues, clients) if side.rooms is not None]
     texts = [side.rooms[0] for side in sides if side.rooms is not None]
     if not texts:
@@ -244,15 +285,22 @@ def _number_rooms(queues: _QueueRows, clients: _ClientRows) -> Strings:
     return table
 
 
-def _rooms(table: pa.Table, name: str, beside: Offsets, beside_name: str, bad: _BadUnits) -> Rooms | None:
-    """Return a column of machine rooms, which must be as long as the column it stands beside, row by row."""
+def _rooms(
+    table: pa.Table, name: str, beside: Offsets, beside_name: str, bad: _BadUnits
+) -> Rooms | None:
+    """Return a column of machine rooms, which must be as long as the column it stands beside, row
+    by row.
+    """
     if not _has(table, name):
         return None
     offsets, column = _lists(table, name, bad)
     have, want = lengths_of(offsets), lengths_of(beside)
     rows = np.flatnonzero(have != want)
     bad.note(
-        rows, lambda i: f"{name} has {have[rows[i]]} entries beside {want[rows[i]]} in {beside_name}; give one for each"
+        rows,
+        lambda i: (
+            f"{name} has {have[rows[i]]} entries beside {want[rows[i]]} in {beside_name}; give one for each"
+        ),
     )
     text, broken = column.text()
     bad.note_elements(offsets, broken, _not_utf8(column, "machine room"))
@@ -273,8 +321,9 @@ def _rooms(table: pa.Table, name: str, beside: Offsets, beside_name: str, bad: _
 def _keep_memory(n_bytes: int) -> None:
     """Have the allocator keep about twice so much of what will be freed, for the next batch.
 
-    The C library of Linux keeps free what was twice its largest piece so far. The rest a process gets from the system again,
-    page by page, and waits longer for the pages of a batch than for all the work on it.
+    The C library of Linux keeps free what was twice its largest piece so far. The rest a process
+    gets from the system again, page by page, and waits longer for the pages of a batch than for all
+    the work on it.
     """
     np.empty(min(n_bytes, _MOST_KEPT), np.uint8)
 
@@ -286,7 +335,9 @@ def _table(data: Any) -> pa.Table:
         return data
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data).read_all()
-    raise ArgumentTypeError(f"expected an Arrow table (an object with __arrow_c_stream__), got {type(data).__name__}")
+    raise ArgumentTypeError(
+        f"expected an Arrow table (an object with __arrow_c_stream__), got {type(data).__name__}"
+    )
 
 
 def _has(table: pa.Table, name: str) -> bool:
@@ -303,7 +354,9 @@ def _names(table: pa.Table, name: str, bad: _BadUnits) -> Strings:
 
 def _not_utf8(column: Column, what: str) -> Callable[[int, int], str]:
     """Return the reason why an element of a column of lists, at some place of its list, is no text."""
-    return lambda element, at: f"{what} at position {at} of {column.name} is not UTF-8: {column.shown(element)}"
+    return lambda element, at: (
+        f"{what} at position {at} of {column.name} is not UTF-8: {column.shown(element)}"
+    )
 
 
 def _lists(table: pa.Table, name: str, bad: _BadUnits) -> tuple[Offsets, Column]:
@@ -313,5 +366,7 @@ def _lists(table: pa.Table, name: str, bad: _BadUnits) -> tuple[Offsets, Column]
     rows = over_bound(lengths_of(offsets))
     if rows.size:  # no kernel may see such a list, not even one of a bad row
         n = int(offsets[rows[0] + 1] - offsets[rows[0]])
-        raise ArgumentError(f"row {rows[0]} of column {name} has {n} entries; at most {MAX_PER_UNIT} can be assigned")
+        raise ArgumentError(
+            f"row {rows[0]} of column {name} has {n} entries; at most {MAX_PER_UNIT} can be assigned"
+        )
     return offsets, entries

@@ -1,4 +1,6 @@
-"""Arrow columns as numpy arrays that share their memory: text, lists and integers of any width, chunked, sliced or null."""
+"""Arrow columns as numpy arrays that share their memory: text, lists and integers of any width,
+chunked, sliced or null.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _OTHER_IDS = frozenset(kind.id for kind in (*_VIEWS, *_CODED))
 
 _QUEUE = "array<struct<broker_name:string,{}:int>>"
 SPARK_LISTS = {"queues": _QUEUE.format("queue_id"), "brokers": _QUEUE.format("read_queue_nums")}
-SPARK_LISTS |= dict.fromkeys(("client_ids", "broker_rooms", "client_rooms", "machine_rooms"), "array<string>")
+SPARK_LISTS |= dict.fromkeys(
+    ("client_ids", "broker_rooms", "client_rooms", "machine_rooms"), "array<string>"
+)
 """Types of the columns of lists, as a cast in Spark's SQL names them."""
 
 
@@ -54,14 +58,20 @@ class Column:
         if at < 0:
             raise ArgumentTypeError(f"the table has no column {name}; it has {table.column_names}")
         column = table.column(at)
-        return cls(name, column.type, column.chunks if isinstance(column, pa.ChunkedArray) else [column])
+        return cls(
+            name, column.type, column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        )
 
     def nulls(self) -> Places:
         """Return where the column is null."""
-        return self._places([np.flatnonzero(null_mask(one)) if one.null_count else _NOWHERE for one in self.arrays])
+        return self._places(
+            [np.flatnonzero(null_mask(one)) if one.null_count else _NOWHERE for one in self.arrays]
+        )
 
     def text(self) -> tuple[Strings, Places]:
-        """Return the column as text, and where it is not UTF-8; there it reads as `utf8` writes it. A null is any text."""
+        """Return the column as text, and where it is not UTF-8; there it reads as `utf8` writes it.
+        A null is any text.
+        """
         parts, wrong = [], []
         for array in self.arrays:
             part = self._text_of(array)
@@ -72,7 +82,10 @@ class Column:
     def _places(self, found: list[Places]) -> Places:
         """Return places in the column for places in each of its arrays."""
         starts = offsets_of([len(array) for array in self.arrays]).tolist()
-        moved = [places + start if start else places for places, start in zip(found, starts[:-1], strict=True)]
+        moved = [
+            places + start if start else places
+            for places, start in zip(found, starts[:-1], strict=True)
+        ]
         return moved[0] if len(moved) == 1 else np.concatenate([_NOWHERE, *moved])
 
     def shown(self, place: int) -> str:
@@ -95,7 +108,9 @@ class Column:
     def lists(self) -> tuple[Offsets, Column]:
         """Return the column as lists: offsets from 0, and the values between them."""
         if pa.types.is_null(self.type):
-            return np.zeros(sum(map(len, self.arrays)) + 1, np.int64), Column(self.name, self.type, [])
+            return np.zeros(sum(map(len, self.arrays)) + 1, np.int64), Column(
+                self.name, self.type, []
+            )
         if not is_lists(self.type):
             raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}")
         parts, values, end = [], [], 0
@@ -106,7 +121,9 @@ class Column:
             parts.append(offsets[:-1] + (end - begin))
             values.append(inner.slice(begin, size) if size < len(inner) else inner)
             end += size
-        return np.concatenate([*parts, np.array([end])]), Column(self.name, self.type.value_type, values)
+        return np.concatenate([*parts, np.array([end])]), Column(
+            self.name, self.type.value_type, values
+        )
 
     def fields(self, *names: str) -> list[Column]:
         """Return fields of a column of structs; null where the struct is."""
@@ -169,11 +186,15 @@ def list_lengths(lists: pa.Array) -> Places:
 
 
 def null_mask(array: pa.Array) -> NDArray[np.bool_]:
-    """Return where a plain array is null; without `pyarrow.compute`, whose import takes longer than to plan a small table."""
+    """Return where a plain array is null; without `pyarrow.compute`, whose import takes longer than
+    to plan a small table.
+    """
     if pa.types.is_null(array.type) or array.buffers()[0] is None:
         return np.full(len(array), pa.types.is_null(array.type))
     begin, first = divmod(array.offset, 8)
-    held = np.frombuffer(array.buffers()[0], np.uint8)[begin : begin + (first + len(array) + 7) // 8]
+    held = np.frombuffer(array.buffers()[0], np.uint8)[
+        begin : begin + (first + len(array) + 7) // 8
+    ]
     valid = np.unpackbits(held, bitorder="little")[first : first + len(array)].view(np.bool_)
     return ~valid
 
@@ -184,7 +205,9 @@ def filled(array: pa.Array) -> NDArray[Any]:
         return np.zeros(len(array), np.int32)
     if not array.null_count:
         return np.asarray(array)
-    whole = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], 0, array.offset)
+    whole = pa.Array.from_buffers(
+        array.type, len(array), [None, array.buffers()[1]], 0, array.offset
+    )
     return np.where(null_mask(array), 0, np.asarray(whole))
 
 
@@ -212,7 +235,9 @@ cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """Return True if all of Arrow's functions read a type: no views, no dictionaries, no runs, no lists of one length."""
+    """Return True if all of Arrow's functions read a type: no views, no dictionaries, no runs, no
+    lists of one length.
+    """
     if is_lists(kind):
         return is_plain(kind.value_type)
     if pa.types.is_struct(kind):
@@ -246,18 +271,23 @@ def _plain(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(kind):
         return _plain(array.dictionary).take(array.indices)
     if pa.types.is_run_end_encoded(kind):
-        runs = np.searchsorted(np.asarray(array.run_ends), array.offset + np.arange(len(array)), side="right")
+        runs = np.searchsorted(
+            np.asarray(array.run_ends), array.offset + np.arange(len(array)), side="right"
+        )
         return _plain(array.values).take(pa.array(runs))
     if pa.types.is_struct(kind):
         parts = [_plain(part) for part in array.flatten()]
-        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
+        return pa.StructArray.from_arrays(
+            parts, [field.name for field in kind], mask=array.is_null()
+        )
     lists = array if is_lists(kind) else _end_to_end(array)
     offsets = pa.array(np.array(lists.offsets))
     return type(lists).from_arrays(offsets, _plain(lists.values), mask=lists.is_null())
 
 
 def taken(array: pa.Array, places: Places) -> pa.Array:
-    """Return the values at some places in the type that they have: Arrow's ``take`` lacks the newer forms.
+    """Return the values at some places in the type that they have: Arrow's ``take`` lacks the newer
+    forms.
 
     Examples
     --------
@@ -269,14 +299,21 @@ def taken(array: pa.Array, places: Places) -> pa.Array:
     except pa.ArrowNotImplementedError:
         if pa.types.is_string_view(array.type):
             return array.cast(pa.large_string()).take(pa.array(places)).cast(array.type)
-        return pa.concat_arrays([array.slice(0, 0), *(array.slice(place, 1) for place in places.tolist())])
+        return pa.concat_arrays(
+            [array.slice(0, 0), *(array.slice(place, 1) for place in places.tolist())]
+        )
 
 
-_BYTES_OF = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+_BYTES_OF = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
 
 
 def check_sound(array: pa.Array, name: str) -> None:
-    """Refuse an array of which a value lies outside of its buffers: Arrow's own kernels read wherever offsets lead.
+    """Refuse an array of which a value lies outside of its buffers: Arrow's own kernels read
+    wherever offsets lead.
 
     Text need not be UTF-8; where it is not, is found later, row by row.
 
@@ -303,7 +340,9 @@ def _validate(array: pa.Array, name: str) -> None:
         check_offsets(np.asarray(array.offsets).astype(np.int64), len(array.values), name)
         _validate(array.values, name)
     elif pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
-        nothing = pa.nulls(len(array.values))  # a full look at the values would refuse text that is not UTF-8
+        nothing = pa.nulls(
+            len(array.values)
+        )  # a full look at the values would refuse text that is not UTF-8
         type(array).from_arrays(array.offsets, array.sizes, nothing).validate(full=True)
         _validate(array.values, name)
     elif pa.types.is_run_end_encoded(kind):
@@ -320,7 +359,9 @@ def _validate(array: pa.Array, name: str) -> None:
 
         n, found = len(array.dictionary), pc.min_max(array.indices).as_py()
         if found["min"] is not None and not 0 <= found["min"] <= found["max"] < n:
-            raise pa.ArrowInvalid(f"an index leaves the {n} values of its dictionary: {found['min']} to {found['max']}")
+            raise pa.ArrowInvalid(
+                f"an index leaves the {n} values of its dictionary: {found['min']} to {found['max']}"
+            )
     elif isinstance(array, pa.ExtensionArray):
         _validate(array.storage, name)
     else:
@@ -335,7 +376,9 @@ def shown_bytes(scalar: pa.Scalar) -> str:
 def not_utf8(array: pa.Array) -> Places:
     """Return where an array of text is not UTF-8, which Arrow looks for in no file that it reads."""
     if not (
-        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
+        pa.types.is_string(array.type)
+        or pa.types.is_large_string(array.type)
+        or pa.types.is_string_view(array.type)
     ):
         return _NOWHERE
     # Nearly all names are ASCII, which is seen in a tenth of the time that Arrow's full look takes.
@@ -344,7 +387,9 @@ def not_utf8(array: pa.Array) -> Places:
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
-        return np.array([i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64)
+        return np.array(
+            [i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64
+        )
     return _NOWHERE
 
 
@@ -379,7 +424,8 @@ def hosts_of(client_ids: pa.Array) -> pa.Array:
 
 
 def utf8(array: pa.Array) -> pa.Array:
-    """Return an array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so that whoever reads it can.
+    """Return an array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so
+    that whoever reads it can.
 
     Examples
     --------
@@ -391,7 +437,10 @@ def utf8(array: pa.Array) -> pa.Array:
         inner = array.flatten()
         if (whole := utf8(inner)) is inner:
             return array
-        offsets = pa.array(offsets_of(list_lengths(array)), pa.int32() if pa.types.is_list(array.type) else pa.int64())
+        offsets = pa.array(
+            offsets_of(list_lengths(array)),
+            pa.int32() if pa.types.is_list(array.type) else pa.int64(),
+        )
         return type(array).from_arrays(offsets, whole, mask=array.is_null())
     places = not_utf8(array)
     if not places.size:
@@ -402,12 +451,17 @@ def utf8(array: pa.Array) -> pa.Array:
     mask[places] = True
     import pyarrow.compute as pc
 
-    texts = [bytes(array[i].as_buffer()).decode("utf-8", "backslashreplace") for i in places.tolist()]
+    texts = [
+        bytes(array[i].as_buffer()).decode("utf-8", "backslashreplace") for i in places.tolist()
+    ]
     return pc.replace_with_mask(array, mask, pa.array(texts, array.type))
 
 
 def _end_to_end(array: pa.Array) -> pa.LargeListArray:
-    """Return lists that lie anywhere, or have one length, as lists that lie end to end. Arrow's own cast reads views
-    wrongly."""
+    """Return lists that lie anywhere, or have one length, as lists that lie end to end. Arrow's own
+    cast reads views wrongly.
+    """
     lengths = list_lengths(array)
-    return pa.LargeListArray.from_arrays(pa.array(offsets_of(lengths)), array.flatten(), mask=array.is_null())
+    return pa.LargeListArray.from_arrays(
+        pa.array(offsets_of(lengths)), array.flatten(), mask=array.is_null()
+    )

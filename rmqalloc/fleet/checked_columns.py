@@ -1,8 +1,10 @@
-"""Columns that are made by hand, checked where they are made; what the product makes itself comes in by `unchecked`.
+"""Columns that are made by hand, checked where they are made; what the product makes itself comes
+in by `unchecked`.
 
-A kernel follows offsets and row numbers wherever these lead, so whoever can make a column could read memory that is not his.
-The constructors of `Strings`, `QueueLists`, `ClientLists` and `Fleet` therefore check what each was given, and take what the
-others have checked. The readers, sorters and scenarios of the product, which count what they write, pay nothing.
+A kernel follows offsets and row numbers wherever these lead, so whoever can make a column could
+read memory that is not his. The constructors of `Strings`, `QueueLists`, `ClientLists` and `Fleet`
+therefore check what each was given, and take what the others have checked. The readers, sorters and
+scenarios of the product, which count what they write, pay nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ Columns = TypeVar("Columns")
 
 
 def unchecked(kind: type[Columns], **columns: Any) -> Columns:
-    """Return an instance of a kind of columns, whose constructor is not asked: for the product's own rooms."""
+    """Return an instance of a kind of columns, whose constructor is not asked: for the product's
+    own rooms.
+    """
     made = object.__new__(kind)
     made.__dict__.update(columns)
     return made
@@ -34,11 +38,15 @@ def replaced(columns: Columns, **others: Any) -> Columns:
 
 
 def check_offsets(offsets: Offsets, size: int, name: str) -> None:
-    """Refuse offsets that run backwards or past the values, which would read memory that is not theirs."""
+    """Refuse offsets that run backwards or past the values, which would read memory that is not
+    theirs.
+    """
     misfit = np.zeros(1, np.uint8)
     ragged.find_misfit(offsets, size, misfit)
     if misfit[0]:
-        at = int(np.flatnonzero((np.diff(offsets) < 0) | (offsets[1:] > size) | (offsets[:-1] < 0))[0])
+        at = int(
+            np.flatnonzero((np.diff(offsets) < 0) | (offsets[1:] > size) | (offsets[:-1] < 0))[0]
+        )
         raise ArgumentError(
             f"the offsets of column {name} do not fit: entry {at} runs from {offsets[at]} to {offsets[at + 1]} "
             f"of {size} values; offsets must not decrease and must end within the values"
@@ -53,10 +61,14 @@ def check_dtype(array: Any, kind: type[np.generic], name: str) -> None:
 
 
 def check_vector(array: Any, kind: type[np.generic], name: str, size: int | None = None) -> None:
-    """Refuse an array that a kernel could not read: of another type or shape, or one that is not contiguous."""
+    """Refuse an array that a kernel could not read: of another type or shape, or one that is not
+    contiguous.
+    """
     check_dtype(array, kind, name)
     if array.ndim != 1 or not array.flags.c_contiguous or not array.flags.aligned:
-        raise ArgumentError(f"{name} must be a contiguous, aligned vector, got an array of shape {array.shape}")
+        raise ArgumentError(
+            f"{name} must be a contiguous, aligned vector, got an array of shape {array.shape}"
+        )
     if size is not None and array.size != size:
         raise ArgumentError(f"{name} must have {size} entries, got {array.size}")
 
@@ -75,7 +87,9 @@ def check_rows(rows: Any, size: int | None, n: int, name: str, least: int = 0) -
     """Refuse numbers of rows of a table of ``n`` that are not there."""
     check_vector(rows, np.int32, name, size)
     if rows.size and not least <= int(rows.min()) <= int(rows.max()) < n:
-        raise ArgumentError(f"{name} must be from {least} to {n - 1}, got {rows.min()} to {rows.max()}")
+        raise ArgumentError(
+            f"{name} must be from {least} to {n - 1}, got {rows.min()} to {rows.max()}"
+        )
 
 
 def check_text(values: Any, offsets: Any) -> None:
@@ -83,7 +97,9 @@ def check_text(values: Any, offsets: Any) -> None:
     check_vector(values, np.uint8, "values")
     check_vector(offsets, np.int64, "offsets")
     if not values.size or not offsets.size:
-        raise ArgumentError("values must have a byte and offsets an entry at least, even where there is no text")
+        raise ArgumentError(
+            "values must have a byte and offsets an entry at least, even where there is no text"
+        )
     if not 0 <= int(offsets[0]) <= values.size:
         raise ArgumentError(f"offsets must begin within the {values.size} values, got {offsets[0]}")
     check_offsets(offsets, values.size, "of text")
@@ -96,7 +112,9 @@ def check_text(values: Any, offsets: Any) -> None:
         raise ArgumentError(f"the text is not UTF-8: {error}") from None
     starts = offsets[:-1][offsets[1:] > offsets[:-1]]
     if ((values[starts] & 0xC0) == 0x80).any():
-        raise ArgumentError("a string begins in the middle of a character; offsets must stand between characters")
+        raise ArgumentError(
+            "a string begins in the middle of a character; offsets must stand between characters"
+        )
 
 
 def check_kind(given: Any, kind: type, name: str) -> None:

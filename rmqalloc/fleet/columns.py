@@ -25,14 +25,16 @@ Digits = NDArray[np.uint64]
 _NO_TEXT = np.zeros(1, np.uint8)
 _NO_KEYS = np.zeros(0, np.int32)
 
-# What the digests of rows are made by. Names come from outside: with a digest that others can compute, rows could be written
-# that all fall into one place of the table. It never leaves the process, and no answer depends on it.
+# What the digests of rows are made by. Names come from outside: with a digest that others can
+# compute, rows could be written that all fall into one place of the table. It never leaves the
+# process, and no answer depends on it.
 _SECRET = np.frombuffer(os.urandom(8 * 136), np.uint64)
 
 # Rows looked at in one call of the kernel: Ctrl-C is heard of between calls only.
 _AT_ONCE = 1 << 20
 
-# A table of rows begins small and grows with what is found: often a million rows are of a few kinds.
+# A table of rows begins small and grows with what is found: often a million rows are of a few
+# kinds.
 _FEW_SLOTS = 1024
 
 _FEW_NUMBERS = 256
@@ -43,7 +45,8 @@ _FEW_NUMBERS = 256
 class Strings:
     """A column of text.
 
-    An index, `to_list` and `take` check what they are given; the other methods trust it, for the product's own rooms.
+    An index, `to_list` and `take` check what they are given; the other methods trust it, for the
+    product's own rooms.
 
     Examples
     --------
@@ -82,7 +85,9 @@ class Strings:
 
     @classmethod
     def _of(cls, data: bytes, lengths: list[int]) -> Strings:
-        return cls.of_bytes(np.frombuffer(data, np.uint8) if data else _NO_TEXT, offsets_of(lengths))
+        return cls.of_bytes(
+            np.frombuffer(data, np.uint8) if data else _NO_TEXT, offsets_of(lengths)
+        )
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -110,15 +115,22 @@ class Strings:
         return Strings.of_bytes(gather(self.values, self.offsets[rows], offsets), offsets)
 
     def take_lists(self, lists: Index, list_offsets: Offsets) -> Strings:
-        """Return strings of the given lists, laid end to end; list ``r`` is strings ``list_offsets[r]:list_offsets[r + 1]``."""
+        """Return strings of the given lists, laid end to end; list ``r`` is strings
+        ``list_offsets[r]:list_offsets[r + 1]``.
+        """
         begins, ends = list_offsets[lists], list_offsets[lists + 1]
         n_bytes = int((self.offsets[ends] - self.offsets[begins]).sum())
-        values, offsets = np.empty(max(n_bytes, 1), np.uint8), np.empty(int((ends - begins).sum()) + 1, np.int64)
+        values, offsets = (
+            np.empty(max(n_bytes, 1), np.uint8),
+            np.empty(int((ends - begins).sum()) + 1, np.int64),
+        )
         strings.take_lists(self.values, self.offsets, list_offsets, lists, values, offsets)
         return Strings.of_bytes(values, offsets)
 
     def order(self, list_offsets: Offsets) -> Index:
-        """Return Java's order of every list: ``order[lo + k]`` is the place in its list of the string that comes k-th."""
+        """Return Java's order of every list: ``order[lo + k]`` is the place in its list of the
+        string that comes k-th.
+        """
         return self.ordered(list_offsets)[0]
 
     def ordered(self, list_offsets: Offsets) -> tuple[Index, Bytes]:
@@ -130,7 +142,9 @@ class Strings:
         return order, irregular
 
     def sorted(self, list_offsets: Offsets) -> tuple[Strings, Bytes]:
-        """Sort every list in Java's order, without a copy if all are in order; also return what `ordered` says of lists."""
+        """Sort every list in Java's order, without a copy if all are in order; also return what
+        `ordered` says of lists.
+        """
         irregular, n_in_order = np.zeros(list_offsets.size - 1, np.uint8), np.zeros(1, np.int64)
         if not len(self):
             return self, irregular
@@ -147,7 +161,9 @@ class Strings:
         return Strings.of_bytes(values, offsets), irregular
 
     def ranks(self) -> Index:
-        """Return the place of every string in Java's order of the whole column; equal strings have different places."""
+        """Return the place of every string in Java's order of the whole column; equal strings have
+        different places.
+        """
         ranks = np.empty(len(self), np.int32)
         ranks[self.order(np.array([0, len(self)], np.int64))] = np.arange(len(self), dtype=np.int32)
         return ranks
@@ -162,7 +178,8 @@ class Strings:
     def _without_surrogates(self) -> Strings | None:
         """The column with every lone surrogate replaced; None if there is none.
 
-        It is never the column itself: one that keeps itself is a cycle, whose memory stays until the next full collection.
+        It is never the column itself: one that keeps itself is a cycle, whose memory stays until
+        the next full collection.
         """
         found, text = np.zeros(1, np.uint8), self.values[self.offsets[0] : self.offsets[-1]]
         if text.size:
@@ -175,14 +192,18 @@ class Strings:
 
 
 def _scratch(list_offsets: Offsets) -> tuple[Digits, Index, Index]:
-    """Return what sorting needs beside its input: as many keys, and twice as many places, as the longest list has strings."""
+    """Return what sorting needs beside its input: as many keys, and twice as many places, as the
+    longest list has strings.
+    """
     longest = max(longest_of(list_offsets), 1)
     spare, order = np.empty((2, longest), np.int32)
     return np.empty(longest, np.uint64), spare, order
 
 
 def utf8_of(text: str) -> bytes:
-    """Return UTF-8 of one string as Java sees it: halves of a surrogate pair joined, lone ones kept in their 3-byte form."""
+    """Return UTF-8 of one string as Java sees it: halves of a surrogate pair joined, lone ones kept
+    in their 3-byte form.
+    """
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -217,7 +238,9 @@ def gather(values: Bytes, starts: NDArray[Any], out_offsets: Offsets) -> Bytes:
 
 def take_stretches(numbers: Index, starts: NDArray[Any], out_offsets: Offsets) -> Index:
     """Return stretches of int32 numbers laid end to end, the row-th from ``starts[row]`` on."""
-    return gather(numbers.view(np.uint8), starts * 4, out_offsets * 4)[: 4 * out_offsets[-1]].view(np.int32)
+    return gather(numbers.view(np.uint8), starts * 4, out_offsets * 4)[: 4 * out_offsets[-1]].view(
+        np.int32
+    )
 
 
 def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Offsets:
@@ -233,14 +256,29 @@ def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Offsets:
 
 
 def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tuple[Index, Index]:
-    """Number the distinct rows, a row being its bytes and its key, if they have keys, in order of appearance."""
+    """Number the distinct rows, a row being its bytes and its key, if they have keys, in order of
+    appearance.
+    """
     n = offsets.size - 1
-    kinds, first_rows, progress = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(2, np.int64)
+    kinds, first_rows, progress = (
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.zeros(2, np.int64),
+    )
     values = values if values.size else _NO_TEXT
     enough = 1 << max(2 * n - 1, 63).bit_length()
     table = np.zeros(min(enough, _FEW_SLOTS), np.uint64)
     while progress[0] < n:
-        ragged.distinct(values, offsets, keys, _SECRET, table, first_rows, progress, kinds[: progress[0] + _AT_ONCE])
+        ragged.distinct(
+            values,
+            offsets,
+            keys,
+            _SECRET,
+            table,
+            first_rows,
+            progress,
+            kinds[: progress[0] + _AT_ONCE],
+        )
         if 2 * progress[1] < table.size:
             continue
         narrow, table = table, np.zeros(min(enough, 8 * table.size), np.uint64)
@@ -248,8 +286,11 @@ def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tu
     return kinds, first_rows[: progress[1]]
 
 
-def distinct_lists(kinds: Index, firsts: Index, offsets: Offsets, columns: Sequence[Index]) -> tuple[Index, Index]:
-    """Renumber the distinct lists: those of one kind keep one number if they are equal in every column, too.
+def distinct_lists(
+    kinds: Index, firsts: Index, offsets: Offsets, columns: Sequence[Index]
+) -> tuple[Index, Index]:
+    """Renumber the distinct lists: those of one kind keep one number if they are equal in every
+    column, too.
 
     Examples
     --------
@@ -261,7 +302,11 @@ def distinct_lists(kinds: Index, firsts: Index, offsets: Offsets, columns: Seque
     for column in columns:
         if firsts.size == kinds.size:
             break
-        values, bounds, agree = column.view(np.uint8), offsets * column.itemsize, np.zeros(1, np.uint8)
+        values, bounds, agree = (
+            column.view(np.uint8),
+            offsets * column.itemsize,
+            np.zeros(1, np.uint8),
+        )
         ragged.agree(values if values.size else _NO_TEXT, bounds, kinds, firsts, agree)
         if not agree[0]:
             kinds, firsts = distinct_rows(values, bounds, kinds)
@@ -293,8 +338,13 @@ def runs(offsets: Offsets, columns: Sequence[NDArray[Any]]) -> tuple[Offsets, Of
 
 
 def order_keys(keys: Digits, list_offsets: Offsets) -> Index:
-    """Return stable order of every list of numbers: ``order[lo + k]`` is the place in its list of the k-th smallest."""
-    order, spare = np.empty(keys.size, np.int32), np.empty(max(longest_of(list_offsets), 1), np.int32)
+    """Return stable order of every list of numbers: ``order[lo + k]`` is the place in its list of
+    the k-th smallest.
+    """
+    order, spare = (
+        np.empty(keys.size, np.int32),
+        np.empty(max(longest_of(list_offsets), 1), np.int32),
+    )
     if keys.size:
         ragged.order_keys(keys, list_offsets, spare, order)
     return order
@@ -308,13 +358,17 @@ def list_positions(list_offsets: Offsets) -> Index:
     >>> list_positions(np.array([0, 2, 5])).tolist()
     [0, 1, 0, 1, 2]
     """
-    return (np.arange(list_offsets[-1]) - np.repeat(list_offsets[:-1], lengths_of(list_offsets))).astype(np.int32)
+    return (
+        np.arange(list_offsets[-1]) - np.repeat(list_offsets[:-1], lengths_of(list_offsets))
+    ).astype(np.int32)
 
 
 def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Sort the distinct numbers: `numpy.unique`, which since NumPy 2.3 imports ``numpy.ma`` when it is first called so.
+    """Sort the distinct numbers: `numpy.unique`, which since NumPy 2.3 imports ``numpy.ma`` when it
+    is first called so.
 
-    A process that forks while a thread is in that import leaves children that wait for ever for the import to end.
+    A process that forks while a thread is in that import leaves children that wait for ever for the
+    import to end.
 
     Examples
     --------
@@ -328,7 +382,8 @@ def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which of the numbers are among the others: `numpy.isin`, which calls `numpy.unique`; see `distinct`.
+    """Return which of the numbers are among the others: `numpy.isin`, which calls `numpy.unique`;
+    see `distinct`.
 
     Many numbers are looked up in a table where the others lie close together, else by a search.
 
@@ -341,13 +396,23 @@ def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArra
     if not others.size:
         return np.zeros(numbers.shape, bool)
     least, most = int(others.min()), int(others.max())
-    if numbers.size < _FEW_NUMBERS or numbers.dtype.kind + others.dtype.kind != "ii" or most - least > 8 * numbers.size:
+    if (
+        numbers.size < _FEW_NUMBERS
+        or numbers.dtype.kind + others.dtype.kind != "ii"
+        or most - least > 8 * numbers.size
+    ):
         ordered = np.sort(others)
-        found: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, numbers), ordered.size - 1)] == numbers
+        found: NDArray[np.bool_] = (
+            ordered[np.minimum(np.searchsorted(ordered, numbers), ordered.size - 1)] == numbers
+        )
         return found
     table = np.zeros(most - least + 2, bool)  # the last is that of all numbers outside
     table[np.subtract(others, least, dtype=np.int64)] = True
-    return table[np.where((numbers >= least) & (numbers <= most), np.subtract(numbers, least, dtype=np.int64), -1)]
+    return table[
+        np.where(
+            (numbers >= least) & (numbers <= most), np.subtract(numbers, least, dtype=np.int64), -1
+        )
+    ]
 
 
 def repeats_of(keys: Offsets) -> Offsets:

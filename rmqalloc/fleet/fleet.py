@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 class Fleet:
     """Many *units*, a unit being one consumer group on one topic.
 
-    Client lists and queue lists are stored once and a unit names one of each, so that a topic read by ten thousand groups
-    and a group of fifty topics are each kept, sorted and hashed once. Make one with `from_groups` or `from_arrow`; the
-    constructor takes columns, and raises TypeError or ValueError where these do not fit each other.
+    Client lists and queue lists are stored once and a unit names one of each, so that a topic read
+    by ten thousand groups and a group of fifty topics are each kept, sorted and hashed once. Make
+    one with `from_groups` or `from_arrow`; the constructor takes columns, and raises TypeError or
+    ValueError where these do not fit each other.
 
     Attributes
     ----------
@@ -68,8 +69,15 @@ class Fleet:
     errors: tuple[UnitError, ...] = ()
 
     def __post_init__(self) -> None:
-        tables = {"consumer_groups": Strings, "topics": Strings, "brokers": Strings, "rooms": Strings}
-        for name, kind in (tables | {"queue_lists": QueueLists, "client_lists": ClientLists}).items():
+        tables = {
+            "consumer_groups": Strings,
+            "topics": Strings,
+            "brokers": Strings,
+            "rooms": Strings,
+        }
+        for name, kind in (
+            tables | {"queue_lists": QueueLists, "client_lists": ClientLists}
+        ).items():
             check_kind(getattr(self, name), kind, name)
         check_kind(self.errors, tuple, "errors")
         for error in self.errors:
@@ -86,7 +94,9 @@ class Fleet:
                 check_rows(room, None, len(self.rooms), name, least=-1)
 
     @classmethod
-    def from_groups(cls, groups: Iterable[Any], on_error: Literal["raise", "report"] = "raise") -> Fleet:
+    def from_groups(
+        cls, groups: Iterable[Any], on_error: Literal["raise", "report"] = "raise"
+    ) -> Fleet:
         """Build a fleet from Python objects.
 
         Parameters
@@ -95,13 +105,14 @@ class Fleet:
             ``queues`` holds queues in any form that `rmqalloc.model.queue_fields` takes, or pairs
             ``(broker_name, queue_id)`` that take the unit's topic; ``client_ids`` holds strings.
         on_error : {"raise", "report"}
-            Whether a malformed unit is an error, or is kept without queues or clients and listed in ``errors``.
+            Whether a malformed unit is an error, or is kept without queues or clients and listed in
+            ``errors``.
 
         Raises
         ------
         FleetError
-            A unit is malformed and ``on_error`` is "raise". A unit of more than `MAX_PER_UNIT` queues or
-            clients is malformed, too.
+            A unit is malformed and ``on_error`` is "raise". A unit of more than `MAX_PER_UNIT`
+            queues or clients is malformed, too.
         TypeError
             An item is not a 4-tuple.
         """
@@ -116,13 +127,15 @@ class Fleet:
         Parameters
         ----------
         data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
-            A pyarrow, polars, pandas or DuckDB table. Columns: ``consumer_group`` and ``topic`` (string), ``client_ids``
-            (list of string) and one of ``queues`` (list of struct ``broker_name, queue_id``) and ``brokers`` (list of
-            struct ``broker_name, read_queue_nums``: ids 0 to n-1 of each). Optional ``client_rooms`` and
-            ``broker_rooms``: lists of string beside the clients and beside the queues or brokers. Any string type; a unit with
-            a text that is not UTF-8 is malformed.
+            A pyarrow, polars, pandas or DuckDB table. Columns: ``consumer_group`` and ``topic``
+            (string), ``client_ids`` (list of string) and one of ``queues`` (list of struct
+            ``broker_name, queue_id``) and ``brokers`` (list of struct ``broker_name,
+            read_queue_nums``: ids 0 to n-1 of each). Optional ``client_rooms`` and
+            ``broker_rooms``: lists of string beside the clients and beside the queues or brokers.
+            Any string type; a unit with a text that is not UTF-8 is malformed.
         on_error : {"raise", "report"}
-            Whether a malformed unit is an error, or is kept without queues or clients and listed in ``errors``.
+            Whether a malformed unit is an error, or is kept without queues or clients and listed in
+            ``errors``.
 
         Raises
         ------
@@ -136,11 +149,18 @@ class Fleet:
         return unchecked(cls, **columns_from_arrow(data, on_error))
 
     def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
-        """Return owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
+        """Return owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of
+        int32), one row per unit.
+        """
         from rmqalloc.fleet.arrow import owners_table
 
-        names = {"consumer_group": self.consumer_groups, "topic": self.topics.take_unchecked(self.unit_topic)}
-        return owners_table(names, self.queue_offsets, counted_owners(owners, int(self.queue_offsets[-1])))
+        names = {
+            "consumer_group": self.consumer_groups,
+            "topic": self.topics.take_unchecked(self.unit_topic),
+        }
+        return owners_table(
+            names, self.queue_offsets, counted_owners(owners, int(self.queue_offsets[-1]))
+        )
 
     @property
     def n_units(self) -> int:
@@ -155,7 +175,9 @@ class Fleet:
     @lazy_property
     def n_clients(self) -> Index:
         """Clients of each unit, repeats counted, int32, shape (n_units,)."""
-        return unit_sizes(self.client_lists.offsets, self.unit_client_list, "clients", self.names_of)
+        return unit_sizes(
+            self.client_lists.offsets, self.unit_client_list, "clients", self.names_of
+        )
 
     @lazy_property
     def queue_offsets(self) -> Offsets:
@@ -164,7 +186,9 @@ class Fleet:
 
     @lazy_property
     def client_offsets(self) -> Offsets:
-        """Where each unit's clients begin when all are laid end to end, int64, shape (n_units + 1,)."""
+        """Where each unit's clients begin when all are laid end to end, int64, shape (n_units +
+        1,).
+        """
         return offsets_of(self.n_clients)
 
     @lazy_property
@@ -185,12 +209,16 @@ class Fleet:
 
     @lazy_property
     def is_sparse(self) -> bool:
-        """Whether the units need less than half of the lists there are, as a few do that were selected: see `own_lists`.
+        """Whether the units need less than half of the lists there are, as a few do that were
+        selected: see `own_lists`.
 
-        A list of many units counts as many times: what is done for each of them is work enough to go with it.
+        A list of many units counts as many times: what is done for each of them is work enough to
+        go with it.
         """
         n_slots, n_queues = int(self.client_lists.offsets[-1]), int(self.queue_lists.offsets[-1])
-        return 2 * int(self.client_offsets[-1]) < n_slots or 2 * int(self.queue_offsets[-1]) < n_queues
+        return (
+            2 * int(self.client_offsets[-1]) < n_slots or 2 * int(self.queue_offsets[-1]) < n_queues
+        )
 
     @lazy_property
     def empty_units(self) -> NDArray[np.int64]:
@@ -223,23 +251,29 @@ class Fleet:
         """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
         if not isinstance(array, np.ndarray):
             raise ArgumentTypeError(f"array must be a numpy array, got {type(array).__name__}")
-        # An array that was found apart stays so while it lives: whatever the fleet computes later gets memory of its own.
+        # An array that was found apart stays so while it lives: whatever the fleet computes later
+        # gets memory of its own.
         kept = self.__dict__
         apart, held = kept.get("_apart"), kept.get("_held")
         if apart is not None and apart() is array:
             return False
         if held is None or not held.is_current(self):
             kept.update(_apart=None, _held=None)  # so that they are counted
-            held = kept["_held"] = HeldMemory(self, (Strings, QueueLists, ClientLists, IrregularUnits))
+            held = kept["_held"] = HeldMemory(
+                self, (Strings, QueueLists, ClientLists, IrregularUnits)
+            )
         if held.overlaps(array):
             return True
         kept["_apart"] = weakref.ref(array)
         return False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_apart", "_held")}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_apart", "_held")
+        }
 
-    # Units by position, below: as in a Python list, a negative one counts from the end, and none out of bounds is taken.
+    # Units by position, below: as in a Python list, a negative one counts from the end, and none
+    # out of bounds is taken.
 
     def consumer_group(self, unit: int) -> str:
         """Return the name of a unit's consumer group."""
@@ -264,14 +298,19 @@ class Fleet:
         unit = position(unit, self.n_units, "unit")
         lists, start = self.queue_lists, int(self.queue_starts[unit])
         places = range(start, start + int(self.n_queues[unit]))
-        return [MessageQueue(*self._names(lists.queue_route[i]), int(lists.queue_ids[i])) for i in places]
+        return [
+            MessageQueue(*self._names(lists.queue_route[i]), int(lists.queue_ids[i]))
+            for i in places
+        ]
 
     def _names(self, route: int) -> tuple[str, str]:
         lists = self.queue_lists
         return self.topics[lists.route_topic[route]], self.brokers[lists.route_broker[route]]
 
     def queue_places(self) -> Offsets:
-        """Return the place in `queue_lists` of every queue of every unit, int64, shape (queue_offsets[-1],)."""
+        """Return the place in `queue_lists` of every queue of every unit, int64, shape
+        (queue_offsets[-1],).
+        """
         return ranges(self.queue_starts, self.n_queues)
 
     def select(self, units: NDArray[Any] | Sequence[int] | slice) -> Fleet:
@@ -285,7 +324,8 @@ class Fleet:
         Raises
         ------
         IndexError
-            A unit is out of bounds, a mask is not of ``n_units``, or it is no index of several units.
+            A unit is out of bounds, a mask is not of ``n_units``, or it is no index of several
+            units.
 
         Examples
         --------
@@ -308,7 +348,8 @@ class Fleet:
         )
 
     def sorted(self) -> Fleet:
-        """Return the same fleet in Java's order: queues by topic, broker name and id, clients by id.
+        """Return the same fleet in Java's order: queues by topic, broker name and id, clients by
+        id.
 
         Notes
         -----
@@ -323,12 +364,16 @@ def listed_queues(fleet: Fleet) -> list[MessageQueue]:
     """Return every queue of the queue lists, in their order."""
     lists = fleet.queue_lists
     names = [fleet._names(route) for route in range(lists.route_topic.size)]
-    rows: Iterable[tuple[int, int]] = zip(lists.queue_route.tolist(), lists.queue_ids.tolist(), strict=True)
+    rows: Iterable[tuple[int, int]] = zip(
+        lists.queue_route.tolist(), lists.queue_ids.tolist(), strict=True
+    )
     return [MessageQueue(*names[route], queue_id) for route, queue_id in rows]
 
 
 def units_alone(fleet: Fleet, units: NDArray[Any]) -> Fleet:
-    """`Fleet.select` of units that need no check: positions from 0 to ``n_units - 1``, for the product's own rooms."""
+    """`Fleet.select` of units that need no check: positions from 0 to ``n_units - 1``, for the
+    product's own rooms.
+    """
     return replaced(
         fleet,
         consumer_groups=fleet.consumer_groups.take_unchecked(units),

@@ -47,10 +47,14 @@ class _Builder:
         self.queue_lists: dict[tuple[Fields, ...], int] = {(): NO_LIST}
         self.client_lists: dict[tuple[str, ...], int] = {(): NO_LIST}
         self.seen_queues: dict[Any, int] = {}
-        self.seen_clients: dict[int, tuple[tuple[str, ...], int]] = {}  # by id() of a tuple, which is kept with it
+        self.seen_clients: dict[
+            int, tuple[tuple[str, ...], int]
+        ] = {}  # by id() of a tuple, which is kept with it
         self.errors: list[UnitError] = []
 
-    def add(self, position: int, consumer_group: Any, topic: Any, queues: Any, client_ids: Any) -> None:
+    def add(
+        self, position: int, consumer_group: Any, topic: Any, queues: Any, client_ids: Any
+    ) -> None:
         """Add one unit; a malformed one is kept with an empty list and an error."""
         queue_list = client_list = NO_LIST
         names = [name if isinstance(name, str) else "" for name in (consumer_group, topic)]
@@ -88,7 +92,10 @@ class _Builder:
             raise ArgumentTypeError("client_ids is null; give a list of client ids")
         if id(client_ids) in self.seen_clients:
             return self.seen_clients[id(client_ids)][1]
-        given, client_ids = client_ids, client_ids if isinstance(client_ids, str) else _listed(client_ids, "client_ids")
+        given, client_ids = (
+            client_ids,
+            client_ids if isinstance(client_ids, str) else _listed(client_ids, "client_ids"),
+        )
         check_client_ids(client_ids)
         check_size(len(client_ids), "clients")
         number = self.client_lists.setdefault(client_ids, len(self.client_lists))
@@ -100,7 +107,9 @@ class _Builder:
         """Lay everything end to end."""
         queue_lists = self._queue_columns()
         ids = [client_id for clients in self.client_lists for client_id in clients]
-        client_lists = ClientLists.of_slots(offsets_of(list(map(len, self.client_lists))), Strings.from_list(ids))
+        client_lists = ClientLists.of_slots(
+            offsets_of(list(map(len, self.client_lists))), Strings.from_list(ids)
+        )
         return {
             "consumer_groups": Strings.from_list(self.consumer_groups),
             "topics": Strings.from_list(list(self.topics)),
@@ -149,14 +158,20 @@ def _listed(given: Any, name: str) -> tuple[Any, ...]:
 def check_client_ids(client_ids: Sequence[Any]) -> None:
     """Refuse nulls and anything that is not text, naming the first."""
     if isinstance(client_ids, str):
-        raise ArgumentTypeError(f"client_ids must be a list of strings, got the string {client_ids!r}")
+        raise ArgumentTypeError(
+            f"client_ids must be a list of strings, got the string {client_ids!r}"
+        )
     for i, client_id in enumerate(client_ids):
         if type(client_id) is str:
             continue
         if client_id is None:
-            raise ArgumentTypeError(f"client id at position {i} is null; every client id must be a string")
+            raise ArgumentTypeError(
+                f"client id at position {i} is null; every client id must be a string"
+            )
         if not isinstance(client_id, str):
-            raise ArgumentTypeError(f"client id at position {i} must be a string, got {client_id!r}")
+            raise ArgumentTypeError(
+                f"client id at position {i} must be a string, got {client_id!r}"
+            )
 
 
 def _check_names(consumer_group: Any, topic: Any) -> None:

@@ -25,7 +25,9 @@ class IrregularUnits:
         flags = lists.irregular.view(np.bool_)
         rows, units = np.flatnonzero(flags), np.flatnonzero(flags[unit_list])
         # Looked up and not counted through: nearly always they are few among very many.
-        return cls(units, np.searchsorted(rows, unit_list[units]).astype(np.int32), lists.taken(rows))
+        return cls(
+            units, np.searchsorted(rows, unit_list[units]).astype(np.int32), lists.taken(rows)
+        )
 
     @lazy_property
     def slot_starts(self) -> Offsets:
@@ -34,12 +36,16 @@ class IrregularUnits:
 
     @lazy_property
     def holder(self) -> Index:
-        """Per slot, the first place of its client id in its list; -1 where the id is empty, so that nobody can ask by it."""
+        """Per slot, the first place of its client id in its list; -1 where the id is empty, so that
+        nobody can ask by it.
+        """
         return np.where(self.lists.empty_id, np.int32(-1), self.lists.first)
 
     @lazy_property
     def sole_holder(self) -> Index:
-        """Per slot, its own place in its list; -1 where the id is empty or came before, so that nobody asks for that slot."""
+        """Per slot, its own place in its list; -1 where the id is empty or came before, so that
+        nobody asks for that slot.
+        """
         places = list_positions(self.lists.offsets)
         return np.where(self.holder == places, places, np.int32(-1))
 

@@ -34,21 +34,23 @@ from rmqalloc.lazy import lazy_property
 class QueueLists:
     """Lists of queues, each kept once however many units read it.
 
-    A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's ``QueueData``. That is
-    how route tables come, and it lets a hash of many queues share the text before the id. `taken` checks what it is given; the
-    other methods trust it, for the product's own rooms.
+    A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's
+    ``QueueData``. That is how route tables come, and it lets a hash of many queues share the text
+    before the id. `taken` checks what it is given; the other methods trust it, for the product's
+    own rooms.
     """
 
     offsets: Offsets  # int64, shape (n_lists + 1,): List ``q`` holds queues ``offsets[q]`` to ``offsets[q + 1]``
-    # int32, shape (n_list_queues,), or None: Id of every queue; None where those of each route count from 0
+    # int32, shape (n_list_queues,), or None: Id of every queue; None where those of each route
+    # count from 0
     given_ids: Index | None
-    # int64, shape (n_routes + 1,): Route ``r`` holds queues ``route_offsets[r]`` to ``route_offsets[r + 1]``; no
-    # route crosses lists
+    # int64, shape (n_routes + 1,): Route ``r`` holds queues ``route_offsets[r]`` to
+    # ``route_offsets[r + 1]``; no route crosses lists
     route_offsets: Offsets
     route_topic: Index  # int32, shape (n_routes,): Rows of the fleet's ``topics`` and ``brokers``
     route_broker: Index
-    # int32, shape (n_routes,), or None: Rows of the fleet's ``rooms``, -1 where the machine room is missing; None
-    # where no rooms are known
+    # int32, shape (n_routes,), or None: Rows of the fleet's ``rooms``, -1 where the machine room is
+    # missing; None where no rooms are known
     route_room: Index | None = None
 
     def __post_init__(self) -> None:
@@ -78,8 +80,9 @@ class QueueLists:
         route_room: Index | None = None,
         given_ids: Index | None = None,
     ) -> QueueLists:
-        """Return lists of which it is known where their routes begin, see `list_routes`; unchecked, for the product's
-        own rooms."""
+        """Return lists of which it is known where their routes begin, see `list_routes`; unchecked,
+        for the product's own rooms.
+        """
         offsets = route_offsets[list_routes]
         return unchecked(
             cls, offsets=offsets, given_ids=given_ids, route_offsets=route_offsets, route_topic=route_topic,
@@ -99,16 +102,26 @@ class QueueLists:
     @lazy_property
     def queue_route(self) -> Index:
         """Route of every queue, shape (n_list_queues,)."""
-        return np.repeat(np.arange(self.route_topic.size, dtype=np.int32), lengths_of(self.route_offsets))
+        return np.repeat(
+            np.arange(self.route_topic.size, dtype=np.int32), lengths_of(self.route_offsets)
+        )
 
     def rearranged(self, places: NDArray[Any], offsets: Offsets) -> QueueLists:
-        """Return lists of the queues at the given places; neighbours of one topic, broker and room share a route."""
+        """Return lists of the queues at the given places; neighbours of one topic, broker and room
+        share a route.
+        """
         route = self.queue_route[places]
-        names = [self.route_topic, self.route_broker, *([] if self.route_room is None else [self.route_room])]
+        names = [
+            self.route_topic,
+            self.route_broker,
+            *([] if self.route_room is None else [self.route_room]),
+        ]
         list_routes, route_offsets = runs(offsets, [name[route] for name in names])
         topic, broker, *room = (name[route[route_offsets[:-1]]] for name in names)
         ids = np.ascontiguousarray(self.queue_ids[places])
-        return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room[0] if room else None, ids)
+        return QueueLists.of_routes(
+            list_routes, route_offsets, topic, broker, room[0] if room else None, ids
+        )
 
     def taken(self, rows: Offsets) -> QueueLists:
         """Return the lists at the given rows alone; see `positions` for what may be given."""
@@ -124,16 +137,21 @@ class QueueLists:
         return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room, ids)
 
     def sorted(self, topics: Strings, brokers: Strings) -> QueueLists:
-        """Return the lists in Java's order, given the tables their routes point into; themselves if they are in order.
+        """Return the lists in Java's order, given the tables their routes point into; themselves if
+        they are in order.
 
-        There are fewer routes than queues, so routes are sorted wherever that is enough: where the ids of each ascend and
-        every list has one topic and no broker twice.
+        There are fewer routes than queues, so routes are sorted wherever that is enough: where the
+        ids of each ascend and every list has one topic and no broker twice.
         """
         n, longest = int(self.list_routes[-1]), max(longest_of(self.list_routes), 1)
         if not n:
             return self
         (places, broker), route_offsets = np.empty((2, n), np.int32), np.empty(n + 1, np.int64)
-        facts, spare, keys = np.zeros(2, np.uint8), np.empty(longest, np.int32), np.empty(longest, np.uint64)
+        facts, spare, keys = (
+            np.zeros(2, np.uint8),
+            np.empty(longest, np.int32),
+            np.empty(longest, np.uint64),
+        )
         ragged.sort_routes(
             self.list_routes, self.route_offsets, self.route_topic, self.route_broker, brokers.ranks(), keys, spare,
             facts, places, broker, route_offsets,
@@ -147,7 +165,9 @@ class QueueLists:
         ids = self.given_ids
         if ids is not None:
             ids = take_stretches(ids, self.route_offsets[places], route_offsets)
-        return QueueLists.of_routes(self.list_routes, route_offsets, self.route_topic[:n], broker, room, ids)
+        return QueueLists.of_routes(
+            self.list_routes, route_offsets, self.route_topic[:n], broker, room, ids
+        )
 
     @lazy_property
     def _ids_ascend(self) -> bool:
@@ -159,7 +179,8 @@ class QueueLists:
         return bool(begins[np.flatnonzero(self.given_ids[1:] < self.given_ids[:-1]) + 1].all())
 
     def _sorted_by_queue(self, topics: Strings, brokers: Strings) -> QueueLists:
-        # One rank for (topic, broker): only its order inside a list matters, and a list nearly always has one topic.
+        # One rank for (topic, broker): only its order inside a list matters, and a list nearly
+        # always has one topic.
         rank = brokers.ranks().astype(np.int64)[self.route_broker]
         first_routes = np.repeat(self.list_routes[:-1], lengths_of(self.list_routes))
         if (self.route_topic[: first_routes.size] != self.route_topic[first_routes]).any():
@@ -168,19 +189,25 @@ class QueueLists:
         keys = (rank << 32)[self.queue_route] | (self.queue_ids.astype(np.int64) + 2**31)
         order = order_keys(keys.view(np.uint64), self.offsets)
         places = places_of(order, self.offsets)
-        empty = np.flatnonzero(np.equal(lengths_of(self.route_offsets[: int(self.list_routes[-1]) + 1]), 0))
+        empty = np.flatnonzero(
+            np.equal(lengths_of(self.route_offsets[: int(self.list_routes[-1]) + 1]), 0)
+        )
         if not empty.size and (places[1:] > places[:-1]).all():
             return self
         lists = self.rearranged(places, self.offsets)
         return lists._with_empty(self, empty, topics, brokers) if empty.size else lists
 
-    def _with_empty(self, given: QueueLists, empty: NDArray[Any], topics: Strings, brokers: Strings) -> QueueLists:
+    def _with_empty(
+        self, given: QueueLists, empty: NDArray[Any], topics: Strings, brokers: Strings
+    ) -> QueueLists:
         """Return these lists with routes of the given ones that hold no queues, in their places.
 
-        Nobody is assigned anything of them, but a client reads such a broker as soon as it is given queues.
+        Nobody is assigned anything of them, but a client reads such a broker as soon as it is given
+        queues.
         """
         of_list, of_given = (
-            np.repeat(np.arange(one.offsets.size - 1), lengths_of(one.list_routes)) for one in (self, given)
+            np.repeat(np.arange(one.offsets.size - 1), lengths_of(one.list_routes))
+            for one in (self, given)
         )
         of_list = np.append(of_list, of_given[empty])
         topic = np.append(self.route_topic, given.route_topic[empty])
@@ -190,8 +217,12 @@ class QueueLists:
         if self.route_room is not None and given.route_room is not None:
             room = np.append(self.route_room, given.route_room[empty])[order]
         list_routes = offsets_of(np.bincount(of_list, minlength=self.offsets.size - 1))
-        route_offsets = offsets_of(np.append(lengths_of(self.route_offsets), np.zeros(empty.size, np.int64))[order])
-        return QueueLists.of_routes(list_routes, route_offsets, topic[order], broker[order], room, self.given_ids)
+        route_offsets = offsets_of(
+            np.append(lengths_of(self.route_offsets), np.zeros(empty.size, np.int64))[order]
+        )
+        return QueueLists.of_routes(
+            list_routes, route_offsets, topic[order], broker[order], room, self.given_ids
+        )
 
 
 def places_of(order: Index, list_offsets: Offsets) -> Offsets:
@@ -208,8 +239,8 @@ class ClientLists:
 
     offsets: Offsets  # int64, shape (n_lists + 1,): List ``c`` holds slots ``offsets[c]`` to ``offsets[c + 1]``
     client_ids: Strings  # one string per slot
-    # int32, shape (n_slots,), or None: Rows of the fleet's ``rooms``, -1 where the machine room is missing; None
-    # where no rooms are known
+    # int32, shape (n_slots,), or None: Rows of the fleet's ``rooms``, -1 where the machine room is
+    # missing; None where no rooms are known
     slot_room: Index | None = None
 
     def __post_init__(self) -> None:
@@ -219,7 +250,9 @@ class ClientLists:
             check_vector(self.slot_room, np.int32, "slot_room", len(self.client_ids))
 
     @classmethod
-    def of_slots(cls, offsets: Offsets, client_ids: Strings, slot_room: Index | None = None) -> Self:
+    def of_slots(
+        cls, offsets: Offsets, client_ids: Strings, slot_room: Index | None = None
+    ) -> Self:
         """Return the same, of what needs no check: for the product's own rooms."""
         return unchecked(cls, offsets=offsets, client_ids=client_ids, slot_room=slot_room)
 
@@ -239,14 +272,18 @@ class ClientLists:
 
     @lazy_property
     def first(self) -> Index:
-        """First position in its own list of each slot's id, int32; the slot's own where the id comes first."""
+        """First position in its own list of each slot's id, int32; the slot's own where the id
+        comes first.
+        """
         first, flags = list_positions(self.offsets), self.irregular
         if flags.all():
             ids = self.client_ids
             strings.first_of(ids.values, ids.offsets, self.offsets, self.order, first)
         elif flags.any():  # one list among many must not have all of them put in order
             rows = np.flatnonzero(flags)
-            first[ranges(self.offsets[rows], lengths_of(self.offsets)[rows])] = self.taken(rows).first
+            first[ranges(self.offsets[rows], lengths_of(self.offsets)[rows])] = self.taken(
+                rows
+            ).first
         return first
 
     @lazy_property
@@ -264,14 +301,28 @@ class ClientLists:
         rows = positions(rows, self.offsets.size - 1, "list of clients")
         offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
         ids = self.client_ids.take_lists(rows.astype(np.int32), self.offsets)
-        room = None if self.slot_room is None else take_stretches(self.slot_room, self.offsets[rows], offsets)
-        return unchecked(ClientLists, offsets=offsets, client_ids=ids, slot_room=room, irregular=self.irregular[rows])
+        room = (
+            None
+            if self.slot_room is None
+            else take_stretches(self.slot_room, self.offsets[rows], offsets)
+        )
+        return unchecked(
+            ClientLists,
+            offsets=offsets,
+            client_ids=ids,
+            slot_room=room,
+            irregular=self.irregular[rows],
+        )
 
     def sorted(self) -> ClientLists:
         """Return the lists in Java's order; themselves if they are in order."""
         if self.slot_room is None:
             client_ids, irregular = self.client_ids.sorted(self.offsets)
-            lists = self if client_ids is self.client_ids else ClientLists.of_slots(self.offsets, client_ids)
+            lists = (
+                self
+                if client_ids is self.client_ids
+                else ClientLists.of_slots(self.offsets, client_ids)
+            )
         else:
             irregular = self.irregular
             lists = self

@@ -1,8 +1,9 @@
-"""What callers give to pick units, queues and rows: checked here once, by NumPy's rules, before a kernel sees it.
+"""What callers give to pick units, queues and rows: checked here once, by NumPy's rules, before a
+kernel sees it.
 
-A kernel reads wherever it is sent: a position below 0 or past the end is another process's memory to it. Whatever a public
-method takes as a position comes through here; what the product itself has counted does not need to (`units_alone`,
-`Strings.take_unchecked`).
+A kernel reads wherever it is sent: a position below 0 or past the end is another process's memory
+to it. Whatever a public method takes as a position comes through here; what the product itself has
+counted does not need to (`units_alone`, `Strings.take_unchecked`).
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ def _shown(given: Any) -> str:
 def counted_owners(given: Any, n_queues: int) -> NDArray[np.int32]:
     """Return an owners vector of a fleet, whatever it names."""
     if not isinstance(given, np.ndarray):
-        raise ArgumentTypeError(f"owners must be a numpy array of int32, got {type(given).__name__}")
+        raise ArgumentTypeError(
+            f"owners must be a numpy array of int32, got {type(given).__name__}"
+        )
     if given.dtype != np.int32 or given.shape != (n_queues,):
         raise ArgumentError(
             f"owners must be int32 of shape ({n_queues},), one entry per queue of the fleet, "

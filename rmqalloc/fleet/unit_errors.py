@@ -50,7 +50,9 @@ class FleetError(Error, ValueError):
         self.n_units = n_units
         self.hint = hint
         shown = "; ".join(first_of([*map(str, self.errors)], self.SHOWN))
-        super().__init__(f"{len(self.errors)} of {n_units} units cannot be assigned: {shown}. {hint}")
+        super().__init__(
+            f"{len(self.errors)} of {n_units} units cannot be assigned: {shown}. {hint}"
+        )
 
     def __reduce__(self) -> tuple[type[FleetError], tuple[list[UnitError], int, str]]:
         return type(self), (self.errors, self.n_units, self.hint)

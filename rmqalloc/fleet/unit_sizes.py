@@ -1,4 +1,6 @@
-"""How much one unit may hold. Places in its lists are int32 everywhere; what a whole fleet comes to is counted in int64."""
+"""How much one unit may hold. Places in its lists are int32 everywhere; what a whole fleet comes to
+is counted in int64.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def check_size(n: int, what: str) -> None:
         raise ArgumentError(too_many(n, what))
 
 
-def unit_sizes(offsets: Offsets, unit_list: Index, what: str, names_of: Callable[[int], tuple[str, str]]) -> Index:
+def unit_sizes(
+    offsets: Offsets, unit_list: Index, what: str, names_of: Callable[[int], tuple[str, str]]
+) -> Index:
     """Return lengths of the lists that units name, as int32."""
     lengths = lengths_of(offsets)
     lists = over_bound(lengths)

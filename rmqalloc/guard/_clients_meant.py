@@ -1,4 +1,6 @@
-"""Which clients a target means: a client id, else what it begins with, else a host; all that match stop together."""
+"""Which clients a target means: a client id, else what it begins with, else a host; all that match
+stop together.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ _PARTS = ("@", "#")
 def clients_meant(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """Return by group the client ids that a target means; only groups that have one.
 
-    The first way counts by which anything matches in any group: the id itself, an id that goes on after it, the host.
+    The first way counts by which anything matches in any group: the id itself, an id that goes on
+    after it, the host.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""The answer of the guard: a verdict with its reason in one line, and a row for every group that it rests on."""
+"""The answer of the guard: a verdict with its reason in one line, and a row for every group that it
+rests on.
+"""
 
 from __future__ import annotations
 
@@ -75,10 +77,14 @@ class GuardAnswer(TableResult):
 
     @classmethod
     def of(cls, target: str, rows: Sequence[OfGroup], otherwise: str) -> GuardAnswer:
-        """Return the answer that follows from those for every group; ``otherwise`` is the reason where all say yes."""
+        """Return the answer that follows from those for every group; ``otherwise`` is the reason
+        where all say yes.
+        """
         for verdict in (NO, UNKNOWN):
             if reasons := [one.reason for one in rows if one.verdict == verdict]:
-                return cls(target, verdict, "; ".join(first_of(reasons, _MOST_REASONS)), tuple(rows))
+                return cls(
+                    target, verdict, "; ".join(first_of(reasons, _MOST_REASONS)), tuple(rows)
+                )
         return cls(target, YES, otherwise, tuple(rows))
 
     @property
@@ -95,9 +101,10 @@ class GuardAnswer(TableResult):
     def groups(self) -> pa.Table:
         """One row per group that a client matches, or of which it is not known: `GUARD_SCHEMA`.
 
-        ``n_clients`` counts those of the group now, ``n_queues`` those that lose their owner or reader, ``unowned_meanwhile``
-        those without one at the worst moment while the other clients follow, ``unowned_after`` those that nobody takes over.
-        Figures are null where the answer does not rest on them.
+        ``n_clients`` counts those of the group now, ``n_queues`` those that lose their owner or
+        reader, ``unowned_meanwhile`` those without one at the worst moment while the other clients
+        follow, ``unowned_after`` those that nobody takes over. Figures are null where the answer
+        does not rest on them.
         """
         rows = [one._asdict() | {"clients": list(one.clients)} for one in self.rows]
         return pa.Table.from_pylist(rows, GUARD_SCHEMA)
@@ -111,7 +118,10 @@ class GuardAnswer(TableResult):
         top = checked_top(top)
         yield f"{self.verdict}: {self.reason}"
         if len(self.rows) > 1:
-            yield from (f"  {one.verdict}: {one.reason or printable(one.consumer_group)}" for one in self.rows[:top])
+            yield from (
+                f"  {one.verdict}: {one.reason or printable(one.consumer_group)}"
+                for one in self.rows[:top]
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return one document: the verdict, its reason, and the groups."""

@@ -1,4 +1,6 @@
-"""One stop of a group at a time: who asks second, before the first has left and its group settled, gets "no"."""
+"""One stop of a group at a time: who asks second, before the first has left and its group settled,
+gets "no".
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from rmqalloc.text import counted, printable
 class _Lease(NamedTuple):
     """A stop that was granted.
 
-    A client that is listed again has left if it says that it started at another time than when the stop was granted.
+    A client that is listed again has left if it says that it started at another time than when the
+    stop was granted.
     """
 
     clients: Mapping[str, int | None]  # when each says that it started
@@ -36,14 +39,17 @@ class _Lease(NamedTuple):
 
 
 class GuardLeases:
-    """Grants one stop per group, until the clients have left and the group has settled, or the lease expires; for threads.
+    """Grants one stop per group, until the clients have left and the group has settled, or the
+    lease expires; for threads.
 
-    Leases are kept in memory alone: a service that starts again has none, and two services know nothing of each other.
+    Leases are kept in memory alone: a service that starts again has none, and two services know
+    nothing of each other.
 
     Parameters
     ----------
     seconds : float
-        How long a lease lasts at most. Whoever was granted a stop and asks again gets it again, for so long from then on.
+        How long a lease lasts at most. Whoever was granted a stop and asks again gets it again, for
+        so long from then on.
     most : int
         Leases at one time; a stop that would need more is refused.
     clock : callable
@@ -62,7 +68,12 @@ class GuardLeases:
     no
     """
 
-    def __init__(self, seconds: float = 120.0, most: int = 10_000, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        seconds: float = 120.0,
+        most: int = 10_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._seconds, self._most, self._clock = seconds, most, clock
         self._leases: dict[str, _Lease] = {}
         self._lock = threading.Lock()
@@ -71,9 +82,14 @@ class GuardLeases:
         return len(self._leases)
 
     def may_stop(
-        self, snapshot: Snapshot | Known, target: str, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
+        self,
+        snapshot: Snapshot | Known,
+        target: str,
+        groups: Sequence[str] = ALL,
+        topics: Sequence[str] = ALL,
     ) -> GuardAnswer:
-        """Answer as `rmqalloc.guard.may_stop`; "no" too where another stop of a group is under way. A "yes" is a lease.
+        """Answer as `rmqalloc.guard.may_stop`; "no" too where another stop of a group is under way.
+        A "yes" is a lease.
 
         Snapshots come in the order of their time.
         """
@@ -86,7 +102,9 @@ class GuardLeases:
     def _release(self, known: Known) -> None:
         """Drop leases that have expired, and those of groups that have settled without the clients."""
         now = self._clock()
-        self._leases = {name: one for name, one in self._leases.items() if now - one.granted_at < self._seconds}
+        self._leases = {
+            name: one for name, one in self._leases.items() if now - one.granted_at < self._seconds
+        }
         held = [one for one in known.snapshot.groups if one.name in self._leases]
         gone = [one.name for one in held if self._leases[one.name].is_over(one.clients)]
         states = settlings(known, known.groups) if gone else {}

@@ -1,4 +1,6 @@
-"""Looking at a running cluster until the guard's answer stays: two readings in a row have to give it."""
+"""Looking at a running cluster until the guard's answer stays: two readings in a row have to give
+it.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ _Answerer = Callable[[Known, str, Sequence[str], Sequence[str]], GuardAnswer]
 class GuardWatch:
     """Waits for a moment at which a client may stop, or at which all that it owned has new owners.
 
-    A group rebalances for seconds, in which single readings may look settled: what clients own is asked one after the other. So
-    an answer counts once a second reading gives it, all parts of which were read after the first.
+    A group rebalances for seconds, in which single readings may look settled: what clients own is
+    asked one after the other. So an answer counts once a second reading gives it, all parts of
+    which were read after the first.
 
     Parameters
     ----------
@@ -55,7 +58,8 @@ class GuardWatch:
         self._know = know or (lambda snapshot: known(snapshot, self._groups))
 
     def before_stop(self, seconds: float) -> GuardAnswer:
-        """Wait until the change before has settled, ``seconds`` at most, and say whether the client may stop.
+        """Wait until the change before has settled, ``seconds`` at most, and say whether the client
+        may stop.
 
         A "no" that waiting does not change, as for the last client of a group, comes without it.
 
@@ -69,7 +73,8 @@ class GuardWatch:
         return self._lasting(may_stop, seconds)
 
     def after_stop(self, seconds: float) -> GuardAnswer:
-        """Wait until the client has left and all groups have settled, ``seconds`` at most, and say whether that is so.
+        """Wait until the client has left and all groups have settled, ``seconds`` at most, and say
+        whether that is so.
 
         Raises
         ------
@@ -82,12 +87,16 @@ class GuardWatch:
 
     def _lasting(self, answered: _Answerer, seconds: float) -> GuardAnswer:
         until = self._clock() + seconds
-        seen: tuple[str, float] | None = None  # a settled verdict, and when the reading ended that gave it first
+        seen: tuple[str, float] | None = (
+            None  # a settled verdict, and when the reading ended that gave it first
+        )
         is_first = True
         while True:
             try:
                 reading = self._read()
-                answer = answered(self._know(reading.snapshot), self._target, self._groups, self._topics)
+                answer = answered(
+                    self._know(reading.snapshot), self._target, self._groups, self._topics
+                )
             except NoMatchError:
                 raise
             except Error as error:
@@ -124,6 +133,10 @@ def _is_read_after(reading: ClusterReading, names: set[str], since: float) -> bo
         ages = reading.ages.get(group.name)
         if ages is None or ages.clients is None or ages.clients < since:
             return False
-        if any(ages.owned.get(one.client_id, -1.0) < since for one in group.clients if one.owned is not None):
+        if any(
+            ages.owned.get(one.client_id, -1.0) < since
+            for one in group.clients
+            if one.owned is not None
+        ):
             return False
     return True

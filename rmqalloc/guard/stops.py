@@ -23,7 +23,10 @@ _STOP = "stop"
 
 
 def may_stop(
-    snapshot: Snapshot | Known, target: str, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
+    snapshot: Snapshot | Known,
+    target: str,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
 ) -> GuardAnswer:
     """Say whether a client may stop now, by every group that it is in.
 
@@ -31,16 +34,18 @@ def may_stop(
     ----------
     snapshot : Snapshot or Known
     target : str
-        A client id; else what ids go on from, as ``10.0.0.1@1009``; else a host: all clients that match stop together.
+        A client id; else what ids go on from, as ``10.0.0.1@1009``; else a host: all clients that
+        match stop together.
     groups, topics : sequence of str
         Patterns as in `fnmatch.fnmatchcase`: what is looked at.
 
     Returns
     -------
     GuardAnswer
-        "no" if the change before has not settled, or queues that are read now would have nobody; "unknown" if client lists,
-        subscriptions, routes, the strategy or what clients own is not known. Where clients share queues (POP, a proxy,
-        broadcasting) any may stop while another is there.
+        "no" if the change before has not settled, or queues that are read now would have nobody;
+        "unknown" if client lists, subscriptions, routes, the strategy or what clients own is not
+        known. Where clients share queues (POP, a proxy, broadcasting) any may stop while another is
+        there.
 
     Raises
     ------
@@ -71,15 +76,19 @@ def may_stop(
 
 
 def has_left(
-    snapshot: Snapshot | Known, target: str = "", groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
+    snapshot: Snapshot | Known,
+    target: str = "",
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
 ) -> GuardAnswer:
-    """Say whether a client has left, and all its queues have new owners: whether groups without it have settled.
+    """Say whether a client has left, and all its queues have new owners: whether groups without it
+    have settled.
 
     Parameters
     ----------
     snapshot, target, groups, topics
-        As for `may_stop`. A client that is gone leads to no group, so all of them have to have settled; without a target that
-        is all that is asked.
+        As for `may_stop`. A client that is gone leads to no group, so all of them have to have
+        settled; without a target that is all that is asked.
 
     Examples
     --------
@@ -99,10 +108,17 @@ def has_left(
     rows = []
     for name, state in states.items():
         if name in meant:
-            still = (
-                f"{named([*map(printable, meant[name])])} {'is a client' if len(meant[name]) == 1 else 'are clients'}"
+            still = f"{named([*map(printable, meant[name])])} {'is a client' if len(meant[name]) == 1 else 'are clients'}"
+            rows.append(
+                OfGroup(
+                    name,
+                    NO,
+                    False,
+                    f"{still} of {printable(name)} still",
+                    meant[name],
+                    len(listed[name]),
+                )
             )
-            rows.append(OfGroup(name, NO, False, f"{still} of {printable(name)} still", meant[name], len(listed[name])))
         else:
             rows.append(_unsettled(name, state, (), len(listed[name])))
     names = named([*map(printable, states)])
@@ -116,7 +132,14 @@ def _unsettled(name: str, state: Settling, ids: tuple[str, ...], n_clients: int)
         return OfGroup(name, YES, True, "", ids, n_clients)
     reason, group = printable(state.reason), printable(name)
     if state.state == UNSETTLED:
-        return OfGroup(name, NO, False, f"the previous change of {group} has not settled: {reason}", ids, n_clients)
+        return OfGroup(
+            name,
+            NO,
+            False,
+            f"the previous change of {group} has not settled: {reason}",
+            ids,
+            n_clients,
+        )
     return OfGroup(name, UNKNOWN, False, f"{group}: {reason}", ids, n_clients)
 
 
@@ -133,13 +156,20 @@ def _not_listed(name: str, target: str, why: str) -> OfGroup:
 
 
 def _planned(
-    known: Known, ids_of: Mapping[str, tuple[str, ...]], topics: Sequence[str], listed: Mapping[str, Sequence[str]]
+    known: Known,
+    ids_of: Mapping[str, tuple[str, ...]],
+    topics: Sequence[str],
+    listed: Mapping[str, Sequence[str]],
 ) -> dict[str, OfGroup]:
     """Return the answers of settled groups by a plan without these clients."""
     ids = tuple(dict.fromkeys(one for mine in ids_of.values() for one in mine))
-    plan = plan_snapshot(_some_of(known, ids_of), [Scenario(_STOP, (RemoveClients(ids=ids),))], topics=topics)
+    plan = plan_snapshot(
+        _some_of(known, ids_of), [Scenario(_STOP, (RemoveClients(ids=ids),))], topics=topics
+    )
     figures = _figures(plan, ids_of)
-    rows = {name: _row(name, mine, len(listed[name]), figures[name]) for name, mine in ids_of.items()}
+    rows = {
+        name: _row(name, mine, len(listed[name]), figures[name]) for name, mine in ids_of.items()
+    }
     return rows | {name: _refused(rows[name], *why) for name, why in _failed(plan).items()}
 
 
@@ -152,27 +182,42 @@ def _some_of(known: Known, names: Collection[str]) -> Known:
 def _figures(plan: Plan, ids_of: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, int]]:
     """Return the figures of `GUARD_SCHEMA` that a plan gives, by group."""
     open_ones = {one["consumer_group"]: one["unowned"] for one in plan.transitions().to_pylist()}
-    found = {name: {"n_queues": 0, "unowned_meanwhile": open_ones.get(name, 0), "unowned_after": 0} for name in ids_of}
+    found = {
+        name: {"n_queues": 0, "unowned_meanwhile": open_ones.get(name, 0), "unowned_after": 0}
+        for name in ids_of
+    }
     columns = ["consumer_group", "owner_before", "others_before", "change"]
-    for one in plan.queues.filter(pc.equal(plan.queues["scenario"], _STOP)).select(columns).to_pylist():
+    for one in (
+        plan.queues.filter(pc.equal(plan.queues["scenario"], _STOP)).select(columns).to_pylist()
+    ):
         if one["owner_before"] is not None:
-            readers, figures = {one["owner_before"], *(one["others_before"] or ())}, found[one["consumer_group"]]
+            readers, figures = (
+                {one["owner_before"], *(one["others_before"] or ())},
+                found[one["consumer_group"]],
+            )
             figures["n_queues"] += readers.issubset(ids_of[one["consumer_group"]])
             figures["unowned_after"] += one["change"] == "unowned"
     return found
 
 
 def _failed(plan: Plan) -> dict[str, tuple[str, bool]]:
-    """Return groups of which something cannot be assigned without the client: why, and whether it cannot with it either."""
+    """Return groups of which something cannot be assigned without the client: why, and whether it
+    cannot with it either.
+    """
     failed = plan.units.filter(pc.not_equal(plan.units["err_code"], 0)).to_pylist()
     before = {one["consumer_group"] for one in failed if one["scenario"] != _STOP}
-    return {one["consumer_group"]: (str(one["err_msg"]), one["consumer_group"] in before) for one in failed}
+    return {
+        one["consumer_group"]: (str(one["err_msg"]), one["consumer_group"] in before)
+        for one in failed
+    }
 
 
 def _refused(row: OfGroup, why: str, is_before: bool) -> OfGroup:
     group, without = printable(row.consumer_group), "" if is_before else " without it"
     reason = f"{group} cannot be planned{without}: {printable(why)}"
-    return OfGroup(row.consumer_group, UNKNOWN if is_before else NO, True, reason, row.clients, row.n_clients)
+    return OfGroup(
+        row.consumer_group, UNKNOWN if is_before else NO, True, reason, row.clients, row.n_clients
+    )
 
 
 def _row(name: str, ids: tuple[str, ...], n_clients: int, figures: Mapping[str, int]) -> OfGroup:
@@ -188,7 +233,11 @@ def _row(name: str, ids: tuple[str, ...], n_clients: int, figures: Mapping[str, 
 def _allowed(rows: Sequence[OfGroup]) -> str:
     """Return what a stop does that is allowed."""
     ids = list(dict.fromkeys(printable(client_id) for one in rows for client_id in one.clients))
-    gained = [f"{counted(one.n_queues, 'queue')} of {printable(one.consumer_group)}" for one in rows if one.n_queues]
+    gained = [
+        f"{counted(one.n_queues, 'queue')} of {printable(one.consumer_group)}"
+        for one in rows
+        if one.n_queues
+    ]
     gets = "gets a new owner" if sum(one.n_queues or 0 for one in rows) == 1 else "get new owners"
     does = f"{named(gained)} {gets}" if gained else "no queue needs a new owner"
     return f"{named(ids)} may stop: {does}"

@@ -3,12 +3,13 @@
 ``recording``
     `Recorder` writes observations of `rmqalloc.watching`, each in one transaction.
 ``past``
-    `History` reads: who owned what at a moment, the whole cluster as a snapshot, what happened between two moments.
+    `History` reads: who owned what at a moment, the whole cluster as a snapshot, what happened
+    between two moments.
 ``moments``
     Times as people write them.
 
-A state is reported once two readings in a row have seen it, with the time when the one before was last seen and when it
-was first seen itself. Of gaps nothing is reported but that they are gaps.
+A state is reported once two readings in a row have seen it, with the time when the one before was
+last seen and when it was first seen itself. Of gaps nothing is reported but that they are gaps.
 """
 
 from typing import TYPE_CHECKING
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from rmqalloc.history.past import History, PastOwners
     from rmqalloc.history.recording import Recorder
 
-__all__ = ["History", "HistoryError", "HistoryEvents", "MomentUnknownError", "PastOwners", "Recorder"]
+__all__ = [
+    "History",
+    "HistoryError",
+    "HistoryEvents",
+    "MomentUnknownError",
+    "PastOwners",
+    "Recorder",
+]
 
 __getattr__ = imported_on_use(
     __name__,

@@ -1,7 +1,8 @@
 """Keep a history within its age and its size: the oldest goes first, a little with each reading.
 
-What is in force at the cut stays: the last state before it is made whole and kept, whatever its age. Texts go once nothing
-needs them: the last moment of their use lies before the cut, and no present state names them.
+What is in force at the cut stays: the last state before it is made whole and kept, whatever its
+age. Texts go once nothing needs them: the last moment of their use lies before the cut, and no
+present state names them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _PASS_SHARE = 100
 class Bounds:
     """Drops what is too old, or too much."""
 
-    def __init__(self, connection: sqlite3.Connection, writer: HistoryWriter, keep_ms: int, max_bytes: int) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, writer: HistoryWriter, keep_ms: int, max_bytes: int
+    ) -> None:
         self._connection, self._writer, self._keep_ms = connection, writer, keep_ms
         self._most_pages = max_bytes // PAGE_BYTES
         connection.execute(f"PRAGMA max_page_count={self._most_pages}")
@@ -63,13 +66,18 @@ class Bounds:
         return int(row[0]) if row else 0
 
     def _used(self) -> int:
-        pages, free = (self._connection.execute(f"PRAGMA {x}").fetchone()[0] for x in ("page_count", "freelist_count"))
+        pages, free = (
+            self._connection.execute(f"PRAGMA {x}").fetchone()[0]
+            for x in ("page_count", "freelist_count")
+        )
         return int(pages - free)
 
     def _dropped(self, cut: int) -> Iterator[None]:
         """Drop what ended before a moment, in small transactions."""
         with transaction(self._connection):
-            self._connection.execute("INSERT OR REPLACE INTO notes VALUES ('kept_since', ?)", (cut,))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO notes VALUES ('kept_since', ?)", (cut,)
+            )
         yield
         yield from self._drop_states(cut)
         yield from self._drop_rows("events", "moment<?", key_of(cut))
@@ -103,7 +111,9 @@ class Bounds:
             return
         state = state_of(bodies, texts)
         if bodies[-1][0] != WHOLE:
-            self._connection.execute("UPDATE states SET body=? WHERE moment=?", (whole(state, texts), key))
+            self._connection.execute(
+                "UPDATE states SET body=? WHERE moment=?", (whole(state, texts), key)
+            )
         least = key + 1 if state.is_gone else key
         self._connection.execute("DELETE FROM states WHERE subject=? AND moment<?", (number, least))
 
@@ -120,7 +130,9 @@ class Bounds:
             yield
 
     def _drop_texts(self, cut: int) -> None:
-        """Drop texts and subjects that nothing needs: in one transaction, for a text may come into use again at any time."""
+        """Drop texts and subjects that nothing needs: in one transaction, for a text may come into
+        use again at any time.
+        """
         with transaction(self._connection):
             used = self._used_now()
             rows = self._connection.execute("SELECT id FROM texts WHERE used_until<?", (cut,))
@@ -137,7 +149,9 @@ class Bounds:
     def _used_now(self) -> set[int]:
         texts = self._writer.texts
         used: set[int] = set()
-        for (number,) in self._connection.execute("SELECT id FROM subjects WHERE is_gone=0").fetchall():
+        for (number,) in self._connection.execute(
+            "SELECT id FROM subjects WHERE is_gone=0"
+        ).fetchall():
             bodies = rows_of(self._connection, number, LAST_KEY)[2]
             used.update(map(texts.id_of, texts_of(state_of(bodies, texts)) if bodies else ()))
         for query in ("SELECT finding FROM raised", "SELECT reason FROM gaps"):

@@ -1,7 +1,8 @@
 """The file of a history: its tables, how it is opened, and what its errors mean.
 
-Times are milliseconds of the Unix clock. The key of a state or an event is its time with 20 bits behind it that number what has
-the same time, so that rows lie in the order of their times: new ones are appended, old ones are dropped from the front.
+Times are milliseconds of the Unix clock. The key of a state or an event is its time with 20 bits
+behind it that number what has the same time, so that rows lie in the order of their times: new ones
+are appended, old ones are dropped from the front.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def told(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise HistoryError(f"{path}: {_said(error)}") from error
     except UnicodeDecodeError as error:  # of sqlite's own message, which quotes the file
-        raise HistoryError(f"{path}: the history is damaged; move it away to begin another") from error
+        raise HistoryError(
+            f"{path}: the history is damaged; move it away to begin another"
+        ) from error
 
 
 def _said(error: sqlite3.Error) -> str:
@@ -91,7 +94,10 @@ def opened(path: Path) -> sqlite3.Connection:
         connection = _connected(str(path))
         try:
             _configure(connection)
-            if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] and not _mark(connection)[0]:
+            if (
+                not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+                and not _mark(connection)[0]
+            ):
                 _make(connection)
             check(connection, path)
         except BaseException:
@@ -113,7 +119,11 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
                 check(connection, path)
             except sqlite3.OperationalError as error:
                 connection.close()
-                if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN" or "immutable" in one or has_log:
+                if (
+                    getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN"
+                    or "immutable" in one
+                    or has_log
+                ):
                     raise
             except BaseException:
                 connection.close()
@@ -125,9 +135,15 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
 
 def _connected(where: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        where, timeout=BUSY_SECONDS, isolation_level=None, uri=where.startswith("file:"), check_same_thread=False
+        where,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        uri=where.startswith("file:"),
+        check_same_thread=False,
     )
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged file may hold anything
+    connection.text_factory = lambda data: data.decode(
+        "utf-8", "replace"
+    )  # a damaged file may hold anything
     connection.execute("PRAGMA trusted_schema=OFF")
     return connection
 
@@ -141,7 +157,10 @@ def _configure(connection: sqlite3.Connection) -> None:
 
 
 def _mark(connection: sqlite3.Connection) -> tuple[int, int]:
-    return tuple(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    return tuple(
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("application_id", "user_version")
+    )
 
 
 def _make(connection: sqlite3.Connection) -> None:
@@ -156,7 +175,9 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a file that is no history, or one of another version."""
     mark, version = _mark(connection)
     if mark != APPLICATION_ID:
-        raise HistoryError(f"{path}: this database is no history of rmqalloc; give a path of its own")
+        raise HistoryError(
+            f"{path}: this database is no history of rmqalloc; give a path of its own"
+        )
     if version != VERSION:
         whose = "a newer" if version > VERSION else "another"
         raise HistoryError(
@@ -184,11 +205,14 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def alone(path: Path) -> Iterator[None]:
     """Hold a history for one recorder; the lock ends with its process.
 
-    It is a transaction of an empty database beside the history, which is never committed: closing the history itself in the
-    same process would lose locks of the system that were taken on its file.
+    It is a transaction of an empty database beside the history, which is never committed: closing
+    the history itself in the same process would lose locks of the system that were taken on its
+    file.
     """
     with told(path):
-        lock = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False)
+        lock = sqlite3.connect(
+            f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False
+        )
     with closing(lock):
         try:
             lock.execute("PRAGMA journal_mode=MEMORY")

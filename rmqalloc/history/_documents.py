@@ -1,6 +1,7 @@
 """What is kept of groups, clients, topics and brokers beside who owns what: as documents, and back.
 
-Left out is what changes all the time and decides nothing: lag, rates, when clients started, which broker lists which client.
+Left out is what changes all the time and decides nothing: lag, rates, when clients started, which
+broker lists which client.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def _read(text: str) -> Snapshot:
     try:
         return from_document(data_of(text))
     except SnapshotError as error:
-        raise HistoryError(f"the history is damaged: a document cannot be read ({error})") from error
+        raise HistoryError(
+            f"the history is damaged: a document cannot be read ({error})"
+        ) from error
 
 
 def group_text(group: Group) -> str:
@@ -93,7 +96,11 @@ def group_of(state: KeptState) -> Group | None:
         for client_id in owners:
             owned.setdefault(client_id, []).append(queue)
     clients = [
-        with_fields(one, client_id=client_id, owned=None if one.owned is None else tuple(owned.get(client_id, ())))
+        with_fields(
+            one,
+            client_id=client_id,
+            owned=None if one.owned is None else tuple(owned.get(client_id, ())),
+        )
         for client_id, text in state.clients.items()
         for one in _clients_of(text)
     ]

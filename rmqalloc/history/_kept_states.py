@@ -1,7 +1,9 @@
-"""The state of a subject as bytes: whole, or as what differs from the state before, whichever is shorter.
+"""The state of a subject as bytes: whole, or as what differs from the state before, whichever is
+shorter.
 
-A whole state numbers its names from 1 on, clients first; the owner of a queue is one number, 0 for nobody, and sets of several
-owners have the numbers behind the names. So a group of 16 queues and four clients takes 16 bytes and its names.
+A whole state numbers its names from 1 on, clients first; the owner of a queue is one number, 0 for
+nobody, and sets of several owners have the numbers behind the names. So a group of 16 queues and
+four clients takes 16 bytes and its names.
 """
 
 from __future__ import annotations
@@ -49,7 +51,11 @@ class KeptState:
 
 def texts_of(state: KeptState) -> set[str]:
     """Return all texts that a whole state names."""
-    found = {*state.clients, *state.clients.values(), *(one for owners in state.owners.values() for one in owners)}
+    found = {
+        *state.clients,
+        *state.clients.values(),
+        *(one for owners in state.owners.values() for one in owners),
+    }
     if state.settings is not None:
         found.add(state.settings)
     if state.owners:
@@ -127,10 +133,15 @@ def state_of(bodies: Sequence[bytes], texts: Numbered) -> KeptState:
 
 def _whole_of(numbers: _Numbers, texts: Numbered) -> KeptState:
     said = numbers.next()
-    clients = {texts.text(numbers.next()): texts.text(numbers.next()) for _ in range(numbers.count())}
+    clients = {
+        texts.text(numbers.next()): texts.text(numbers.next()) for _ in range(numbers.count())
+    }
     names = [*clients, *(texts.text(numbers.next()) for _ in range(numbers.count()))]
     each: list[tuple[str, ...]] = [(), *((name,) for name in names)]
-    each += [tuple(_item(names, numbers.next() - 1) for _ in range(numbers.count())) for _ in range(numbers.count())]
+    each += [
+        tuple(_item(names, numbers.next() - 1) for _ in range(numbers.count()))
+        for _ in range(numbers.count())
+    ]
     layout = numbers.next()
     queues = _queues(texts.text(layout)) if layout else ()
     owners = {queue: _item(each, numbers.next()) for queue in queues}
@@ -179,16 +190,22 @@ def layout_text(queues: Iterable[MessageQueue]) -> str:
 @lru_cache(maxsize=1000)
 def _queues(layout: str) -> tuple[MessageQueue, ...]:
     return tuple(
-        MessageQueue(topic, broker, first + i) for topic, broker, first, n in data_of(layout) for i in range(n)
+        MessageQueue(topic, broker, first + i)
+        for topic, broker, first, n in data_of(layout)
+        for i in range(n)
     )
 
 
 def data_of(text: str) -> Any:
-    """Return the data of a document that the recorder wrote; it was escaped, so it may hold any name."""
+    """Return the data of a document that the recorder wrote; it was escaped, so it may hold any
+    name.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise HistoryError(f"the history is damaged: a document cannot be read ({error})") from error
+        raise HistoryError(
+            f"the history is damaged: a document cannot be read ({error})"
+        ) from error
 
 
 # --- Numbers of any length as bytes ---

@@ -15,13 +15,21 @@ from rmqalloc.history.moments import moment_text
 Row = dict[str, Any]
 
 
-def state_events(timeline: PastTimeline, kind: int, name: str, number: int, since: int, until: int) -> Iterator[Row]:
+def state_events(
+    timeline: PastTimeline, kind: int, name: str, number: int, since: int, until: int
+) -> Iterator[Row]:
     """Yield what changed in the states of a subject, with the time as ``at``."""
     before: KeptState | None = None
     for at, last, after in timeline.states(number, since, until):
         if at >= since and (before is not None or last is not None):
             head = {"at": at, "last_seen_before": _shown(last), "first_seen_after": _shown(at)}
-            head |= {"consumer_group": name} if kind == GROUP else {"topic": name} if kind == TOPIC else {}
+            head |= (
+                {"consumer_group": name}
+                if kind == GROUP
+                else {"topic": name}
+                if kind == TOPIC
+                else {}
+            )
             for row in _between(before or KeptState(), after):
                 yield {**head, **row}
         before = after
@@ -29,7 +37,13 @@ def state_events(timeline: PastTimeline, kind: int, name: str, number: int, sinc
 
 def _between(before: KeptState, after: KeptState) -> Iterator[Row]:
     if before.settings != after.settings:
-        yield {"event": "appeared" if before.settings is None else "gone" if after.settings is None else "settings"}
+        yield {
+            "event": "appeared"
+            if before.settings is None
+            else "gone"
+            if after.settings is None
+            else "settings"
+        }
     for client_id in before.clients.keys() - after.clients.keys():
         yield {"event": "left", "client_id": client_id}
     for client_id in [one for one in after.clients if one not in before.clients]:
@@ -47,7 +61,11 @@ def _between(before: KeptState, after: KeptState) -> Iterator[Row]:
 
 
 def written_events(
-    connection: sqlite3.Connection, timeline: PastTimeline, names: Mapping[int, str], since: int, until: int
+    connection: sqlite3.Connection,
+    timeline: PastTimeline,
+    names: Mapping[int, str],
+    since: int,
+    until: int,
 ) -> Iterator[Row]:
     """Yield findings that were raised and cleared, and groups that settled."""
     rows = connection.execute(
@@ -69,14 +87,20 @@ def written_events(
 
 
 def gap_events(
-    connection: sqlite3.Connection, timeline: PastTimeline, names: Mapping[int, str], since: int, until: int
+    connection: sqlite3.Connection,
+    timeline: PastTimeline,
+    names: Mapping[int, str],
+    since: int,
+    until: int,
 ) -> Iterator[Row]:
     """Yield gaps that touch the time asked for: of the whole cluster, and of groups."""
     spans = timeline.spans
     found: list[tuple[int, int | None, str | None, str]] = [
         (one.certain, two.began, None, two.reason) for one, two in pairwise(spans)
     ]
-    for subject, begin, end, reason in connection.execute("SELECT subject, since, until, reason FROM gaps").fetchall():
+    for subject, begin, end, reason in connection.execute(
+        "SELECT subject, since, until, reason FROM gaps"
+    ).fetchall():
         if subject in names:
             found.append((begin, end, names[subject], timeline.texts.text(reason)))
     for begin, end, name, reason in found:

@@ -16,7 +16,8 @@ from rmqalloc.history.moments import moment_text
 
 
 class ReadingSpan(NamedTuple):
-    """Readings without a gap: the first, the last that another one followed, and why there was a gap before; in milliseconds.
+    """Readings without a gap: the first, the last that another one followed, and why there was a
+    gap before; in milliseconds.
 
     What the very last reading of a span showed, no other has confirmed: the gap begins before it.
     """
@@ -41,20 +42,29 @@ class PastTimeline:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.texts = HistoryTexts(connection)
-        rows = connection.execute("SELECT began, previous, reason FROM spans WHERE previous IS NOT NULL ORDER BY began")
+        rows = connection.execute(
+            "SELECT began, previous, reason FROM spans WHERE previous IS NOT NULL ORDER BY began"
+        )
         self.spans = [ReadingSpan(*row) for row in rows]
         kept = connection.execute("SELECT value FROM notes WHERE name='kept_since'").fetchone()
         self.kept_since = kept[0] if kept else 0
 
     def check(self, at: int) -> None:
         """Raise `MomentUnknownError` for a moment at which the cluster as a whole is not known."""
-        said, i = moment_text(at / 1000), bisect_right(self.spans, at, key=lambda span: span.began) - 1
+        said, i = (
+            moment_text(at / 1000),
+            bisect_right(self.spans, at, key=lambda span: span.began) - 1,
+        )
         if not self.spans:
-            raise MomentUnknownError(f"nothing is known of {said}: the history holds no reading", None, None)
+            raise MomentUnknownError(
+                f"nothing is known of {said}: the history holds no reading", None, None
+            )
         if i < 0 or at < self.kept_since:
             first = max(self.spans[0].began, self.kept_since) / 1000
             raise MomentUnknownError(
-                f"nothing is known of {said}: the history begins at {moment_text(first)}", None, first
+                f"nothing is known of {said}: the history begins at {moment_text(first)}",
+                None,
+                first,
             )
         span, later = self.spans[i], self.spans[i + 1 : i + 2]
         if at <= span.certain:
@@ -87,7 +97,9 @@ class PastTimeline:
             before = self.before_of(after, since)
             if before is None or at > before:
                 seen = (
-                    "nothing is known before" if before is None else f"last seen before at {moment_text(before / 1000)}"
+                    "nothing is known before"
+                    if before is None
+                    else f"last seen before at {moment_text(before / 1000)}"
                 )
                 doubt = f"it changed: {seen}, first seen after at {moment_text(after / 1000)}"
                 return Standing(state, doubt, before, after)
@@ -96,7 +108,9 @@ class PastTimeline:
             " ORDER BY moment LIMIT 1",
             (number, key_of(at + 1), KEY_BITS, at),
         ).fetchone()
-        if later is not None:  # another part was seen to change meanwhile, this one was not looked at
+        if (
+            later is not None
+        ):  # another part was seen to change meanwhile, this one was not looked at
             after, before = ms_of(later[0]), ms_of(later[0]) - later[1]
             seen = f"last seen before at {moment_text(before / 1000)}, first seen after at {moment_text(after / 1000)}"
             return Standing(state, f"it changed: {seen}", before, after)
@@ -118,8 +132,11 @@ class PastTimeline:
         i = bisect_left(self.spans, after, key=lambda span: span.certain) - 1
         return self.spans[i].certain if i >= 0 else None
 
-    def states(self, number: int, since: int, until: int) -> Iterator[tuple[int, int | None, KeptState]]:
-        """Yield the time, when the state before was last seen, and the state of rows from ``since`` up to ``until``.
+    def states(
+        self, number: int, since: int, until: int
+    ) -> Iterator[tuple[int, int | None, KeptState]]:
+        """Yield the time, when the state before was last seen, and the state of rows from ``since``
+        up to ``until``.
 
         The first is the state in force at ``since``, where one is known.
         """

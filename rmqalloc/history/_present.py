@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rmqalloc.history._database import BROKERS, GROUP, TOPIC, in_ms
-from rmqalloc.history._documents import NO_DETAILS, brokers_text, client_texts, group_text, topic_text
+from rmqalloc.history._documents import (
+    NO_DETAILS,
+    brokers_text,
+    client_texts,
+    group_text,
+    topic_text,
+)
 from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._writer import StateRow, Subject
 from rmqalloc.model import MessageQueue
@@ -40,7 +46,9 @@ class _Edit:
         said = self.settings[-1] if self.settings else None
         if self.settings and said is None:
             return _GONE
-        clients = {one: details.get(one, text) if said else text for one, text in state.clients.items()}
+        clients = {
+            one: details.get(one, text) if said else text for one, text in state.clients.items()
+        }
         for client_id, is_there in self.members:
             if is_there:
                 clients[client_id] = details.get(client_id, NO_DETAILS)
@@ -97,25 +105,39 @@ class PresentStates:
             before = self._states.get(subject)
             after = self._states[subject] = edit.applied(before or _GONE, details)
             if after != before:
-                yield StateRow(subject, None if since is None else in_ms(since), in_ms(at), before, after)
+                yield StateRow(
+                    subject, None if since is None else in_ms(since), in_ms(at), before, after
+                )
             if after.is_gone:
                 del self._states[subject]
 
     def _settings(
-        self, reading: ClusterReading, groups: Mapping[str, Group], details: Mapping[str, Mapping[str, str]]
+        self,
+        reading: ClusterReading,
+        groups: Mapping[str, Group],
+        details: Mapping[str, Mapping[str, str]],
     ) -> Iterator[Change[Subject, _Said]]:
         """Yield what is said of groups, topics and brokers and changed, once it lasts."""
         snapshot, at = reading.snapshot, reading.read_at
-        now: dict[Subject, _Said | None] = {(TOPIC, one.name): _Said(topic_text(one)) for one in snapshot.topics}
+        now: dict[Subject, _Said | None] = {
+            (TOPIC, one.name): _Said(topic_text(one)) for one in snapshot.topics
+        }
         for name, group in groups.items():
             if name not in reading.not_read:
-                now[GROUP, name] = _Said(group_text(group), tuple(sorted({*details[name].values()})))
+                now[GROUP, name] = _Said(
+                    group_text(group), tuple(sorted({*details[name].values()}))
+                )
         if snapshot.brokers:
             now[_ALL_BROKERS] = _Said(brokers_text(snapshot.brokers))
         if reading.is_whole:
             kinds = (GROUP,) if snapshot.errors else (GROUP, TOPIC)
-            there = {GROUP: frozenset(groups), TOPIC: frozenset(one.name for one in snapshot.topics)}
-            now |= {key: None for key in self._keys if key[0] in kinds and key[1] not in there[key[0]]}
+            there = {
+                GROUP: frozenset(groups),
+                TOPIC: frozenset(one.name for one in snapshot.topics),
+            }
+            now |= {
+                key: None for key in self._keys if key[0] in kinds and key[1] not in there[key[0]]
+            }
         for subject, said in now.items():
             if subject not in self._keys:
                 self._was_absent(subject)
@@ -136,8 +158,12 @@ class PresentStates:
                 self._said.seen(subject, None, at)
                 self._said.seen(subject, None, at)
 
-    def gone(self, reading: ClusterReading, there: Iterable[Subject], at: int) -> Iterator[StateRow]:
-        """Yield what the history has, and no reading has shown up to this one, which is whole as the one before."""
+    def gone(
+        self, reading: ClusterReading, there: Iterable[Subject], at: int
+    ) -> Iterator[StateRow]:
+        """Yield what the history has, and no reading has shown up to this one, which is whole as
+        the one before.
+        """
         unknown = reading.snapshot.unknown.keys()
         kinds = set() if "subscriptions" in unknown else {GROUP}
         if not reading.snapshot.errors and unknown.isdisjoint(("routes", "subscriptions")):
@@ -156,5 +182,7 @@ def _in_order(edits: Mapping[_When, _Edit]) -> list[tuple[_When, _Edit]]:
             merged.settings += edits[when].settings
             merged.members += edits[when].members
             merged.moves += edits[when].moves
-        edits = {(None, max(at for _, at in first)): merged} | {w: e for w, e in edits.items() if w[0] is not None}
+        edits = {(None, max(at for _, at in first)): merged} | {
+            w: e for w, e in edits.items() if w[0] is not None
+        }
     return sorted(edits.items(), key=lambda item: item[0][1])

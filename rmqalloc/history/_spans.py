@@ -31,11 +31,14 @@ class ReadingSpans:
 
     def reload(self) -> None:
         """Read what the file has, at the start or after a transaction that was not committed."""
-        row = self._connection.execute("SELECT began, last FROM spans ORDER BY began DESC LIMIT 1").fetchone()
+        row = self._connection.execute(
+            "SELECT began, last FROM spans ORDER BY began DESC LIMIT 1"
+        ).fetchone()
         self._began: int = row[0] if row else -1
         self.last: int = row[1] if row else -1
         rows = self._connection.execute(
-            "SELECT name, since FROM gaps JOIN subjects ON id=subject WHERE until IS NULL AND kind=?", (GROUP,)
+            "SELECT name, since FROM gaps JOIN subjects ON id=subject WHERE until IS NULL AND kind=?",
+            (GROUP,),
         )
         self._open: dict[str, int] = {decoded(name): since for name, since in rows}
         self._is_started = self._is_started and row is not None
@@ -49,11 +52,15 @@ class ReadingSpans:
             self._connection.execute("INSERT INTO spans VALUES (?, NULL, ?, ?)", (at, at, reason))
             self._began = at
         else:
-            self._connection.execute("UPDATE spans SET previous=last, last=? WHERE began=?", (at, self._began))
+            self._connection.execute(
+                "UPDATE spans SET previous=last, last=? WHERE began=?", (at, self._began)
+            )
         self._before, self.last, self._is_started = self.last, at, True
 
     def fitted(self, row: StateRow) -> StateRow:
-        """Return a row that does not begin before the present span of readings, and not after it ends."""
+        """Return a row that does not begin before the present span of readings, and not after it
+        ends.
+        """
         at = min(max(row.at, self._began), self.last)
         since = row.since if row.since is not None and row.since <= at else None
         return row._replace(at=at, since=since)
@@ -69,11 +76,15 @@ class ReadingSpans:
         for name, reason in missing.items():
             if name not in self._open:
                 self._begin(name, at, reason)
-        for name in [one for one in self._open if one not in missing and (one in there or reading.is_whole)]:
+        for name in [
+            one for one in self._open if one not in missing and (one in there or reading.is_whole)
+        ]:
             self._end(name, at, name in there)
 
     def _known(self) -> set[str]:
-        rows = self._connection.execute("SELECT name FROM subjects WHERE kind=? AND is_gone=0", (GROUP,))
+        rows = self._connection.execute(
+            "SELECT name FROM subjects WHERE kind=? AND is_gone=0", (GROUP,)
+        )
         return {decoded(name) for (name,) in rows}
 
     def _begin(self, name: str, at: int, reason: str) -> None:

@@ -1,4 +1,6 @@
-"""The texts of a history, each kept once: names of clients, and documents of groups, clients, topics and findings."""
+"""The texts of a history, each kept once: names of clients, and documents of groups, clients,
+topics and findings.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ class HistoryTexts:
         if found is None:
             if len(self._texts) >= _MOST_CACHED:
                 self._texts.clear()
-            row = self._connection.execute("SELECT body FROM texts WHERE id=?", (number,)).fetchone()
+            row = self._connection.execute(
+                "SELECT body FROM texts WHERE id=?", (number,)
+            ).fetchone()
             if row is None:
                 raise HistoryError(f"the history is damaged: it lacks text {number}")
             found = self._texts[number] = _unpacked(row[0])
@@ -71,7 +75,8 @@ class HistoryTexts:
         """Note that texts were in use up to a moment."""
         rows = [(ms, number, ms) for number in numbers]
         self._connection.executemany(
-            "UPDATE texts SET used_until=? WHERE id=? AND (used_until IS NULL OR used_until<?)", rows
+            "UPDATE texts SET used_until=? WHERE id=? AND (used_until IS NULL OR used_until<?)",
+            rows,
         )
 
 

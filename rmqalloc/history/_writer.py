@@ -1,4 +1,6 @@
-"""Rows of a history: states of subjects, events, spans of readings and gaps, all within the transaction of the caller."""
+"""Rows of a history: states of subjects, events, spans of readings and gaps, all within the
+transaction of the caller.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,15 @@ import sqlite3
 from typing import NamedTuple
 
 from rmqalloc.history._database import LAST_KEY, key_of, ms_of
-from rmqalloc.history._kept_states import MOST_DIFFERENCES, WHOLE, KeptState, difference, state_of, texts_of, whole
+from rmqalloc.history._kept_states import (
+    MOST_DIFFERENCES,
+    WHOLE,
+    KeptState,
+    difference,
+    state_of,
+    texts_of,
+    whole,
+)
 from rmqalloc.history._texts import HistoryTexts, encoded
 
 Subject = tuple[int, str]
@@ -14,7 +24,9 @@ Subject = tuple[int, str]
 
 
 class StateRow(NamedTuple):
-    """A state that gave way to another, between two moments in milliseconds; ``since`` None: nothing is known before."""
+    """A state that gave way to another, between two moments in milliseconds; ``since`` None:
+    nothing is known before.
+    """
 
     subject: Subject
     since: int | None
@@ -33,8 +45,12 @@ class EventRow(NamedTuple):
     value: int
 
 
-def rows_of(connection: sqlite3.Connection, number: int, most: int) -> tuple[int | None, int | None, list[bytes]]:
-    """Return the key and ``since`` of the last state with a key below ``most``, and its rows from a whole one on."""
+def rows_of(
+    connection: sqlite3.Connection, number: int, most: int
+) -> tuple[int | None, int | None, list[bytes]]:
+    """Return the key and ``since`` of the last state with a key below ``most``, and its rows from a
+    whole one on.
+    """
     found = connection.execute(
         "SELECT moment, since, body FROM states WHERE subject=? AND moment<? ORDER BY moment DESC LIMIT ?",
         (number, most, MOST_DIFFERENCES + 1),
@@ -69,9 +85,13 @@ class HistoryWriter:
         found = self._numbers.get(subject)
         if found is None:
             key = subject[0], encoded(subject[1])
-            row = self._connection.execute("SELECT id FROM subjects WHERE kind=? AND name=?", key).fetchone()
+            row = self._connection.execute(
+                "SELECT id FROM subjects WHERE kind=? AND name=?", key
+            ).fetchone()
             if row is None:
-                made = self._connection.execute("INSERT INTO subjects(kind, name, is_gone) VALUES (?, ?, 1)", key)
+                made = self._connection.execute(
+                    "INSERT INTO subjects(kind, name, is_gone) VALUES (?, ?, 1)", key
+                )
                 row = (made.lastrowid or 0,)
             found = self._numbers[subject] = int(row[0])
         return found
@@ -82,7 +102,9 @@ class HistoryWriter:
         return state_of(bodies, self.texts) if bodies else None
 
     def state(self, row: StateRow) -> None:
-        """Write a state; one that comes late moves to the last state's time, so that its span grows and never shrinks."""
+        """Write a state; one that comes late moves to the last state's time, so that its span grows
+        and never shrinks.
+        """
         number = self.number(row.subject)
         last, _, bodies = rows_of(self._connection, number, LAST_KEY)
         before = row.before
@@ -96,19 +118,24 @@ class HistoryWriter:
             body = short if short is not None and 2 * len(short) < len(body) else body
         key = self._key("states", row.at, last)
         since = None if row.since is None else ms_of(key) - row.since
-        self._connection.execute("INSERT INTO states VALUES (?, ?, ?, ?)", (key, number, since, body))
+        self._connection.execute(
+            "INSERT INTO states VALUES (?, ?, ?, ?)", (key, number, since, body)
+        )
         if before is not None:
             gone = texts_of(before) - texts_of(row.after)
             self.texts.used_until({self.texts.id_of(text) for text in gone}, ms_of(key))
         if before is None or before.is_gone != row.after.is_gone:
-            self._connection.execute("UPDATE subjects SET is_gone=? WHERE id=?", (int(row.after.is_gone), number))
+            self._connection.execute(
+                "UPDATE subjects SET is_gone=? WHERE id=?", (int(row.after.is_gone), number)
+            )
 
     def event(self, row: EventRow) -> None:
         """Write an event."""
         key = self._key("events", row.at)
         since = None if row.since is None else row.at - row.since
         self._connection.execute(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (key, row.subject, row.kind, since, row.value)
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
+            (key, row.subject, row.kind, since, row.value),
         )
 
     def finding(self, text: str, ms: int) -> int:
@@ -121,6 +148,7 @@ class HistoryWriter:
         """Return a free key of a moment, above another if one is given."""
         least = key_of(ms) if above is None else max(key_of(ms), above + 1)
         row = self._connection.execute(
-            f"SELECT max(moment) FROM {table} WHERE moment>=? AND moment<?", (least, key_of(ms_of(least) + 1))
+            f"SELECT max(moment) FROM {table} WHERE moment>=? AND moment<?",
+            (least, key_of(ms_of(least) + 1)),
         ).fetchone()
         return least if row[0] is None else int(row[0]) + 1

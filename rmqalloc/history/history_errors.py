@@ -6,7 +6,9 @@ from rmqalloc.errors import Error
 
 
 class HistoryError(Error, OSError):
-    """A history cannot be written or read: the file is foreign, damaged, newer, in use, or the disk is full."""
+    """A history cannot be written or read: the file is foreign, damaged, newer, in use, or the disk
+    is full.
+    """
 
 
 class MomentUnknownError(HistoryError):
@@ -15,7 +17,8 @@ class MomentUnknownError(HistoryError):
     Attributes
     ----------
     known_before, known_after : float or None
-        The last moment before it that is known, and the first one after it, in seconds of the Unix clock.
+        The last moment before it that is known, and the first one after it, in seconds of the Unix
+        clock.
     """
 
     def __init__(self, message: str, known_before: float | None, known_after: float | None) -> None:

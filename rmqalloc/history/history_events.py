@@ -24,7 +24,18 @@ EVENTS_SCHEMA = columns(
 )
 """Columns of `HistoryEvents.events`."""
 
-EVENTS = ("joined", "left", "moved", "raised", "cleared", "settled", "settings", "appeared", "gone", "gap")
+EVENTS = (
+    "joined",
+    "left",
+    "moved",
+    "raised",
+    "cleared",
+    "settled",
+    "settings",
+    "appeared",
+    "gone",
+    "gap",
+)
 _HEADINGS = ("last seen before", "first seen after", "group", "event", "what")
 _SHOWN = 50
 
@@ -36,11 +47,13 @@ class HistoryEvents(TableResult):
     Attributes
     ----------
     events : pyarrow.Table
-        One row per event, in the order of ``first_seen_after``: `EVENTS_SCHEMA`. It happened after ``last_seen_before`` and not
-        after ``first_seen_after``, both ISO 8601 in local time with its offset; null where nothing is known before, or the gap
-        has not ended. ``event`` is one of `EVENTS`. A queue that ``moved`` has its owners before and after, none for nobody,
-        null for not known. Of a ``gap`` nothing is known between the two times, and ``message`` says why; its
-        ``consumer_group`` is null where the whole cluster was not read. ``seconds`` is how long it took to settle.
+        One row per event, in the order of ``first_seen_after``: `EVENTS_SCHEMA`. It happened after
+        ``last_seen_before`` and not after ``first_seen_after``, both ISO 8601 in local time with
+        its offset; null where nothing is known before, or the gap has not ended. ``event`` is one
+        of `EVENTS`. A queue that ``moved`` has its owners before and after, none for nobody, null
+        for not known. Of a ``gap`` nothing is known between the two times, and ``message`` says
+        why; its ``consumer_group`` is null where the whole cluster was not read. ``seconds`` is how
+        long it took to settle.
     """
 
     TABLES: ClassVar = ("events",)
@@ -52,10 +65,14 @@ class HistoryEvents(TableResult):
 def events_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return the table of rows, which may lack columns."""
     names = EVENTS_SCHEMA.names
-    return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows], schema=EVENTS_SCHEMA)
+    return pa.Table.from_pylist(
+        [{name: row.get(name) for name in names} for row in rows], schema=EVENTS_SCHEMA
+    )
 
 
-def event_lines(found: HistoryEvents, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+def event_lines(
+    found: HistoryEvents, file: IO[str] | None = None, top: int | None = None
+) -> Iterator[str]:
     """Yield the events as text; queues of a group that moved between the same moments are one line."""
     top = _SHOWN if top is None else top
     rows = found.events.to_pylist()
@@ -75,7 +92,13 @@ def _line_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     one = rows[0]
     group = one["consumer_group"] or NOTHING
-    return [one["last_seen_before"] or NOTHING, one["first_seen_after"] or NOTHING, group, one["event"], _what(rows)]
+    return [
+        one["last_seen_before"] or NOTHING,
+        one["first_seen_after"] or NOTHING,
+        group,
+        one["event"],
+        _what(rows),
+    ]
 
 
 def _what(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -18,8 +18,8 @@ def moment_of(text: str, now: datetime | None = None) -> float:
     Parameters
     ----------
     text : str
-        ``03:12`` or ``03:12:05``: today, or yesterday if that is still to come; ISO 8601, local time unless it has an offset;
-        ``2h ago``.
+        ``03:12`` or ``03:12:05``: today, or yesterday if that is still to come; ISO 8601, local
+        time unless it has an offset; ``2h ago``.
     now : datetime, optional
 
     Raises

@@ -38,7 +38,8 @@ class PastOwners(NamedTuple):
     doubt : str or None
         Why it is not known; then ``owners`` is what was last known before.
     known_before, known_after : float or None
-        The last moment up to then at which it is known, and the first one from then on, in seconds of the Unix clock.
+        The last moment up to then at which it is known, and the first one from then on, in seconds
+        of the Unix clock.
     """
 
     owners: Mapping[MessageQueue, tuple[str, ...]]
@@ -58,7 +59,8 @@ class History:
     Raises
     ------
     HistoryError
-        There is no such file, it is no history, damaged, or of a newer version. Every method may raise it.
+        There is no such file, it is no history, damaged, or of a newer version. Every method may
+        raise it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -77,7 +79,9 @@ class History:
     def first_reading(self) -> float | None:
         """The first moment that is known, in seconds of the Unix clock; None for none."""
         with self._opened() as (_, timeline):
-            return max(timeline.spans[0].began, timeline.kept_since) / 1000 if timeline.spans else None
+            return (
+                max(timeline.spans[0].began, timeline.kept_since) / 1000 if timeline.spans else None
+            )
 
     @property
     def last_reading(self) -> float | None:
@@ -106,14 +110,17 @@ class History:
             timeline.check(at)
             found = timeline.standing(row[0], at)
         state = found.state or KeptState()
-        known = (None if one is None else one / 1000 for one in (found.known_before, found.known_after))
+        known = (
+            None if one is None else one / 1000 for one in (found.known_before, found.known_after)
+        )
         return PastOwners(state.owners, tuple(state.clients), found.doubt, *known)
 
     def snapshot_at(self, moment: float) -> Snapshot:
         """Return the cluster as it was: clients, routes, and what clients said that they own.
 
-        A group of which the moment is not known is there as it was last known; ``unknown`` and ``errors`` say so and why, so
-        that verbs end as for any snapshot that is partial. Lag is not kept.
+        A group of which the moment is not known is there as it was last known; ``unknown`` and
+        ``errors`` say so and why, so that verbs end as for any snapshot that is partial. Lag is not
+        kept.
 
         Raises
         ------
@@ -123,10 +130,16 @@ class History:
         at = in_ms(moment)
         with self._opened() as (connection, timeline):
             timeline.check(at)
-            rows = connection.execute("SELECT id, kind, name FROM subjects ORDER BY kind, name").fetchall()
-            found = [(kind, decoded(name), timeline.standing(number, at)) for number, kind, name in rows]
+            rows = connection.execute(
+                "SELECT id, kind, name FROM subjects ORDER BY kind, name"
+            ).fetchall()
+            found = [
+                (kind, decoded(name), timeline.standing(number, at)) for number, kind, name in rows
+            ]
         topics, groups, errors = [], [], []
-        brokers = next((brokers_of(one.state) for kind, _, one in found if kind == BROKERS and one.state), ())
+        brokers = next(
+            (brokers_of(one.state) for kind, _, one in found if kind == BROKERS and one.state), ()
+        )
         for kind, name, standing in found:
             if kind == TOPIC and standing.state and (topic := topic_of(standing.state)):
                 topics.append(topic)
@@ -136,10 +149,16 @@ class History:
                 errors.append(self._error(kind, name, standing.doubt))
         when = datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
         source = f"history {self._path}"
-        return with_shared(Snapshot(tuple(topics), tuple(groups), tuple(errors), when, source, brokers))
+        return with_shared(
+            Snapshot(tuple(topics), tuple(groups), tuple(errors), when, source, brokers)
+        )
 
     def _error(self, kind: int, name: str, doubt: str) -> SourceError:
-        request = f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}" if kind == GROUP else f"route of topic {name}"
+        request = (
+            f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}"
+            if kind == GROUP
+            else f"route of topic {name}"
+        )
         return SourceError(f"history {self._path}", request, doubt)
 
     def events(
@@ -150,9 +169,11 @@ class History:
         Parameters
         ----------
         groups : sequence of str
-            Patterns as in `fnmatch.fnmatchcase`; topics and gaps of the whole cluster are listed with all groups.
+            Patterns as in `fnmatch.fnmatchcase`; topics and gaps of the whole cluster are listed
+            with all groups.
         since, until : float, optional
-            Seconds of the Unix clock; an event counts by ``first_seen_after``, a gap if any of it lies between.
+            Seconds of the Unix clock; an event counts by ``first_seen_after``, a gap if any of it
+            lies between.
         """
         begin = 0 if since is None else in_ms(since)
         end = (1 << 42) - 1 if until is None else in_ms(until)
@@ -162,9 +183,17 @@ class History:
             names = {number: name for name, number in mine.items()}
             named = [(GROUP, name, number) for name, number in mine.items()]
             if tuple(groups) == ALL:
-                names |= {number: "" for name, number in _subjects(connection, GROUP).items() if not name}
-                named += [(TOPIC, name, number) for name, number in _subjects(connection, TOPIC).items()]
-            rows = [row for kind, name, n in named for row in state_events(timeline, kind, name, n, begin, end)]
+                names |= {
+                    number: "" for name, number in _subjects(connection, GROUP).items() if not name
+                }
+                named += [
+                    (TOPIC, name, number) for name, number in _subjects(connection, TOPIC).items()
+                ]
+            rows = [
+                row
+                for kind, name, n in named
+                for row in state_events(timeline, kind, name, n, begin, end)
+            ]
             rows += written_events(connection, timeline, names, begin, end)
             rows += gap_events(connection, timeline, names, begin, end)
         return HistoryEvents(events_table(in_order(rows)))
@@ -176,7 +205,9 @@ def _subjects(connection: sqlite3.Connection, kind: int) -> dict[str, int]:
 
 
 def _group_at(name: str, standing: Standing) -> Group | None:
-    """Return a group as it was; one that is not known is there without anything that may be wrong being taken for known."""
+    """Return a group as it was; one that is not known is there without anything that may be wrong
+    being taken for known.
+    """
     group = None if standing.state is None else group_of(standing.state)
     if group is None:
         return (

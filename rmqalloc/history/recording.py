@@ -1,9 +1,10 @@
 """Write what readings of a cluster show into a file: `Recorder`.
 
-Principles, in the order of their weight. Nothing is claimed that no reading has shown: of the time between two spans of
-readings, of a group that was not read and of a clock that went back, the history says that it does not know. Nothing that is
-written is lost: each reading is one transaction. What cannot be written now (the disk is full, the clock is behind the last
-reading) stays in memory as the present state alone, and is written as a change over that gap once it can be.
+Principles, in the order of their weight. Nothing is claimed that no reading has shown: of the time
+between two spans of readings, of a group that was not read and of a clock that went back, the
+history says that it does not know. Nothing that is written is lost: each reading is one
+transaction. What cannot be written now (the disk is full, the clock is behind the last reading)
+stays in memory as the present state alone, and is written as a change over that gap once it can be.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from typing import Any, Self
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.history._bounding import Bounds
-from rmqalloc.history._database import CLEARED, GROUP, RAISED, SETTLED, alone, in_ms, opened, told, transaction
+from rmqalloc.history._database import (
+    CLEARED,
+    GROUP,
+    RAISED,
+    SETTLED,
+    alone,
+    in_ms,
+    opened,
+    told,
+    transaction,
+)
 from rmqalloc.history._kept_findings import fault_of, finding_text
 from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._present import PresentStates
@@ -39,12 +50,14 @@ Span = timedelta | float
 
 
 class Recorder:
-    """Writes a history; a context manager. One file has one recorder at a time, and any number of readers.
+    """Writes a history; a context manager. One file has one recorder at a time, and any number of
+    readers.
 
     Parameters
     ----------
     path : path
-        The file, made if there is none. Beside it stand ``-wal`` and ``-shm`` of sqlite while it is open, and ``.lock``.
+        The file, made if there is none. Beside it stand ``-wal`` and ``-shm`` of sqlite while it is
+        open, and ``.lock``.
     keep : timedelta or seconds
         How long what was is kept.
     max_bytes : int
@@ -98,7 +111,10 @@ class Recorder:
         return self
 
     def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -123,8 +139,8 @@ class Recorder:
         Raises
         ------
         HistoryError
-            Nothing of it could be written, as where the disk is full. What was written stays; the recorder may go on, and the
-            first observation that can be written again ends the gap.
+            Nothing of it could be written, as where the disk is full. What was written stays; the
+            recorder may go on, and the first observation that can be written again ends the gap.
         """
         reading = observation.reading
         at, rows = in_ms(reading.read_at), self._present.taken(observation)
@@ -169,7 +185,9 @@ class Recorder:
             self._settle_findings(observation, at)
 
     def _over_gap(self, rows: list[StateRow], at: int) -> list[StateRow]:
-        """Return rows with what was not written before: that changed at some time in the gap that ends now."""
+        """Return rows with what was not written before: that changed at some time in the gap that
+        ends now.
+        """
         if not self._unwritten:
             return rows
         for row in rows:
@@ -184,10 +202,14 @@ class Recorder:
             for change in changes:
                 finding = change.after if kind == RAISED else change.before
                 if finding is not None:
-                    since = None if change.last_seen_before is None else in_ms(change.last_seen_before)
+                    since = (
+                        None if change.last_seen_before is None else in_ms(change.last_seen_before)
+                    )
                     self._finding(kind, finding, since, min(at, in_ms(change.first_seen_after)))
         for group, seconds in observation.settled.items():
-            self._writer.event(EventRow(self._writer.number((GROUP, group)), SETTLED, None, at, in_ms(seconds)))
+            self._writer.event(
+                EventRow(self._writer.number((GROUP, group)), SETTLED, None, at, in_ms(seconds))
+            )
 
     def _finding(self, kind: int, finding: Any, since: int | None, at: int) -> None:
         """Write that a finding was raised or cleared, unless the history has it so."""
@@ -195,7 +217,11 @@ class Recorder:
         if (fault in self._raised) == (kind == RAISED):
             return
         subject = self._writer.number((GROUP, finding.consumer_group))
-        number = self._writer.finding(finding_text(finding), at) if kind == RAISED else self._raised.pop(fault)
+        number = (
+            self._writer.finding(finding_text(finding), at)
+            if kind == RAISED
+            else self._raised.pop(fault)
+        )
         if kind == RAISED:
             self._raised[fault] = number
             row = fault, subject, number
@@ -206,7 +232,9 @@ class Recorder:
         self._writer.event(EventRow(subject, kind, since, at, number))
 
     def _reconcile(self, observation: Observation, at: int) -> None:
-        """Write what ended while nothing was recorded, once two whole readings in a row have shown what is there."""
+        """Write what ended while nothing was recorded, once two whole readings in a row have shown
+        what is there.
+        """
         self._settle_findings(observation, at)
         for row in self._present.gone(observation.reading, self._there(), at):
             self._writer.state(row)
@@ -216,14 +244,20 @@ class Recorder:
         return [(kind, decoded(name)) for kind, name in rows]
 
     def _settle_findings(self, observation: Observation, at: int) -> None:
-        """Bring the findings that the history has as raised to what lasts now; of a group that was not read nothing is said."""
+        """Bring the findings that the history has as raised to what lasts now; of a group that was
+        not read nothing is said.
+        """
         for one in observation.lasting:
             self._finding(RAISED, one, None, at)
         seen = set(map(fault_of, observation.findings))
         silent = {self._writer.number((GROUP, name)) for name in observation.reading.not_read}
         rows = self._connection.execute("SELECT fault, subject, finding FROM raised").fetchall()
         for fault, subject, number in rows:
-            if fault not in seen and subject not in silent and not observation.reading.snapshot.errors:
+            if (
+                fault not in seen
+                and subject not in silent
+                and not observation.reading.snapshot.errors
+            ):
                 self._raised.pop(fault, None)
                 self._connection.execute("DELETE FROM raised WHERE fault=?", (fault,))
                 self._writer.texts.used_until({number}, at)

@@ -35,7 +35,9 @@ class SelfCheck(NamedTuple):
     n_rows: int
 
 
-def broken_invariants(result: Any, plan: Plan | None = None, informed_by: str = "notice") -> list[Broken]:
+def broken_invariants(
+    result: Any, plan: Plan | None = None, informed_by: str = "notice"
+) -> list[Broken]:
     """Return the rows of a result that contradict others; none unless rmqalloc has a defect.
 
     Parameters

@@ -11,8 +11,23 @@ from rmqalloc.invariants._unit_rules import idle_rules
 from rmqalloc.plans import Comparison
 
 _KEYS = ("consumer_group", "strategy")
-_COUNTS = ("n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "moved", "least_moves")
-_DEPARTURES = ("departure_mean", "departure_worst", "departure_worst_client", "departure_least_mean")
+_COUNTS = (
+    "n_queues",
+    "n_clients",
+    "min_load",
+    "max_load",
+    "skew",
+    "idle",
+    "unowned",
+    "moved",
+    "least_moves",
+)
+_DEPARTURES = (
+    "departure_mean",
+    "departure_worst",
+    "departure_worst_client",
+    "departure_least_mean",
+)
 
 
 def comparison_rules(found: Comparison, ledger: Ledger) -> None:
@@ -30,7 +45,11 @@ def comparison_rules(found: Comparison, ledger: Ledger) -> None:
 
 def _loads(rows: CheckedRows) -> None:
     n, queues = rows["n_clients"], rows["n_queues"]
-    rows.same("skew is max_load over the mean", rows["skew"] * queues, (rows["max_load"] * n).astype(float))
+    rows.same(
+        "skew is max_load over the mean",
+        rows["skew"] * queues,
+        (rows["max_load"] * n).astype(float),
+    )
     idle_rules(rows)
     rows.at_most("idle clients are clients", "idle", "n_clients")
     for name in ("unowned", "moved", "least_moves", "cross_room"):
@@ -48,7 +67,9 @@ def _departures(rows: CheckedRows, known: Mask) -> None:
     worst = rows["departure_worst"].astype(float)
     rows.at_most("departure_mean is at most departure_worst", "departure_mean", worst)
     rows.at_most("departure_worst are queues", "departure_worst", "n_queues")
-    rows.at_most("departure_least_mean are queues", "departure_least_mean", rows["n_queues"].astype(float))
+    rows.at_most(
+        "departure_least_mean are queues", "departure_least_mean", rows["n_queues"].astype(float)
+    )
     n = rows["n_clients"]
     rows.at_most("the worst departure is one of all", worst, rows["departure_mean"] * n, one)
 
@@ -59,7 +80,10 @@ def _of_group(rows: CheckedRows, found: Comparison) -> None:
     of = groups.of(rows.table["consumer_group"])
     refused = Names(pa.array([name for name, _ in found.refused], pa.string()))
     all_there = rows.known("n_queues") & (refused.of(rows.table["consumer_group"]) < 0)
-    pairs = {(row["consumer_group"], row["strategy"]) for row in rows.table.select(list(_KEYS)).to_pylist()}
+    pairs = {
+        (row["consumer_group"], row["strategy"])
+        for row in rows.table.select(list(_KEYS)).to_pylist()
+    }
     rows.keep("what is refused has a row", np.full(rows.n, pairs >= {*found.refused}))
     for name in ("n_queues", "n_clients"):
         least, most = extremes(np.where(all_there, of, -1), rows[name], len(groups))

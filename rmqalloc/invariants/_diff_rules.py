@@ -23,7 +23,9 @@ _CLIENT_STATUSES = ("joined", "left", "stays", "not_seen_before", "not_seen_afte
 def diff_rules(found: Diff, ledger: Ledger, plan: Plan | None = None) -> None:
     """Check a difference, and the plan that it compares, if it is given."""
     groups = ledger.rows("groups", found.groups, ("consumer_group",))
-    queues = ledger.rows("queues", found.queues, ("consumer_group", "topic", "broker_name", "queue_id"))
+    queues = ledger.rows(
+        "queues", found.queues, ("consumer_group", "topic", "broker_name", "queue_id")
+    )
     names = Names(groups.table["consumer_group"])
     for rows in (groups, queues):
         rows.distinct()
@@ -40,7 +42,10 @@ def diff_rules(found: Diff, ledger: Ledger, plan: Plan | None = None) -> None:
     if found.of_plan:
         _planned(found, ledger, queues, names, plan)
     else:
-        queues.keep("planned is null where neither side is a plan", pc.is_null(found.queues["planned"]).to_numpy())
+        queues.keep(
+            "planned is null where neither side is a plan",
+            pc.is_null(found.queues["planned"]).to_numpy(),
+        )
 
 
 def _groups(groups: CheckedRows, queues: CheckedRows, of: Keys, at: Places) -> None:
@@ -53,7 +58,11 @@ def _groups(groups: CheckedRows, queues: CheckedRows, of: Keys, at: Places) -> N
     n = {one: at.count(of, word(queues, "change", one)) for one in _CHANGES}
     for name in ("new", "gone", "repaired"):
         groups.same(f"{name} are the rows of queues", name, n[name])
-    groups.same("moved are the rows of queues of both sides", "moved", sum(n.values()) - n["new"] - n["gone"])
+    groups.same(
+        "moved are the rows of queues of both sides",
+        "moved",
+        sum(n.values()) - n["new"] - n["gone"],
+    )
     growth = groups["queues_after"] - groups["queues_before"]
     groups.same("queues grow by new less gone", growth, groups["new"] - groups["gone"], known)
     nobody = at.count(of, ~queues.known("owner_after") & ~word(queues, "change", "gone"))
@@ -66,13 +75,20 @@ def _groups(groups: CheckedRows, queues: CheckedRows, of: Keys, at: Places) -> N
         groups.at_most(f"double_owned_{when} queues have an owner", f"double_owned_{when}", owned)
     replayed = groups["replayed"] + groups["not_explained"]
     all_after = (replayed == 0) | (replayed == groups["queues_after"])
-    groups.keep("replayed and not explained are all queues after", all_after, replayed, groups["queues_after"])
+    groups.keep(
+        "replayed and not explained are all queues after",
+        all_after,
+        replayed,
+        groups["queues_after"],
+    )
     rows = at.count(of)
     same = word(groups, "status", "same")
     groups.keep("no queue of a group that is the same differs", ~same | (rows == 0), rows)
     for name, when in (("appeared", "before"), ("vanished", "after")):
         absent = ~groups.known(f"clients_{when}")
-        groups.keep(f"a group that {name} is not there {when}", ~word(groups, "status", name) | absent)
+        groups.keep(
+            f"a group that {name} is not there {when}", ~word(groups, "status", name) | absent
+        )
 
 
 def _queues(queues: CheckedRows, groups: CheckedRows, of: Keys) -> None:
@@ -81,21 +97,35 @@ def _queues(queues: CheckedRows, groups: CheckedRows, of: Keys) -> None:
     queues.keep("owners of its group are compared", known)
     is_ = {one: word(queues, "change", one) for one in _CHANGES}
     queues.keep("change is one of six words", word(queues, "change", *_CHANGES))
-    had, has = (queues.known(f"owner_{when}") + queues.sized(f"others_{when}") for when in ("before", "after"))
+    had, has = (
+        queues.known(f"owner_{when}") + queues.sized(f"others_{when}")
+        for when in ("before", "after")
+    )
     queues.keep("a new queue had no owner", ~is_["new"] | (had == 0))
     queues.keep("a queue that is gone has no owner", ~is_["gone"] | (has == 0))
     both = ~is_["new"] & ~is_["gone"]
-    queues.keep("a queue is unowned where it had an owner and has none", ~both | (is_["unowned"] == (has == 0)))
+    queues.keep(
+        "a queue is unowned where it had an owner and has none",
+        ~both | (is_["unowned"] == (has == 0)),
+    )
     double = (has > 1) & (had < 2)
-    queues.keep("a queue is double-owned where it has several and had not", ~both | (is_["double_owned"] == double))
+    queues.keep(
+        "a queue is double-owned where it has several and had not",
+        ~both | (is_["double_owned"] == double),
+    )
     repaired = (has == 1) & (had != 1)
-    queues.keep("a queue is repaired where it has one and had none or several", ~both | (is_["repaired"] == repaired))
+    queues.keep(
+        "a queue is repaired where it has one and had none or several",
+        ~both | (is_["repaired"] == repaired),
+    )
     owners = Names(queues.table["owner_before"], queues.table["owner_after"])
     before, after = (owners.of(queues.table[f"owner_{when}"]) for when in ("before", "after"))
     queues.keep("its owners differ", ~both | (before != after) | (had > 1) | (has > 1))
 
 
-def _clients(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names) -> None:
+def _clients(
+    found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names
+) -> None:
     """Check that every client gains and loses what queues do."""
     clients = ledger.rows("clients", found.clients, ("consumer_group", "client_id"))
     clients.distinct()
@@ -107,16 +137,22 @@ def _clients(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRo
     of = names.of(found.clients["consumer_group"])
     clients.keep("its group has a row", of >= 0)
     compared = np.append(groups.known("moved"), False)[of]
-    clients.keep("figures are null where owners are not compared", clients.known("before") == compared)
+    clients.keep(
+        "figures are null where owners are not compared", clients.known("before") == compared
+    )
     at = Places(joined((of, 1), (ids.of(found.clients["client_id"]), size)))
     group = names.of(found.queues["consumer_group"])
     had, has = (readers_of(found.queues, when, ids) for when in ("before", "after"))
-    change_rules(clients, queues, "every client that gains or loses it has a row", at, group, had, has, size)
+    change_rules(
+        clients, queues, "every client that gains or loses it has a row", at, group, had, has, size
+    )
 
 
 def _changes(found: Diff, ledger: Ledger, groups: CheckedRows, names: Names, at: Places) -> None:
     """Check that single differences are counted for their groups."""
-    changes = ledger.rows("changes", found.changes, ("change", "consumer_group", "topic", "client_id"))
+    changes = ledger.rows(
+        "changes", found.changes, ("change", "consumer_group", "topic", "client_id")
+    )
     of = names.of(found.changes["consumer_group"])
     for name, change in (("joined", "client_joined"), ("left", "client_left")):
         groups.same(f"{name} are the changes", name, at.count(of, word(changes, "change", change)))
@@ -129,13 +165,20 @@ def _changes(found: Diff, ledger: Ledger, groups: CheckedRows, names: Names, at:
 
 
 def _causes(
-    found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names, at_group: Places
+    found: Diff,
+    ledger: Ledger,
+    groups: CheckedRows,
+    queues: CheckedRows,
+    names: Names,
+    at_group: Places,
 ) -> None:
     """Check that causes moved the queues that say so, and others that came back."""
     causes = ledger.rows("causes", found.causes, ("consumer_group", "cause"))
     causes.distinct()
     causes.not_negative(("changes", "moved"))
-    causes.keep("a cause moved a queue or has changes", (causes["moved"] > 0) | (causes["changes"] > 0))
+    causes.keep(
+        "a cause moved a queue or has changes", (causes["moved"] > 0) | (causes["changes"] > 0)
+    )
     kinds = Names(found.causes["cause"])
     of, kind = names.of(found.causes["consumer_group"]), kinds.of(found.causes["cause"])
     causes.keep("its group has a row", of >= 0)
@@ -161,7 +204,9 @@ def _causes(
     causes.same("changes are those of the group", "changes", counted, alone)
 
 
-def _planned(found: Diff, ledger: Ledger, queues: CheckedRows, names: Names, plan: Plan | None) -> None:
+def _planned(
+    found: Diff, ledger: Ledger, queues: CheckedRows, names: Names, plan: Plan | None
+) -> None:
     """Check how much of a plan came true."""
     planned = ledger.rows("planned", found.planned, ("consumer_group",))
     planned.distinct()

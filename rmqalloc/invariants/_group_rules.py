@@ -39,9 +39,13 @@ def group_rules(parts: PlanParts) -> None:
     for name in _SUMS:
         where = groups.known(name) & ~shared if name == "least_moves" else groups.known(name)
         groups.same(f"{name} is the sum over topics", name, at.count(of, parts.units[name]), where)
-    groups.keep("least_moves is null where queues are shared", ~shared | ~groups.known("least_moves"))
+    groups.keep(
+        "least_moves is null where queues are shared", ~shared | ~groups.known("least_moves")
+    )
     rooms = at.count(of, parts.units.known("cross_room")) > 0
-    groups.keep("cross_room is null where that of all topics is", rooms == groups.known("cross_room"))
+    groups.keep(
+        "cross_room is null where that of all topics is", rooms == groups.known("cross_room")
+    )
     _clients(parts, shared)
     _backlog(parts)
 
@@ -59,11 +63,17 @@ def _clients(parts: PlanParts, shared: Mask) -> None:
     mine = np.where(stays, group, -1)
     count = parts.at_group.count
     reads = count(mine, loads)
-    load_rules(groups, np.where(shared | ~groups.known("least_moves"), reads, groups["n_queues"]), reads)
+    load_rules(
+        groups, np.where(shared | ~groups.known("least_moves"), reads, groups["n_queues"]), reads
+    )
     client_load_rules(groups, parts.at_group, mine, loads, "the clients over topics")
     touched = place.count(at, (clients["gained"] + clients["lost"]) > 0) > 0
     growth = place.count(at, clients["after"]) - place.count(at, clients["before"])
-    groups.same("clients_affected gain or lose a queue of any topic", "clients_affected", count(group, touched))
+    groups.same(
+        "clients_affected gain or lose a queue of any topic",
+        "clients_affected",
+        count(group, touched),
+    )
     groups.same("clients_gaining have more after", "clients_gaining", count(group, growth > 0))
     groups.same("clients_losing have less after", "clients_losing", count(group, growth < 0))
     both = groups["clients_gaining"] + groups["clients_losing"]
@@ -75,12 +85,21 @@ def _backlog(parts: PlanParts) -> None:
     groups, queues = parts.groups, parts.queues
     of = np.append(parts.group_of, -1)[parts.unit_of_queue]
     known = parts.at_group.count(of, queues.known("lag")) > 0
-    groups.keep("backlog_moved is null where no lag is known", known == groups.known("backlog_moved"))
+    groups.keep(
+        "backlog_moved is null where no lag is known", known == groups.known("backlog_moved")
+    )
     had = queues.known("owner_before")
-    moved = (of >= 0) & (word(queues, "change", "moved") | (word(queues, "change", "unowned") & had))
+    moved = (of >= 0) & (
+        word(queues, "change", "moved") | (word(queues, "change", "unowned") & had)
+    )
     sums = np.bincount(of[moved], queues["lag"][moved], groups.n)
     right = np.minimum(sums, _EXACT_IN_FLOAT).astype(np.int64)
-    groups.same("backlog_moved is the lag of what moved", "backlog_moved", right, known & (sums < _EXACT_IN_FLOAT))
+    groups.same(
+        "backlog_moved is the lag of what moved",
+        "backlog_moved",
+        right,
+        known & (sums < _EXACT_IN_FLOAT),
+    )
 
 
 def total_rules(plan: Plan, ledger: Ledger) -> None:

@@ -66,7 +66,9 @@ class Ledger:
         self.n_rows = 0
 
     def rows(self, name: str, table: pa.Table, keys: Sequence[str]) -> CheckedRows:
-        """Return a table whose rows are to be checked; ``keys`` are the columns that tell them apart."""
+        """Return a table whose rows are to be checked; ``keys`` are the columns that tell them
+        apart.
+        """
         self.n_rows += table.num_rows
         return CheckedRows(self, name, table, keys)
 
@@ -82,7 +84,9 @@ class CheckedRows:
     def __getitem__(self, name: str) -> Values:
         if name not in self._values:
             column = self.table[name]
-            self._values[name] = (pc.fill_null(column, 0) if column.null_count else column).to_numpy()
+            self._values[name] = (
+                pc.fill_null(column, 0) if column.null_count else column
+            ).to_numpy()
         return self._values[name]
 
     def known(self, *names: str) -> Mask:
@@ -95,10 +99,14 @@ class CheckedRows:
 
     def sized(self, name: str) -> Keys:
         """Return the lengths of a column of lists, 0 where null."""
-        found: Keys = pc.fill_null(pc.list_value_length(self.table[name]), 0).to_numpy().astype(np.int64)
+        found: Keys = (
+            pc.fill_null(pc.list_value_length(self.table[name]), 0).to_numpy().astype(np.int64)
+        )
         return found
 
-    def keep(self, rule: str, ok: Mask, got: Values | None = None, right: Values | None = None) -> None:
+    def keep(
+        self, rule: str, ok: Mask, got: Values | None = None, right: Values | None = None
+    ) -> None:
         """Require that every row keeps a rule, given which do."""
         self._ledger.rules.add((self.name, rule))
         if ok.all():
@@ -108,21 +116,33 @@ class CheckedRows:
             values = (None if one is None else one[row].item() for one in (got, right))
             self._ledger.broken.append(Broken(self.name, self.named(row), rule, *values))
         if bad.size > MOST_NAMED:
-            self._ledger.broken.append(Broken(self.name, f"{bad.size - MOST_NAMED:,} more rows", rule))
+            self._ledger.broken.append(
+                Broken(self.name, f"{bad.size - MOST_NAMED:,} more rows", rule)
+            )
 
-    def same(self, rule: str, got: str | Values, right: str | Values, where: Mask | None = None) -> None:
+    def same(
+        self, rule: str, got: str | Values, right: str | Values, where: Mask | None = None
+    ) -> None:
         """Require that two figures are equal, in the rows ``where``."""
         one, other = self._figure(got), self._figure(right)
         if one.dtype.kind == "f" or other.dtype.kind == "f":
-            ok = np.abs(one - other) <= _ROUNDING * np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
+            ok = np.abs(one - other) <= _ROUNDING * np.maximum(
+                1.0, np.maximum(np.abs(one), np.abs(other))
+            )
         else:
             ok = one == other
         self.keep(rule, ok if where is None else ok | ~where, one, other)
 
-    def at_most(self, rule: str, less: str | Values, more: str | Values, where: Mask | None = None) -> None:
+    def at_most(
+        self, rule: str, less: str | Values, more: str | Values, where: Mask | None = None
+    ) -> None:
         """Require that one figure is not greater than another one, in the rows ``where``."""
         one, other = self._figure(less), self._figure(more)
-        ok = one <= other + _ROUNDING * np.maximum(1.0, np.abs(other)) if one.dtype.kind == "f" else one <= other
+        ok = (
+            one <= other + _ROUNDING * np.maximum(1.0, np.abs(other))
+            if one.dtype.kind == "f"
+            else one <= other
+        )
         self.keep(rule, ok if where is None else ok | ~where, one, other)
 
     def not_negative(self, names: Sequence[str], least: float = 0) -> None:
@@ -138,12 +158,27 @@ class CheckedRows:
         return ", ".join(printable(str(self.table[name][row].as_py())) for name in self._keys)
 
     def distinct(self, numbers: Keys | None = None) -> None:
-        """Require that no two rows have the same keys; ``numbers`` are the keys as one number, where they are known."""
+        """Require that no two rows have the same keys; ``numbers`` are the keys as one number,
+        where they are known.
+        """
         if numbers is not None:
-            ascending = numbers if bool((numbers[1:] > numbers[:-1]).all()) else np.sort(numbers, kind="stable")
+            ascending = (
+                numbers
+                if bool((numbers[1:] > numbers[:-1]).all())
+                else np.sort(numbers, kind="stable")
+            )
             n = self.n - int((ascending[1:] == ascending[:-1]).sum())
         elif self.n <= _FEW:
-            n = len(set(zip(*(self.table[name].to_pylist() for name in self._keys), strict=True))) if self.n else 0
+            n = (
+                len(set(zip(*(self.table[name].to_pylist() for name in self._keys), strict=True)))
+                if self.n
+                else 0
+            )
         else:
-            n = self.table.select(list(self._keys)).group_by(list(self._keys)).aggregate([]).num_rows
+            n = (
+                self.table.select(list(self._keys))
+                .group_by(list(self._keys))
+                .aggregate([])
+                .num_rows
+            )
         self.keep("its names tell a row from all others", np.full(self.n, n == self.n))

@@ -22,7 +22,9 @@ class Names:
     """
 
     def __init__(self, *columns: Any) -> None:
-        found = pc.unique(pa.chunked_array([pc.unique(one) for one in columns], pa.string())).drop_null()
+        found = pc.unique(
+            pa.chunked_array([pc.unique(one) for one in columns], pa.string())
+        ).drop_null()
         self._words = found
 
     def __len__(self) -> int:
@@ -31,7 +33,11 @@ class Names:
     def of(self, column: Any) -> Keys:
         """Return the numbers of names, -1 for null and for a name that is none of these."""
         found = pc.fill_null(pc.index_in(column, self._words), -1)
-        numbers: Keys = found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()
+        numbers: Keys = (
+            found.to_numpy(zero_copy_only=False)
+            if isinstance(found, pa.Array)
+            else found.to_numpy()
+        )
         return numbers.astype(np.int64)
 
 
@@ -64,7 +70,9 @@ class Places:
 
 
 def joined(*numbers: tuple[Keys, int]) -> Keys:
-    """Join numbers of several columns into one, each given with how many names its column has; -1 where any is."""
+    """Join numbers of several columns into one, each given with how many names its column has; -1
+    where any is.
+    """
     key, bad = numbers[0][0], numbers[0][0] < 0
     for more, size in numbers[1:]:
         key, bad = key * size + more, bad | (more < 0)
@@ -72,7 +80,9 @@ def joined(*numbers: tuple[Keys, int]) -> Keys:
 
 
 def extremes(of: Keys, values: Values, n: int) -> tuple[Values, Values]:
-    """Return the least and greatest value by the row of n that each belongs to, -1 for none; a row may have no value."""
+    """Return the least and greatest value by the row of n that each belongs to, -1 for none; a row
+    may have no value.
+    """
     some, ends = of >= 0, np.finfo(np.float64) if values.dtype.kind == "f" else np.iinfo(np.int64)
     least, most = np.full(n, ends.max), np.full(n, ends.min)
     np.minimum.at(least, of[some], values[some])
@@ -102,7 +112,9 @@ def readers_of(table: pa.Table, when: str, names: Names) -> QueueReaders:
         return found
     lists = pa.concat_arrays(others.chunks)
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    return QueueReaders(np.append(found.rows, parents), np.append(found.clients, names.of(pc.list_flatten(lists))))
+    return QueueReaders(
+        np.append(found.rows, parents), np.append(found.clients, names.of(pc.list_flatten(lists)))
+    )
 
 
 def client_names(clients: pa.Table, queues: pa.Table) -> Names:

@@ -24,16 +24,20 @@ class PlanParts:
     at, at_group : Places
         Rows of units and of groups by their keys, see `keys_of`.
     group_of, unit_of_client, unit_of_queue : ndarray of int64
-        Row of the groups for every unit, and of the units for every client and queue; -1 where there is none.
+        Row of the groups for every unit, and of the units for every client and queue; -1 where
+        there is none.
     good, shared, is_current : ndarray of bool
-        Units that can be assigned; those whose queues have readers and no owner; those before any change.
+        Units that can be assigned; those whose queues have readers and no owner; those before any
+        change.
     keys : ndarray of int64
         Keys of units.
     sure : ndarray of bool
-        Groups whose clients all get one client list: where brokers list different clients, who reads a queue depends on which
-        broker a client asks, and of owners that are possible only sure ones are double.
+        Groups whose clients all get one client list: where brokers list different clients, who
+        reads a queue depends on which broker a client asks, and of owners that are possible only
+        sure ones are double.
     distinct : ndarray of bool
-        Groups of which no two clients share an id before any change: of those that do one may read what another has read.
+        Groups of which no two clients share an id before any change: of those that do one may read
+        what another has read.
     client_of : ndarray of int64
         Number of the id of every client's row, of ``n_ids``.
     """
@@ -58,16 +62,25 @@ class PlanParts:
         self.client_of, self.n_ids = self.ids.of(plan.clients["client_id"]), max(len(self.ids), 1)
         inputs = () if plan.inputs is None else plan.inputs.snapshot.groups
         self.sure = self._are(one.name for one in inputs if one.broker_client_ids is None)
-        self.distinct = self._are(one.name for one in inputs if len(set(one.client_ids)) == len(one.clients))
+        self.distinct = self._are(
+            one.name for one in inputs if len(set(one.client_ids)) == len(one.clients)
+        )
 
     def _are(self, names: Iterable[str]) -> Mask:
         """Return True for the rows of some groups."""
-        found: Mask = pc.is_in(self.groups.table["consumer_group"], pa.array(names, pa.string())).to_numpy()
+        found: Mask = pc.is_in(
+            self.groups.table["consumer_group"], pa.array(names, pa.string())
+        ).to_numpy()
         return found
 
     def keys_of(self, table: pa.Table, n: int) -> Keys:
         """Return the first n names of units, of the rows of a table, as one number."""
-        return joined(*((names.of(table[name]), len(names)) for name, names in zip(UNIT[:n], self.names, strict=False)))
+        return joined(
+            *(
+                (names.of(table[name]), len(names))
+                for name, names in zip(UNIT[:n], self.names, strict=False)
+            )
+        )
 
     def before_any_change(self) -> Keys:
         """Return for every unit its row before any change, -1 where there is none."""

@@ -1,4 +1,6 @@
-"""Queues and clients of a plan: what became of each, and that the one are what the others gain and lose."""
+"""Queues and clients of a plan: what became of each, and that the one are what the others gain and
+lose.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,18 @@ def queue_rules(parts: PlanParts) -> None:
     for when, some, more in (("before", had, others[0]), ("after", has, others[1])):
         queues.keep(f"others are there only beside an owner {when}", some | (more == 0), more)
     queues.keep("a queue that is gone has no owner after", ~gone | ~has)
-    queues.keep("a queue is unowned where it has no owner after and is not gone", unowned == (~has & ~gone))
+    queues.keep(
+        "a queue is unowned where it has no owner after and is not gone", unowned == (~has & ~gone)
+    )
     queues.keep("a new queue had no owner", ~new | ~had)
     alike = (owner[0] == owner[1]) & (others[0] == others[1])
     queues.keep("a queue that is kept has the same owner", ~kept | alike, owner[0], owner[1])
     several = (others[0] > 0) | (others[1] > 0)
     queues.keep("a queue that moved has another owner", ~moved | ~alike | several)
-    queues.keep("nothing moved before any change", ~(moved | new | gone) | ~np.append(parts.is_current, False)[of])
+    queues.keep(
+        "nothing moved before any change",
+        ~(moved | new | gone) | ~np.append(parts.is_current, False)[of],
+    )
     _as_current(parts, owner[0], owner[1])
 
 
@@ -58,7 +65,12 @@ def _as_current(parts: PlanParts, before: Keys, after: Keys) -> None:
         return
     found = Places(keys[rows]).of(keys)
     was = np.where(found >= 0, after[rows][found], -1)
-    queues.keep("the owner before is that before any change", (found < 0) | (keys < 0) | (was == before), before, was)
+    queues.keep(
+        "the owner before is that before any change",
+        (found < 0) | (keys < 0) | (was == before),
+        before,
+        was,
+    )
 
 
 def client_rules(parts: PlanParts) -> None:
@@ -72,13 +84,19 @@ def client_rules(parts: PlanParts) -> None:
     flow_rules(clients)
     new, gone = (word(clients, "status", one) for one in ("new", "gone"))
     clients.keep("status is one of three words", word(clients, "status", "stays", "new", "gone"))
-    clients.keep("a client that is new had no queue", ~new | (clients["before"] == 0), clients["before"])
-    clients.keep("a client that is gone has no queue", ~gone | (clients["after"] == 0), clients["after"])
+    clients.keep(
+        "a client that is new had no queue", ~new | (clients["before"] == 0), clients["before"]
+    )
+    clients.keep(
+        "a client that is gone has no queue", ~gone | (clients["after"] == 0), clients["after"]
+    )
     current = np.append(parts.is_current, False)[of]
     clients.keep("every client stays before any change", ~current | ~(new | gone))
     ids = clients.table["client_id"]
     hosts = pc.list_element(pc.split_pattern(pc.unique(ids), pattern="@", max_splits=1), 0)
-    told = pc.equal(clients.table["host"], hosts.take(pc.index_in(ids, pc.unique(ids)).combine_chunks()))
+    told = pc.equal(
+        clients.table["host"], hosts.take(pc.index_in(ids, pc.unique(ids)).combine_chunks())
+    )
     clients.keep("host is what the id begins with", pc.fill_null(told, False).to_numpy())
     had, has = (readers_of(parts.queues.table, when, parts.ids) for when in ("before", "after"))
     at = Places(key)
@@ -96,8 +114,12 @@ def flow_rules(clients: CheckedRows) -> None:
     clients.at_most("gained are queues of after", "gained", "after")
 
 
-def flow(queues: CheckedRows, rule: str, at: Places, units: Keys, readers: QueueReaders, n_ids: int) -> Keys:
-    """Count readers by their row among clients, given the unit of every queue; each must have a row."""
+def flow(
+    queues: CheckedRows, rule: str, at: Places, units: Keys, readers: QueueReaders, n_ids: int
+) -> Keys:
+    """Count readers by their row among clients, given the unit of every queue; each must have a
+    row.
+    """
     rows = at.of(joined((units[readers.rows], 1), (readers.clients, n_ids)))
     queues.keep(rule, np.bincount(readers.rows[rows < 0], minlength=queues.n) == 0)
     return at.count(rows)
@@ -112,7 +134,9 @@ def change_rules(
         ("lost", "gained"), ("before", "after"), _changed(queues, had, has, n_ids), strict=True
     ):
         clients.same(
-            f"{name} are the queues that it reads {when} alone", name, flow(queues, rule, at, units, readers, n_ids)
+            f"{name} are the queues that it reads {when} alone",
+            name,
+            flow(queues, rule, at, units, readers, n_ids),
         )
 
 
@@ -124,7 +148,11 @@ def _changed(
     same = pc.fill_null(pc.equal(before, after), False).to_numpy()
     lists = (queues.sized("others_before") > 0) | (queues.sized("others_after") > 0)
     differ = ~same | lists
-    old, new = (QueueReaders(one.rows[some], one.clients[some]) for one in (had, has) for some in (differ[one.rows],))
+    old, new = (
+        QueueReaders(one.rows[some], one.clients[some])
+        for one in (had, has)
+        for some in (differ[one.rows],)
+    )
     if not lists.any():
         return old, new
     return old.without(new, n_ids), new.without(old, n_ids)

@@ -39,28 +39,45 @@ def _change(parts: PlanParts, *words: str) -> Mask:
 def _read(parts: PlanParts) -> Keys:
     """Count queues times readers after, by unit."""
     queues = parts.queues
-    return parts.at.count(parts.unit_of_queue, queues.known("owner_after") + queues.sized("others_after"))
+    return parts.at.count(
+        parts.unit_of_queue, queues.known("owner_after") + queues.sized("others_after")
+    )
 
 
 def _against_queues(parts: PlanParts) -> None:
     units, of, there = parts.units, parts.unit_of_queue, _change(parts, *_AFTER_GONE)
     queues = parts.queues
-    units.same("n_queues are the queues that are there after", "n_queues", parts.at.count(of, there))
+    units.same(
+        "n_queues are the queues that are there after", "n_queues", parts.at.count(of, there)
+    )
     nobody = there & ~queues.known("owner_after")
     units.same("unowned are the queues without owner after", "unowned", parts.at.count(of, nobody))
     several = parts.at.count(of, queues.sized("others_after") > 0)
     sure = ~parts.shared & np.append(parts.sure, False)[parts.group_of]
     units.at_most("double_owned are at least the queues with others", several, "double_owned", sure)
-    units.same("no shared queue is double-owned", "double_owned", np.zeros(units.n, np.int64), parts.shared)
-    units.at_most("double_owned queues have an owner", "double_owned", units["n_queues"] - units["unowned"])
-    units.at_most("cross_room queues have an owner", "cross_room", units["n_queues"] - units["unowned"])
+    units.same(
+        "no shared queue is double-owned", "double_owned", np.zeros(units.n, np.int64), parts.shared
+    )
+    units.at_most(
+        "double_owned queues have an owner", "double_owned", units["n_queues"] - units["unowned"]
+    )
+    units.at_most(
+        "cross_room queues have an owner", "cross_room", units["n_queues"] - units["unowned"]
+    )
     moved = _change(parts, "moved") | (_change(parts, "unowned") & queues.known("owner_before"))
-    units.same("moved are the queues of both sides whose owners differ", "moved", parts.at.count(of, moved))
+    units.same(
+        "moved are the queues of both sides whose owners differ", "moved", parts.at.count(of, moved)
+    )
     before = parts.before_any_change()
     was = np.where(before >= 0, units["n_queues"][before], 0)
     some = parts.good & (before >= 0) & parts.good[before]
     listed = parts.at.count(of, _change(parts, "kept", "moved", "gone"))
-    units.at_most("queues of before are all listed", was, listed + parts.at.count(of, _change(parts, "unowned")), some)
+    units.at_most(
+        "queues of before are all listed",
+        was,
+        listed + parts.at.count(of, _change(parts, "unowned")),
+        some,
+    )
     units.at_most("what is kept, moved or gone was there", listed, was, some)
 
 
@@ -72,11 +89,15 @@ def idle_rules(rows: CheckedRows) -> None:
 
 
 def load_rules(rows: CheckedRows, n_loads: Keys, reads: Keys) -> None:
-    """Check how even loads are, given their sum: by the mean (``n_loads``), and as clients read queues (``reads``)."""
+    """Check how even loads are, given their sum: by the mean (``n_loads``), and as clients read
+    queues (``reads``).
+    """
     n = rows["n_clients"].astype(np.int64)
     mean = np.where(n > 0, n_loads / np.maximum(n, 1), 0.0)
     rows.same("mean_load is the queues over the clients", "mean_load", mean)
-    rows.same("skew times mean_load is max_load", rows["skew"] * rows["mean_load"], "max_load", mean > 0)
+    rows.same(
+        "skew times mean_load is max_load", rows["skew"] * rows["mean_load"], "max_load", mean > 0
+    )
     rows.keep("skew is 0 where there is no load", (mean > 0) | (rows["skew"] == 0), rows["skew"])
     idle_rules(rows)
     rows.at_most("idle clients are clients", "idle", "n_clients")
@@ -90,7 +111,11 @@ def load_rules(rows: CheckedRows, n_loads: Keys, reads: Keys) -> None:
 def _against_clients(parts: PlanParts) -> None:
     units, clients = parts.units, parts.clients
     of = np.where(word(clients, "status", "gone"), -1, parts.unit_of_client)
-    units.same("what clients read are the queues by their readers", _read(parts), parts.at.count(of, clients["after"]))
+    units.same(
+        "what clients read are the queues by their readers",
+        _read(parts),
+        parts.at.count(of, clients["after"]),
+    )
     least = client_load_rules(units, parts.at, of, clients["after"], "the clients")
     units.at_most("min_load is at most that of every id", "min_load", least, parts.at.count(of) > 0)
     touched = parts.at.count(parts.unit_of_client, (clients["gained"] + clients["lost"]) > 0)
@@ -98,13 +123,19 @@ def _against_clients(parts: PlanParts) -> None:
 
 
 def client_load_rules(rows: CheckedRows, at: Places, of: Keys, loads: Keys, clients: str) -> Values:
-    """Check figures against the loads of clients, given the row of each, -1 for none; return the least load by row."""
+    """Check figures against the loads of clients, given the row of each, -1 for none; return the
+    least load by row.
+    """
     n, n_ids, reads = rows["n_clients"].astype(np.int64), at.count(of), at.count(of, loads)
     rows.at_most("ids are at most the clients", n_ids, "n_clients")
     rows.at_most("loads are at least min_load each", rows["min_load"] * n, reads)
     rows.at_most("loads are at most max_load each", reads, rows["max_load"] * n)
     least, most = extremes(of, loads, rows.n)
-    for name, values in (("min_load", least), ("max_load", most), ("idle", at.count(of, loads == 0))):
+    for name, values in (
+        ("min_load", least),
+        ("max_load", most),
+        ("idle", at.count(of, loads == 0)),
+    ):
         rows.same(f"{name} is that of {clients}", name, values, (n_ids == n) & (n > 0))
     rows.at_most("max_load is at most that of some id", "max_load", most, n_ids > 0)
     return least
@@ -117,8 +148,16 @@ def _movement(parts: PlanParts) -> None:
         units.same(f"{name} is 0 before any change", name, none, parts.is_current)
     of_both = parts.at.count(parts.unit_of_queue, _change(parts, "kept", "moved", "unowned"))
     units.at_most("least_moves are queues that there are, or were", "least_moves", of_both)
-    n_ids = parts.at.count(np.where(word(parts.clients, "status", "gone"), -1, parts.unit_of_client))
+    n_ids = parts.at.count(
+        np.where(word(parts.clients, "status", "gone"), -1, parts.unit_of_client)
+    )
     n = units["n_clients"]
-    even = (units["unowned"] == 0) & (_read(parts) == units["n_queues"]) & (units["max_load"] - units["min_load"] <= 1)
+    even = (
+        (units["unowned"] == 0)
+        & (_read(parts) == units["n_queues"])
+        & (units["max_load"] - units["min_load"] <= 1)
+    )
     even &= (n_ids == n) & (n > 0) & parts.good & ~parts.shared
-    units.at_most("least_moves is at most moved where the loads are even", "least_moves", "moved", even)
+    units.at_most(
+        "least_moves is at most moved where the loads are even", "least_moves", "moved", even
+    )

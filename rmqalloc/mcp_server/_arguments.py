@@ -1,4 +1,6 @@
-"""Arguments of the tools: each class declares them once, for reading and for the schema that assistants see."""
+"""Arguments of the tools: each class declares them once, for reading and for the schema that
+assistants see.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class FewScenarios:
     def read(self, given: Any) -> list[Any]:
         """Return the list."""
         if not isinstance(given, list) or not 0 < len(given) <= MOST_SCENARIOS:
-            raise FieldError(f"must be a list of 1 to {MOST_SCENARIOS} scenarios, got {shown(given)}")
+            raise FieldError(
+                f"must be a list of 1 to {MOST_SCENARIOS} scenarios, got {shown(given)}"
+            )
         return given
 
     def schema(self) -> dict[str, Any]:
@@ -56,9 +60,13 @@ _FEW = FewTexts()
 class ScopeArguments(Checked):
     """What is looked at, and how much of the answer is given."""
 
-    groups: tuple[str, ...] | None = optional(_FEW, says="Patterns of consumer groups, such as order-*.")
+    groups: tuple[str, ...] | None = optional(
+        _FEW, says="Patterns of consumer groups, such as order-*."
+    )
     topics: tuple[str, ...] | None = optional(_FEW, says="Patterns of topics, such as order*.")
-    most_rows: int = optional(Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted.")
+    most_rows: int = optional(
+        Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,22 +82,30 @@ class GroupsArguments(ScopeArguments):
 class ShowArguments(GroupsArguments):
     """Arguments of ``show``."""
 
-    by: str = optional(Text(("queues", "clients", "hosts")), "queues", "A row for every queue, client or host.")
-    clients: tuple[str, ...] | None = optional(_FEW, says="Patterns of client ids or hosts, such as 10.0.0.1@*.")
+    by: str = optional(
+        Text(("queues", "clients", "hosts")), "queues", "A row for every queue, client or host."
+    )
+    clients: tuple[str, ...] | None = optional(
+        _FEW, says="Patterns of client ids or hosts, such as 10.0.0.1@*."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckArguments(ScopeArguments):
     """Arguments of ``check``."""
 
-    severity: str = optional(Text(("error", "warning", "note")), "note", "Only findings of at least this severity.")
+    severity: str = optional(
+        Text(("error", "warning", "note")), "note", "Only findings of at least this severity."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanArguments(GroupsArguments):
     """Arguments of ``plan``."""
 
-    scenarios: Sequence[Any] = needed(FewScenarios(), "Changes to try; each scenario is planned by itself.")
+    scenarios: Sequence[Any] = needed(
+        FewScenarios(), "Changes to try; each scenario is planned by itself."
+    )
     table: str = optional(
         Text(("groups", "units", "clients", "queues")),
         "groups",
@@ -106,13 +122,19 @@ class ExplainArguments(Checked):
     topic: str = needed(_NAME, "Name of a topic, no pattern.")
     broker_name: str = needed(_NAME, "Broker of the queue.")
     queue_id: int = needed(Whole(0, 2**31 - 1), "Number of the queue on its broker.")
-    strategy: str | None = optional(_NAME, says="Another strategy than the group's, such as CONSISTENT_HASH:160.")
-    most_rows: int = optional(Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted.")
+    strategy: str | None = optional(
+        _NAME, says="Another strategy than the group's, such as CONSISTENT_HASH:160."
+    )
+    most_rows: int = optional(
+        Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiffArguments(ScopeArguments):
     """Arguments of ``diff``."""
 
-    scenario: str | None = optional(_NAME, says="Scenario of the saved plan; not needed where there is just one.")
+    scenario: str | None = optional(
+        _NAME, says="Scenario of the saved plan; not needed where there is just one."
+    )
     assume: bool = optional(Truth(), False, "Accept strategies that are a guess.")

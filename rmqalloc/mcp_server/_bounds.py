@@ -36,7 +36,8 @@ class BoundedAnswer(NamedTuple):
 
 
 def bounded(document: Any, most_rows: int, most_bytes: int = MOST_BYTES) -> BoundedAnswer:
-    """Cut a document of plain data, so that no list is longer than ``most_rows`` and its JSON no longer than ``most_bytes``.
+    """Cut a document of plain data, so that no list is longer than ``most_rows`` and its JSON no
+    longer than ``most_bytes``.
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ def bounded(document: Any, most_rows: int, most_bytes: int = MOST_BYTES) -> Boun
 
 
 def text_of(document: Any) -> str:
-    """Return a document as JSON in ASCII: a name cannot hold an escape of a terminal, or a mark that turns the direction.
+    """Return a document as JSON in ASCII: a name cannot hold an escape of a terminal, or a mark
+    that turns the direction.
 
     Examples
     --------
@@ -93,8 +95,12 @@ def _cut(value: Any, most: int, where: str, left_out: Counter[str], depth: int) 
     return [_cut(one, most, f"{where}[]", left_out, depth - 1) for one in value[:most]]
 
 
-def _fields(value: Mapping[Any, Any], most: int, where: str, left_out: Counter[str], depth: int) -> dict[str, Any]:
-    """Cut a mapping; its names may come from the cluster, too, so a path names none that is not short."""
+def _fields(
+    value: Mapping[Any, Any], most: int, where: str, left_out: Counter[str], depth: int
+) -> dict[str, Any]:
+    """Cut a mapping; its names may come from the cluster, too, so a path names none that is not
+    short.
+    """
     if len(value) > MOST_FIELDS:
         left_out[where] += len(value) - MOST_FIELDS
     kept = {}

@@ -17,7 +17,13 @@ from rmqalloc.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
-    from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, Tool
+    from mcp.types import (
+        CallToolRequestParams,
+        CallToolResult,
+        ListToolsResult,
+        PaginatedRequestParams,
+        Tool,
+    )
 
 MOST_ARGUMENT_CHARACTERS = 64 * 1024
 """Longest arguments of a call, as JSON."""
@@ -52,22 +58,34 @@ def make_server(subject: Subject) -> Server[Any]:
 
     limiter: list[CapacityLimiter] = []
 
-    async def list_tools(_: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_described(name, one, subject) for name, one in TOOLS.items()])
+    async def list_tools(
+        _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(
+            tools=[_described(name, one, subject) for name, one in TOOLS.items()]
+        )
 
-    async def call_tool(_: ServerRequestContext[Any], call: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(
+        _: ServerRequestContext[Any], call: CallToolRequestParams
+    ) -> CallToolResult:
         if not limiter:  # it belongs to the loop that runs
             limiter.append(CapacityLimiter(1))
         try:
             answer = partial(answer_of, subject, call.name, call.arguments or {})
             found = await to_thread.run_sync(answer, limiter=limiter[0])
         except (Error, OSError) as error:
-            return CallToolResult(content=[TextContent(type="text", text=message(str(error)))], is_error=True)
+            return CallToolResult(
+                content=[TextContent(type="text", text=message(str(error)))], is_error=True
+            )
         except ImportError as error:
             if not is_optional(error):
                 raise
-            return CallToolResult(content=[TextContent(type="text", text=hint(error))], is_error=True)
-        return CallToolResult(content=[TextContent(type="text", text=text_of(found))], structured_content=found)
+            return CallToolResult(
+                content=[TextContent(type="text", text=hint(error))], is_error=True
+            )
+        return CallToolResult(
+            content=[TextContent(type="text", text=text_of(found))], structured_content=found
+        )
 
     return Server(
         "rmqalloc",
@@ -93,10 +111,14 @@ def run_over_stdio(subject: Subject) -> None:
 
 
 def answer_of(subject: Subject, name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of one tool; raises an `Error` for arguments that are not as its schema says."""
+    """Return the answer of one tool; raises an `Error` for arguments that are not as its schema
+    says.
+    """
     tool = TOOLS.get(name)
     if tool is None:
-        raise ArgumentError(f"there is no tool {quoted(name)}; there are {', '.join(TOOLS)}{did_you_mean(name, TOOLS)}")
+        raise ArgumentError(
+            f"there is no tool {quoted(name)}; there are {', '.join(TOOLS)}{did_you_mean(name, TOOLS)}"
+        )
     n = _n_characters(given)
     if n > MOST_ARGUMENT_CHARACTERS:
         raise ArgumentError(
@@ -111,7 +133,9 @@ def _n_characters(given: dict[str, Any]) -> int:
     try:
         return len(json.dumps(given, allow_nan=False))
     except (ValueError, RecursionError) as error:
-        text = "the arguments hold a number that JSON does not have, or lists too deep in each other"
+        text = (
+            "the arguments hold a number that JSON does not have, or lists too deep in each other"
+        )
         raise ArgumentError(text) from error
 
 
@@ -125,6 +149,9 @@ def _described(name: str, tool: AssistantTool, subject: Subject) -> Tool:
         input_schema=tool.takes.schema(),
         output_schema={"type": "object"},
         annotations=ToolAnnotations(
-            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=subject.file is None
+            read_only_hint=True,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=subject.file is None,
         ),
     )

@@ -27,7 +27,8 @@ class SubjectState(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A file or a running cluster, read again for every call; only whoever starts the server names it.
+    """A file or a running cluster, read again for every call; only whoever starts the server names
+    it.
 
     Attributes
     ----------
@@ -61,7 +62,9 @@ class Subject:
 
     def __post_init__(self) -> None:
         if (self.file is None) == (self.name_server is None):
-            raise ArgumentError("the tools answer about a file or about a cluster; give exactly one of them")
+            raise ArgumentError(
+                "the tools answer about a file or about a cluster; give exactly one of them"
+            )
 
     @property
     def label(self) -> str:

@@ -1,11 +1,13 @@
-"""The best ways to carry out a change of consumer groups: a Pareto front, and a runbook of the way that is suggested.
+"""The best ways to carry out a change of consumer groups: a Pareto front, and a runbook of the way
+that is suggested.
 
 ``optimise``
     The verb: a snapshot, what may be chosen and goals in, an `Optimisation` out.
 ``ways``, ``goals``
     What there is to choose from; the figures that are kept small.
 ``acts``
-    What is done in one way, step by step: for the replay of `rmqalloc.rollouts` and for the runbook.
+    What is done in one way, step by step: for the replay of `rmqalloc.rollouts` and for the
+    runbook.
 ``search``, ``group_search``
     All ways or a local search, replayed many at once; the search of one group.
 ``optimisation``, ``runbook``

@@ -1,7 +1,8 @@
-"""What is done, act by act, when a group is changed in one way: what the replay computes, and what the runbook writes out.
+"""What is done, act by act, when a group is changed in one way: what the replay computes, and what
+the runbook writes out.
 
-What adds to a group comes first, and what takes from it last: more queues, the other strategy, joining clients, the restart,
-leaving clients, fewer queues.
+What adds to a group comes first, and what takes from it last: more queues, the other strategy,
+joining clients, the restart, leaving clients, fewer queues.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from rmqalloc.client_ids import new_id
 from rmqalloc.fleet import Fleet
 from rmqalloc.optimisation._ways import Choices, Way
 from rmqalloc.rollouts.resize import Resize, queues_below
-from rmqalloc.rollouts.schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule, Step
+from rmqalloc.rollouts.schedule import (
+    ClientKind,
+    ClientView,
+    GroupAtStart,
+    Mask,
+    Moment,
+    Schedule,
+    Step,
+)
 from rmqalloc.strategies.ordering import sort_client_ids
 from rmqalloc.text import counted
 from rmqalloc.transitions.hearing import ROUTES, Hearing
@@ -65,7 +74,9 @@ class Everyone(NamedTuple):
         rooms |= {client_id: group.rooms[i % len(now)] for i, client_id in enumerate(new)}
         everyone = sort_client_ids(rooms)
         place = {client_id: i for i, client_id in enumerate(everyone)}
-        at_now, at_back, at_new = (np.array([place[one] for one in some], np.int64) for some in (now, back, new))
+        at_now, at_back, at_new = (
+            np.array([place[one] for one in some], np.int64) for some in (now, back, new)
+        )
         was = dict(zip(back, now, strict=True))
         kinds = group.kinds_of([was.get(one, one) for one in everyone])
         return cls(everyone, [rooms[one] for one in everyone], at_now, at_back, at_new, kinds)
@@ -79,10 +90,14 @@ class QueueNumbers:
         counts = [one for resize in resizes for one in (resize.read_to, resize.written_to)]
         if resizes:
             counts[:0] = [resizes[0].read, resizes[0].written]
-        self.variants: list[Mask] = [] if fleet is None else [queues_below(fleet, some) for some in counts]
+        self.variants: list[Mask] = (
+            [] if fleet is None else [queues_below(fleet, some) for some in counts]
+        )
 
     def variants_of(self, queues: int) -> tuple[int, int]:
-        """Return the variants that exist and are written to with ``queues`` on each broker; 0: with those of now."""
+        """Return the variants that exist and are written to with ``queues`` on each broker; 0: with
+        those of now.
+        """
         if not self.resizes:
             return 0, 0
         place = 0 if queues not in self.resizes else 1 + [*self.resizes].index(queues)
@@ -102,7 +117,9 @@ class GroupChange(NamedTuple):
         """Return the steps of a way as a schedule."""
         first = _Walk(self).step("before")
         steps = [first, *(act.step for act in acts)]
-        return Schedule(self.everyone.ids, self.everyone.rooms, steps, way.batch or None, self.everyone.kinds)
+        return Schedule(
+            self.everyone.ids, self.everyone.rooms, steps, way.batch or None, self.everyone.kinds
+        )
 
     def acts_of(self, way: Way) -> list[Act]:
         """Return what is done, in order."""
@@ -133,14 +150,20 @@ class _Walk:
         self._rule = 0
         self._read, self._written = change.numbers.variants_of(0)
 
-    def step(self, action: str, to_inform: Mask | None = None, hearing: Hearing | None = None) -> Step:
+    def step(
+        self, action: str, to_inform: Mask | None = None, hearing: Hearing | None = None
+    ) -> Step:
         """Return a step that ends with the group as it is."""
         view = ClientView(self._there, self._there, self._rule, self._read)
         moment = Moment((view,), there=self._read, written=self._written)
         return Step(action, (moment,), to_inform, hearing=hearing)
 
     def _add(
-        self, kind: str, step: Step, positions: Sequence[int] | Positions = (), begins_batch: bool = False
+        self,
+        kind: str,
+        step: Step,
+        positions: Sequence[int] | Positions = (),
+        begins_batch: bool = False,
     ) -> None:
         self.acts.append(Act(kind, step, np.array(positions, np.int64), begins_batch))
 
@@ -150,10 +173,15 @@ class _Walk:
         for kind in kinds:
             if kind == "read":
                 self._read = read
-                self._add(kind, self.step(f"read queues to {n}, routes refresh", self._there, ROUTES))
+                self._add(
+                    kind, self.step(f"read queues to {n}, routes refresh", self._there, ROUTES)
+                )
             else:
                 self._written = written
-                self._add(kind, self.step(f"write queues to {n}" + ", backlog drains" * (kind == kinds[0])))
+                self._add(
+                    kind,
+                    self.step(f"write queues to {n}" + ", backlog drains" * (kind == kinds[0])),
+                )
 
     def switch(self, positions: Positions, way: Way) -> None:
         """Switch clients to another strategy."""
@@ -166,7 +194,9 @@ class _Walk:
             # After the last batch there is one view again, with which the next step begins.
             views = (old, new) if old.acting.any() else (new,)
             moment = Moment(views, there=self._read, written=self._written)
-            action = f"{name}: {counted(turn.size, 'client')} to {self._change.labels[way.strategy]}"
+            action = (
+                f"{name}: {counted(turn.size, 'client')} to {self._change.labels[way.strategy]}"
+            )
             step = Step(action, (moment,), to_inform=switched & ~before, begins_with_one=True)
             self._add("switch", step, turn, True)
         self._rule = way.strategy
@@ -181,10 +211,14 @@ class _Walk:
         everyone = self._change.everyone
         for name, turn in _batches(order, way.batch):
             halves = [("stop", everyone.now[turn], False), ("start", everyone.back[turn], True)]
-            for place, (kind, positions, are_there) in enumerate(reversed(halves) if way.surge else halves):
+            for place, (kind, positions, are_there) in enumerate(
+                reversed(halves) if way.surge else halves
+            ):
                 self._come_or_go(name, kind, positions, are_there, place == 0)
 
-    def _come_or_go(self, name: str, kind: str, positions: Positions, are_there: bool, begins_batch: bool) -> None:
+    def _come_or_go(
+        self, name: str, kind: str, positions: Positions, are_there: bool, begins_batch: bool
+    ) -> None:
         self._there = self._there.copy()
         self._there[positions] = are_there
         action = f"{name}: {counted(positions.size, f'client {kind}s', f'clients {kind}')}"
@@ -195,4 +229,7 @@ class _Walk:
 def _batches(positions: Positions, size: int) -> list[tuple[str, Positions]]:
     """Split clients into batches, each with its name."""
     starts = range(0, positions.size, size or 1)
-    return [(f"batch {n} of {len(starts)}", positions[i : i + size]) for n, i in enumerate(starts, start=1)]
+    return [
+        (f"batch {n} of {len(starts)}", positions[i : i + size])
+        for n, i in enumerate(starts, start=1)
+    ]

@@ -24,12 +24,16 @@ from rmqalloc.transitions.hearing import hearing_of
 
 
 class Asked(NamedTuple):
-    """What may be chosen and what counts, for all groups; the arguments of `rmqalloc.optimisation.optimise`."""
+    """What may be chosen and what counts, for all groups; the arguments of
+    `rmqalloc.optimisation.optimise`.
+    """
 
     restart: bool
     clients: tuple[int, ...]
     queues: tuple[int, ...]
-    strategies: tuple[tuple[str, Strategy, Method], ...]  # labels, Java's rules, and what clients of all languages get
+    strategies: tuple[
+        tuple[str, Strategy, Method], ...
+    ]  # labels, Java's rules, and what clients of all languages get
     ids: str
     surges: tuple[bool, ...]
     batches: tuple[int, ...]
@@ -58,7 +62,9 @@ class Searched(NamedTuple):
     warnings: list[str]
 
 
-def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: Sequence[Resize]) -> Searched:
+def searched(
+    snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: Sequence[Resize]
+) -> Searched:
     """Search the ways of one group."""
     group = planned.groups[0]
     labels, rules, numbers, warnings = _strategies(planned, asked)
@@ -72,7 +78,9 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
         batches=asked.batches,
     )
     everyone = Everyone.of(
-        group, asked.ids if asked.restart else "stable", max(0, max(choices.clients) - choices.n_now)
+        group,
+        asked.ids if asked.restart else "stable",
+        max(0, max(choices.clients) - choices.n_now),
     )
     hearing = hearing_of(asked.informed_by, n_brokers=group.n_brokers, is_ordered=group.is_ordered)
     change = GroupChange(choices, everyone, QueueNumbers(resizes, planned.fleet), labels, hearing)
@@ -90,7 +98,11 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
     best = [one for one in tried.best.tolist() if is_within[one]]
     missed = "" if best else f"consumer group {name!r}: {_why_none(tried, asked)}"
     front = [_row(name, change, tried, one, orders, asked.columns) for one in best]
-    book = _runbook(snapshot, evaluator, tried.ways[best[0]], front[0]["order"], asked.ids) if best else None
+    book = (
+        _runbook(snapshot, evaluator, tried.ways[best[0]], front[0]["order"], asked.ids)
+        if best
+        else None
+    )
     entries = [] if book is None else [
         {"consumer_group": name, "number": number, **entry._asdict()} for number, entry in enumerate(book.entries(), start=1)
     ]  # fmt: skip
@@ -99,8 +111,12 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
     return Searched(name, front, _search_row(name, choices, tried), entries, text, missed, warnings)
 
 
-def _strategies(planned: PlannedGroups, asked: Asked) -> tuple[list[str], list[Method], tuple[int, ...], list[str]]:
-    """Return labels of the group's own and all possible strategies, the others, the numbers to choose from, and warnings."""
+def _strategies(
+    planned: PlannedGroups, asked: Asked
+) -> tuple[list[str], list[Method], tuple[int, ...], list[str]]:
+    """Return labels of the group's own and all possible strategies, the others, the numbers to
+    choose from, and warnings.
+    """
     group, own = planned.groups[0], planned.rules.table[planned.rules.of_unit[0]]
     labels, rules, numbers, warnings = [_label(own)], list[Method](), list[int](), list[str]()
     most = 2 * max(len(group.client_ids), *asked.clients, 0)
@@ -137,7 +153,12 @@ def _orders(planned: PlannedGroups, seed: int) -> Orders:
 
 
 def _row(
-    name: str, change: GroupChange, tried: Tried, position: int, orders: Orders, columns: Sequence[str]
+    name: str,
+    change: GroupChange,
+    tried: Tried,
+    position: int,
+    orders: Orders,
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     """Return a way of the front with its figures."""
     way, choices = tried.ways[position], change.choices
@@ -192,7 +213,8 @@ def _why_none(tried: Tried, asked: Asked) -> str:
         return f"{n} keeps the bounds: {'; '.join(alone)}"
     kept = (tried.excess[replayed] <= 0).sum(axis=0).tolist()
     each = [
-        f"{name} up to {most:,g} by {count:,}" for (name, most), count in zip(asked.bounds.items(), kept, strict=True)
+        f"{name} up to {most:,g} by {count:,}"
+        for (name, most), count in zip(asked.bounds.items(), kept, strict=True)
     ]
     return f"{n} keeps all bounds together: {', '.join(each)}"
 
@@ -201,4 +223,13 @@ def _runbook(snapshot: Snapshot, evaluator: Evaluator, way: Way, order: str, ids
     """Return the runbook of a way, with the figures of its steps."""
     acts = evaluator.change.acts_of(way)
     steps = evaluator.rollout([way], [acts]).steps.to_pylist()
-    return Runbook(snapshot, evaluator.planned.groups[0].consumer_group, evaluator.change, way, order, ids, acts, steps)
+    return Runbook(
+        snapshot,
+        evaluator.planned.groups[0].consumer_group,
+        evaluator.change,
+        way,
+        order,
+        ids,
+        acts,
+        steps,
+    )

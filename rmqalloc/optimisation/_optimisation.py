@@ -1,4 +1,6 @@
-"""The result of a search: the Pareto front of every group, how far it was searched, and a runbook of the suggested way."""
+"""The result of a search: the Pareto front of every group, how far it was searched, and a runbook
+of the suggested way.
+"""
 
 from __future__ import annotations
 
@@ -73,18 +75,20 @@ class Optimisation(TableResult):
     Attributes
     ----------
     front : pyarrow.Table
-        One row per way that no other betters in one goal without being worse in another: the decisions, then the goals. Ways
-        of a group are in the order of their goals, the first of them before the second and so on; the first way is
-        ``suggested``. Of ways with the same figures one is shown. ``broker_queues``, ``batch`` and ``surge`` are null where
-        there is nothing to choose. ``order`` is a name for the order in which clients go, and ``client_ids`` is that order: of
-        ``any``, all orders give equal results; ``own`` has no name. Where the column ``unowned_is_exact`` or
-        ``double_owned_is_exact`` is False, the figure is an upper bound.
+        One row per way that no other betters in one goal without being worse in another: the
+        decisions, then the goals. Ways of a group are in the order of their goals, the first of
+        them before the second and so on; the first way is ``suggested``. Of ways with the same
+        figures one is shown. ``broker_queues``, ``batch`` and ``surge`` are null where there is
+        nothing to choose. ``order`` is a name for the order in which clients go, and ``client_ids``
+        is that order: of ``any``, all orders give equal results; ``own`` has no name. Where the
+        column ``unowned_is_exact`` or ``double_owned_is_exact`` is False, the figure is an upper
+        bound.
     searches : pyarrow.Table
-        One row per group: `SEARCHES_SCHEMA`. If ``is_exact``, all ways were evaluated and the front is the true one. ``n_ways``
-        is not counted beyond 10 ** 15.
+        One row per group: `SEARCHES_SCHEMA`. If ``is_exact``, all ways were evaluated and the front
+        is the true one. ``n_ways`` is not counted beyond 10 ** 15.
     runbook : pyarrow.Table
-        One row per group and step of the suggested way: `RUNBOOK_SCHEMA`. ``expected`` is what should be seen after the last
-        command.
+        One row per group and step of the suggested way: `RUNBOOK_SCHEMA`. ``expected`` is what
+        should be seen after the last command.
     texts : dict of str to str
         The same as Markdown, by consumer group.
     missed : dict of str to str
@@ -112,8 +116,12 @@ class Optimisation(TableResult):
     missed: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
-    def lines(self, file: IO[str] | None = None, top: int | None = None, runbook: bool = True) -> Iterator[str]:
-        """Yield the front of every group, and the runbook of the suggested way; an upper bound is shown as ``≤ 62``."""
+    def lines(
+        self, file: IO[str] | None = None, top: int | None = None, runbook: bool = True
+    ) -> Iterator[str]:
+        """Yield the front of every group, and the runbook of the suggested way; an upper bound is
+        shown as ``≤ 62``.
+        """
         most = checked_top(top) or MOST_SHOWN
         of_row = self.front["consumer_group"].to_pylist()
         for search in self.searches.to_pylist():
@@ -122,7 +130,9 @@ class Optimisation(TableResult):
             yield from fields([f"Group {printable(name)}", search["searched"]], file)
             if not rows:
                 continue
-            yield from _ways(self.front.slice(rows[0], min(len(rows), most)), len(rows) - most, file)
+            yield from _ways(
+                self.front.slice(rows[0], min(len(rows), most)), len(rows) - most, file
+            )
             yield ""
             if runbook:
                 yield from _pages(self.texts[name], file)
@@ -133,11 +143,17 @@ class Optimisation(TableResult):
 
 
 def _ways(ways: pa.Table, left_out: int, file: IO[str] | None) -> Iterator[str]:
-    """Yield ways for people: a mark before the suggested one, figures with their bounds, and no client ids."""
+    """Yield ways for people: a mark before the suggested one, figures with their bounds, and no
+    client ids.
+    """
     columns = {}
     for name in ways.column_names:
         values, exact = ways[name].to_pylist(), f"{name}_is_exact"
-        if name not in _UNSHOWN and not name.endswith("_is_exact") and any(one is not None for one in values):
+        if (
+            name not in _UNSHOWN
+            and not name.endswith("_is_exact")
+            and any(one is not None for one in values)
+        ):
             is_time = name == "duration" or name.endswith("unowned_seconds")
             texts = map(duration if is_time else _cell, values)
             if exact in ways.column_names:
@@ -146,11 +162,19 @@ def _ways(ways: pa.Table, left_out: int, file: IO[str] | None) -> Iterator[str]:
     marks = ["*" if one else " " for one in ways["suggested"].to_pylist()]
     numbers = set(columns) - {"strategy", "surge", "order"}
     rows = list(zip(*columns.values(), strict=True))
-    yield from marked_table(list(columns), rows, marks, numbers, file, more(left_out, "way", " (--top)"))
+    yield from marked_table(
+        list(columns), rows, marks, numbers, file, more(left_out, "way", " (--top)")
+    )
 
 
 def _cell(value: Any) -> str:
-    return tenths(value) if isinstance(value, float) else cell_text(value) if isinstance(value, bool) else figure(value)
+    return (
+        tenths(value)
+        if isinstance(value, float)
+        else cell_text(value)
+        if isinstance(value, bool)
+        else figure(value)
+    )
 
 
 def _pages(markdown: str, file: IO[str] | None) -> Iterator[str]:

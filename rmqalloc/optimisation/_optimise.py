@@ -15,7 +15,12 @@ from rmqalloc.evidence.other_dialects import computed_otherwise, method_set
 from rmqalloc.globs import is_pattern
 from rmqalloc.limits import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.optimisation._group_search import Asked, Searched, searched
-from rmqalloc.optimisation._optimisation import RUNBOOK_SCHEMA, SEARCHES_SCHEMA, Optimisation, front_schema
+from rmqalloc.optimisation._optimisation import (
+    RUNBOOK_SCHEMA,
+    SEARCHES_SCHEMA,
+    Optimisation,
+    front_schema,
+)
 from rmqalloc.optimisation.goals import DEFAULT_GOALS, bounds_named, goals_named
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import none_left
@@ -49,9 +54,10 @@ def optimise(
 ) -> Optimisation:
     """Search for the best ways to carry out a change of consumer groups, each on its own.
 
-    A way is replayed step by step, as rollouts are. More queues come first, then the other strategy, joining clients, the
-    restart, leaving clients and fewer queues; clients go in batches, one batch after the other. If all ways are at most
-    ``evaluations``, all are evaluated and the front is exact; else the most promising ones are.
+    A way is replayed step by step, as rollouts are. More queues come first, then the other
+    strategy, joining clients, the restart, leaving clients and fewer queues; clients go in batches,
+    one batch after the other. If all ways are at most ``evaluations``, all are evaluated and the
+    front is exact; else the most promising ones are.
 
     Parameters
     ----------
@@ -61,10 +67,11 @@ def optimise(
     restart : bool
         All clients that stay are restarted, under ids as ``ids`` says.
     clients : iterable of int
-        Numbers of clients to choose from, 100,000 at most; as many as now if empty. New clients are called
-        ``what-if-000001`` and so on.
+        Numbers of clients to choose from, 100,000 at most; as many as now if empty. New clients are
+        called ``what-if-000001`` and so on.
     queues : iterable of int
-        Numbers of queues on each broker to choose from, 65,536 at most, of the one topic that ``topics`` names.
+        Numbers of queues on each broker to choose from, 65,536 at most, of the one topic that
+        ``topics`` names.
     strategies : iterable of str
         Strategies to choose from, such as ``CONSISTENT_HASH:160``; that of the group if empty.
     ids : {"suffix", "stable", "address"}
@@ -74,10 +81,12 @@ def optimise(
     batches : iterable of int
         Sizes of a batch to choose from; all by default.
     goals : sequence of str
-        What to keep small, the first before all others in what is suggested: some of ``moves``, ``idle``, ``unowned``,
-        ``double_owned``, ``duration`` (seconds), ``batches``, ``load`` (of the fullest client), ``clients`` and ``queues``, of
-        which ``idle``, ``load``, ``clients`` and ``queues`` are those when all is over; and ``unowned_seconds`` and
-        ``unowned_queue_seconds``, which no way has that changes the strategy: no timer says when clients follow.
+        What to keep small, the first before all others in what is suggested: some of ``moves``,
+        ``idle``, ``unowned``, ``double_owned``, ``duration`` (seconds), ``batches``, ``load`` (of
+        the fullest client), ``clients`` and ``queues``, of which ``idle``, ``load``, ``clients``
+        and ``queues`` are those when all is over; and ``unowned_seconds`` and
+        ``unowned_queue_seconds``, which no way has that changes the strategy: no timer says when
+        clients follow.
     bounds : mapping of str to float
         The most that a goal may be.
     topics : sequence of str
@@ -96,7 +105,8 @@ def optimise(
     Raises
     ------
     ValueError
-        There is nothing to choose, a goal is unknown, a number is out of range, or no group can be planned.
+        There is nothing to choose, a goal is unknown, a number is out of range, or no group can be
+        planned.
 
     Examples
     --------
@@ -126,11 +136,17 @@ def optimise(
 
 
 def _found(
-    snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str], asked: Asked, assume_drained: bool
+    snapshot: Snapshot,
+    groups: Sequence[str],
+    topics: Sequence[str],
+    asked: Asked,
+    assume_drained: bool,
 ) -> Optimisation:
     """Search every group."""
     if not (asked.restart or asked.clients or asked.strategies or asked.queues):
-        raise ArgumentError("there is nothing to choose; give restart, clients, strategies or queues")
+        raise ArgumentError(
+            "there is nothing to choose; give restart, clients, strategies or queues"
+        )
     if asked.evaluations < 1 or not asked.step_seconds >= 0:
         raise ArgumentError(
             f"evaluations are 1 at least and seconds 0, got {asked.evaluations} and {asked.step_seconds}"
@@ -152,7 +168,11 @@ def _found(
     reasons = (f"left out: {one}" for one in skipped.values())
     names = {one.consumer_group for one in found}
     mine = [group for group in snapshot.groups if group.name in names]
-    lacking = (line for *_, one in asked.strategies for line in computed_otherwise(mine, one.name, one.params))
+    lacking = (
+        line
+        for *_, one in asked.strategies
+        for line in computed_otherwise(mine, one.name, one.params)
+    )
     return _together(found, asked, (*planned.warnings, *left_out.values(), *lacking, *reasons))
 
 
@@ -163,7 +183,9 @@ def _numbers(given: Iterable[int], what: str, most: int) -> tuple[int, ...]:
     except TypeError as error:
         raise ArgumentTypeError(f"every {what} must be an integer: {error}") from None
     if numbers and not 1 <= numbers[0] <= numbers[-1] <= most:
-        raise ArgumentError(f"a {what} is from 1 to {most}, got {numbers[0] if numbers[0] < 1 else numbers[-1]}")
+        raise ArgumentError(
+            f"a {what} is from 1 to {most}, got {numbers[0] if numbers[0] < 1 else numbers[-1]}"
+        )
     return numbers
 
 
@@ -191,16 +213,22 @@ def _surges(restart: bool, ids: str, surge: bool | None) -> tuple[bool, ...]:
 def _resizes(
     snapshot: Snapshot, numbers: Sequence[int], topics: Sequence[str], assume_drained: bool
 ) -> tuple[list[Resize], dict[int, str]]:
-    """Return the changes to these numbers of queues, ascending, and why others cannot be made; the present number is none."""
+    """Return the changes to these numbers of queues, ascending, and why others cannot be made; the
+    present number is none.
+    """
     if not numbers:
         return [], {}
     if len(topics) != 1 or is_pattern(topics[0]):
-        raise ArgumentError(f"queues are chosen for one topic: name it in topics, got {', '.join(topics)}")
+        raise ArgumentError(
+            f"queues are chosen for one topic: name it in topics, got {', '.join(topics)}"
+        )
     topic = snapshot.topic(topics[0])
     brokers = [] if topic is None else [one for one in topic.brokers if one.is_readable]
     resizes, left_out = [], dict[int, str]()
     for to in numbers:
-        if brokers and all((one.read_queue_nums, one.write_queue_nums or to) == (to, to) for one in brokers):
+        if brokers and all(
+            (one.read_queue_nums, one.write_queue_nums or to) == (to, to) for one in brokers
+        ):
             continue
         resize = resize_of(snapshot, topics[0], to, ("*",))
         if refusals := undrained(snapshot, resize, assume_drained):
@@ -229,4 +257,7 @@ def _together(found: Sequence[Searched], asked: Asked, warnings: Sequence[str]) 
 
 def _table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     columns = [[row[name] for row in rows] for name in schema.names]
-    return pa.table([pa.array(values).cast(field.type) for values, field in zip(columns, schema, strict=True)], schema)
+    return pa.table(
+        [pa.array(values).cast(field.type) for values, field in zip(columns, schema, strict=True)],
+        schema,
+    )

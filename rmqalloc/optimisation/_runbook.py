@@ -1,7 +1,9 @@
-"""A way to carry out a change as numbered steps: the commands of each, and what should be seen after it.
+"""A way to carry out a change as numbered steps: the commands of each, and what should be seen
+after it.
 
-Names come from snapshots and may hold anything. Where a command needs a name as it is, it is quoted for the shell; elsewhere
-it is made printable first, so that no name ends a line, a comment or a block of code.
+Names come from snapshots and may hold anything. Where a command needs a name as it is, it is quoted
+for the shell; elsewhere it is made printable first, so that no name ends a line, a comment or a
+block of code.
 """
 
 from __future__ import annotations
@@ -78,7 +80,9 @@ class Runbook(NamedTuple):
             f"exit code 0: {counted(self.change.choices.n_now, 'client')}, nothing is wrong",
         )
         last = self.steps[-1]
-        loads = f"loads from {last['min_load']:,} to {last['max_load']:,} queues, {last['idle']:,} idle"
+        loads = (
+            f"loads from {last['min_load']:,} to {last['max_load']:,} queues, {last['idle']:,} idle"
+        )
         after = Entry(
             "look at what has become of it",
             [self._snapshot("after.json"), self._check],
@@ -87,7 +91,9 @@ class Runbook(NamedTuple):
         return [first, *self._done(), after]
 
     def _done(self) -> Iterator[Entry]:
-        """Yield the acts; a pod that is deleted comes back by itself, so stopping and starting are one step then."""
+        """Yield the acts; a pod that is deleted comes back by itself, so stopping and starting are
+        one step then.
+        """
         rows = deque(zip(self.acts, self.steps[1:], strict=True))
         last = next((act for act in reversed(self.acts) if act.kind == "switch"), None)
         while rows:
@@ -95,7 +101,9 @@ class Runbook(NamedTuple):
             in_step = [row]
             if act.kind == "stop" and not self.way.surge:
                 in_step.append(rows.popleft()[1])
-            action = ", ".join(dict.fromkeys([row["action"], in_step[-1]["action"].rpartition(": ")[2]]))
+            action = ", ".join(
+                dict.fromkeys([row["action"], in_step[-1]["action"].rpartition(": ")[2]])
+            )
             action = row["action"] if len(in_step) == 1 else action
             yield Entry(
                 action,
@@ -105,10 +113,10 @@ class Runbook(NamedTuple):
 
     def _expected(self, rows: Sequence[dict[str, Any]], is_split: bool) -> str:
         moved = sum(row["moved"] for row in rows)
-        unowned, double = (max(row[name] for row in rows) for name in ("unowned_written", "double_owned"))
-        meanwhile = (
-            f"{counted(moved, 'queue')} moved; at the worst moment {unowned:,} without an owner, {double:,} with two"
+        unowned, double = (
+            max(row[name] for row in rows) for name in ("unowned_written", "double_owned")
         )
+        meanwhile = f"{counted(moved, 'queue')} moved; at the worst moment {unowned:,} without an owner, {double:,} with two"
         if is_split:
             return f"exit code 2: the clients' strategies differ until the last of them has changed; {meanwhile}"
         return f"exit code 0: {counted(rows[-1]['n_clients'], 'client')}; {meanwhile}"
@@ -121,7 +129,11 @@ class Runbook(NamedTuple):
         if act.kind in ("join", "start"):
             return [replicas, _ROLLED_OUT]
         if act.kind == "leave" or self.way.surge:
-            return [*(f"kubectl annotate --overwrite {_pod(one, _LEAVES_FIRST)}" for one in ids), replicas, _ROLLED_OUT]
+            return [
+                *(f"kubectl annotate --overwrite {_pod(one, _LEAVES_FIRST)}" for one in ids),
+                replicas,
+                _ROLLED_OUT,
+            ]
         begin = (
             [f"# they are to start with {_shown(self.change.labels[self.way.strategy])}"]
             if act.kind == "switch"
@@ -134,10 +146,18 @@ class Runbook(NamedTuple):
         resize = self.change.numbers.resizes[self.way.queues]
         is_first = next(one.kind for one in self.acts if one.kind in ("read", "write")) == act.kind
         # Of several masters of one name the first counts.
-        masters = {one.broker_name: one.address for one in reversed(self.snapshot.brokers) if one.role == "MASTER"}
+        masters = {
+            one.broker_name: one.address
+            for one in reversed(self.snapshot.brokers)
+            if one.role == "MASTER"
+        }
         commands = []
         for broker in resize.changed:
-            write = broker.read_queue_nums if broker.write_queue_nums is None else broker.write_queue_nums
+            write = (
+                broker.read_queue_nums
+                if broker.write_queue_nums is None
+                else broker.write_queue_nums
+            )
             read = broker.read_queue_nums if is_first and act.kind == "write" else resize.to
             write = write if is_first and act.kind == "read" else resize.to
             of = masters.get(broker.broker_name)
@@ -147,10 +167,10 @@ class Runbook(NamedTuple):
                 f"mqadmin updateTopic {_SERVERS} -b {address} {options}  # broker {_shown(broker.broker_name)}"
             )
         if act.kind == "write" and is_first:
-            wait = (
-                f"# wait until Diff is 0 for queues {resize.to} and above, here and in all groups that read the topic"
+            wait = f"# wait until Diff is 0 for queues {resize.to} and above, here and in all groups that read the topic"
+            commands.append(
+                f"mqadmin consumerProgress {_SERVERS} -g {shell_word(self.consumer_group)}  {wait}"
             )
-            commands.append(f"mqadmin consumerProgress {_SERVERS} -g {shell_word(self.consumer_group)}  {wait}")
         return commands
 
     def _foreseen(self) -> list[str]:
@@ -164,10 +184,16 @@ class Runbook(NamedTuple):
             plan += ["--set-queues", shell_word(f"{literal(resize.topic)}={way.queues}")]
         commands = [f"rmqalloc plan -f before.json {self._group} {' '.join(plan)}"] if plan else []
         if self.change.choices.restart:
-            how = ["--batch", str(min(way.batch, self.change.choices.n_now)), *["--surge"] * way.surge]
+            how = [
+                "--batch",
+                str(min(way.batch, self.change.choices.n_now)),
+                *["--surge"] * way.surge,
+            ]
             how += {"stable": ["--stable-ids"], "address": ["--new-addresses"]}.get(self.ids, [])
             how += ["--order", self.order] * (self.order in ("sorted", "reversed"))
-            commands.append(f"rmqalloc rollout restart -f before.json {self._group} {' '.join(how)}")
+            commands.append(
+                f"rmqalloc rollout restart -f before.json {self._group} {' '.join(how)}"
+            )
         return commands
 
     @property
@@ -213,7 +239,11 @@ def shell_word(text: str) -> str:
     for c in text:
         octets = c.encode("utf-8", "surrogatepass")
         parts.append(
-            f"\\{c}" if c in "\\'" else c if c.isprintable() else "".join(f"\\x{octet:02x}" for octet in octets)
+            f"\\{c}"
+            if c in "\\'"
+            else c
+            if c.isprintable()
+            else "".join(f"\\x{octet:02x}" for octet in octets)
         )
     return f"$'{''.join(parts)}'"
 
@@ -238,11 +268,17 @@ def _shown(name: str) -> str:
 
 
 def _pod(client_id: str, more: str = "") -> str:
-    """Return the pod of a client as a word of kubectl, what is to be done with it, and the client's id as a comment."""
+    """Return the pod of a client as a word of kubectl, what is to be done with it, and the client's
+    id as a comment.
+    """
     host = host_of(client_id)
     try:
         by_address = "%" not in host and bool(ip_address(host))  # a zone behind % may be any text
     except ValueError:
         by_address = False
-    found = f'"$(kubectl get pods -o name --field-selector status.podIP={host})"' if by_address else '"pod/${POD:?}"'
+    found = (
+        f'"$(kubectl get pods -o name --field-selector status.podIP={host})"'
+        if by_address
+        else '"pod/${POD:?}"'
+    )
     return f"{found}{' ' * bool(more)}{more}  # client {_shown(client_id)}"

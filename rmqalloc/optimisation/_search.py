@@ -1,9 +1,10 @@
 """The search for the best ways: all of them if they are few enough, else a local search.
 
-In the order of goals: no figure that is not computed, for every way that is considered is replayed; the exact front if the
-budget covers all ways; the same answer for the same seed. The local search begins with the orders that people would think of,
-in all settings, and goes on from the ways that nothing betters so far, by one exchange of clients or one change of the setting
-at a time. What it finds need not be the true front: better ways may exist, and the result says so.
+In the order of goals: no figure that is not computed, for every way that is considered is replayed;
+the exact front if the budget covers all ways; the same answer for the same seed. The local search
+begins with the orders that people would think of, in all settings, and goes on from the ways that
+nothing betters so far, by one exchange of clients or one change of the setting at a time. What it
+finds need not be the true front: better ways may exist, and the result says so.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Evaluator(NamedTuple):
     step_seconds: float
 
     def figures(self, ways: Sequence[Way]) -> tuple[Figures, Exact]:
-        """Return the figures of all ways, and which are exact; NaN for a way that is too large to be replayed."""
+        """Return the figures of all ways, and which are exact; NaN for a way that is too large to
+        be replayed.
+        """
         figures = np.full((len(ways), len(self.goals)), np.nan)
         exact = np.ones(figures.shape, bool)
         for start in range(0, len(ways), AT_ONCE):
@@ -57,7 +60,11 @@ class Evaluator(NamedTuple):
                 continue
             # A way that was skipped has no rows.
             played = [int(name) for name in rollout.totals["consumer_group"].to_pylist()]
-            begins = [flag for number in played for flag in (False, *(act.begins_batch for act in acts[number]))]
+            begins = [
+                flag
+                for number in played
+                for flag in (False, *(act.begins_batch for act in acts[number]))
+            ]
             steps = Steps.of(rollout.steps, begins, self.step_seconds)
             rows = start + np.array(played, np.int64)
             figures[rows], exact[rows] = steps.figures(self.goals), steps.are_exact(self.goals)
@@ -71,7 +78,9 @@ class Evaluator(NamedTuple):
             number = int(copy.consumer_group)
             return self.change.schedule_of(ways[number], acts[number])
 
-        return play_schedules(copies, schedule_of, rules=self.rules, variants=self.change.numbers.variants)
+        return play_schedules(
+            copies, schedule_of, rules=self.rules, variants=self.change.numbers.variants
+        )
 
 
 def _copies(planned: PlannedGroups, n: int) -> PlannedGroups:
@@ -98,8 +107,8 @@ class Tried:
     figures, exact : ndarray, shape (n_ways, n_goals)
         As of `Evaluator.figures`.
     best : ndarray of int64
-        The Pareto front of those within the bounds, in the order of their figures; while no way is within the bounds, the front
-        of those that exceed them least.
+        The Pareto front of those within the bounds, in the order of their figures; while no way is
+        within the bounds, the front of those that exceed them least.
     """
 
     def __init__(self, evaluator: Evaluator, n_goals: int, bounds: Mapping[str, float]) -> None:
@@ -123,7 +132,10 @@ class Tried:
         figures, exact = self._evaluator.figures(new)
         pool = np.append(self.best, np.arange(len(self.ways), len(self.ways) + len(new)))
         self.ways += new
-        self.figures, self.exact = np.concatenate([self.figures, figures]), np.concatenate([self.exact, exact])
+        self.figures, self.exact = (
+            np.concatenate([self.figures, figures]),
+            np.concatenate([self.exact, exact]),
+        )
         over = np.where(self.replayed[pool], self.excess[pool].sum(axis=1), np.inf)
         pool = pool[(over == over.min(initial=np.inf)) & np.isfinite(over)]
         self.best = pool[non_dominated(self.figures[pool, : self._n_goals])]
@@ -175,14 +187,18 @@ def _structured(choices: Choices, orders: Orders, random: Random) -> Iterator[Wa
 
 
 def _children(tried: Tried, choices: Choices, random: Random, most: int) -> list[Way]:
-    """Return untried neighbours of the best ways; fall back to random ways; empty when none is left."""
+    """Return untried neighbours of the best ways; fall back to random ways; empty when none is
+    left.
+    """
     parents = [tried.ways[one] for one in tried.best] or tried.ways
 
     def near() -> Way:
         return choices.neighbour(random.choice(parents), random)
 
     def anywhere() -> Way:
-        return choices.ordered(random.choice(choices.settings), random.sample(range(choices.n_now), choices.n_now))
+        return choices.ordered(
+            random.choice(choices.settings), random.sample(range(choices.n_now), choices.n_now)
+        )
 
     for draw in (near, anywhere):
         children = {way: None for way in (draw() for _ in range(8 * most)) if way not in tried}
@@ -195,5 +211,9 @@ def order_name(choices: Choices, way: Way, orders: Orders) -> str:
     """Return the name of an order: ``any`` if it does not matter, ``own`` if it has no name."""
     if len(choices.blocks(way)) == 1:
         return "any"
-    named = (name for name, order in orders.items() if choices.ordered(way, order(way.batch)).order == way.order)
+    named = (
+        name
+        for name, order in orders.items()
+        if choices.ordered(way, order(way.batch)).order == way.order
+    )
     return next(named, "own")

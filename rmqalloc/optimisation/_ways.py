@@ -1,7 +1,8 @@
 """Ways to carry out a change of one group, and all there are to choose from.
 
-A way is a setting (strategy, numbers of clients and queues, surge, batch) and an order of the group's clients. Clients of one
-batch go at once, so orders that differ inside of batches are one way: it is written with the clients of each batch ascending.
+A way is a setting (strategy, numbers of clients and queues, surge, batch) and an order of the
+group's clients. Clients of one batch go at once, so orders that differ inside of batches are one
+way: it is written with the clients of each batch ascending.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Way(NamedTuple):
     batch : int
         Most clients that go at once; 0 if none goes.
     order : tuple of int
-        The clients of the group in the order in which they go, as positions in its client ids. The first ones leave, if there
-        will be fewer.
+        The clients of the group in the order in which they go, as positions in its client ids. The
+        first ones leave, if there will be fewer.
     """
 
     strategy: int
@@ -57,7 +58,9 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Choices:
-    """What there is to choose from for one group; ``strategies``, ``clients`` and ``queues`` are those of `Way`."""
+    """What there is to choose from for one group; ``strategies``, ``clients`` and ``queues`` are
+    those of `Way`.
+    """
 
     n_now: int  # clients now
     restart: bool  # all clients that stay are restarted
@@ -92,7 +95,9 @@ class Choices:
         return tuple(found)
 
     def blocks(self, way: Way) -> list[range]:
-        """Return the places of the order that are alike: exchanging two clients of one block changes nothing."""
+        """Return the places of the order that are alike: exchanging two clients of one block
+        changes nothing.
+        """
         leaving = max(0, self.n_now - way.n_clients)
         cuts = {0, self.n_now, leaving}
         if way.strategy:
@@ -106,7 +111,9 @@ class Choices:
     def ordered(self, setting: Way, order: Sequence[int]) -> Way:
         """Return a setting with an order, as ways are written."""
         blocks = self.blocks(setting)
-        return setting._replace(order=tuple(one for block in blocks for one in sorted(order[i] for i in block)))
+        return setting._replace(
+            order=tuple(one for block in blocks for one in sorted(order[i] for i in block))
+        )
 
     @lazy_property
     def n_ways(self) -> int:
@@ -130,7 +137,8 @@ class Choices:
                 yield setting._replace(order=order)
 
     def neighbour(self, way: Way, random: Random) -> Way:
-        """Return a way that differs in one respect: two clients exchanged, or one part of the setting.
+        """Return a way that differs in one respect: two clients exchanged, or one part of the
+        setting.
 
         It may be the same way, if there is no other.
         """
@@ -160,7 +168,9 @@ class Choices:
         near = [values[i] for i in (place - 1, place + 1) if 0 <= i < len(values)]
         made = way._replace(**{part: random.choice(near)})
         sizes = self.sizes(made.strategy, made.n_clients)
-        return self.ordered(made._replace(batch=min(sizes, key=lambda size: abs(size - made.batch))), way.order)
+        return self.ordered(
+            made._replace(batch=min(sizes, key=lambda size: abs(size - made.batch))), way.order
+        )
 
 
 def _n_orders(sizes: Sequence[int]) -> int:

@@ -1,4 +1,6 @@
-"""Goals: figures of a way to carry out a change, each a column of its steps and how that is added up. All are minimised."""
+"""Goals: figures of a way to carry out a change, each a column of its steps and how that is added
+up. All are minimised.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,16 @@ Figures = NDArray[np.float64]
 
 
 class Goal(NamedTuple):
-    """A figure to keep small: a column of `Rollout.steps`, ``seconds`` or ``begins_batch``, and how steps are put together."""
+    """A figure to keep small: a column of `Rollout.steps`, ``seconds`` or ``begins_batch``, and how
+    steps are put together.
+    """
 
     column: str
     over_steps: str  # sum, max or last, without the state before the first step
     kind: pa.DataType = pa.int64()
-    exact: str | None = None  # column that says where the figure is exact; elsewhere it is an upper bound
+    exact: str | None = (
+        None  # column that says where the figure is exact; elsewhere it is an upper bound
+    )
 
 
 GOALS: Mapping[str, Goal] = {
@@ -55,7 +61,9 @@ def goals_named(names: Iterable[str]) -> tuple[str, ...]:
         raise ArgumentError(f"there is no goal; give some of {', '.join(GOALS)}")
     for name in found:
         if name not in GOALS:
-            raise ArgumentError(f"goals are {', '.join(GOALS)}, got {name!r}{did_you_mean(name, GOALS)}")
+            raise ArgumentError(
+                f"goals are {', '.join(GOALS)}, got {name!r}{did_you_mean(name, GOALS)}"
+            )
     return found
 
 
@@ -77,8 +85,8 @@ class Steps(NamedTuple):
     def of(cls, table: pa.Table, begins_batch: Sequence[bool], step_seconds: float) -> Steps:
         """Read the columns of a table of steps.
 
-        ``seconds`` is what a step takes: ``step_seconds``, and where it is known the time until the last written queue has an
-        owner again.
+        ``seconds`` is what a step takes: ``step_seconds``, and where it is known the time until the
+        last written queue has an owner again.
         """
         names = [name for name in table.column_names if name not in ("consumer_group", "action")]
         columns = {name: table[name].to_numpy() for name in names}
@@ -89,7 +97,9 @@ class Steps(NamedTuple):
 
     def figures(self, names: Sequence[str]) -> Figures:
         """Return the figures of every way, a row each and a column for each goal."""
-        return np.stack([self._figure(GOALS[name], name).astype(np.float64) for name in names], axis=1)
+        return np.stack(
+            [self._figure(GOALS[name], name).astype(np.float64) for name in names], axis=1
+        )
 
     def are_exact(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which of these are exact: a step with an exact figure attains the greatest."""
@@ -103,10 +113,17 @@ class Steps(NamedTuple):
         return exact
 
     def _figure(self, goal: Goal, name: str) -> NDArray[Any]:
-        if self.columns[goal.column].dtype.kind == "f" and np.isnan(self.columns[goal.column]).any():
-            raise ArgumentError(f"goal {name} is not known: no timer says when clients follow a change of strategy")
+        if (
+            self.columns[goal.column].dtype.kind == "f"
+            and np.isnan(self.columns[goal.column]).any()
+        ):
+            raise ArgumentError(
+                f"goal {name} is not known: no timer says when clients follow a change of strategy"
+            )
         if goal.over_steps == "last":
-            found: NDArray[Any] = self.columns[goal.column][np.append(self.starts[1:], self.columns["step"].size) - 1]
+            found: NDArray[Any] = self.columns[goal.column][
+                np.append(self.starts[1:], self.columns["step"].size) - 1
+            ]
         else:
             put_together = np.add if goal.over_steps == "sum" else np.maximum
             found = put_together.reduceat(self._counted(goal), self.starts)
@@ -118,7 +135,8 @@ class Steps(NamedTuple):
 
 
 def non_dominated(figures: Figures) -> NDArray[np.int64]:
-    """Return the Pareto front: rows that no other row betters in one figure without being worse in another.
+    """Return the Pareto front: rows that no other row betters in one figure without being worse in
+    another.
 
     Examples
     --------
@@ -134,7 +152,9 @@ def non_dominated(figures: Figures) -> NDArray[np.int64]:
 
 
 def excess(figures: Figures, names: Sequence[str], bounds: Mapping[str, float]) -> Figures:
-    """Return by how much each bound is exceeded, relative to the bound: a row for every way, a column for every bound."""
+    """Return by how much each bound is exceeded, relative to the bound: a row for every way, a
+    column for every bound.
+    """
     columns = [names.index(name) for name in bounds]
     most = np.array(list(bounds.values()), np.float64)
     over: Figures = np.maximum(figures[:, columns] - most, 0) / np.maximum(most, 1)

@@ -1,6 +1,8 @@
-"""Mixed units in the states of a plan: the views of a unit laid on one another, so that a queue has no owner, one or several.
+"""Mixed units in the states of a plan: the views of a unit laid on one another, so that a queue has
+no owner, one or several.
 
-A client counts as a reader of what a view gives it if it acts on that view. The queues of a unit are those of its main view.
+A client counts as a reader of what a view gives it if it acts on that view. The queues of a unit
+are those of its main view.
 """
 
 from __future__ import annotations
@@ -10,7 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc.fleet.columns import Index, among, distinct, list_positions, offsets_of, ranges, repeats_of
+from rmqalloc.fleet.columns import (
+    Index,
+    among,
+    distinct,
+    list_positions,
+    offsets_of,
+    ranges,
+    repeats_of,
+)
 from rmqalloc.ownership._shared_views import Takers
 from rmqalloc.ownership.reader_sets import Keys, Mask, Numbers
 from rmqalloc.views.view_rows import MixedRows
@@ -22,14 +32,16 @@ class Laid(NamedTuple):
     queues: Keys  # keys, ascending
     owners: Index  # number of a client id or of a set, -1 for nobody
     readers: Index  # the same of clients, of which several may have one id
-    # Clients that read each queue whichever client list they are given; two that share an id are two. 0 where clients share
-    # queues, so that several may read one.
+    # Clients that read each queue whichever client list they are given; two that share an id are
+    # two. 0 where clients share queues, so that several may read one.
     n_readers: Keys
     rooms: Index  # number of the machine room of each queue's broker, -1 where not known
 
 
 class UnitQueues(NamedTuple):
-    """Queues of mixed units, by their main views: keys, and the numbers of their brokers' machine rooms."""
+    """Queues of mixed units, by their main views: keys, and the numbers of their brokers' machine
+    rooms.
+    """
 
     keys: Keys
     rooms: Index
@@ -44,7 +56,9 @@ class Listed(NamedTuple):
     def of(self, keys: Keys) -> Keys:
         """Return how often units list clients."""
         places = np.searchsorted(self.keys, keys)
-        counts: Keys = np.where(np.append(self.keys, -1)[places] == keys, np.append(self.counts, 0)[places], 0)
+        counts: Keys = np.where(
+            np.append(self.keys, -1)[places] == keys, np.append(self.counts, 0)[places], 0
+        )
         return counts
 
 
@@ -76,11 +90,19 @@ class MixedUnits:
 
     def _put_slots(self, rows: MixedRows, number_of: Mapping[str, int]) -> None:
         """Number the clients of all slots; the names of a unit that cannot be read have no numbers."""
-        listed = {id(ids): ids for ids in rows.client_ids.values()}  # one list for all topics of a group
-        of_list = {at: np.array([number_of.get(one, -1) for one in ids], np.int64) for at, ids in listed.items()}
+        listed = {
+            id(ids): ids for ids in rows.client_ids.values()
+        }  # one list for all topics of a group
+        of_list = {
+            at: np.array([number_of.get(one, -1) for one in ids], np.int64)
+            for at, ids in listed.items()
+        }
         each = [of_list[id(ids)] for ids in rows.client_ids.values()]
         offsets = offsets_of([one.size for one in each])
-        units, slots = np.repeat(np.array(list(rows.client_ids), np.int64), np.diff(offsets)), list_positions(offsets)
+        units, slots = (
+            np.repeat(np.array(list(rows.client_ids), np.int64), np.diff(offsets)),
+            list_positions(offsets),
+        )
         numbers = np.concatenate([np.zeros(0, np.int64), *each])
         self._starts = starts = np.zeros(self.n_units, np.int64)
         starts[units[slots == 0]] = np.flatnonzero(slots == 0)
@@ -102,7 +124,9 @@ class MixedUnits:
         self._acting, self._repeats = acting[order], repeats[at[order]]
 
     def listed(self, rows: Keys, clients: Index) -> Listed:
-        """Return the client ids of mixed units, given the row and the client of every slot of all units."""
+        """Return the client ids of mixed units, given the row and the client of every slot of all
+        units.
+        """
         mine = self.unit_of[rows] >= 0
         return Listed(*np.unique(rows[mine] * self.n_clients + clients[mine], return_counts=True))
 
@@ -119,7 +143,9 @@ class MixedUnits:
         units, brokers, queue_ids, slots = np.array(found, np.int64).reshape(-1, 4).T
         at = self._starts[units] + slots
         known = self._client_of_slot[at] >= 0
-        clients = numbers.client_numbers.of(self._client_of_slot[at[known]], self._repeat_of_slot[at[known]])
+        clients = numbers.client_numbers.of(
+            self._client_of_slot[at[known]], self._repeat_of_slot[at[known]]
+        )
         keys = numbers.queue_key(units, brokers, queue_ids)[known]
         return ReportedPairs(np.array(list(rows.reported), np.int64), keys, clients)
 
@@ -127,7 +153,10 @@ class MixedUnits:
         """Replace computed owners by reported ones in the units where these are known."""
         known = among(laid.queues // numbers.stride, reported.units)
         there = among(reported.queues, laid.queues)
-        places, clients = np.searchsorted(laid.queues, reported.queues[there]), reported.clients[there]
+        places, clients = (
+            np.searchsorted(laid.queues, reported.queues[there]),
+            reported.clients[there],
+        )
         owners, readers = _owners(places, clients, laid.queues.size, numbers)
         n = np.bincount(places, minlength=laid.queues.size)
         return Laid(
@@ -141,7 +170,9 @@ class MixedUnits:
         yield from zip(rows.tolist(), self.unit_of[rows].tolist(), strict=True)
 
     def may_read(self, units: Keys, clients: Keys) -> Mask:
-        """Return which clients may own queues: those that joined, or still have a slot that subscribes."""
+        """Return which clients may own queues: those that joined, or still have a slot that
+        subscribes.
+        """
         keys = units * self.n_clients + clients
         ids, place = np.unique(keys, return_inverse=True)
         n_left = np.bincount(place, minlength=ids.size)
@@ -154,15 +185,20 @@ class MixedUnits:
         """Return which rows a client acts on."""
         found = np.zeros(self.unit_of.size, bool)
         rows, clients = np.divmod(self._acting, self.n_clients)
-        stays = (self._acting >= 0) & (self._repeats < listed.of(self.unit_of[rows] * self.n_clients + clients))
+        stays = (self._acting >= 0) & (
+            self._repeats < listed.of(self.unit_of[rows] * self.n_clients + clients)
+        )
         found[rows[stays]] = True
-        growing = distinct(listed.keys[listed.counts > self._known.of(listed.keys)] // self.n_clients)
+        growing = distinct(
+            listed.keys[listed.counts > self._known.of(listed.keys)] // self.n_clients
+        )
         joining = np.flatnonzero(self._joining)
         found[joining[among(self.unit_of[joining], growing)]] = True
         return found
 
     def of_units(self, good: Mask, acted_on: Mask) -> Mask:
-        """Return for each view of a unit what holds for all of its views that count; other rows keep their value.
+        """Return for each view of a unit what holds for all of its views that count; other rows
+        keep their value.
 
         What is wrong with a view on which no client acts any more is wrong with nothing.
         """
@@ -173,9 +209,11 @@ class MixedUnits:
         return np.where(mine, ~bad[self.unit_of], good)
 
     def _takers(self, rows: Keys, clients: Keys, listed: Listed) -> tuple[Keys, Keys]:
-        """Return the clients that take what a row gives to a client id: the row's position, and the repeat of the id.
+        """Return the clients that take what a row gives to a client id: the row's position, and the
+        repeat of the id.
 
-        Clients that joined are behind all others of their id. Of those that share an id the last leave first.
+        Clients that joined are behind all others of their id. Of those that share an id the last
+        leave first.
         """
         keys, ids = rows * self.n_clients + clients, self.unit_of[rows] * self.n_clients + clients
         n_left, n_before = listed.of(ids), self._known.of(ids)

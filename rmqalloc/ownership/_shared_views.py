@@ -20,7 +20,9 @@ Pairs = tuple[Keys, Keys, Keys]
 
 
 class Takers(NamedTuple):
-    """Clients that take a queue by a view: the row of the view, the queue's key, and the client's number."""
+    """Clients that take a queue by a view: the row of the view, the queue's key, and the client's
+    number.
+    """
 
     rows: Keys
     queues: Keys
@@ -36,7 +38,9 @@ class SharedUnits(NamedTuple):
     clients: Index  # numbers of their clients, end to end
 
     def takers(self, shared: Mapping[int, Sharing]) -> Takers:
-        """Return every queue with every client that reads it by the view, if the client acts on the view."""
+        """Return every queue with every client that reads it by the view, if the client acts on the
+        view.
+        """
         pop_shares = [shared[row].pop_share for row in self.part.rows[self.units].tolist()]
         read_by_all = np.array([share is None for share in pop_shares], bool)
         found = []
@@ -46,7 +50,11 @@ class SharedUnits(NamedTuple):
             found.append(pairs)
         found.append(self._all_pairs(np.flatnonzero(read_by_all)))
         places, queues, clients = (np.concatenate(column) for column in zip(*found, strict=True))
-        return Takers(self.part.rows[self.units[places]], self.queues[queues], self.clients[clients].astype(np.int64))
+        return Takers(
+            self.part.rows[self.units[places]],
+            self.queues[queues],
+            self.clients[clients].astype(np.int64),
+        )
 
     def _popping(self, pop_shares: list[int | None]) -> Iterator[tuple[int, int, Keys]]:
         """Yield the units that pop, by strategy and POP's share."""
@@ -56,7 +64,9 @@ class SharedUnits(NamedTuple):
         ):
             if share is not None:
                 kinds.setdefault((rule, share), []).append(place)
-        yield from ((rule, share, np.array(places, np.int64)) for (rule, share), places in kinds.items())
+        yield from (
+            (rule, share, np.array(places, np.int64)) for (rule, share), places in kinds.items()
+        )
 
     def _popped(self, pop: Pop[Strategy], mine: Keys) -> tuple[Pairs, NDArray[np.bool_]]:
         """Return what clients pop of some units, and in which units each client pops all queues."""
@@ -72,7 +82,11 @@ class SharedUnits(NamedTuple):
         of_queue = np.repeat(mine, n_queues)
         n_each = self._n_clients[of_queue]
         queues = np.repeat(ranges(_starts(self._n_queues)[mine], n_queues), n_each)
-        return np.repeat(of_queue, n_each), queues, ranges(_starts(self._n_clients)[of_queue], n_each)
+        return (
+            np.repeat(of_queue, n_each),
+            queues,
+            ranges(_starts(self._n_clients)[of_queue], n_each),
+        )
 
     @property
     def _n_queues(self) -> Index:

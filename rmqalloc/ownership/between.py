@@ -1,4 +1,6 @@
-"""Two states beside one another: every queue with who reads it in both, every client with what it gains and loses."""
+"""Two states beside one another: every queue with who reads it in both, every client with what it
+gains and loses.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from rmqalloc.ownership.states import ClientRows, State
 
 
 def merged(columns: Sequence[Keys]) -> tuple[Keys, list[Keys]]:
-    """Return the distinct keys of some columns, ascending, and the position there of every key of each column.
+    """Return the distinct keys of some columns, ascending, and the position there of every key of
+    each column.
 
     Examples
     --------
@@ -25,7 +28,9 @@ def merged(columns: Sequence[Keys]) -> tuple[Keys, list[Keys]]:
     ([1, 2, 5, 7], [[1, 2, 3], [0, 2]])
     """
     keys = np.concatenate(columns)
-    order = np.argsort(keys, kind="stable")  # columns are runs in order, or few such, which a stable sort merges
+    order = np.argsort(
+        keys, kind="stable"
+    )  # columns are runs in order, or few such, which a stable sort merges
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[: keys.size]
     places = np.empty(keys.size, np.int64)
@@ -44,7 +49,9 @@ def aligned(states: Sequence[tuple[Keys, Sequence[Index]]]) -> tuple[Keys, list[
     """
     first, *others = (keys for keys, _ in states)
     if all(np.array_equal(first, one) for one in others) and bool((first[1:] > first[:-1]).all()):
-        return first, [np.stack(each) for each in zip(*(columns for _, columns in states), strict=True)]
+        return first, [
+            np.stack(each) for each in zip(*(columns for _, columns in states), strict=True)
+        ]
     keys, places = merged([first, *others])
     found = []
     for each in zip(*(columns for _, columns in states), strict=True):
@@ -60,7 +67,8 @@ class Between:
     """Every queue of either state."""
 
     keys: Keys  # which queues, ascending
-    # Number of the client id that reads each, or of a set of several; -1 for nobody, -2 where the queue is not there
+    # Number of the client id that reads each, or of a set of several; -1 for nobody, -2 where the
+    # queue is not there
     before: Index
     after: Index
     # The same of clients, of which several may have one id
@@ -82,7 +90,9 @@ class Between:
 
     @lazy_property
     def moved(self) -> Mask:
-        """Queues of both states whose owner changes, as `rmqalloc.evaluation.movement.Movement` counts them."""
+        """Queues of both states whose owner changes, as `rmqalloc.evaluation.movement.Movement`
+        counts them.
+        """
         moved: Mask = self.was & self.is_ & (self.before != self.after)
         return moved
 
@@ -101,7 +111,10 @@ class Between:
     def lost_and_gained(self) -> tuple[Readers, Readers]:
         """Who reads a queue before and not after, and who does after and not before, by client ids."""
         differs = np.flatnonzero(self.before != self.after)
-        before, after = self.sets.readers(self.before[differs]), self.sets.readers(self.after[differs])
+        before, after = (
+            self.sets.readers(self.before[differs]),
+            self.sets.readers(self.after[differs]),
+        )
         if len(self.sets):
             stride = 1 + max(int(one.clients.max(initial=0)) for one in (before, after))
             had, has = (one.places * stride + one.clients for one in (before, after))
@@ -109,7 +122,9 @@ class Between:
                 Readers(one.places[alone], one.clients[alone])
                 for one, alone in ((before, ~among(had, has)), (after, ~among(has, had)))
             )
-        return Readers(differs[before.places], before.clients), Readers(differs[after.places], after.clients)
+        return Readers(differs[before.places], before.clients), Readers(
+            differs[after.places], after.clients
+        )
 
     def flows(self, of: Keys, n_clients: int) -> Flows:
         """Count what clients gain and lose of the queues of each thing in ``of``."""
@@ -139,7 +154,9 @@ class Flows(NamedTuple):
         [[4, 4], [7, 8], [3, 0], [3, 1]]
         """
         keys, [place] = merged([into[self.of] * n_clients + self.clients])
-        sums = (np.bincount(place, one, keys.size).astype(np.int64) for one in (self.gained, self.lost))
+        sums = (
+            np.bincount(place, one, keys.size).astype(np.int64) for one in (self.gained, self.lost)
+        )
         return Flows(*np.divmod(keys, n_clients), *sums)
 
 
@@ -165,8 +182,14 @@ def queues_between(before: State, after: State, numbers: Numbers) -> Between:
     good = before.known & after.good
     states = []
     for state in (before, after):
-        mine = slice(None) if np.array_equal(good, state.known) else good[numbers.rows_of(state.queues)]
-        columns = (state.owners,) if state.readers is state.owners else (state.owners, state.readers)
+        mine = (
+            slice(None)
+            if np.array_equal(good, state.known)
+            else good[numbers.rows_of(state.queues)]
+        )
+        columns = (
+            (state.owners,) if state.readers is state.owners else (state.owners, state.readers)
+        )
         states.append((state.queues[mine], [one[mine] for one in columns]))
     keys, (owners, *readers) = aligned(states)
     reads = readers[0] if readers else owners
@@ -174,7 +197,9 @@ def queues_between(before: State, after: State, numbers: Numbers) -> Between:
 
 
 def clients_between(before: State, after: State, flows: Flows, numbers: Numbers) -> Clients:
-    """Align the clients of two states, of units that could be assigned after, given their flows by unit."""
+    """Align the clients of two states, of units that could be assigned after, given their flows by
+    unit.
+    """
     good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
     sides = [rows.some(good[rows.rows]) for rows in (before.client_rows, after.client_rows)]
     slots = [rows.rows * n_clients + rows.clients for rows in sides]
@@ -183,7 +208,8 @@ def clients_between(before: State, after: State, flows: Flows, numbers: Numbers)
     for number, place in enumerate(places):
         there[number, place] = True
     had, has = (
-        np.bincount(place, side.loads, keys.size).astype(np.int64) for place, side in zip(places, sides, strict=True)
+        np.bincount(place, side.loads, keys.size).astype(np.int64)
+        for place, side in zip(places, sides, strict=True)
     )
     gained, lost = np.zeros((2, keys.size), np.int64)
     at = np.searchsorted(keys, flows.of * n_clients + flows.clients)

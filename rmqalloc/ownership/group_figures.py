@@ -27,7 +27,9 @@ def loads_of_groups(clients: ClientRows, group_of: Keys, n_groups: int, n_ids: i
     starts = np.searchsorted(group, filled)
     least, most = np.zeros((2, n_groups), np.int64)
     if filled.size:
-        least[filled], most[filled] = (one.reduceat(loads, starts) for one in (np.minimum, np.maximum))
+        least[filled], most[filled] = (
+            one.reduceat(loads, starts) for one in (np.minimum, np.maximum)
+        )
     return {
         "n_clients": counts,
         "idle": np.bincount(group[loads == 0], minlength=n_groups),
@@ -38,14 +40,18 @@ def loads_of_groups(clients: ClientRows, group_of: Keys, n_groups: int, n_ids: i
 
 
 def balance_of_groups(columns: Columns, is_shared: Mask) -> Columns:
-    """Return mean load and skew, given the loads of groups; a shared queue counts once for each reader."""
+    """Return mean load and skew, given the loads of groups; a shared queue counts once for each
+    reader.
+    """
     n_loads = np.where(is_shared, columns["n_loads"], columns["n_queues"])
     mean = mean_load(n_loads, columns["n_clients"])
     return {"mean_load": mean, "skew": columns["max_load"] / np.where(mean > 0, mean, 1)}
 
 
 def flows_of_groups(flows: Flows, group_of: Keys, n_groups: int, n_ids: int) -> Columns:
-    """Count the clients of groups that gain or lose a queue of any topic, and those with more or fewer queues after."""
+    """Count the clients of groups that gain or lose a queue of any topic, and those with more or
+    fewer queues after.
+    """
     of_group = flows.added(group_of, max(n_ids, 1))
     grows = of_group.gained - of_group.lost
     return {

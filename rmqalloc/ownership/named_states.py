@@ -1,6 +1,7 @@
 """Queues of several states beside one another: one row per queue, one vector of owners per state.
 
-States are tables with names. The names of all states are numbered at once, so that the numbers mean the same in each.
+States are tables with names. The names of all states are numbered at once, so that the numbers mean
+the same in each.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ OWNERS_SCHEMA = columns(
 class KnownOwners:
     """The queues of some groups with their owners."""
 
-    queues: (
-        pa.Table
-    )  # `OWNERS_SCHEMA`, one row per consumer group and queue; ``others`` where a queue has several owners
-    # Groups and topics whose owners cannot be computed, and why; none of their queues is in the table
+    queues: pa.Table  # `OWNERS_SCHEMA`, one row per consumer group and queue; ``others`` where a queue has several owners
+    # Groups and topics whose owners cannot be computed, and why; none of their queues is in the
+    # table
     unknown: Mapping[Unit, str] = field(default_factory=dict)
-    # Groups and topics with queues that two clients own, also under one client id, and the number of such queues
+    # Groups and topics with queues that two clients own, also under one client id, and the number
+    # of such queues
     double_owned: Mapping[Unit, int] = field(default_factory=dict)
 
     def without(self, units: Collection[Unit]) -> KnownOwners:
@@ -55,11 +56,16 @@ class KnownOwners:
     def unowned_in(self, units: Collection[Unit]) -> pa.Table:
         """Return the queues of some groups and topics as unowned."""
         queues = self.queues.filter(self._are_of(units))
-        nobody = [pa.nulls(queues.num_rows, OWNERS_SCHEMA.field(name).type) for name in ("owner", "others")]
+        nobody = [
+            pa.nulls(queues.num_rows, OWNERS_SCHEMA.field(name).type)
+            for name in ("owner", "others")
+        ]
         return pa.table([*queues.columns[:4], *nobody], schema=OWNERS_SCHEMA)
 
     def _are_of(self, units: Collection[Unit]) -> pa.Array:
-        pairs = zip(self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True)
+        pairs = zip(
+            self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True
+        )
         return pa.array([pair in units for pair in pairs], pa.bool_())
 
 
@@ -80,8 +86,8 @@ class NamedQueues:
     topic: Keys
     broker: Keys
     queue_id: Keys
-    # Shape (n_states, n_queues): Number of the owner, or of a set of several; -1 for nobody, -2 where the queue is not
-    # there
+    # Shape (n_states, n_queues): Number of the owner, or of a set of several; -1 for nobody, -2
+    # where the queue is not there
     owners: NDArray[np.int32]
     sets: ReaderSets  # sets of several owners
 
@@ -93,7 +99,9 @@ class NamedQueues:
     def rows_of(self, groups: Collection[str], unknown: Collection[Unit] = ()) -> Mask:
         """Return which queues belong to some groups, without those of some groups and topics."""
         chosen = np.zeros(max(len(self.groups), 1), bool)
-        chosen[[number for name in groups if (number := self.group_numbers.get(name)) is not None]] = True
+        chosen[
+            [number for name in groups if (number := self.group_numbers.get(name)) is not None]
+        ] = True
         rows: Mask = chosen[self.group]
         if unknown:
             topics = {name: number for number, name in enumerate(self.topics.to_pylist())}
@@ -112,7 +120,9 @@ class NamedQueues:
         return Between(np.arange(before.size), before, after, before, after, self.sets)
 
     def names_of(self, owners: Index) -> tuple[pa.Array, pa.Array]:
-        """Return the first owner of each queue, in Java's order, and the others where there are several."""
+        """Return the first owner of each queue, in Java's order, and the others where there are
+        several.
+        """
         return self.sets.names(owners, self.client_ids)
 
     def counted(self, rows: Mask) -> Keys:
@@ -154,7 +164,9 @@ def by_name(states: Sequence[KnownOwners]) -> NamedQueues:
 def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, Keys]:
     """Return the names of a column, and the number of each row's name; -1 for null."""
     coded = column.combine_chunks().dictionary_encode()
-    return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(zero_copy_only=False).astype(np.int64)
+    return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(
+        zero_copy_only=False
+    ).astype(np.int64)
 
 
 def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, Keys, ReaderSets]:
@@ -168,7 +180,9 @@ def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, K
     number = {name: i for i, name in enumerate(names)}
     sets = ReaderSets(len(names))
     owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
-    pairs = [(i, number[name]) for i, row in enumerate(rows) for name in (row["owner"], *row["others"])]
+    pairs = [
+        (i, number[name]) for i, row in enumerate(rows) for name in (row["owner"], *row["others"])
+    ]
     queue, client = np.array(pairs, np.int64).T
     owner[several] = sets.of_pairs(queue, client, several.size)
     return pa.array(names, pa.string()), owner, sets

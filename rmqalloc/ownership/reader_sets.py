@@ -1,4 +1,5 @@
-"""Number the readers of queues, of which a queue may have several: sets of clients are numbered behind all clients.
+"""Number the readers of queues, of which a queue may have several: sets of clients are numbered
+behind all clients.
 
 Two queues have equal numbers exactly if the same clients read them, whether one or several.
 """
@@ -52,7 +53,9 @@ class ReaderSets:
         return len(self._members)
 
     def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
-        """Number the readers of ``n`` queues, given pairs of a queue's position and a client; `NOBODY` for an unread queue."""
+        """Number the readers of ``n`` queues, given pairs of a queue's position and a client;
+        `NOBODY` for an unread queue.
+        """
         stride = max(self._n_clients, 1)
         place, client = np.divmod(distinct(queues * stride + clients), stride)
         found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
@@ -63,7 +66,9 @@ class ReaderSets:
             several = np.flatnonzero(n_each == size)
             rows = client[ranges(starts[:-1][several], n_each[several])].reshape(-1, size)
             sets, of_row = np.unique(rows, axis=0, return_inverse=True)
-            found[several] = np.array([self._number(one) for one in sets], np.int32)[of_row.reshape(-1)]
+            found[several] = np.array([self._number(one) for one in sets], np.int32)[
+                of_row.reshape(-1)
+            ]
         return found
 
     def _number(self, members: Keys) -> int:
@@ -114,7 +119,9 @@ class ReaderSets:
         >>> [column.to_pylist() for column in sets.names(owners, pa.array(["a", "b", "c"]))]
         [[None, 'b', 'a'], [None, None, ['c']]]
         """
-        is_set = np.flatnonzero(owners >= self._n_clients) if self._members else np.zeros(0, np.int64)
+        is_set = (
+            np.flatnonzero(owners >= self._n_clients) if self._members else np.zeros(0, np.int64)
+        )
         first, others = owners.copy(), pa.nulls(owners.size, pa.list_(pa.string()))
         if is_set.size:
             places, clients = self.readers(owners[is_set])
@@ -125,7 +132,9 @@ class ReaderSets:
             sizes = np.zeros(owners.size, np.int64)
             sizes[is_set] = n_each - 1
             others = pa.ListArray.from_arrays(
-                pa.array(offsets_of(sizes).astype(np.int32)), ids.take(pa.array(rest)), mask=pa.array(sizes == 0)
+                pa.array(offsets_of(sizes).astype(np.int32)),
+                ids.take(pa.array(rest)),
+                mask=pa.array(sizes == 0),
             )
         return ids.take(pa.array(first, mask=first < 0)), others
 
@@ -182,7 +191,9 @@ class Numbers(NamedTuple):
 
     def queue_key(self, rows: NDArray[Any], brokers: NDArray[Any], queue_ids: NDArray[Any]) -> Keys:
         """Number queues in order: by unit, and in a unit as Java orders them."""
-        key: Keys = (np.asarray(rows, np.int64) * len(self.brokers) + brokers) * self.n_queue_ids + queue_ids
+        key: Keys = (
+            np.asarray(rows, np.int64) * len(self.brokers) + brokers
+        ) * self.n_queue_ids + queue_ids
         return key
 
     def rows_of(self, keys: Keys) -> Keys:

@@ -1,7 +1,8 @@
 """All queues and clients of a plan as numbers that mean the same in every state.
 
-Names are numbered once for all states, in Java's order. Client lists after scenarios are picked out of few columns of ids
-(`Derived`), so these columns are numbered and not the lists; a list's numbers are picked by the same rows.
+Names are numbered once for all states, in Java's order. Client lists after scenarios are picked out
+of few columns of ids (`Derived`), so these columns are numbered and not the lists; a list's numbers
+are picked by the same rows.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from rmqalloc.views.view_rows import MixedRows
 class ClientRows(NamedTuple):
     """Every client of every unit, which may be very many more than there are queues."""
 
-    # The unit's row, the number of the client's id, how often the id comes before in the client list, the client's queues,
-    # and the number of its machine room (-1: not known). Of clients that share an id the first has what the id reads.
+    # The unit's row, the number of the client's id, how often the id comes before in the client
+    # list, the client's queues, and the number of its machine room (-1: not known). Of clients that
+    # share an id the first has what the id reads.
     rows: Keys
     clients: Index
     repeats: Keys
@@ -49,11 +51,12 @@ class State:
     """Every unit in one state, its names as numbers."""
 
     good: NDArray[np.bool_]  # shape (n_rows,): rows of the units
-    # Shape (n_rows,): Rows of which queues and clients follow: before any change also those of units that only a scenario
-    # can assign, whose queues nobody reads
+    # Shape (n_rows,): Rows of which queues and clients follow: before any change also those of
+    # units that only a scenario can assign, whose queues nobody reads
     known: NDArray[np.bool_]
     queues: Keys  # keys of all queues, ascending; see `Numbers.queue_key`.
-    # Number of the client id that reads each queue, or of a set of several, see `Numbers.sets`; -1 for nobody.
+    # Number of the client id that reads each queue, or of a set of several, see `Numbers.sets`; -1
+    # for nobody.
     owners: Index
     readers: Index  # the same of clients, see `Numbers.client_numbers`; the same object where no id repeats.
     laid: Laid | None  # the queues of mixed units among these, if there are any
@@ -78,7 +81,9 @@ class State:
         stride = max(len(numbers.clients), 1)
         slots = found.rows[is_mixed] * stride + found.clients[is_mixed]
         places, readers = numbers.sets.readers(laid.owners)
-        read, counts = np.unique(numbers.rows_of(laid.queues)[places] * stride + readers, return_counts=True)
+        read, counts = np.unique(
+            numbers.rows_of(laid.queues)[places] * stride + readers, return_counts=True
+        )
         at = np.searchsorted(read, slots)
         has = (found.repeats[is_mixed] == 0) & (np.append(read, -1)[at] == slots)
         loads = found.loads.copy()
@@ -100,7 +105,9 @@ class States(NamedTuple):
 
     @property
     def is_shared(self) -> Mask:
-        """Units whose queues have readers and no owner, so that none is double-owned and no number of moves is the least."""
+        """Units whose queues have readers and no owner, so that none is double-owned and no number
+        of moves is the least.
+        """
         n = self.numbers.is_mixed.size
         return np.zeros(n, bool) if self.mixed is None else self.mixed.is_shared[:n]
 
@@ -126,7 +133,9 @@ class _Part(NamedTuple):
         if self.part.fleet.is_regular:
             return np.zeros(self.client_of_slot.size, np.int64)
         in_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
-        return repeats_of(in_list * (1 + int(self.client_of_slot.max(initial=0))) + self.client_of_slot)
+        return repeats_of(
+            in_list * (1 + int(self.client_of_slot.max(initial=0))) + self.client_of_slot
+        )
 
 
 def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | None = None) -> States:
@@ -141,7 +150,12 @@ def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | Non
     mixed = None
     if rows is not None and rows.unit_of:
         numbers.is_mixed[list(rows.client_ids)] = True
-        mixed = MixedUnits(rows, numbers.clients.to_list(), n_rows, n_rows + len(rows.unit_of) - len(rows.client_ids))
+        mixed = MixedUnits(
+            rows,
+            numbers.clients.to_list(),
+            n_rows,
+            n_rows + len(rows.unit_of) - len(rows.client_ids),
+        )
 
     def of_part(part: EvaluatedUnits, is_first: bool) -> _Part:
         column = part.fleet.client_lists.client_ids
@@ -150,14 +164,25 @@ def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | Non
         known = np.arange(part.rows.size) if is_first else part.good
         return _Part(part, known, not (is_first and part.bad), of_slot, numbers)
 
-    made = [[of_part(part, not place) for part in state.parts] for place, state in enumerate(states)]
+    made = [
+        [of_part(part, not place) for part in state.parts] for place, state in enumerate(states)
+    ]
     if not all(fleet.is_regular for fleet in fleets):
         found = _client_numbers(made, len(clients))
         numbers = numbers._replace(client_numbers=found, sets=ReaderSets(found.n))
         made = [[one._replace(numbers=numbers) for one in parts] for parts in made]
-    reported = mixed.reported(rows, numbers) if rows is not None and mixed is not None and rows.reported else None
+    reported = (
+        mixed.reported(rows, numbers)
+        if rows is not None and mixed is not None and rows.reported
+        else None
+    )
     return States(
-        [_state(parts, n_rows, mixed, None if place else reported) for place, parts in enumerate(made)], numbers, mixed
+        [
+            _state(parts, n_rows, mixed, None if place else reported)
+            for place, parts in enumerate(made)
+        ],
+        numbers,
+        mixed,
     )
 
 
@@ -199,7 +224,9 @@ def _places(column: Strings, words: list[str]) -> Index:
     return np.array([*(place[word] for word in column.to_list()), -1], np.int32)
 
 
-def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: ReportedPairs | None) -> State:
+def _state(
+    parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: ReportedPairs | None
+) -> State:
     """Join parts of different units as one state, with the reported owners where these count."""
     n_views = n_rows if mixed is None else mixed.unit_of.size
     good, known = np.zeros((2, n_views), bool)
@@ -228,14 +255,20 @@ def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: 
     return State(good, known[:n_rows], queues, owners, readers, laid, acted_on, parts, clients)
 
 
-def _laid(parts: list[_Part], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed) -> Laid:
-    """Lay the views of mixed units on one another, given their queues and owners; queues of a bad unit are unowned."""
+def _laid(
+    parts: list[_Part], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed
+) -> Laid:
+    """Lay the views of mixed units on one another, given their queues and owners; queues of a bad
+    unit are unowned.
+    """
     numbers, (queues, owners) = parts[0].numbers, views
     rows = numbers.rows_of(queues)
     [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
     owned = (owners >= 0) & ~mixed.is_shared[rows]
     takers = Takers(rows[owned], queues[owned], owners[owned].astype(np.int64))
-    takers = Takers(*_end_to_end([takers, *(_shared(one, mixed).takers(mixed.shared) for one in parts)]))
+    takers = Takers(
+        *_end_to_end([takers, *(_shared(one, mixed).takers(mixed.shared) for one in parts)])
+    )
     takers = Takers(*(column[good[takers.rows]] for column in takers))
     is_main = mixed.unit_of[rows] == rows
     return mixed.laid(UnitQueues(queues[is_main], rooms[is_main]), takers, listed, numbers)
@@ -245,16 +278,24 @@ def _shared(one: _Part, mixed: MixedUnits) -> SharedUnits:
     """Return the views that clients share."""
     units, fleet = one.known[mixed.is_shared[one.part.rows[one.known]]], one.part.fleet
     slots = ranges(fleet.slot_starts[units], fleet.n_clients[units])
-    return SharedUnits(one.part, units, _queues(one._replace(known=units))[0], one.client_of_slot[slots])
+    return SharedUnits(
+        one.part, units, _queues(one._replace(known=units))[0], one.client_of_slot[slots]
+    )
 
 
 def _empty(parts: list[_Part], n_rows: int, n_views: int) -> NDArray[np.bool_]:
-    """Return which further views lack queues or clients: nobody takes anything by them, which is no error of the unit."""
+    """Return which further views lack queues or clients: nobody takes anything by them, which is no
+    error of the unit.
+    """
     empty = np.zeros(n_views, bool)
     for one in parts:
-        empty[[int(one.part.rows[unit]) for unit, reason in one.part.bad.items() if reason.code == ErrCode.EMPTY]] = (
-            True
-        )
+        empty[
+            [
+                int(one.part.rows[unit])
+                for unit, reason in one.part.bad.items()
+                if reason.code == ErrCode.EMPTY
+            ]
+        ] = True
     empty[:n_rows] = False
     return empty
 
@@ -268,8 +309,12 @@ def _queues(one: _Part) -> tuple[Keys, Index]:
     brokers = _places(fleet.brokers, numbers.brokers)[lists.route_broker[lists.queue_route[places]]]
     owners = owners_of_units(fleet, part.owners, units)
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
-    keys = numbers.queue_key(np.repeat(part.rows[units], n_queues), brokers, lists.queue_ids[places])
-    return keys, np.where(owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots])
+    keys = numbers.queue_key(
+        np.repeat(part.rows[units], n_queues), brokers, lists.queue_ids[places]
+    )
+    return keys, np.where(
+        owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots]
+    )
 
 
 def _queue_rooms(one: _Part, mixed: MixedUnits) -> Index:

@@ -1,4 +1,6 @@
-"""Figures of mixed units, in which a queue may have no owner, one or several; all others come from the evaluator."""
+"""Figures of mixed units, in which a queue may have no owner, one or several; all others come from
+the evaluator.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from rmqalloc.ownership.states import ClientRows, State, States
 
 Columns = dict[str, NDArray[Any]]
 
-UNITS_SCHEMA = PLAN_SCHEMA.insert(1 + PLAN_SCHEMA.get_field_index("unowned"), pa.field("double_owned", pa.int32()))
+UNITS_SCHEMA = PLAN_SCHEMA.insert(
+    1 + PLAN_SCHEMA.get_field_index("unowned"), pa.field("double_owned", pa.int32())
+)
 """Columns of a table of units."""
 
 COUNTED = (
@@ -34,8 +38,12 @@ COUNTED = (
 
 def units_table(figures: pa.Table) -> pa.Table:
     """Return the table of units of which none is mixed, given the figures of all."""
-    double = pa.array(np.zeros(figures.num_rows, np.int32), mask=pc.not_equal(figures["err_code"], 0).to_numpy())
-    return figures.add_column(UNITS_SCHEMA.get_field_index("double_owned"), UNITS_SCHEMA.field("double_owned"), double)
+    double = pa.array(
+        np.zeros(figures.num_rows, np.int32), mask=pc.not_equal(figures["err_code"], 0).to_numpy()
+    )
+    return figures.add_column(
+        UNITS_SCHEMA.get_field_index("double_owned"), UNITS_SCHEMA.field("double_owned"), double
+    )
 
 
 def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) -> pa.Table:
@@ -46,10 +54,14 @@ def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) 
     source = _first_bad(figures, numbered)
     errors = figures.select(["err_code", "err_msg"]).take(pa.array(source))
     bad = errors["err_code"].to_numpy() != 0
-    columns = {name: units[name] for name in units.column_names} | {name: errors[name] for name in errors.column_names}
+    columns = {name: units[name] for name in units.column_names} | {
+        name: errors[name] for name in errors.column_names
+    }
     values = {name: np.where(bad, 0, pc.fill_null(units[name], 0).to_numpy()) for name in COUNTED}
     for number, (state, queues) in enumerate(zip(numbered.states, between, strict=True)):
-        for name, counted in mixed_figures(state, queues, numbered.numbers, numbered.mixed, rows).items():
+        for name, counted in mixed_figures(
+            state, queues, numbered.numbers, numbered.mixed, rows
+        ).items():
             values[name][rows * n_states + number] = counted
     no_least = np.repeat(numbered.is_shared, n_states)
     for name in COUNTED:
@@ -62,7 +74,9 @@ def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) 
 
 
 def _first_bad(figures: pa.Table, numbered: States) -> Keys:
-    """Return for every unit and state the row of figures that says why it cannot be assigned; its own row if none does."""
+    """Return for every unit and state the row of figures that says why it cannot be assigned; its
+    own row if none does.
+    """
     mixed, n_states = numbered.mixed, len(numbered.states)
     assert mixed is not None
     acted_on = np.stack([state.acted_on for state in numbered.states], axis=1)
@@ -77,7 +91,8 @@ def _first_bad(figures: pa.Table, numbered: States) -> Keys:
 
 
 def _strategies(figures: pa.Table, numbered: States, bad: NDArray[np.bool_]) -> pa.Array:
-    """Join the names of the strategies by which clients of a unit act with a plus; its own strategy if no client acts.
+    """Join the names of the strategies by which clients of a unit act with a plus; its own strategy
+    if no client acts.
 
     Of units that clients share it is how they do.
     """
@@ -97,7 +112,9 @@ def _strategies(figures: pa.Table, numbered: States, bad: NDArray[np.bool_]) -> 
     return pa.array(texts, pa.string(), mask=bad)
 
 
-def mixed_figures(state: State, queues: Between, numbers: Numbers, mixed: MixedUnits, rows: Keys) -> Columns:
+def mixed_figures(
+    state: State, queues: Between, numbers: Numbers, mixed: MixedUnits, rows: Keys
+) -> Columns:
     """Return the figures of mixed units in a state."""
     assert state.laid is not None
     unit, n = np.searchsorted(rows, numbers.rows_of(state.laid.queues)), rows.size
@@ -112,7 +129,9 @@ def mixed_figures(state: State, queues: Between, numbers: Numbers, mixed: MixedU
     place_of[rows] = np.arange(n)
     loads = loads_of_groups(clients, place_of, n, len(numbers.clients))
     n_loads = loads.pop("n_loads")
-    n_loads = np.where(mixed.is_shared[rows], n_loads, n_queues)  # a shared queue counts for each reader
+    n_loads = np.where(
+        mixed.is_shared[rows], n_loads, n_queues
+    )  # a shared queue counts for each reader
     skew = loads["max_load"] * loads["n_clients"] / np.maximum(n_loads, 1)
     figures |= loads | {"mean_load": mean_load(n_loads, loads["n_clients"]), "skew": skew}
     unit, who = np.searchsorted(rows, clients.rows), clients.clients.astype(np.int64)
@@ -136,18 +155,23 @@ def _crossing(laid: Laid, clients: ClientRows, numbers: Numbers, rows: Keys) -> 
     return of_queue
 
 
-def _movement(mine: Between, numbers: Numbers, rows: Keys, n_queues: Keys, may_own: Keys) -> Columns:
+def _movement(
+    mine: Between, numbers: Numbers, rows: Keys, n_queues: Keys, may_own: Keys
+) -> Columns:
     """Count the changes, and the fewest possible.
 
-    A queue with one owner before may keep it; one with none or several changes in any state that gives it one owner. So of
-    ``n`` clients that may own queues, ``r`` of which get ``b + 1`` and the others ``b``, kept are the lesser of each client's
-    queues and ``b``, and one each of at most ``r`` that have more.
+    A queue with one owner before may keep it; one with none or several changes in any state that
+    gives it one owner. So of ``n`` clients that may own queues, ``r`` of which get ``b + 1`` and
+    the others ``b``, kept are the lesser of each client's queues and ``b``, and one each of at most
+    ``r`` that have more.
     """
     n, stride = rows.size, max(len(numbers.clients), 1)
     unit = np.searchsorted(rows, numbers.rows_of(mine.keys))
     both = mine.was & mine.is_
     pairs, loads = np.unique(
-        (unit * stride + mine.before)[both & (mine.before >= 0) & (mine.before < len(numbers.clients))],
+        (unit * stride + mine.before)[
+            both & (mine.before >= 0) & (mine.before < len(numbers.clients))
+        ],
         return_counts=True,
     )
     n_able = np.bincount(may_own // stride, minlength=n)
@@ -157,7 +181,10 @@ def _movement(mine: Between, numbers: Numbers, rows: Keys, n_queues: Keys, may_o
     kept = np.bincount(unit_of, np.minimum(loads, size[unit_of]), n) + np.minimum(
         extra, np.bincount(unit_of[loads > size[unit_of]], minlength=n)
     )
-    n_both, n_owned = np.bincount(unit[both], minlength=n), np.bincount(unit[both & (mine.before >= 0)], minlength=n)
+    n_both, n_owned = (
+        np.bincount(unit[both], minlength=n),
+        np.bincount(unit[both & (mine.before >= 0)], minlength=n),
+    )
     return {
         "moved": np.bincount(unit[mine.moved], minlength=n),
         "least_moves": np.where(n_able > 0, n_both - kept, n_owned).astype(np.int64),

@@ -1,4 +1,6 @@
-"""Plans of snapshots: what scenarios make of the consumer groups of a cluster; comparisons, gates and files of plans."""
+"""Plans of snapshots: what scenarios make of the consumer groups of a cluster; comparisons, gates
+and files of plans.
+"""
 
 from typing import TYPE_CHECKING
 

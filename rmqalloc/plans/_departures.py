@@ -1,13 +1,16 @@
-"""What the departure of every single client moves, added up over the units of a group that share a client list.
+"""What the departure of every single client moves, added up over the units of a group that share a
+client list.
 
-A group of n clients has n departures of n - 1 clients each: laid out one by one they are n² slots. Most strategies need none
-of that. Where a strategy goes by names, a queue moves if and only if its owner leaves. Where it goes by positions, the
-owners of n - 1 clients are the same whoever left, but for the name of the position: those behind the one who left have
-moved up by one. So one more allocation answers for all departures. Ids that repeat or are empty hold places that nobody owns
-by; of equal ones it is taken that the last leaves, behind which the others hold what they held. By names an id that repeats
-may keep a part of what it has; a few allocations without many of these at once tell, see `_leaving_with_owner`. Laid out is
-the rest: strategies that go by more than that, and of machine rooms the empty ids, whose room may be left without clients
-while it owns nothing, and the ids that stand in several.
+A group of n clients has n departures of n - 1 clients each: laid out one by one they are n² slots.
+Most strategies need none of that. Where a strategy goes by names, a queue moves if and only if its
+owner leaves. Where it goes by positions, the owners of n - 1 clients are the same whoever left, but
+for the name of the position: those behind the one who left have moved up by one. So one more
+allocation answers for all departures. Ids that repeat or are empty hold places that nobody owns by;
+of equal ones it is taken that the last leaves, behind which the others hold what they held. By
+names an id that repeats may keep a part of what it has; a few allocations without many of these at
+once tell, see `_leaving_with_owner`. Laid out is the rest: strategies that go by more than that,
+and of machine rooms the empty ids, whose room may be left without clients while it owns nothing,
+and the ids that stand in several.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ _MOST_SLOTS = 1 << 22
 
 
 class Departures(NamedTuple):
-    """One entry per group, client list of it and client that leaves, over all units of the group that have the list.
+    """One entry per group, client list of it and client that leaves, over all units of the group
+    that have the list.
 
     Attributes
     ----------
@@ -92,7 +96,9 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
 
 
 class _Ids(NamedTuple):
-    """What is known of the ids of all pairs of a group and a client list, slot by slot; equal ids are neighbours."""
+    """What is known of the ids of all pairs of a group and a client list, slot by slot; equal ids
+    are neighbours.
+    """
 
     first: Keys  # slot of the first client with the same id
     last: Keys  # and of the last one
@@ -145,8 +151,8 @@ def _first_owners(fleet: Fleet, owners: Owners) -> Owners:
 
 
 def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
-    """Return queues that move by the client that leaves, the clients of pair ``p`` being ``starts[p]`` to ``starts[p +
-    1]``.
+    """Return queues that move by the client that leaves, the clients of pair ``p`` being
+    ``starts[p]`` to ``starts[p + 1]``.
 
     Of equal ids the first counts.
     """
@@ -160,12 +166,16 @@ def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, 
         return np.bincount(slots[leave], minlength=int(starts[-1]))
     if s.decided_by != "positions in rooms":
         return _moved_by_position(fleet, s, starts, holders, ids)
-    parts, inner = s.by_room(fleet)  # a queue moves in its room, where positions are those in the room
+    parts, inner = s.by_room(
+        fleet
+    )  # a queue moves in its room, where positions are those in the room
     n_lists = parts.fleet.client_lists.offsets.size - 1
     pairs = holders[parts.unit] * n_lists + parts.fleet.unit_client_list
     _, firsts, of_part = np.unique(pairs, return_index=True, return_inverse=True)
     sizes = parts.fleet.n_clients[firsts].astype(np.int64)
-    own = _Ids.of(parts.fleet.client_lists, ranges(parts.fleet.slot_starts[firsts], sizes), offsets_of(sizes))
+    own = _Ids.of(
+        parts.fleet.client_lists, ranges(parts.fleet.slot_starts[firsts], sizes), offsets_of(sizes)
+    )
     by_part = _moved_by_position(parts.fleet, inner, offsets_of(sizes), of_part, own)
     places = parts.slot_places[ranges(parts.fleet.slot_starts[firsts], sizes)]
     slots = np.repeat(starts[holders[parts.unit[firsts]]], sizes) + places
@@ -173,11 +183,13 @@ def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, 
 
 
 def _leaving_with_owner(fleet: Fleet, s: Strategy, had: Owners) -> NDArray[np.bool_]:
-    """Return the queues that move if one client of the id that has them leaves, of a strategy that goes by names.
+    """Return the queues that move if one client of the id that has them leaves, of a strategy that
+    goes by names.
 
-    It makes no difference to a queue if a client leaves that would not have it. So the last clients of many ids may leave at
-    once: of a queue that another id would have now, this is seen if that other one is complete. Ids that repeat or are empty
-    are numbered, and numbers that differ do so in some binary digit: those that have the digit of the owner's leave with it.
+    It makes no difference to a queue if a client leaves that would not have it. So the last clients
+    of many ids may leave at once: of a queue that another id would have now, this is seen if that
+    other one is complete. Ids that repeat or are empty are numbered, and numbers that differ do so
+    in some binary digit: those that have the digit of the owner's leave with it.
     """
     lists, assigner = fleet.client_lists, Assigner(fleet)
     every = np.arange(len(lists.client_ids))
@@ -185,7 +197,9 @@ def _leaving_with_owner(fleet: Fleet, s: Strategy, had: Owners) -> NDArray[np.bo
     odd, seen = ids.is_odd, np.append(0, np.cumsum(ids.is_odd & ids.is_first))
     number = seen[ids.first] - np.repeat(seen[lists.offsets[:-1]], np.diff(lists.offsets))
     begins = np.repeat(fleet.slot_starts, fleet.n_queues)
-    holder = ids.first[begins + np.maximum(had, 0)]  # what nobody owns the empty id has, which is the first
+    holder = ids.first[
+        begins + np.maximum(had, 0)
+    ]  # what nobody owns the empty id has, which is the first
     leave = (had >= 0) & ~odd[holder]
     for bit in range(max(1, int(number[odd].max(initial=0)).bit_length())):
         for digit in (0, 1):
@@ -205,24 +219,31 @@ def _leaving_with_owner(fleet: Fleet, s: Strategy, had: Owners) -> NDArray[np.bo
 def _moved_by_position(fleet: Fleet, s: Strategy, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
     """Return the same for a strategy that goes by positions.
 
-    With n - 1 clients the queue goes to position w, which is the client of position w before if the one who left was behind
-    it, and that of w + 1 otherwise. So for each queue there are two answers: one if a client up to w leaves, and one if a
-    client behind w does.
+    With n - 1 clients the queue goes to position w, which is the client of position w before if the
+    one who left was behind it, and that of w + 1 otherwise. So for each queue there are two
+    answers: one if a client up to w leaves, and one if a client behind w does.
     """
     lists, owner, n_all = fleet.client_lists, ids.owner, int(starts[-1])
     # Only positions count, so ids are taken for distinct ones.
-    regular = replaced(fleet, client_lists=DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room))
+    regular = replaced(
+        fleet, client_lists=DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room)
+    )
     clients = ClientsUnderChange(regular.client_lists)
     last = np.zeros(len(lists.client_ids), bool)
     last[lists.offsets[1:][np.diff(lists.offsets) > 0] - 1] = True
     clients.remove(last)
     fewer = replaced(fleet, client_lists=clients.lists)
-    had, has = (Assigner(fleet).owners(one, Rules.same(s, fleet.n_units))[0] for one in (regular, fewer))
+    had, has = (
+        Assigner(fleet).owners(one, Rules.same(s, fleet.n_units))[0] for one in (regular, fewer)
+    )
     begin, end = (np.repeat(some[holders], fleet.n_queues) for some in (starts[:-1], starts[1:]))
     owned = owner[np.where(had >= 0, begin + had, -1)]
     if_behind, if_before = (owner[np.where(has >= 0, begin + has + more, -1)] for more in (0, 1))
     between = begin + has + 1
-    behind, before = owned != if_behind, owned != if_before  # where nobody has it after, between is where it begins
+    behind, before = (
+        owned != if_behind,
+        owned != if_before,
+    )  # where nobody has it after, between is where it begins
     steps = np.zeros(n_all + 1, np.int64)  # where the number of queues that move steps up or down
     for step, places in (
         (1, begin[before]), (-1, between[before]), (1, between[behind]), (-1, end[behind]),
@@ -235,16 +256,24 @@ def _moved_by_position(fleet: Fleet, s: Strategy, starts: Keys, holders: Keys, i
 def _least(fleet: Fleet, had: Owners, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
     """Return the fewest queues that can move by the client that leaves.
 
-    Of n - 1 clients, r may keep b + 1 queues and the others b: kept are, over those that stay, the sum of the lesser of load
-    and b, and one each of at most r that have more. Clients that own nothing all give equal results. Equal ids are one client,
-    which stays if one of them leaves: n may keep queues then.
+    Of n - 1 clients, r may keep b + 1 queues and the others b: kept are, over those that stay, the
+    sum of the lesser of load and b, and one each of at most r that have more. Clients that own
+    nothing all give equal results. Equal ids are one client, which stays if one of them leaves: n
+    may keep queues then.
     """
-    n_clients = _added(np.repeat(np.arange(starts.size - 1), np.diff(starts)), ids.is_first, starts.size - 1)[holders]
-    units, stride = np.repeat(np.arange(fleet.n_units), fleet.n_queues), int(fleet.n_clients.max(initial=1))
+    n_clients = _added(
+        np.repeat(np.arange(starts.size - 1), np.diff(starts)), ids.is_first, starts.size - 1
+    )[holders]
+    units, stride = (
+        np.repeat(np.arange(fleet.n_units), fleet.n_queues),
+        int(fleet.n_clients.max(initial=1)),
+    )
     keys, loads = np.unique((units * stride + had)[had >= 0], return_counts=True)
     unit, client = np.divmod(keys, stride)
     kept = _Kept.of(fleet, unit, loads, n_clients - 1)
-    of_idle = np.where(n_clients > 1, kept.lost, _added(unit, loads, fleet.n_units))  # without clients after: all owned
+    of_idle = np.where(
+        n_clients > 1, kept.lost, _added(unit, loads, fleet.n_units)
+    )  # without clients after: all owned
     least = np.repeat(_added(holders, of_idle, starts.size - 1), np.diff(starts))
     some = n_clients[unit] > 1
     least += _added((starts[holders[unit]] + client)[some], kept.of_busy[some], int(starts[-1]))
@@ -268,7 +297,10 @@ class _Kept(NamedTuple):
         lesser, has_more = np.minimum(loads, size[unit]), loads > size[unit]
         kept, more = (_added(unit, column, fleet.n_units) for column in (lesser, has_more))
         extras = np.minimum(extra, more)
-        return cls(n_queues - kept - extras, lesser + extras[unit] - np.minimum(extra[unit], more[unit] - has_more))
+        return cls(
+            n_queues - kept - extras,
+            lesser + extras[unit] - np.minimum(extra[unit], more[unit] - has_more),
+        )
 
 
 def _added(places: Keys, numbers: NDArray[Any], size: int) -> Keys:
@@ -280,9 +312,16 @@ def _added(places: Keys, numbers: NDArray[Any], size: int) -> Keys:
 
 
 def _lay_out(
-    fleet: Fleet, rules: Rules, owners: Owners, chosen: Keys, starts: Keys, sums: tuple[Keys, Keys], leaves: Any = None
+    fleet: Fleet,
+    rules: Rules,
+    owners: Owners,
+    chosen: Keys,
+    starts: Keys,
+    sums: tuple[Keys, Keys],
+    leaves: Any = None,
 ) -> None:
-    """Add what moves by each departure of some units to the sums, where the clients of each unit begin at ``starts``.
+    """Add what moves by each departure of some units to the sums, where the clients of each unit
+    begin at ``starts``.
 
     Of those clients alone that ``leaves`` says, if it is given.
     """
@@ -292,26 +331,36 @@ def _lay_out(
     if leaves is not None:
         units, places, slots = (column[leaves[slots]] for column in (units, places, slots))
     for some in _pieces(fleet.n_clients[units].astype(np.int64)):
-        for total, numbers in zip(sums, _one_by_one(fleet, rules, owners, units[some], places[some]), strict=True):
+        for total, numbers in zip(
+            sums, _one_by_one(fleet, rules, owners, units[some], places[some]), strict=True
+        ):
             np.add.at(total, slots[some], numbers)
 
 
 def _pieces(sizes: Keys) -> Iterator[slice]:
-    """Yield stretches of departures whose client lists together are of a size that memory has room for."""
+    """Yield stretches of departures whose client lists together are of a size that memory has room
+    for.
+    """
     if sizes.size:
         number = offsets_of(sizes)[:-1] // _MOST_SLOTS
         cuts = [0, *(1 + np.flatnonzero(np.diff(number))).tolist(), sizes.size]
         yield from map(slice, cuts[:-1], cuts[1:])
 
 
-def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places: Keys) -> tuple[Keys, Keys]:
-    """Return figures of some departures: a copy of the unit for each, from whose client list one place goes."""
+def _one_by_one(
+    fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places: Keys
+) -> tuple[Keys, Keys]:
+    """Return figures of some departures: a copy of the unit for each, from whose client list one
+    place goes.
+    """
     lists, sizes = fleet.client_lists, fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]
     own = type(lists).of_slots(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms)
     before = replaced(
-        units_alone(fleet, units), client_lists=own, unit_client_list=np.arange(units.size, dtype=np.int32)
+        units_alone(fleet, units),
+        client_lists=own,
+        unit_client_list=np.arange(units.size, dtype=np.int32),
     )
     clients = ClientsUnderChange(own)
     clients.remove(list_positions(own.offsets) == np.repeat(places, sizes))

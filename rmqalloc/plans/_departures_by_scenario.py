@@ -1,6 +1,8 @@
-"""What the departure of every single client moves in groups whose clients compute a strategy differently, by their languages.
+"""What the departure of every single client moves in groups whose clients compute a strategy
+differently, by their languages.
 
-No allocation of one view answers for them, so every departure is planned as a scenario behind the one that it follows.
+No allocation of one view answers for them, so every departure is planned as a scenario behind the
+one that it follows.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def split_groups(read: ViewUnits) -> set[str]:
     return {name for name, each in dialects.items() if len(each) > 1}
 
 
-def mixed_departures(read: ViewUnits, scenario: Scenario, clients: Mapping[str, Sequence[str]]) -> Iterator[Departure]:
+def mixed_departures(
+    read: ViewUnits, scenario: Scenario, clients: Mapping[str, Sequence[str]]
+) -> Iterator[Departure]:
     """Yield the departures of clients from the state behind a scenario."""
     names = read.units.column("consumer_group").to_pylist()
     every = [*dict.fromkeys(one for ids in clients.values() for one in ids)]
@@ -54,12 +58,16 @@ def mixed_departures(read: ViewUnits, scenario: Scenario, clients: Mapping[str, 
             yield from (Departure(name, one, *figures) for name, figures in sums.items())
 
 
-def _sums(found: States, number: int, has_it: list[bool], names: list[str]) -> dict[str, tuple[int, int]]:
+def _sums(
+    found: States, number: int, has_it: list[bool], names: list[str]
+) -> dict[str, tuple[int, int]]:
     """Return moved and least moves from the first scenario to another, by group."""
     assert found.mixed is not None
     _, before, *_ = found.states
     after, rows = found.states[number], np.flatnonzero(found.numbers.is_mixed)
-    figures = mixed_figures(after, queues_between(before, after, found.numbers), found.numbers, found.mixed, rows)
+    figures = mixed_figures(
+        after, queues_between(before, after, found.numbers), found.numbers, found.mixed, rows
+    )
     sums: dict[str, tuple[int, int]] = {}
     for place, row in enumerate(rows.tolist()):
         if has_it[row] and before.good[row] and after.good[row]:

@@ -56,7 +56,8 @@ class Explanation(TableResult):
     facts : mapping
         Its numbers, for programs.
     others : tuple of str
-        Further owners: in a group whose clients differ there may be several. The steps then go view by view.
+        Further owners: in a group whose clients differ there may be several. The steps then go view
+        by view.
     """
 
     TABLES: ClassVar = ()
@@ -78,11 +79,18 @@ class Explanation(TableResult):
         owner = "nobody owns" if self.owner is None else f"client {printable(self.owner)} owns"
         if self.owner is not None and self.others:
             owner = f"clients {' and '.join(map(printable, (self.owner, *self.others)))} own"
-        names = [printable(name) for name in (self.consumer_group, self.queue.topic, self.queue.broker_name)]
+        names = [
+            printable(name)
+            for name in (self.consumer_group, self.queue.topic, self.queue.broker_name)
+        ]
         group, topic, broker = names
         queue = f"queue {broker}:{self.queue.queue_id}"
-        yield from fields([f"Group {group}", f"topic {topic}", queue, printable(self.strategy)], file)
-        where = f"at place {self.queue_place} of {self.n_queues:,} queues; {self.n_clients:,} clients"
+        yield from fields(
+            [f"Group {group}", f"topic {topic}", queue, printable(self.strategy)], file
+        )
+        where = (
+            f"at place {self.queue_place} of {self.n_queues:,} queues; {self.n_clients:,} clients"
+        )
         yield from wrapped(f"In Java's order it is {where}.", file)
         for i, step in enumerate(self.steps, start=1):
             yield from wrapped(f"  {i}. {printable(step)}", file, "     ")
@@ -91,7 +99,9 @@ class Explanation(TableResult):
     def main_table(self) -> pa.Table:
         """Return one row, without the facts."""
         row = self.to_dict()
-        return pa.Table.from_pylist([{**row.pop("queue"), **{name: row[name] for name in row if name != "facts"}}])
+        return pa.Table.from_pylist(
+            [{**row.pop("queue"), **{name: row[name] for name in row if name != "facts"}}]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for ``json.dump``."""
@@ -129,7 +139,8 @@ def explain(
     Raises
     ------
     ValueError
-        There is no such group, topic or queue, the group cannot be planned, or the strategy refuses it with Java's text.
+        There is no such group, topic or queue, the group cannot be planned, or the strategy refuses
+        it with Java's text.
     TypeError
         A parameter is wrong.
 
@@ -156,7 +167,9 @@ def explain(
     if queue not in queues:
         raise ArgumentError(_no_queue(queue, queues))
     rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
-    clients = sorted(zip(row["client_ids"], rooms, strict=True), key=lambda client: utf16(client[0]))
+    clients = sorted(
+        zip(row["client_ids"], rooms, strict=True), key=lambda client: utf16(client[0])
+    )
     ids = [client_id for client_id, _ in clients]
     names = [broker["broker_name"] for broker in row["brokers"]]
     brokers = list(zip(names, row.get("broker_rooms") or [None] * len(names), strict=True))
@@ -166,7 +179,15 @@ def explain(
     reasons = made.explain(queues, ids, place)
     owner = ids[number] if number >= 0 else None
     return Explanation(
-        group, queue, made.get_name(), owner, len(queues), len(ids), place, tuple(reasons.steps), reasons.facts
+        group,
+        queue,
+        made.get_name(),
+        owner,
+        len(queues),
+        len(ids),
+        place,
+        tuple(reasons.steps),
+        reasons.facts,
     )
 
 
@@ -180,7 +201,9 @@ def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
         raise no_match(topic, topics, "topic")
     batch, warnings = read_units(snapshot, [literal(group)], [literal(topic)])
     if not batch.num_rows:
-        raise ArgumentError(warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}")
+        raise ArgumentError(
+            warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}"
+        )
     row: dict[str, Any] = batch.to_pylist()[0]
     return row
 
@@ -198,7 +221,9 @@ def _check_points(group: str, n_points: int) -> None:
 
 def _check_size(group: str, what: str, number: int, most: int) -> None:
     if number > most:
-        raise ArgumentError(f"group {group!r} has {number:,} {what}; at most {most:,} can be explained")
+        raise ArgumentError(
+            f"group {group!r} has {number:,} {what}; at most {most:,} can be explained"
+        )
 
 
 def _known(rooms: Sequence[tuple[str, str | None]]) -> dict[str, str]:
@@ -218,7 +243,9 @@ def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
         return f"topic {queue.topic!r} has the queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
     brokers = list(dict.fromkeys(one.broker_name for one in queues))
     near = nearest(queue.broker_name, brokers, 3, 0.0) or brokers[:3]
-    return f"topic {queue.topic!r} is not on broker {queue.broker_name!r}; it is on {', '.join(near)}"
+    return (
+        f"topic {queue.topic!r} is not on broker {queue.broker_name!r}; it is on {', '.join(near)}"
+    )
 
 
 # --- Groups whose clients differ: view by view ---
@@ -241,20 +268,37 @@ def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanatio
         ids = [unit.client_ids[slot] for slot in unit.acting[id(view)]]
         taker, reasons = _taker(view, queue, rooms)
         taking |= {taker} & set(ids) if taker is not None else set()
-        steps.append(f"{named(ids)} {'divides' if len(ids) == 1 else 'divide'} by {view.method}{_over(unit, view)}")
+        steps.append(
+            f"{named(ids)} {'divides' if len(ids) == 1 else 'divide'} by {view.method}{_over(unit, view)}"
+        )
         steps.extend(_taken(view, queue, taker, reasons, ids))
-        facts.append({"strategy": view.method.name, "clients": ids, "gives_to": taker, "is_taken": taker in ids})
+        facts.append(
+            {
+                "strategy": view.method.name,
+                "clients": ids,
+                "gives_to": taker,
+                "is_taken": taker in ids,
+            }
+        )
     if not steps:
         steps.append("no client subscribes to the topic")
-    strategy = "+".join(dict.fromkeys(view.method.name for view in unit.views)) or groups[0].strategy or ""
+    strategy = (
+        "+".join(dict.fromkeys(view.method.name for view in unit.views)) or groups[0].strategy or ""
+    )
     owners = unit.ids([slot for slot, one in enumerate(unit.client_ids) if one in taking])
     sizes, place = (len(unit.queues), len(found.clients)), unit.queues.index(queue)
     owner = next(iter(owners), None)
-    return Explanation(group, queue, strategy, owner, *sizes, place, tuple(steps), {"views": facts}, owners[1:])
+    return Explanation(
+        group, queue, strategy, owner, *sizes, place, tuple(steps), {"views": facts}, owners[1:]
+    )
 
 
-def _views_to_explain(snapshot: Snapshot, group: Group, topic: str) -> tuple[GroupViews, UnitViews] | None:
-    """Return the views of a unit, None if its clients have one view of it, or it is not known what they divide by."""
+def _views_to_explain(
+    snapshot: Snapshot, group: Group, topic: str
+) -> tuple[GroupViews, UnitViews] | None:
+    """Return the views of a unit, None if its clients have one view of it, or it is not known what
+    they divide by.
+    """
     is_known = group.strategy_doubt is None or known_by_client(group)
     if sharing_of(group) is not None or not is_known or not differ(group):
         return None
@@ -283,7 +327,9 @@ def _taker(view: View, queue: MessageQueue, rooms: Rooms) -> tuple[str | None, S
 
 def _with_rooms(made: Strategy, view: View, rooms: Rooms) -> Strategy:
     brokers = {name: room for (topic, name), room in rooms.brokers.items() if topic == view.topic}
-    clients = {one: room for (group, one), room in rooms.clients.items() if group == view.consumer_group}
+    clients = {
+        one: room for (group, one), room in rooms.clients.items() if group == view.consumer_group
+    }
     return made.with_rooms(brokers, clients)
 
 

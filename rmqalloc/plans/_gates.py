@@ -52,8 +52,9 @@ class GateViolation(NamedTuple):
 class Gates:
     """Bounds for every group in every scenario, each over all topics of the group.
 
-    Nobody knows what moves where a topic that could be planned before cannot be so after, so no bound is kept there. The other
-    way round, all queues of the topic move, from nobody; nothing of the group counts as worse then, for there is no before.
+    Nobody knows what moves where a topic that could be planned before cannot be so after, so no
+    bound is kept there. The other way round, all queues of the topic move, from nobody; nothing of
+    the group counts as worse then, for there is no before.
 
     Attributes
     ----------
@@ -64,14 +65,16 @@ class Gates:
     max_skew : float, optional
         Greatest skew after.
     fail_if_worse : bool
-        Queues without an owner and with several, idle clients, skew and the greatest load must not grow.
+        Queues without an owner and with several, idle clients, skew and the greatest load must not
+        grow.
     max_unowned, max_double : int, optional
-        Most queues without an owner, and with several, at the worst moment until all clients follow, see `Plan.transitions`; of
-        the former those that producers write to. An upper bound counts as the figure.
+        Most queues without an owner, and with several, at the worst moment until all clients
+        follow, see `Plan.transitions`; of the former those that producers write to. An upper bound
+        counts as the figure.
     max_unowned_seconds : str, optional
-        Longest time that a queue may have no owner until all clients follow: ``30`` or ``30@worst`` of the worst case,
-        ``30@p99`` of 99 in 100. A queue that has none when all have followed breaks it; so does a change
-        of which no timer says when clients follow.
+        Longest time that a queue may have no owner until all clients follow: ``30`` or ``30@worst``
+        of the worst case, ``30@p99`` of 99 in 100. A queue that has none when all have followed
+        breaks it; so does a change of which no timer says when clients follow.
     informed_by : {"notice", "timer", "scan", "crash"}
         As for `Plan.transitions`.
 
@@ -98,7 +101,11 @@ class Gates:
         >>> Gates(max_moved=20, fail_if_worse=True).to_data()
         {'max_moved': 20.0, 'fail_if_worse': True}
         """
-        given = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        given = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if getattr(self, one.name) != one.default
+        }
         if (self.max_unowned, self.max_double, self.max_unowned_seconds) == (None, None, None):
             given.pop("informed_by", None)
         return {name: float(value) if name in _SHARES else value for name, value in given.items()}
@@ -118,7 +125,9 @@ class Gates:
         for number, scenario in enumerate(plan.scenarios, start=1):
             worst, cured = worst_groups(plan, number), queues_cured(plan, number)
             rows = [*self._of(_Figures(plan, 0), _Figures(plan, number), worst, cured)]
-            rows += self._transitions(moments[(number - 1) * plan.n_groups : number * plan.n_groups])
+            rows += self._transitions(
+                moments[(number - 1) * plan.n_groups : number * plan.n_groups]
+            )
             ranks = worst.ranks.tolist()
             rows.sort(key=lambda one: ranks[one[0]])
             found += (GateViolation(scenario.name, names[row], text) for row, text in rows)
@@ -138,7 +147,10 @@ class Gates:
             most = self.max_moved_share * n_queues + ROUNDING
             for row in np.flatnonzero(moved > most).tolist():
                 share = 100 * moved[row] / max(n_queues[row], 1)
-                yield row, f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may"
+                yield (
+                    row,
+                    f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may",
+                )
         if self.max_skew is not None:
             for row in np.flatnonzero(after["skew"] > self.max_skew + ROUNDING).tolist():
                 _, skew = skews_apart(self.max_skew, after["skew"][row])
@@ -146,7 +158,10 @@ class Gates:
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
         for row in np.flatnonzero(worst.lost).tolist():
-            yield row, f"{worst.lost[row]} of its {before['n_topics'][row]} topics cannot be assigned any more"
+            yield (
+                row,
+                f"{worst.lost[row]} of its {before['n_topics'][row]} topics cannot be assigned any more",
+            )
 
     def _moments(self, plan: Plan) -> list[dict[str, Any]]:
         """Return the transitions of every scenario and group, where a bound is of them."""
@@ -157,7 +172,11 @@ class Gates:
 
     def _transitions(self, moments: list[dict[str, Any]]) -> Iterator[tuple[int, str]]:
         """Yield groups in which too much is open while clients follow."""
-        seconds = None if self.max_unowned_seconds is None else SecondsBound.parse(self.max_unowned_seconds)
+        seconds = (
+            None
+            if self.max_unowned_seconds is None
+            else SecondsBound.parse(self.max_unowned_seconds)
+        )
         for row, moment in enumerate(moments):
             yield from ((row, text) for text in self._open(moment, seconds))
 
@@ -226,5 +245,9 @@ def _worse(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:
     for name in WORSE:
         was, is_ = before[name], after[name]
         for row in np.flatnonzero(is_ > was + ROUNDING).tolist():
-            less, more = skews_apart(was[row], is_[row]) if name == "skew" else (f"{n[row]:.6g}" for n in (was, is_))
+            less, more = (
+                skews_apart(was[row], is_[row])
+                if name == "skew"
+                else (f"{n[row]:.6g}" for n in (was, is_))
+            )
             yield row, f"{name} grows from {less} to {more}"

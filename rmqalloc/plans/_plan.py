@@ -1,4 +1,6 @@
-"""What a plan is: its tables, where they come from, and a hash that says whether two plans are the same."""
+"""What a plan is: its tables, where they come from, and a hash that says whether two plans are the
+same.
+"""
 
 from __future__ import annotations
 
@@ -116,35 +118,42 @@ class Plan(TableResult):
     units : pyarrow.Table
         One row per consumer group, topic and scenario, "current" first: `UNITS_SCHEMA`.
     groups : pyarrow.Table
-        One row per scenario and group, over all its topics that could be planned, made when it is first read:
-        `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic, ``n_clients`` a repeated id as often as it
-        repeats. ``backlog_moved`` are messages not yet consumed in the queues that change owner; null where no lag is known.
-        ``clients_gaining`` and ``clients_losing`` have more or less queues of all topics after than before.
+        One row per scenario and group, over all its topics that could be planned, made when it is
+        first read: `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic,
+        ``n_clients`` a repeated id as often as it repeats. ``backlog_moved`` are messages not yet
+        consumed in the queues that change owner; null where no lag is known. ``clients_gaining``
+        and ``clients_losing`` have more or less queues of all topics after than before.
     clients : pyarrow.Table
-        One row per scenario, group, topic and client id, made when it is first read: `CLIENTS_SCHEMA`. ``before - lost +
-        gained`` is ``after``; ``status`` is "stays", "new" or "gone". Of a unit that cannot be assigned before any change
-        nobody owns a queue there; it has rows in the scenarios that cure it.
+        One row per scenario, group, topic and client id, made when it is first read:
+        `CLIENTS_SCHEMA`. ``before - lost + gained`` is ``after``; ``status`` is "stays", "new" or
+        "gone". Of a unit that cannot be assigned before any change nobody owns a queue there; it
+        has rows in the scenarios that cure it.
     queues : pyarrow.Table
-        One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`. ``change`` is "gone" for
-        a queue that is not there after, else "unowned" for one that nobody owns after, "new" for one that was not there
-        before, "moved", or "kept".
+        One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`.
+        ``change`` is "gone" for a queue that is not there after, else "unowned" for one that nobody
+        owns after, "new" for one that was not there before, "moved", or "kept".
     evidence : pyarrow.Table
-        One row per group that was looked at, those left out among them, made when it is first read: what the plan of it rests
-        on, `rmqalloc.evidence.EVIDENCE_SCHEMA`. A plan that was read from a file has none.
+        One row per group that was looked at, those left out among them, made when it is first read:
+        what the plan of it rests on, `rmqalloc.evidence.EVIDENCE_SCHEMA`. A plan that was read from
+        a file has none.
     scenarios : tuple of Scenario
     warnings : tuple of str
         What is left out, and why.
     input_digest : str
-        SHA-256 of what the plan reads of the snapshot, made when it is first read; of an earlier version's, of the whole.
+        SHA-256 of what the plan reads of the snapshot, made when it is first read; of an earlier
+        version's, of the whole.
     tool_version : str
     semantics : int or None
-        What plans meant to the release that made it, see `SEMANTICS`; None of a plan that an earlier version saved.
+        What plans meant to the release that made it, see `SEMANTICS`; None of a plan that an
+        earlier version saved.
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
     gates : mapping
-        Bounds that it was held to, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` holds it to them again.
+        Bounds that it was held to, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` holds it
+        to them again.
     inputs : PlanInputs or None
-        What it follows from, from which `rmqalloc.verify` makes it again. None of a plan that an earlier version saved.
+        What it follows from, from which `rmqalloc.verify` makes it again. None of a plan that an
+        earlier version saved.
     undo : mapping or None
         The way back from every scenario by name: see `rmqalloc.plans._ways_back.ways_back`.
     """
@@ -174,21 +183,26 @@ class Plan(TableResult):
         Parameters
         ----------
         informed_by : {"notice", "timer", "scan", "crash"}
-            How clients learn that others joined or left, see `rmqalloc.transitions.hearing.hearing_of`.
+            How clients learn that others joined or left, see
+            `rmqalloc.transitions.hearing.hearing_of`.
 
         Returns
         -------
         pyarrow.Table
-            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions.open_queues.Open`; of
-            queues without an owner only those count that producers write to. The column ``informed_by`` says "routes" where
-            clients learn of the change by their routes, and "deployment" where each is redeployed, so that no timer says
-            when; its seconds are null then. Where queues have several owners and many clients change, expected numbers and
-            queue-seconds are null too. Empty for a plan that was read from a file.
+            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of
+            `rmqalloc.transitions.open_queues.Open`; of queues without an owner only those count
+            that producers write to. The column ``informed_by`` says "routes" where clients learn of
+            the change by their routes, and "deployment" where each is redeployed, so that no timer
+            says when; its seconds are null then. Where queues have several owners and many clients
+            change, expected numbers and queue-seconds are null too. Empty for a plan that was read
+            from a file.
         """
         return self.details.transitions(self.scenarios, informed_by)
 
     def text(self) -> Iterator[str]:
-        """Yield the plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
+        """Yield the plan as JSON, piece by piece and always the same, but for its hash and the last
+        brace.
+        """
         yield canonical(self._head())[:-1]
         yield from (f',"{name}":{plain_text(one)}' for name, one in self._certificate().items())
         yield ',"tables":{'
@@ -218,7 +232,9 @@ class Plan(TableResult):
 
     @lazy_property
     def digest(self) -> str:
-        """SHA-256 over the input, the version, the scenarios and all results: what is the same has the same."""
+        """SHA-256 over the input, the version, the scenarios and all results: what is the same has
+        the same.
+        """
         import hashlib
 
         hashed = hashlib.sha256()
@@ -234,12 +250,15 @@ class Plan(TableResult):
         """Return the document of the plan's file, its hash included."""
         tables = {name: getattr(self, name) for name in self.TABLES}
         columns = {
-            name: {key: plain_column(table[key]) for key in table.column_names} for name, table in tables.items()
+            name: {key: plain_column(table[key]) for key in table.column_names}
+            for name, table in tables.items()
         }
         return {**self.parts(), "tables": columns, "digest": self.digest}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in ``.gz``; see `write_plan`."""
+        """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in
+        ``.gz``; see `write_plan`.
+        """
         write_plan(self, path)
 
     def __repr__(self) -> str:
@@ -253,7 +272,8 @@ class Plan(TableResult):
 
 
 def plain_column(column: pa.ChunkedArray) -> Any:
-    """Plain data of a column: numbers as a list, text as a list of words and, for every row, the place of its word.
+    """Plain data of a column: numbers as a list, text as a list of words and, for every row, the
+    place of its word.
 
     Examples
     --------

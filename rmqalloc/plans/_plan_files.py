@@ -111,7 +111,9 @@ class _Fields:
     snapshotTime: str | None = None
     gates: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
     inputs: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
-    undo: Annotated[Mapping[str, Any], MappingOf(ListOf(MappingOf(Anything())))] = field(default_factory=dict)
+    undo: Annotated[Mapping[str, Any], MappingOf(ListOf(MappingOf(Anything())))] = field(
+        default_factory=dict
+    )
     signature: str | None = None
 
 
@@ -126,8 +128,8 @@ class _Inputs:
 
 
 def plan_schema() -> dict[str, Any]:
-    """Return JSON Schema of a saved plan: a table is a mapping of columns, a column of text its words and the rows'
-    positions in them.
+    """Return JSON Schema of a saved plan: a table is a mapping of columns, a column of text its
+    words and the rows' positions in them.
 
     Examples
     --------
@@ -135,7 +137,10 @@ def plan_schema() -> dict[str, Any]:
     {'enum': ['Plan']}
     """
     body = record(_Fields).schema()
-    columns = {name: {one.name: _column_schema(one.type) for one in schema} for name, schema in SCHEMAS.items()}
+    columns = {
+        name: {one.name: _column_schema(one.type) for one in schema}
+        for name, schema in SCHEMAS.items()
+    }
     tables = {name: _of_fields(properties) for name, properties in columns.items()}
     scenarios = {**scenarios_schema()["properties"]["scenarios"], "minItems": 0}
     body["properties"] |= {"scenarios": scenarios, "tables": _of_fields(tables)}
@@ -162,7 +167,9 @@ def _read(data: Any) -> PlanFile:
         raise PlanError(f"a plan of {API_VERSION} must have inputs and a semanticsVersion")
     stored = dict(file.tables)
     if is_v1:
-        stored |= {name: _of_v2(stored.get(name), columns) for name, columns in _NEW_COLUMNS.items()}
+        stored |= {
+            name: _of_v2(stored.get(name), columns) for name, columns in _NEW_COLUMNS.items()
+        }
     scenarios = scenarios_of(file.scenarios) if file.scenarios != [] else ()
     tables = read_tables(stored, [one.name for one in scenarios])
     inputs = _inputs(file) if file.apiVersion == API_VERSION else None
@@ -188,8 +195,9 @@ def _inputs(file: _Fields) -> PlanInputs:
 
 
 def _content(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the text that the digest is of: with all values as they are, in the order in which `Plan.text` writes
-    them."""
+    """Yield the text that the digest is of: with all values as they are, in the order in which
+    `Plan.text` writes them.
+    """
     head = data.keys() - {*_BEHIND, *_AROUND}
     yield canonical({name: data[name] for name in head})[:-1]
     for name in (one for one in _BEHIND if one in data):
@@ -197,12 +205,20 @@ def _content(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables and columns in their order, unknown ones last, so that a key more is another content."""
+    """Return tables and columns in their order, unknown ones last, so that a key more is another
+    content.
+    """
     found: dict[str, Any] = {}
     for name in sorted(tables, key=[*SCHEMAS, *tables].index):
         known = SCHEMAS[name].names if name in SCHEMAS else []
-        columns = ((key, tables[name][key]) for key in sorted(tables[name], key=[*known, *tables[name]].index))
-        found[name] = {key: dict(sorted(one.items())) if isinstance(one, Mapping) else one for key, one in columns}
+        columns = (
+            (key, tables[name][key])
+            for key in sorted(tables[name], key=[*known, *tables[name]].index)
+        )
+        found[name] = {
+            key: dict(sorted(one.items())) if isinstance(one, Mapping) else one
+            for key, one in columns
+        }
     return found
 
 

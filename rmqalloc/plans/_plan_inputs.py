@@ -16,7 +16,8 @@ from rmqalloc.snapshot.snapshot import Group, Snapshot
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """What `rmqalloc.plans.plan_snapshot` is given besides the scenarios, and no more than it reads of that.
+    """What `rmqalloc.plans.plan_snapshot` is given besides the scenarios, and no more than it reads
+    of that.
 
     Attributes
     ----------
@@ -35,7 +36,11 @@ class PlanInputs:
 
     @classmethod
     def of(
-        cls, snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_retry: bool = False
+        cls,
+        snapshot: Snapshot,
+        groups: Sequence[str] = ALL,
+        topics: Sequence[str] = ALL,
+        with_retry: bool = False,
     ) -> PlanInputs:
         """Keep what a plan reads.
 
@@ -50,8 +55,17 @@ class PlanInputs:
         has_group, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
         mine = tuple(one for one in snapshot.groups if has_group(one.name))
         names = set[str]().union(*map(_topics_of, mine))
-        named = (one for one in snapshot.topics if one.name in names or (tuple(topics) != ALL and has_topic(one.name)))
-        return cls(replace(snapshot, groups=mine, topics=tuple(named)), tuple(groups), tuple(topics), with_retry)
+        named = (
+            one
+            for one in snapshot.topics
+            if one.name in names or (tuple(topics) != ALL and has_topic(one.name))
+        )
+        return cls(
+            replace(snapshot, groups=mine, topics=tuple(named)),
+            tuple(groups),
+            tuple(topics),
+            with_retry,
+        )
 
     @property
     def digest(self) -> str:
@@ -60,7 +74,11 @@ class PlanInputs:
 
     def to_data(self) -> dict[str, Any]:
         """Plain data, as a plan's file holds it."""
-        chosen = {"groups": list(self.groups), "topics": list(self.topics), "withRetry": self.with_retry}
+        chosen = {
+            "groups": list(self.groups),
+            "topics": list(self.topics),
+            "withRetry": self.with_retry,
+        }
         return {**chosen, "snapshot": to_document(self.snapshot)}
 
 
@@ -73,7 +91,11 @@ def digest_of(snapshot: Snapshot) -> str:
 
 def _topics_of(group: Group) -> set[str]:
     """Return the topics that a group, its clients or its lags name."""
-    found = {*group.subscriptions, RETRY_PREFIX + group.name, *(lag.queue.topic for lag in group.lags)}
+    found = {
+        *group.subscriptions,
+        RETRY_PREFIX + group.name,
+        *(lag.queue.topic for lag in group.lags),
+    }
     for client in group.clients:
         if client.subscriptions or client.sees_read_queue_nums or client.owned:
             found.update(client.subscriptions or (), client.sees_read_queue_nums or ())

@@ -42,13 +42,15 @@ def plan_snapshot(
     snapshot : Snapshot or Known
         Of one that is `rmqalloc.evidence.known` nothing is looked up again.
     scenarios : iterable of Scenario
-        What to try; also as `rmqalloc.scenarios.scenarios_of` takes them. None at all gives the present state.
+        What to try; also as `rmqalloc.scenarios.scenarios_of` takes them. None at all gives the
+        present state.
     groups, topics : sequence of str
         Patterns, as `fnmatch.fnmatchcase` has them; a group or topic must match one.
     with_retry : bool
         As for `rmqalloc.snapshot.units.unit_pairs`.
     strict : bool
-        Refuse scenarios that name a client, broker, topic or machine room which nothing planned has; else it is a warning.
+        Refuse scenarios that name a client, broker, topic or machine room which nothing planned
+        has; else it is a warning.
 
     Returns
     -------
@@ -102,9 +104,13 @@ def planned(
     if missing and strict:
         raise NoMatchError(missing[0])
     evaluation = evaluate_views(read, spec)
-    rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
+    rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(
+        read.batch, spec.output, spec.best_by
+    )
     inputs = PlanInputs.of(known.given, groups, topics, with_retry)
-    tables = PlanTables(spec.scenarios, inputs, read, pa.Table.from_batches([rows]), evaluation.states, known)
+    tables = PlanTables(
+        spec.scenarios, inputs, read, pa.Table.from_batches([rows]), evaluation.states, known
+    )
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
     said += tuple(dict.fromkeys(_otherwise(known.snapshot, strategies_set(spec.scenarios), groups)))

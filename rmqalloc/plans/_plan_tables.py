@@ -19,7 +19,12 @@ from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.between import Between, Clients, Flows, clients_between, queues_between
-from rmqalloc.ownership.group_figures import added, balance_of_groups, flows_of_groups, loads_of_groups
+from rmqalloc.ownership.group_figures import (
+    added,
+    balance_of_groups,
+    flows_of_groups,
+    loads_of_groups,
+)
 from rmqalloc.ownership.reader_sets import Keys, Numbers
 from rmqalloc.ownership.states import States, numbered
 from rmqalloc.ownership.unit_figures import units_table, with_mixed
@@ -158,23 +163,33 @@ class PlanTables:
         n_ids = len(self._numbers.clients)
         parts = []
         for scenario, name in enumerate(self.names):
-            mine = self.units.take(pa.array(np.arange(scenario, self.units.num_rows, len(self.names))))
+            mine = self.units.take(
+                pa.array(np.arange(scenario, self.units.num_rows, len(self.names)))
+            )
             columns = self._sums(mine, of_row, is_shared)
-            columns |= loads_of_groups(self._numbered.states[scenario].assigned_rows, of_row, n_groups, n_ids)
+            columns |= loads_of_groups(
+                self._numbered.states[scenario].assigned_rows, of_row, n_groups, n_ids
+            )
             columns |= balance_of_groups(columns, is_shared)
             columns |= flows_of_groups(self._flows[scenario], of_row, n_groups, n_ids)
             columns["backlog_moved"] = self._backlog_moved(scenario, of_row, n_groups)
             columns |= {"scenario": pa.repeat(name, n_groups), "consumer_group": coded.dictionary}
-            parts.append(pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA))
+            parts.append(
+                pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA)
+            )
         return pa.concat_tables(parts).combine_chunks()
 
     @staticmethod
     def _sums(units: pa.Table, of_row: Keys, is_shared: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return what the figures of a group's topics add up to, given groups of which several clients read a queue."""
+        """Return what the figures of a group's topics add up to, given groups of which several
+        clients read a queue.
+        """
 
         def total(column: pa.ChunkedArray) -> Keys:
             values = pc.fill_null(column, 0).to_numpy()
-            found: Keys = np.bincount(of_row, weights=values, minlength=is_shared.size).astype(np.int64)
+            found: Keys = np.bincount(of_row, weights=values, minlength=is_shared.size).astype(
+                np.int64
+            )
             return found
 
         columns: dict[str, Any] = {name: total(units[name]) for name in _SUMS}
@@ -208,14 +223,19 @@ class PlanTables:
                 "status": words_column(_STATUS, np.where(clients.was & clients.is_, 0, np.where(clients.is_, 1, 2))),
                 "before": clients.before, "after": clients.after, "gained": clients.gained, "lost": clients.lost,
             }  # fmt: skip
-            parts.append(pa.table([columns[name] for name in CLIENTS_SCHEMA.names], schema=CLIENTS_SCHEMA))
+            parts.append(
+                pa.table([columns[name] for name in CLIENTS_SCHEMA.names], schema=CLIENTS_SCHEMA)
+            )
         return pa.concat_tables(parts).combine_chunks()
 
     @lazy_property
     def queues(self) -> pa.Table:
         """`rmqalloc.plans.Plan.queues`."""
         numbers = self._numbers
-        ids, brokers = text_array(numbers.clients).cast(pa.string()), pa.array(numbers.brokers, pa.string())
+        ids, brokers = (
+            text_array(numbers.clients).cast(pa.string()),
+            pa.array(numbers.brokers, pa.string()),
+        )
         parts = []
         for scenario, name in enumerate(self.names):
             queues = self._between[scenario]
@@ -230,11 +250,16 @@ class PlanTables:
             for when, owners in (("before", queues.before), ("after", queues.after)):
                 first, others = numbers.sets.names(owners, ids)
                 columns |= {f"owner_{when}": first, f"others_{when}": others}
-            parts.append(pa.table([columns[name] for name in QUEUES_SCHEMA.names], schema=QUEUES_SCHEMA))
+            parts.append(
+                pa.table([columns[name] for name in QUEUES_SCHEMA.names], schema=QUEUES_SCHEMA)
+            )
         return pa.concat_tables(parts).combine_chunks()
 
     def _names(self, scenario: str, rows: Keys) -> dict[str, Any]:
-        names = {name: self.batch.column(name).take(pa.array(rows)) for name in ("consumer_group", "topic")}
+        names = {
+            name: self.batch.column(name).take(pa.array(rows))
+            for name in ("consumer_group", "topic")
+        }
         return {"scenario": pa.repeat(scenario, rows.size), **names}
 
 
@@ -247,7 +272,9 @@ def _change(queues: Between) -> NDArray[Any]:
 
 def _lags(snapshot: Snapshot, batch: pa.RecordBatch, numbers: Numbers) -> Lags:
     """Return what the snapshot knows of the queues that are planned."""
-    units = zip(batch.column("consumer_group").to_pylist(), batch.column("topic").to_pylist(), strict=True)
+    units = zip(
+        batch.column("consumer_group").to_pylist(), batch.column("topic").to_pylist(), strict=True
+    )
     row_of = {unit: row for row, unit in enumerate(units)}
     place = {name: i for i, name in enumerate(numbers.brokers)}
     found = {

@@ -1,7 +1,8 @@
 """How much a plan's file may ask to be planned again, counted before anything is.
 
-A file of a few bytes can claim brokers with millions of queues or rings with millions of points. What a plan that was written
-can hold is far below these limits, for its tables have a row for every queue and client of every state.
+A file of a few bytes can claim brokers with millions of queues or rings with millions of points.
+What a plan that was written can hold is far below these limits, for its tables have a row for every
+queue and client of every state.
 """
 
 from __future__ import annotations
@@ -38,11 +39,17 @@ def check_size(inputs: PlanInputs, scenarios: Sequence[Scenario]) -> None:
     Traceback (most recent call last):
     rmqalloc.plans.plan_writing.PlanError: the plan may have 8,388,608 queues in all states; at most 4,194,304 are replayed
     """
-    pairs, _ = unit_pairs(inputs.snapshot, inputs.groups, inputs.topics, inputs.with_retry, with_shared=True)
+    pairs, _ = unit_pairs(
+        inputs.snapshot, inputs.groups, inputs.topics, inputs.with_retry, with_shared=True
+    )
     batch = batch_of(pairs)
     sizes, n_states = Sizes.of(batch, scenarios), 1 + len(scenarios)
     clients = sizes.clients.astype(np.float64) * n_states
-    nodes = np.array(batch.column("virtual_nodes").fill_null(DEFAULT_VIRTUAL_NODES).to_numpy(zero_copy_only=False))
+    nodes = np.array(
+        batch.column("virtual_nodes")
+        .fill_null(DEFAULT_VIRTUAL_NODES)
+        .to_numpy(zero_copy_only=False)
+    )
     given = [_nodes_set(change) for scenario in scenarios for change in scenario.changes]
     points = float((clients * np.maximum(nodes, max(given, default=0))).sum())
     for what, n, most in (
@@ -51,7 +58,9 @@ def check_size(inputs: PlanInputs, scenarios: Sequence[Scenario]) -> None:
         ("points of rings", points, MOST_POINTS),
     ):
         if n > most:
-            raise PlanError(f"the plan may have {n:,.0f} {what} in all states; at most {most:,} are replayed")
+            raise PlanError(
+                f"the plan may have {n:,.0f} {what} in all states; at most {most:,} are replayed"
+            )
 
 
 def _nodes_set(change: object) -> int:

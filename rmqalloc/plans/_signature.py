@@ -1,4 +1,6 @@
-"""Signatures of saved plans: HMAC-SHA256 over the canonical bytes of all but the digest and the signature itself."""
+"""Signatures of saved plans: HMAC-SHA256 over the canonical bytes of all but the digest and the
+signature itself.
+"""
 
 from __future__ import annotations
 

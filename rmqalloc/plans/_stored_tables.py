@@ -1,4 +1,6 @@
-"""The tables of a plan's file: read strictly, so that whoever reads a plan may rely on how its rows stand to one another."""
+"""The tables of a plan's file: read strictly, so that whoever reads a plan may rely on how its rows
+stand to one another.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,16 @@ from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, U
 from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.scenarios import CURRENT
 
-SCHEMAS = {"units": UNITS_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
+SCHEMAS = {
+    "units": UNITS_SCHEMA,
+    "groups": GROUPS_SCHEMA,
+    "clients": CLIENTS_SCHEMA,
+    "queues": QUEUES_SCHEMA,
+}
 
-_FIGURES = {field.name for field in UNITS_SCHEMA if not pa.types.is_string(field.type)} - {"err_code"}
+_FIGURES = {field.name for field in UNITS_SCHEMA if not pa.types.is_string(field.type)} - {
+    "err_code"
+}
 _MAY_BE_NULL = {
     "units": {*_FIGURES, "strategy", "err_msg"},
     "groups": {"least_moves", "cross_room", "backlog_moved"},
@@ -69,7 +78,8 @@ def _readers_lacking(queues: pa.Table) -> Iterator[str]:
         others = queues[f"others_{when}"]
         there = pc.fill_null(pc.greater(pc.list_value_length(others), 0), False)
         wrong = pc.or_(
-            pc.and_(pc.is_valid(others), pc.invert(there)), pc.and_(there, pc.is_null(queues[f"owner_{when}"]))
+            pc.and_(pc.is_valid(others), pc.invert(there)),
+            pc.and_(there, pc.is_null(queues[f"owner_{when}"])),
         )
         if pc.any(wrong).as_py():
             yield f"queues.others_{when} must be null or names beside the owner, in row {_first(wrong)} it is not"
@@ -101,7 +111,12 @@ def _out_of_place(tables: Tables, states: Sequence[str]) -> Iterator[str]:
     if len(set(current)) < len(current):
         yield "units has a group and topic twice"
     groups = list(dict.fromkeys(group for group, _ in current))
-    rows = list(zip(*(tables["groups"][name].to_pylist() for name in ("scenario", "consumer_group")), strict=True))
+    rows = list(
+        zip(
+            *(tables["groups"][name].to_pylist() for name in ("scenario", "consumer_group")),
+            strict=True,
+        )
+    )
     if rows != [(state, group) for state in states for group in groups]:
         yield "groups must have a row for each group of units, scenario by scenario"
     place = {name: number for number, name in enumerate(states)}
@@ -118,7 +133,9 @@ def _out_of_place(tables: Tables, states: Sequence[str]) -> Iterator[str]:
 
 
 def _pairs(table: pa.Table) -> list[tuple[str, str]]:
-    return list(zip(*(table[name].to_pylist() for name in ("consumer_group", "topic")), strict=True))
+    return list(
+        zip(*(table[name].to_pylist() for name in ("consumer_group", "topic")), strict=True)
+    )
 
 
 def _first(mask: Any) -> int:
@@ -129,7 +146,9 @@ def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
     """Return the table that `rmqalloc.plans._plan.plain_column` wrote."""
     if not isinstance(columns, Mapping) or columns.keys() != set(schema.names):
         raise PlanError(f"tables.{name} must be a mapping of the columns {', '.join(schema.names)}")
-    made = [_column(columns[field.name], f"tables.{name}.{field.name}", field.type) for field in schema]
+    made = [
+        _column(columns[field.name], f"tables.{name}.{field.name}", field.type) for field in schema
+    ]
     if len({len(column) for column in made}) > 1:
         raise PlanError(f"the columns of tables.{name} must have as many rows each")
     return pa.table(made, schema=schema)

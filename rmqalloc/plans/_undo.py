@@ -53,13 +53,14 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
     Returns
     -------
     Plan
-        One scenario, or several, each of its own groups, where these need different changes. Every queue ends with the owners
-        that it had before.
+        One scenario, or several, each of its own groups, where these need different changes. Every
+        queue ends with the owners that it had before.
 
     Raises
     ------
     UndoError
-        The plan's file is of an earlier version, the cluster is not as the scenario leaves it, or a group has no way back.
+        The plan's file is of an earlier version, the cluster is not as the scenario leaves it, or a
+        group has no way back.
     ValueError
         The plan has no such scenario, or several and none is named.
     """
@@ -106,19 +107,33 @@ def _name(plan: Plan, scenario: str | None) -> str:
 
 def _states(inputs: PlanInputs, scenario: Scenario) -> tuple[UnitRows, UnitRows]:
     """Return rows of all units before and after a scenario."""
-    made = planned(inputs.snapshot, [scenario], inputs.groups, inputs.topics, inputs.with_retry, with_shared=True)
+    made = planned(
+        inputs.snapshot,
+        [scenario],
+        inputs.groups,
+        inputs.topics,
+        inputs.with_retry,
+        with_shared=True,
+    )
     before, after = made.evaluation.states
     return unit_rows(made.read, before), unit_rows(made.read, after, scenario)
 
 
-def _rows_now(inputs: PlanInputs, snapshot: Snapshot | Known, scenario: Scenario, before: UnitRows) -> UnitRows:
+def _rows_now(
+    inputs: PlanInputs, snapshot: Snapshot | Known, scenario: Scenario, before: UnitRows
+) -> UnitRows:
     """Return rows of the same units by another snapshot, as far as they are there.
 
-    They stand beside those of before, whose clients they are of; the main one alone where the views are not the same.
+    They stand beside those of before, whose clients they are of; the main one alone where the views
+    are not the same.
     """
-    groups, topics = (list(dict.fromkeys(map(literal, names))) for names in zip(*before, strict=True))
+    groups, topics = (
+        list(dict.fromkeys(map(literal, names))) for names in zip(*before, strict=True)
+    )
     known = Known.of(snapshot, groups)
-    read = read_views(known.snapshot, [scenario], groups, topics, inputs.with_retry, with_shared=True)
+    read = read_views(
+        known.snapshot, [scenario], groups, topics, inputs.with_retry, with_shared=True
+    )
     now = unit_rows(read, evaluate_views(read, PlanSpec(scenarios=())).states[0])
     return {unit: [*_beside(rows, now[unit])] for unit, rows in before.items() if unit in now}
 
@@ -142,7 +157,9 @@ def _check_moved(before: UnitRows, after: UnitRows, now: UnitRows, named_ids: se
         raise UndoError(f"the cluster has moved since the plan was made: {said}")
 
 
-def _differences(unit: Unit, before: UnitRows, after: UnitRows, units: UnitRows, named_ids: set[str]) -> Iterator[str]:
+def _differences(
+    unit: Unit, before: UnitRows, after: UnitRows, units: UnitRows, named_ids: set[str]
+) -> Iterator[str]:
     """Yield what a unit has otherwise now than planned."""
     group, topic = unit
     if unit not in units:
@@ -154,10 +171,16 @@ def _differences(unit: Unit, before: UnitRows, after: UnitRows, units: UnitRows,
     ids, wanted = (Counter(one for one, _ in row.clients) for row in (now, planned_row))
     more, fewer = ids - wanted, wanted - ids
     stand_in = [one for one in more if one not in was]
-    if [*more.elements()] != stand_in or not fewer <= Counter(generated) or len(stand_in) != fewer.total():
+    if (
+        [*more.elements()] != stand_in
+        or not fewer <= Counter(generated)
+        or len(stand_in) != fewer.total()
+    ):
         for what, some in (("has joined", more), ("has left", fewer)):
             yield from (f"client {one} {what} {group}" for one in islice(some, _SHOWN))
-    queues, planned_queues = ({name: n for name, n, _ in row.in_use.brokers} for row in (now, planned_row))
+    queues, planned_queues = (
+        {name: n for name, n, _ in row.in_use.brokers} for row in (now, planned_row)
+    )
     for name in sorted(queues.keys() | planned_queues.keys()):
         have, want = queues.get(name, 0), planned_queues.get(name, 0)
         if have != want:
@@ -168,7 +191,9 @@ def _differences(unit: Unit, before: UnitRows, after: UnitRows, units: UnitRows,
 
 def _rule(method: Method) -> str:
     nodes = {} if method.virtual_nodes is None else {"virtual_nodes": DEFAULT_VIRTUAL_NODES}
-    return method.name + "".join(f" {name}={value}" for name, value in {**nodes, **method.params}.items())
+    return method.name + "".join(
+        f" {name}={value}" for name, value in {**nodes, **method.params}.items()
+    )
 
 
 def _scenarios(ways: Sequence[Mapping[str, Any]], name: str) -> Iterator[dict[str, Any]]:
@@ -186,7 +211,11 @@ def _check_owners(plan: Plan, made: Plan, ways: Sequence[Mapping[str, Any]]) -> 
     had = {tuple(row[:4]): row[4:] for row in _rows(plan, CURRENT, columns)}
     for scenario, way in zip(made.scenarios, ways, strict=True):
         rows = [row for row in _rows(made, scenario.name, columns) if row[0] in way["groups"]]
-        wrong = [row for row in rows if row[1] in way.get("topics", [row[1]]) and had.get(tuple(row[:4])) != row[4:]]
+        wrong = [
+            row
+            for row in rows
+            if row[1] in way.get("topics", [row[1]]) and had.get(tuple(row[:4])) != row[4:]
+        ]
         if wrong:
             group, topic, broker, queue_id, owner, _ = wrong[0]
             was = had.get((group, topic, broker, queue_id), (None,))[0]

@@ -60,8 +60,15 @@ UnitRows = dict[Unit, list[UnitRow]]
 
 
 def unit_rows(read: ViewUnits, state: ScenarioState, scenario: Scenario | None = None) -> UnitRows:
-    """Return the rows of the units that are in a state; those that no scenario can cure are in none."""
-    names = list(zip(*(read.batch.column(name).to_pylist() for name in ("consumer_group", "topic")), strict=True))
+    """Return the rows of the units that are in a state; those that no scenario can cure are in
+    none.
+    """
+    names = list(
+        zip(
+            *(read.batch.column(name).to_pylist() for name in ("consumer_group", "topic")),
+            strict=True,
+        )
+    )
     methods = _methods(read)
     if scenario is not None:
         methods = [*_methods_after(read, methods, names, scenario)]
@@ -79,7 +86,10 @@ def unit_rows(read: ViewUnits, state: ScenarioState, scenario: Scenario | None =
 
 def _methods(read: ViewUnits) -> list[Method]:
     """Return the strategy of every row before any change."""
-    columns = (read.batch.column(name).to_pylist() for name in ("strategy", "virtual_nodes", "strategy_params"))
+    columns = (
+        read.batch.column(name).to_pylist()
+        for name in ("strategy", "virtual_nodes", "strategy_params")
+    )
     made: dict[tuple[Any, ...], Method] = {}
     rules = list(zip(*columns, strict=True))
     for name, nodes, params in set(rules):
@@ -92,7 +102,9 @@ def _methods(read: ViewUnits) -> list[Method]:
 def _methods_after(
     read: ViewUnits, methods: Sequence[Method], names: Sequence[Unit], scenario: Scenario
 ) -> Iterator[Method]:
-    """Yield the strategy of every row after a scenario; clients that all read every queue keep theirs."""
+    """Yield the strategy of every row after a scenario; clients that all read every queue keep
+    theirs.
+    """
     changes = [one for one in scenario.changes if isinstance(one, SetStrategy | SetVirtualNodes)]
     has_group, has_topic = matcher(tuple(scenario.groups)), matcher(tuple(scenario.topics))
     for row, (method, (group, topic)) in enumerate(zip(methods, names, strict=True)):
@@ -116,12 +128,17 @@ def method_after(method: Method, changes: Iterable[Change], dialect: str = JAVA)
     for change in changes:
         if isinstance(change, SetStrategy):
             method = as_set(method_set(change.strategy, change.params), dialect)
-        elif isinstance(change, SetVirtualNodes) and inner_class_of(method.name).virtual_nodes is not None:
+        elif (
+            isinstance(change, SetVirtualNodes)
+            and inner_class_of(method.name).virtual_nodes is not None
+        ):
             method = Method(method.name, {**method.params, "virtual_nodes": change.virtual_nodes})
     return method
 
 
-def rows_after(topic: str, rows: Sequence[UnitRow], changes: Iterable[Mapping[str, Any]]) -> list[UnitRow]:
+def rows_after(
+    topic: str, rows: Sequence[UnitRow], changes: Iterable[Mapping[str, Any]]
+) -> list[UnitRow]:
     """Return some rows after changes, which are done to each by itself.
 
     Examples
@@ -162,7 +179,12 @@ def _lists(part: EvaluatedUnits) -> Iterator[tuple[int, tuple[Clients, Brokers]]
     """Yield clients and brokers of some units, by row; units that share a list share a tuple."""
     fleet = part.fleet
     reader = _Reader(fleet)
-    lists = zip(part.rows.tolist(), fleet.unit_client_list.tolist(), fleet.unit_queue_list.tolist(), strict=True)
+    lists = zip(
+        part.rows.tolist(),
+        fleet.unit_client_list.tolist(),
+        fleet.unit_queue_list.tolist(),
+        strict=True,
+    )
     for row, clients, queues in lists:
         yield row, (reader.clients(clients), reader.brokers(queues))
 
@@ -184,7 +206,9 @@ class _Reader:
             room = lists.slot_room
             rooms = [-1] * (end - start) if room is None else room[start:end].tolist()
             ids = lists.client_ids.to_list(start, end)
-            known[number] = tuple((one, self._rooms[at]) for one, at in zip(ids, rooms, strict=True))
+            known[number] = tuple(
+                (one, self._rooms[at]) for one, at in zip(ids, rooms, strict=True)
+            )
         return known[number]
 
     def brokers(self, number: int) -> Brokers:
@@ -197,6 +221,7 @@ class _Reader:
             rooms = [-1] * (behind - first) if room is None else room[first:behind].tolist()
             brokers = lists.route_broker[first:behind].tolist()
             known[number] = tuple(
-                (self._brokers[one], n, self._rooms[at]) for one, n, at in zip(brokers, sizes, rooms, strict=True)
+                (self._brokers[one], n, self._rooms[at])
+                for one, n, at in zip(brokers, sizes, rooms, strict=True)
             )
         return known[number]

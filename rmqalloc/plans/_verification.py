@@ -1,12 +1,15 @@
-"""Verification by replay: a saved plan is replanned from its inputs, and all of its file is compared with that.
+"""Verification by replay: a saved plan is replanned from its inputs, and all of its file is
+compared with that.
 
 Its principles, the weightiest first:
 
-1. One difference rejects: tables, gates, ways back, errors and warnings are all compared, to the letter.
+1. One difference rejects: tables, gates, ways back, errors and warnings are all compared, to the
+   letter.
 2. What cannot be recomputed is named, and the answer then is not that all is equal.
 3. What would take long is refused before it is worked on.
 
-Replay finds files that were changed. A defect of the planner it repeats; that is for the proofs, which plan by other code.
+Replay finds files that were changed. A defect of the planner it repeats; that is for the proofs,
+which plan by other code.
 """
 
 from __future__ import annotations
@@ -63,12 +66,24 @@ class Verification:
         return not self.problems and not self.not_recomputed
 
     def lines(self, file: IO[str] | None = None) -> Iterator[str]:
-        """Yield all of it as text; text from the file cannot make another line but one that is indented."""
-        head = "nothing differs, but not all could be recomputed" if self.not_recomputed else "verified"
+        """Yield all of it as text; text from the file cannot make another line but one that is
+        indented.
+        """
+        head = (
+            "nothing differs, but not all could be recomputed"
+            if self.not_recomputed
+            else "verified"
+        )
         yield "rejected" if self.problems else head
-        named = {"problem": self.problems, "recomputed": self.recomputed, "not recomputed": self.not_recomputed}
+        named = {
+            "problem": self.problems,
+            "recomputed": self.recomputed,
+            "not recomputed": self.not_recomputed,
+        }
         for what, lines in named.items():
-            yield from (part for line in lines for part in wrapped(f"{what}: {message(line)}", file))
+            yield from (
+                part for line in lines for part in wrapped(f"{what}: {message(line)}", file)
+            )
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -95,7 +110,8 @@ def verify(
     OSError
         A file cannot be read.
     PlanError
-        The file is not a plan, or more would have to be planned than is replayed; see `rmqalloc.plans._replay_limits`.
+        The file is not a plan, or more would have to be planned than is replayed; see
+        `rmqalloc.plans._replay_limits`.
     VerificationError
         The key is too short.
     rmqalloc.snapshot.SnapshotError
@@ -138,7 +154,9 @@ def _signature(file: PlanFile, key: bytes | None) -> Iterator[tuple[bool, str]]:
         yield False, "its signature is not by this key"
 
 
-def _not_replayed(file: PlanFile, problems: Sequence[str], said: Sequence[tuple[bool, str]]) -> Verification:
+def _not_replayed(
+    file: PlanFile, problems: Sequence[str], said: Sequence[tuple[bool, str]]
+) -> Verification:
     """Return the answer where the file holds no inputs that are read."""
     if problems:
         return Verification(tuple(problems))
@@ -148,12 +166,18 @@ def _not_replayed(file: PlanFile, problems: Sequence[str], said: Sequence[tuple[
     )
     done = [text for is_right, text in said if is_right]
     return Verification(
-        (), ("content: its digest", *done), (made_by, *(text for is_right, text in said if not is_right))
+        (),
+        ("content: its digest", *done),
+        (made_by, *(text for is_right, text in said if not is_right)),
     )
 
 
 def _replayed(
-    file: PlanFile, inputs: PlanInputs, problems: list[str], said: Sequence[tuple[bool, str]], with_snapshot: bool
+    file: PlanFile,
+    inputs: PlanInputs,
+    problems: list[str],
+    said: Sequence[tuple[bool, str]],
+    with_snapshot: bool,
 ) -> Verification:
     """Return the answer where the plan can be recomputed."""
     plan, is_ours = file.plan, file.plan.semantics == SEMANTICS
@@ -164,8 +188,14 @@ def _replayed(
         raise
     except Error as error:
         text = f"its inputs cannot be planned: {error}"
-        return Verification((*problems, text)) if problems or is_ours else Verification((), (), (text,))
-    again = replace(again, tool_version=plan.tool_version, gates=plan.gates, semantics=plan.semantics)
+        return (
+            Verification((*problems, text))
+            if problems or is_ours
+            else Verification((), (), (text,))
+        )
+    again = replace(
+        again, tool_version=plan.tool_version, gates=plan.gates, semantics=plan.semantics
+    )
     found = [*_differences(file, again), *_gates_broken(plan.gates, again)]
     if found and (is_ours or problems):
         return Verification((*problems, *first_of(found, _MOST_SHOWN)))
@@ -174,10 +204,17 @@ def _replayed(
     is_signed_by_key = any(is_right for is_right, _ in said)
     open_ends = [text for is_right, text in said if not is_right]
     if not is_ours:
-        differs = f"differs in {'; '.join(found[:3])}" if found else "nothing that this release makes again differs"
+        differs = (
+            f"differs in {'; '.join(found[:3])}"
+            if found
+            else "nothing that this release makes again differs"
+        )
         open_ends.insert(0, f"{_made_by(file)}; {differs}")
     elif plan.tool_version != __version__ and not is_signed_by_key:
-        open_ends.insert(0, f"toolVersion: {_made_by(file)}, and only a signature shows that; this is {__version__}")
+        open_ends.insert(
+            0,
+            f"toolVersion: {_made_by(file)}, and only a signature shows that; this is {__version__}",
+        )
     done = _done(again, plan, with_snapshot) + [text for is_right, text in said if is_right]
     return Verification((), tuple(done), tuple(open_ends))
 
@@ -190,9 +227,15 @@ def _made_by(file: PlanFile) -> str:
 def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
     """Return what was recomputed."""
     rows = ", ".join(f"{name} {getattr(again, name).num_rows:,}" for name in again.TABLES)
-    done = ["content: its digest", f"tables: {rows} rows", f"warnings and errors: {len(plan.warnings):,} warnings"]
+    done = [
+        "content: its digest",
+        f"tables: {rows} rows",
+        f"warnings and errors: {len(plan.warnings):,} warnings",
+    ]
     if plan.gates:
-        done.append(f"gates: {', '.join(f'{name} {value}' for name, value in plan.gates.items())} hold")
+        done.append(
+            f"gates: {', '.join(f'{name} {value}' for name, value in plan.gates.items())} hold"
+        )
     if plan.scenarios and plan.undo is not None:
         done.append(f"ways back: of {len(plan.scenarios)} scenario(s)")
     return [*done, *(["inputs: what the plan reads of the snapshot"] if with_snapshot else [])]
@@ -212,7 +255,10 @@ def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
 
 def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
     """Yield what stands in the file otherwise than it is recomputed."""
-    made, given = again.parts(), {name: one for name, one in file.data.items() if name not in ("digest", "signature")}
+    made, given = (
+        again.parts(),
+        {name: one for name, one in file.data.items() if name not in ("digest", "signature")},
+    )
     if file.plan.inputs is None:  # of an earlier version, whose head and inputs have another form
         compared = {"scenarios", "warnings", "snapshotTime"}
     else:
@@ -220,7 +266,8 @@ def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
     for name in sorted(compared - {"tables"}):
         if (text := canonical(given.get(name))) != (right := canonical(made.get(name))):
             at = next(
-                (i for i, (a, b) in enumerate(zip(text, right, strict=False)) if a != b), min(len(text), len(right))
+                (i for i, (a, b) in enumerate(zip(text, right, strict=False)) if a != b),
+                min(len(text), len(right)),
             )
             yield f"{name} differs: {_around(text, at)}, {_around(right, at)} is right"
     for name in again.TABLES:
@@ -235,7 +282,9 @@ def _around(text: str, at: int) -> str:
 def _columns_differing(name: str, file: PlanFile, again: Plan) -> Iterator[str]:
     table, right = getattr(file.plan, name), getattr(again, name)
     for column in right.column_names:
-        if canonical(file.data["tables"][name].get(column)) == canonical(plain_column(right[column])):
+        if canonical(file.data["tables"][name].get(column)) == canonical(
+            plain_column(right[column])
+        ):
             continue
         if table.num_rows != right.num_rows:
             yield f"{name} has {table.num_rows:,} rows, {right.num_rows:,} are right"

@@ -1,7 +1,8 @@
 """The way back: changes that lead from what a scenario leaves to what was there before it.
 
-Goals in order: the way back ends with the clients, queues and strategies before; it says nothing of what is as it was; and
-one change for all brokers stands in place of one for each, where that is the same.
+Goals in order: the way back ends with the clients, queues and strategies before; it says nothing of
+what is as it was; and one change for all brokers stands in place of one for each, where that is the
+same.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ from rmqalloc.strategies.by_name import class_of
 Change = dict[str, Any]
 Back = dict[str, Any]
 
-OTHER_VIEWS = "its clients divide otherwise than one another, which no change of the whole group brings back"
+OTHER_VIEWS = (
+    "its clients divide otherwise than one another, which no change of the whole group brings back"
+)
 LISTS = "the lists of CONFIG cannot be set by a change"
 
 
 def ways_back(before: UnitRows, after: UnitRows) -> list[Back]:
-    """Return what leads units back to the rows before, from those after; equal changes stand together."""
+    """Return what leads units back to the rows before, from those after; equal changes stand
+    together.
+    """
     topics_of: dict[str, list[str]] = {}
     found: dict[str, dict[str, list[str]]] = {}
     for (group, topic), rows in before.items():
@@ -74,7 +79,8 @@ def _back(topic: str, before: Sequence[UnitRow], after: Sequence[UnitRow]) -> Ba
     if len(before) == 1 and all(map(_has_distinct_ids, (now, goal))):
         brokers = _same_queues(topic, now, goal) or [*_brokers(topic, now, goal)]
         return {"changes": [*([] if _in_rooms(now) == _in_rooms(goal) else brokers), *rest]}
-    # Of several views, and of ids that repeat, no rule says which changes bring back all: the scenarios' own code is asked.
+    # Of several views, and of ids that repeat, no rule says which changes bring back all: the
+    # scenarios' own code is asked.
     for brokers in ([], _same_queues(topic, now, goal), [*_brokers(topic, now, goal)]):
         if not differ(before, rows_after(topic, after, [*brokers, *rest])):
             return {"changes": [*brokers, *rest]}
@@ -91,7 +97,9 @@ def _clients(now: UnitRow, goal: UnitRow) -> Iterator[Change]:
     for one, room in (Counter(goal.clients) - stay).elements():
         rooms.setdefault(room, []).append(one)
     for room, ids in rooms.items():
-        yield {"add_clients": {"ids": _texts(ids), **({} if room is None else {"machine_room": room})}}
+        yield {
+            "add_clients": {"ids": _texts(ids), **({} if room is None else {"machine_room": room})}
+        }
 
 
 def _has_distinct_ids(row: UnitRow) -> bool:
@@ -104,12 +112,14 @@ def _in_rooms(row: UnitRow) -> dict[str, tuple[int, str | None]]:
 
 
 def _same_queues(topic: str, now: UnitRow, goal: UnitRow) -> list[Change]:
-    """Return one number of queues for all brokers, where that will do; retry topics, which brokers make, are not
-    reached by it."""
+    """Return one number of queues for all brokers, where that will do; retry topics, which brokers
+    make, are not reached by it.
+    """
     want = _in_rooms(goal)
     counts = {n for n, _ in want.values()}
     rooms = {name: room for name, (_, room) in want.items()}
-    # A broker without queues would get some, too; whether a scenario leaves such, only the state before it shows.
+    # A broker without queues would get some, too; whether a scenario leaves such, only the state
+    # before it shows.
     is_alike = all({name: room for name, _, room in row.brokers} == rooms for row in (goal, now))
     if len(counts) != 1 or topic.startswith(RETRY_PREFIX) or not is_alike:
         return []
@@ -117,8 +127,9 @@ def _same_queues(topic: str, now: UnitRow, goal: UnitRow) -> list[Change]:
 
 
 def _brokers(topic: str, now: UnitRow, goal: UnitRow) -> Iterator[Change]:
-    """Yield brokers that go and come back, and the queues of each; a broker in another machine room goes and comes
-    back, too."""
+    """Yield brokers that go and come back, and the queues of each; a broker in another machine room
+    goes and comes back, too.
+    """
     have, want = _in_rooms(now), _in_rooms(goal)
     topics = {"topics": literal(topic)} if topic.startswith(RETRY_PREFIX) else {}
     stay = {name: n for name, (n, room) in have.items() if name in want and want[name][1] == room}

@@ -45,7 +45,9 @@ class AlikeClients(NamedTuple):
         >>> AlikeClients("stays", 1, ["a", "b"], (25, 26), (26, 27)).change_text()
         '+ 1 (25–26 → 26–27 queues)'
         """
-        before, after = ("–".join(f"{n:,}" for n in dict.fromkeys(loads)) for loads in (self.before, self.after))
+        before, after = (
+            "–".join(f"{n:,}" for n in dict.fromkeys(loads)) for loads in (self.before, self.after)
+        )
         if not self.change:
             return f"as many queues as before ({after})"
         return f"{'+' if self.change > 0 else '−'} {abs(self.change):,} ({before} → {after} queues)"
@@ -66,7 +68,8 @@ class AlikeClients(NamedTuple):
 
 
 def alike_clients(clients: pa.Table) -> list[AlikeClients]:
-    """Return the clients of one group and scenario in kinds that change alike, the largest kind first.
+    """Return the clients of one group and scenario in kinds that change alike, the largest kind
+    first.
 
     Parameters
     ----------
@@ -82,7 +85,9 @@ def alike_clients(clients: pa.Table) -> list[AlikeClients]:
 
 
 def are_few(kinds: list[AlikeClients]) -> bool:
-    """Return True if the kinds can be told one by one: there are few of them, or nearly all clients are of one."""
+    """Return True if the kinds can be told one by one: there are few of them, or nearly all clients
+    are of one.
+    """
     sizes = [len(one.client_ids) for one in kinds]
     return len(kinds) <= MOST_KINDS or max(sizes) >= _MOST * sum(sizes)
 

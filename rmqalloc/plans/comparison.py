@@ -1,4 +1,6 @@
-"""Strategies side by side: what a change costs under each, how even each is after it, and what a departure then costs."""
+"""Strategies side by side: what a change costs under each, how even each is after it, and what a
+departure then costs.
+"""
 
 from __future__ import annotations
 
@@ -85,17 +87,18 @@ class Comparison(TableResult):
     Attributes
     ----------
     table : pyarrow.Table
-        Schema `COMPARISON_SCHEMA`, one row per group and candidate. ``moved`` and ``least_moves`` are queues of all topics
-        that change owner from now to the changed state under the candidate. ``departure_mean`` and ``departure_worst`` are
-        queues that move if one client leaves that state, over all its clients, and ``departure_least_mean`` the mean of
-        the least possible, where all clients have one route and one client list. Of several clients with one id, one
-        leaves and the others stay; each counts as a departure. They are null for a group that the candidate cannot
-        assign.
+        Schema `COMPARISON_SCHEMA`, one row per group and candidate. ``moved`` and ``least_moves``
+        are queues of all topics that change owner from now to the changed state under the
+        candidate. ``departure_mean`` and ``departure_worst`` are queues that move if one client
+        leaves that state, over all its clients, and ``departure_least_mean`` the mean of the least
+        possible, where all clients have one route and one client list. Of several clients with one
+        id, one leaves and the others stay; each counts as a departure. They are null for a group
+        that the candidate cannot assign.
     warnings : tuple of str
         What is left out or cannot be assigned, and why.
     refused : tuple of (str, str)
-        Consumer group and label of each candidate that cannot assign a topic of the group, though it has queues and clients.
-        The figures of that row are those of the other topics.
+        Consumer group and label of each candidate that cannot assign a topic of the group, though
+        it has queues and clients. The figures of that row are those of the other topics.
     """
 
     TABLES: ClassVar = ("table",)
@@ -107,12 +110,24 @@ class Comparison(TableResult):
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield a table of strategies for each group; of 20 groups unless ``top`` is given."""
-        by_group = [list(rows) for _, rows in groupby(self.table.to_pylist(), key=lambda row: row["consumer_group"])]
+        by_group = [
+            list(rows)
+            for _, rows in groupby(self.table.to_pylist(), key=lambda row: row["consumer_group"])
+        ]
         most = checked_top(top) or _MOST_GROUPS
         for mine in by_group[:most]:
-            sizes = next(((row["n_queues"], row["n_clients"]) for row in mine if row["n_queues"] is not None), (0, 0))
+            sizes = next(
+                (
+                    (row["n_queues"], row["n_clients"])
+                    for row in mine
+                    if row["n_queues"] is not None
+                ),
+                (0, 0),
+            )
             queues, clients = map(counted, sizes, ("queue", "client"))
-            yield from fields([f"Group {printable(mine[0]['consumer_group'])}", queues, clients], file)
+            yield from fields(
+                [f"Group {printable(mine[0]['consumer_group'])}", queues, clients], file
+            )
             yield from text_table(_HEADER, [_cells(row) for row in mine], _HEADER[1:], file)
             yield ""
         yield from more(len(by_group) - most, "group", " (--top)")
@@ -123,7 +138,14 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     if row["n_queues"] is None:
         return [row["strategy"], "refused", *[""] * 7]
     loads, worst = f"{row['min_load']:,}/{row['max_load']:,}", row["departure_worst"]
-    figures = [row["moved"], row["least_moves"], loads, skew_text(row["skew"]), row["idle"], row["unowned"]]
+    figures = [
+        row["moved"],
+        row["least_moves"],
+        loads,
+        skew_text(row["skew"]),
+        row["idle"],
+        row["unowned"],
+    ]
     return [row["strategy"], *map(figure, figures), tenths(row["departure_mean"]), figure(worst)]
 
 
@@ -158,8 +180,13 @@ def compare(
     >>> found.table.select(["strategy", "moved", "departure_mean"]).to_pylist()[1]
     {'strategy': 'AVG_BY_CIRCLE', 'moved': 18, 'departure_mean': 18.0}
     """
-    tried = [Candidate(one, *from_label(one)) if isinstance(one, str) else one for one in candidates]
-    scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in tried]
+    tried = [
+        Candidate(one, *from_label(one)) if isinstance(one, str) else one for one in candidates
+    ]
+    scenarios = [
+        Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None)))
+        for one in tried
+    ]
     plan, evaluation, read = planned(snapshot, scenarios, groups, topics, strict=True)
     after = zip(scenarios, evaluation.states[1:], strict=True)
     n_units = plan.units.num_rows // (1 + len(scenarios))
@@ -173,7 +200,12 @@ def compare(
         name, label = row["consumer_group"], row["scenario"]
         costs = costs_of.get((name, label), [])
         found.append(
-            {"consumer_group": name, "strategy": label, **{key: row[key] for key in _AFTER}, **_of_costs(costs)}
+            {
+                "consumer_group": name,
+                "strategy": label,
+                **{key: row[key] for key in _AFTER},
+                **_of_costs(costs),
+            }
         )
         if not row["n_topics"]:
             found[-1] |= dict.fromkeys(_AFTER)
@@ -181,16 +213,21 @@ def compare(
     order = np.arange(table.num_rows).reshape(len(candidates), plan.n_groups).T.reshape(-1)
     longer = {*refused_after(plan.units)}  # `unassigned` says it shorter
     said = (one for one in plan.warnings if one not in longer)
-    return Comparison(table.take(pa.array(order)), (*said, *unassigned(plan)), tuple(_refused(plan.units)))
+    return Comparison(
+        table.take(pa.array(order)), (*said, *unassigned(plan)), tuple(_refused(plan.units))
+    )
 
 
 def _refused(units: pa.Table) -> dict[tuple[str, str], None]:
-    """Return groups and candidates that cannot assign one of their topics; one that has no queue or client is not their
-    fault."""
+    """Return groups and candidates that cannot assign one of their topics; one that has no queue or
+    client is not their fault.
+    """
     codes = pa.array([ErrCode.GOOD, ErrCode.EMPTY], units["err_code"].type)
     candidates = units.filter(pc.not_equal(units["scenario"], CURRENT))
     refused = candidates.filter(pc.invert(pc.is_in(candidates["err_code"], codes)))
-    return dict.fromkeys(zip(refused["consumer_group"].to_pylist(), refused["scenario"].to_pylist(), strict=True))
+    return dict.fromkeys(
+        zip(refused["consumer_group"].to_pylist(), refused["scenario"].to_pylist(), strict=True)
+    )
 
 
 class _Cost(NamedTuple):
@@ -205,7 +242,9 @@ class _Cost(NamedTuple):
         return (
             self
             if other is None
-            else _Cost(self.client_id, self.moved + other.moved, self.least_moves + other.least_moves)
+            else _Cost(
+                self.client_id, self.moved + other.moved, self.least_moves + other.least_moves
+            )
         )
 
 
@@ -222,7 +261,9 @@ def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
 
 
 def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
-    """Return costs of all departures from a state by group; rows behind those of units are further views of these."""
+    """Return costs of all departures from a state by group; rows behind those of units are further
+    views of these.
+    """
     found: dict[str, dict[tuple[str, int], _Cost]] = {}
     for part in state.parts:
         whole, good = part.fleet, part.good[part.rows[part.good] < n_units]
@@ -234,10 +275,13 @@ def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
     return {group: list(costs.values()) for group, costs in found.items()}
 
 
-def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cost]]) -> dict[str, list[_Cost]]:
+def _in_dialects(
+    read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cost]]
+) -> dict[str, list[_Cost]]:
     """Return the same, corrected for groups whose clients compute the strategy differently.
 
-    There nothing is known where ids repeat or are empty, as no scenario names one of their clients alone.
+    There nothing is known where ids repeat or are empty, as no scenario names one of their clients
+    alone.
     """
     split = split_groups(read) & found.keys()
     if not split:
@@ -245,17 +289,20 @@ def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cos
     ids = {name: [cost.client_id for cost in found[name]] for name in split}
     found |= {name: [] for name in split}
     for one in mixed_departures(
-        read, scenario, {name: mine for name, mine in ids.items() if len({*mine}) == len(mine) and all(mine)}
+        read,
+        scenario,
+        {name: mine for name, mine in ids.items() if len({*mine}) == len(mine) and all(mine)},
     ):
         found[one.consumer_group].append(_Cost(*one[1:]))
     return found
 
 
 def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
-    """Yield departures of clients from their groups: those from all client lists of a group together.
+    """Yield departures of clients from their groups: those from all client lists of a group
+    together.
 
-    Several clients of one id leave one by one, in all units the one whose place in them is as far back; which it is comes
-    with each.
+    Several clients of one id leave one by one, in all units the one whose place in them is as far
+    back; which it is comes with each.
     """
     codes, ids = distinct_strings(fleet.client_lists.client_ids)
     group_codes, groups = distinct_strings(fleet.consumer_groups)
@@ -264,7 +311,14 @@ def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
     n_each = 1 + int(repeats.max(initial=0))
     holder = (group_codes[each.units].astype(np.int64) * n_ids + client) * n_each + repeats
     keys, place = np.unique(holder, return_inverse=True)
-    moved, least = (np.bincount(place, column, keys.size) for column in (each.moved, each.least_moves))
-    columns = (*np.divmod(keys // n_each, n_ids), keys % n_each, moved.astype(np.int64), least.astype(np.int64))
+    moved, least = (
+        np.bincount(place, column, keys.size) for column in (each.moved, each.least_moves)
+    )
+    columns = (
+        *np.divmod(keys // n_each, n_ids),
+        keys % n_each,
+        moved.astype(np.int64),
+        least.astype(np.int64),
+    )
     for group, one, which, *cost in zip(*(column.tolist() for column in columns), strict=True):
         yield groups[group], which, _Cost(ids[one], *cost)

@@ -1,10 +1,13 @@
-"""The evaluation of views: of most with the scenarios as they are, of four kinds with what scenarios mean for them.
+"""The evaluation of views: of most with the scenarios as they are, of four kinds with what
+scenarios mean for them.
 
-A scenario chooses among all clients of a group who leaves, and makes up names for those that join; every client list of a
-broker then loses and gains the same clients. So whole lists are evaluated first. Views over a part of them follow, with the
-lists that result and the other changes of the scenario. Clients that all read every queue do so whatever strategy is set. Those
-of another language compute what it makes of the strategy's name. A client with a stale route may see a broker that its topic
-has left: a scenario that brings the broker back says in which machine room it stands, and this client knows the room as well.
+A scenario chooses among all clients of a group who leaves, and makes up names for those that join;
+every client list of a broker then loses and gains the same clients. So whole lists are evaluated
+first. Views over a part of them follow, with the lists that result and the other changes of the
+scenario. Clients that all read every queue do so whatever strategy is set. Those of another
+language compute what it makes of the strategy's name. A client with a stale route may see a broker
+that its topic has left: a scenario that brings the broker back says in which machine room it
+stands, and this client knows the room as well.
 """
 
 from __future__ import annotations
@@ -52,10 +55,18 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     """Evaluate all views of units before any change and after every scenario."""
     large = too_large_rows(read.batch, spec)
     mixed = read.mixed
-    read_by_all = np.array(sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64)
+    read_by_all = np.array(
+        sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64
+    )
     partial = np.array(sorted(mixed.partial), np.int64)
     brought_back, unseen = _brought_back(read, spec.scenarios), _unseen(read, spec.scenarios)
-    if not partial.size and not read_by_all.size and not read.dialects and not brought_back and not unseen:
+    if (
+        not partial.size
+        and not read_by_all.size
+        and not read.dialects
+        and not brought_back
+        and not unseen
+    ):
         return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
     work = _Work(read.batch, spec, large, Bad(), brought_back)
     rows = np.arange(read.batch.num_rows)
@@ -73,7 +84,9 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
         for dialect, rows in _by_dialect(stale, read.dialects)
     ]
     parts += [
-        work.evaluated_with_rooms(rows, _in_dialect(_in_rooms(spec.scenarios, unseen[row]), dialect))
+        work.evaluated_with_rooms(
+            rows, _in_dialect(_in_rooms(spec.scenarios, unseen[row]), dialect)
+        )
         for row in alone.tolist()
         for dialect, rows in _by_dialect(np.array([row]), read.dialects)
     ]
@@ -82,7 +95,13 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
         parts.append(work.evaluated(read_by_all, rest))
     whole = _together(parts)
     parts += [
-        _partial(work, rows, [mixed.unit_of[row] for row in rows.tolist()], whole, _in_dialect(spec.scenarios, dialect))
+        _partial(
+            work,
+            rows,
+            [mixed.unit_of[row] for row in rows.tolist()],
+            whole,
+            _in_dialect(spec.scenarios, dialect),
+        )
         for dialect, rows in _by_dialect(partial, read.dialects)
     ]
     return Evaluation(_together(parts), work.spoiled)
@@ -98,11 +117,16 @@ def _by_dialect(rows: Rows, dialects: Mapping[int, str]) -> Iterator[tuple[str, 
 
 def _together(parts: Sequence[Sequence[ScenarioState]]) -> list[ScenarioState]:
     """Return states of different rows as states of all."""
-    return [ScenarioState(tuple(one for state in each for one in state.parts)) for each in zip(*parts, strict=True)]
+    return [
+        ScenarioState(tuple(one for state in each for one in state.parts))
+        for each in zip(*parts, strict=True)
+    ]
 
 
 class _Work(NamedTuple):
-    """A batch of views under evaluation, its rows that no scenario can cure, and what `_brought_back` says of them."""
+    """A batch of views under evaluation, its rows that no scenario can cure, and what
+    `_brought_back` says of them.
+    """
 
     batch: pa.RecordBatch
     spec: PlanSpec
@@ -117,17 +141,23 @@ class _Work(NamedTuple):
         fits = ~among(rows, self.large)
         left_out = {row: Reason(ErrCode.TOO_LARGE, self.large[row]) for row in rows[~fits].tolist()}
         batch = self.batch.take(pa.array(rows)) if batch is None else batch
-        read = read_batch(batch.filter(pa.array(fits)), self.spec.rule(), {}).among(rows[fits], left_out)
+        read = read_batch(batch.filter(pa.array(fits)), self.spec.rule(), {}).among(
+            rows[fits], left_out
+        )
         found = evaluate(read, [one for one in scenarios if one is not None], with_names=True)
         self.spoiled.update(found.spoiled)
         before, *after = found.states
         behind = iter(after)
         return [before, *(before if one is None else next(behind) for one in scenarios)]
 
-    def evaluated_with_rooms(self, rows: Rows, scenarios: Sequence[Scenario]) -> list[ScenarioState]:
+    def evaluated_with_rooms(
+        self, rows: Rows, scenarios: Sequence[Scenario]
+    ) -> list[ScenarioState]:
         """Evaluate rows some of whose brokers stand in a known machine room only after a scenario."""
         batch = self.batch.take(pa.array(rows))
-        after = (self.evaluated(rows, [one], self.with_rooms(batch, rows, one))[-1] for one in scenarios)
+        after = (
+            self.evaluated(rows, [one], self.with_rooms(batch, rows, one))[-1] for one in scenarios
+        )
         return [*self.evaluated(rows, [], batch), *after]
 
     def with_rooms(self, batch: pa.RecordBatch, rows: Rows, scenario: Scenario) -> pa.RecordBatch:
@@ -139,26 +169,43 @@ class _Work(NamedTuple):
         }
         rooms = dict[int, list[str | None]]()
         for at, row in enumerate(rows.tolist()):
-            if row in self.brought_back and all(fit(batch.column(name)[at].as_py()) for name, fit in fits.items()):
+            if row in self.brought_back and all(
+                fit(batch.column(name)[at].as_py()) for name, fit in fits.items()
+            ):
                 mine = {name: given[name] for name in self.brought_back[row] & given.keys()}
-                pairs = zip(batch.column("brokers")[at].as_py(), batch.column("broker_rooms")[at].as_py(), strict=True)
+                pairs = zip(
+                    batch.column("brokers")[at].as_py(),
+                    batch.column("broker_rooms")[at].as_py(),
+                    strict=True,
+                )
                 rooms[at] = [mine.get(broker["broker_name"], room) for broker, room in pairs]
         if not rooms:
             return batch
         kept = batch.column("broker_rooms").to_pylist()
-        return _with_columns(batch, broker_rooms=[rooms.get(at, each) for at, each in enumerate(kept)])
+        return _with_columns(
+            batch, broker_rooms=[rooms.get(at, each) for at, each in enumerate(kept)]
+        )
 
 
 def _rooms_given(scenario: Scenario) -> dict[str, str]:
-    """Machine rooms of the brokers that a scenario adds; of one that it adds twice the first time counts, as for the topic."""
+    """Machine rooms of the brokers that a scenario adds; of one that it adds twice the first time
+    counts, as for the topic.
+    """
     added = [one for one in scenario.changes if isinstance(one, AddBroker)]
     first = {one.broker_name: one.machine_room for one in reversed(added)}
     return {name: room for name, room in first.items() if room is not None}
 
 
 def _unseen(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, dict[str, str]]:
-    """Return by row of a view the rooms of brokers that its topic is on, that its clients do not see and a scenario adds."""
-    added = {one.broker_name for scenario in scenarios for one in scenario.changes if isinstance(one, AddBroker)}
+    """Return by row of a view the rooms of brokers that its topic is on, that its clients do not
+    see and a scenario adds.
+    """
+    added = {
+        one.broker_name
+        for scenario in scenarios
+        for one in scenario.changes
+        if isinstance(one, AddBroker)
+    }
     if not added or "broker_rooms" not in read.batch.schema.names:
         return {}
     brokers, rooms = read.batch.column("brokers"), read.batch.column("broker_rooms")
@@ -168,7 +215,9 @@ def _unseen(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, dict[st
         names = [one["broker_name"] for one in brokers[unit].as_py()]
         seen = {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
         known = dict(zip(names, rooms[unit].as_py(), strict=True))
-        mine = {name: room for name in added & known.keys() - seen if (room := known[name]) is not None}
+        mine = {
+            name: room for name in added & known.keys() - seen if (room := known[name]) is not None
+        }
         if row != unit and mine:
             found[row] = mine
     return found
@@ -186,7 +235,8 @@ def _in_rooms(scenarios: Sequence[Scenario], room_of: Mapping[str, str]) -> list
 
 
 def _brought_back(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, frozenset[str]]:
-    """Return by row of a view the brokers that its clients see, that its topic is not on, and that a scenario gives a room.
+    """Return by row of a view the brokers that its clients see, that its topic is not on, and that
+    a scenario gives a room.
 
     Nothing where no machine rooms are known, for scenarios that ask for one are refused there.
     """
@@ -198,14 +248,24 @@ def _brought_back(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, f
     def seen(row: int) -> set[str]:
         return {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
 
-    found = {row: given & seen(row) - seen(unit) for row, unit in read.mixed.unit_of.items() if row != unit}
+    found = {
+        row: given & seen(row) - seen(unit)
+        for row, unit in read.mixed.unit_of.items()
+        if row != unit
+    }
     return {row: names for row, names in found.items() if names}
 
 
 def _partial(
-    work: _Work, rows: Rows, units: Sequence[int], whole: Sequence[ScenarioState], scenarios: Sequence[Scenario]
+    work: _Work,
+    rows: Rows,
+    units: Sequence[int],
+    whole: Sequence[ScenarioState],
+    scenarios: Sequence[Scenario],
 ) -> list[ScenarioState]:
-    """Evaluate rows that lack clients of their units, given the states of rows that have all of them."""
+    """Evaluate rows that lack clients of their units, given the states of rows that have all of
+    them.
+    """
     before, *after = (_members(state, distinct(np.array(units))) for state in whole)
     batch = work.batch.take(pa.array(rows))
     lists = batch.column("client_ids").to_pylist()
@@ -253,7 +313,9 @@ def _with_lists(
     return _with_columns(batch, client_ids=lists, client_rooms=of_slot)
 
 
-def _with_columns(batch: pa.RecordBatch, **others: Sequence[Sequence[str | None]]) -> pa.RecordBatch:
+def _with_columns(
+    batch: pa.RecordBatch, **others: Sequence[Sequence[str | None]]
+) -> pa.RecordBatch:
     """Return the same rows with other columns of those names."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     return pa.RecordBatch.from_pydict(
@@ -272,14 +334,21 @@ def _but_for_clients(changes: Sequence[Change]) -> Iterator[Change]:
 
 
 def _but_for_strategies(changes: Sequence[Change]) -> Iterator[Change]:
-    yield from (change for change in changes if not isinstance(change, SetStrategy | SetVirtualNodes))
+    yield from (
+        change for change in changes if not isinstance(change, SetStrategy | SetVirtualNodes)
+    )
 
 
 def _in_dialect(scenarios: Sequence[Scenario], dialect: str) -> list[Scenario]:
-    """Return scenarios whose strategies are those that clients of a dialect compute under their names."""
+    """Return scenarios whose strategies are those that clients of a dialect compute under their
+    names.
+    """
     if dialect == JAVA:
         return list(scenarios)
-    return [replace(one, changes=tuple(_as_set(change, dialect) for change in one.changes)) for one in scenarios]
+    return [
+        replace(one, changes=tuple(_as_set(change, dialect) for change in one.changes))
+        for one in scenarios
+    ]
 
 
 def _as_set(change: Change, dialect: str) -> Change:

@@ -1,6 +1,7 @@
 """Draw a plan as text and in notebooks.
 
-A few groups are shown client by client; many groups are listed, the worst first, and of these all that get worse.
+A few groups are shown client by client; many groups are listed, the worst first, and of these all
+that get worse.
 """
 
 from __future__ import annotations
@@ -57,7 +58,11 @@ def plan_lines(
     """Yield the lines of a plan."""
     few = plan.n_groups <= _FEW_GROUPS
     transitions = plan.transitions(informed_by).to_pylist() if few else []
-    killed = plan.transitions("crash").to_pylist() if transitions and informed_by == "notice" else transitions
+    killed = (
+        plan.transitions("crash").to_pylist()
+        if transitions and informed_by == "notice"
+        else transitions
+    )
     for number, summary in enumerate(summaries(plan), start=1):
         if number > 1:
             yield ""
@@ -81,11 +86,19 @@ def plan_lines(
 
 def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) -> Iterator[str]:
     """Yield a table of all topics of a group together, and one of each topic if there are several."""
-    before, after = (plan.groups.slice(i * plan.n_groups + group, 1).to_pylist()[0] for i in (0, number))
+    before, after = (
+        plan.groups.slice(i * plan.n_groups + group, 1).to_pylist()[0] for i in (0, number)
+    )
     name = before["consumer_group"]
-    clients, in_group = (table.filter(pc.equal(table["consumer_group"], name)) for table in (plan.clients, plan.units))
+    clients, in_group = (
+        table.filter(pc.equal(table["consumer_group"], name))
+        for table in (plan.clients, plan.units)
+    )
     clients = clients.filter(pc.equal(clients["scenario"], after["scenario"]))
-    units = [in_group.filter(pc.equal(in_group["scenario"], one["scenario"])).to_pylist() for one in (before, after)]
+    units = [
+        in_group.filter(pc.equal(in_group["scenario"], one["scenario"])).to_pylist()
+        for one in (before, after)
+    ]
     befores, afters = ({row["topic"]: row for row in rows} for rows in units)
     topics = [topic for topic in befores if afters[topic]["err_code"] == 0]
     topics.sort(key=lambda topic: -afters[topic]["moved"])
@@ -93,11 +106,15 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
         rules = [{_rule(rows[topic]): None for topic in topics} for rows in (befores, afters)]
         was, is_ = ({"strategy": "+".join(filter(None, each)) or None} for each in rules)
         before |= {"queues_cured": int(queues_cured(plan, number)[group])}
-        yield from _table(f"all {len(topics)} topics", before | was, after | is_, _totals(clients), file)
+        yield from _table(
+            f"all {len(topics)} topics", before | was, after | is_, _totals(clients), file
+        )
     for topic in topics[:top]:
         backlog = {} if len(topics) != 1 else {"backlog_moved": after["backlog_moved"]}
         rows = clients.filter(pc.equal(clients["topic"], topic))
-        yield from _table(f"topic {printable(topic)}", befores[topic], afters[topic] | backlog, rows, file)
+        yield from _table(
+            f"topic {printable(topic)}", befores[topic], afters[topic] | backlog, rows, file
+        )
     for line in more(len(topics) - top, "topic", " (--top)"):
         yield from (line, "")
 
@@ -106,7 +123,9 @@ def _meanwhile(row: Row) -> Iterator[str]:
     """Yield a line on the queues that are open only until all clients of a group have followed."""
     found = []
     for which in OPEN:
-        if row[which] > row[f"{which}_after"] and row[f"{which}_seconds_worst"] != 0:  # the timers allow no such moment
+        if (
+            row[which] > row[f"{which}_after"] and row[f"{which}_seconds_worst"] != 0
+        ):  # the timers allow no such moment
             most = bound(f"{row[which]:,}", row[f"{which}_is_exact"])
             expected, longest = row[f"{which}_expected"], row[f"{which}_seconds_worst"]
             known = [] if expected is None else [f"{expected:.1f} expected"]
@@ -118,7 +137,9 @@ def _meanwhile(row: Row) -> Iterator[str]:
 
 
 def _if_killed(row: Row, crash: Row) -> Iterator[str]:
-    """Yield a line on the locks of an ordered group, which stay if a client is killed instead of stopped."""
+    """Yield a line on the locks of an ordered group, which stay if a client is killed instead of
+    stopped.
+    """
     longest = crash["unowned_seconds_worst"]
     if longest is not None and longest > (row["unowned_seconds_worst"] or 0):
         yield f"If a client is killed, up to {longest:g} s: brokers keep its locks for 60 s (--informed-by crash)."
@@ -134,15 +155,27 @@ def _totals(clients: pa.Table) -> pa.Table:
     )
 
 
-def _table(what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] | None) -> Iterator[str]:
+def _table(
+    what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] | None
+) -> Iterator[str]:
     """Yield one allocation before and after, and a blank line."""
     strategy = arrow(_rule(before), _rule(after))
     queues, members = changes(before, after, ("n_queues", "n_clients"))
     noun = "queue" if after["n_queues"] == 1 else "queues"
-    head = [f"Group {printable(after['consumer_group'])}", what, f"{queues} {noun}", strategy, f"clients {members}"]
+    head = [
+        f"Group {printable(after['consumer_group'])}",
+        what,
+        f"{queues} {noun}",
+        strategy,
+        f"clients {members}",
+    ]
     yield from fields(head, file)
     rows = clients.to_pylist()
-    shown = rows if len(rows) <= _MOST_CLIENTS else [row for row in rows if _mark(row) != " "][:_MOST_CLIENTS]
+    shown = (
+        rows
+        if len(rows) <= _MOST_CLIENTS
+        else [row for row in rows if _mark(row) != " "][:_MOST_CLIENTS]
+    )
     cells = [
         [
             row["client_id"],
@@ -155,7 +188,9 @@ def _table(what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] 
         for row in shown
     ]
     left_out = more(len(rows) - len(shown), "client")
-    yield from marked_table(_CLIENT_COLUMNS, cells, map(_mark, shown), _CLIENT_COLUMNS[1:], file, left_out)
+    yield from marked_table(
+        _CLIENT_COLUMNS, cells, map(_mark, shown), _CLIENT_COLUMNS[1:], file, left_out
+    )
     yield from fields(_moved(before, after), file)
     yield from warned(_faults(before, after), file)
     yield ""
@@ -189,10 +224,12 @@ def _said(column: str) -> str:
 
 def _moved(before: Row, after: Row) -> list[str]:
     moved, n, least = after["moved"], before["n_queues"], after["least_moves"]
-    # A topic that cannot be assigned before any change has no figures there, but its queues move, from nobody.
+    # A topic that cannot be assigned before any change has no figures there, but its queues move,
+    # from nobody.
     n = after["n_queues"] if n is None else n + before.get("queues_cured", 0)
     queues, share = f"{moved:,} of {counted(n, 'queue')}", f"{100 * moved / max(n, 1):.1f} %"
-    # The least is of loads that differ by one at most; a ring that leaves them uneven may move less.
+    # The least is of loads that differ by one at most; a ring that leaves them uneven may move
+    # less.
     parts = [
         f"Other clients read {queues} ({share})."
         if least is None
@@ -225,7 +262,9 @@ def open_queues(n: int, which: str) -> str:
 
 
 def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> Iterator[str]:
-    """Yield the groups, the worst first: all that get worse, unless a number of rows is asked for, and some that only move."""
+    """Yield the groups, the worst first: all that get worse, unless a number of rows is asked for,
+    and some that only move.
+    """
     n, worst = plan.n_groups, worst_groups(plan, number)
     shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))
@@ -235,11 +274,16 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     rows = [*zip(*_ranked_cells(befores, afters, cured, faults), strict=True)]
     columns = (*_GROUP_COLUMNS, *map(_said, faults))
     marks = ["!" if one else " " for one in worst.is_worse[shown].tolist()]
-    yield from marked_table(columns, rows, marks, columns[1:], file, more(n - shown.size, "group", " (--top)"))
+    yield from marked_table(
+        columns, rows, marks, columns[1:], file, more(n - shown.size, "group", " (--top)")
+    )
 
 
 def _ranked_cells(
-    before: Mapping[str, list[Any]], after: Mapping[str, list[Any]], cured: list[int], faults: list[str]
+    before: Mapping[str, list[Any]],
+    after: Mapping[str, list[Any]],
+    cured: list[int],
+    faults: list[str],
 ) -> Iterator[list[str]]:
     """Yield the columns of the list of groups."""
     yield after["consumer_group"]
@@ -247,7 +291,10 @@ def _ranked_cells(
         yield _each(arrow, before[name], after[name])
     yield _each(figure, after["moved"])
     yield _each(
-        lambda moved, n, more: f"{100 * moved / max(n + more, 1):.1f}", after["moved"], before["n_queues"], cured
+        lambda moved, n, more: f"{100 * moved / max(n + more, 1):.1f}",
+        after["moved"],
+        before["n_queues"],
+        cured,
     )
     yield _each(figure, after["least_moves"])
     yield _each(_skews, before["skew"], after["skew"])
@@ -284,7 +331,11 @@ def plan_sections(plan: Plan, most: int) -> Iterator[Section]:
         groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
         groups = groups.take(worst_groups(plan, number).positions)
         heading = f"<b>{name_markup(summary.scenario)}</b>: {summary.sentence(plan.n_groups)}"
-        yield heading, groups.slice(0, most // len(plan.scenarios)).select(_COLUMNS), groups.num_rows
+        yield (
+            heading,
+            groups.slice(0, most // len(plan.scenarios)).select(_COLUMNS),
+            groups.num_rows,
+        )
 
 
 drawn(Plan, plan_lines, plan_sections)

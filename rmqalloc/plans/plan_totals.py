@@ -1,4 +1,6 @@
-"""Sums of a plan: of every scenario over all groups, and of every client or host over topics and groups."""
+"""Sums of a plan: of every scenario over all groups, and of every client or host over topics and
+groups.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,11 @@ class Summary(NamedTuple):
     groups_worse : int
         Groups that get worse: see `rmqalloc.plans.worst_first`.
     moved, unowned, double_owned, idle : int
-        Queues that change owner, queues that nobody, or several clients, own after, and clients without a queue after.
+        Queues that change owner, queues that nobody, or several clients, own after, and clients
+        without a queue after.
     gain, lose : int
-        Clients, each counted in every group it is in, that have more queues after than before, and that have less.
+        Clients, each counted in every group it is in, that have more queues after than before, and
+        that have less.
     unowned_before, double_owned_before, idle_before : int
     """
 
@@ -66,11 +70,16 @@ class Summary(NamedTuple):
         """
         where = f" in {self.groups_moving:,} of {n_groups:,} groups" if n_groups > 1 else ""
         queues = counted(self.moved, "queue changes owner", "queues change owner")
-        gain, lose = counted(self.gain, "client gains", "clients gain"), counted(self.lose, "loses", "lose")
+        gain, lose = (
+            counted(self.gain, "client gains", "clients gain"),
+            counted(self.lose, "loses", "lose"),
+        )
         return f"{queues}{where}, {gain}, {lose}; {', '.join(self._faults())}; {self._worse(n_groups)}."
 
     def _faults(self) -> Iterator[str]:
-        """Yield what is wrong before and after; queues with several owners only where there are any."""
+        """Yield what is wrong before and after; queues with several owners only where there are
+        any.
+        """
         for name in _FAULTS:
             before, after = getattr(self, f"{name}_before"), getattr(self, name)
             if before or after or name != "double_owned":
@@ -88,7 +97,9 @@ def scenario_of(plan: Plan, scenario: str | None = None) -> str:
     """Return the name of a scenario of a plan."""
     names = [one.name for one in plan.scenarios] or [CURRENT]
     if scenario is None and len(names) > 1:
-        raise ArgumentError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
+        raise ArgumentError(
+            f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}"
+        )
     wanted = names[0] if scenario is None else scenario
     if wanted not in (*names, CURRENT):
         raise ArgumentError(
@@ -104,10 +115,14 @@ def summaries(plan: Plan) -> list[Summary]:
 
 def scenario_summary(plan: Plan, number: int) -> Summary:
     """Return the ``number``-th scenario of a plan, counted from 1."""
-    before, after = (plan.groups.slice(state * plan.n_groups, plan.n_groups) for state in (0, number))
+    before, after = (
+        plan.groups.slice(state * plan.n_groups, plan.n_groups) for state in (0, number)
+    )
     moving = int(pc.sum(pc.greater(after["moved"], 0)).as_py() or 0)
     sums = (*(_sum(after, name) for name in _SUMS), *(_sum(before, name) for name in _FAULTS))
-    return Summary(plan.scenarios[number - 1].name, moving, worst_groups(plan, number).n_worse, *sums)
+    return Summary(
+        plan.scenarios[number - 1].name, moving, worst_groups(plan, number).n_worse, *sums
+    )
 
 
 def _sum(groups: pa.Table, name: str) -> int:
@@ -115,7 +130,8 @@ def _sum(groups: pa.Table, name: str) -> int:
 
 
 def client_totals(clients: pa.Table, *by: str) -> pa.Table:
-    """Return queues of clients over topics and groups: what is even topic by topic may be uneven in all.
+    """Return queues of clients over topics and groups: what is even topic by topic may be uneven in
+    all.
 
     Parameters
     ----------
@@ -127,8 +143,8 @@ def client_totals(clients: pa.Table, *by: str) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        ``scenario``, the keys, ``n_units`` (groups times topics), ``before``, ``after``, ``gained`` and ``lost``; in the
-        order in which they first come.
+        ``scenario``, the keys, ``n_units`` (groups times topics), ``before``, ``after``, ``gained``
+        and ``lost``; in the order in which they first come.
 
     Raises
     ------
@@ -139,11 +155,16 @@ def client_totals(clients: pa.Table, *by: str) -> pa.Table:
         raise ArgumentError(f"by must be some of {', '.join(KEYS)}, got {by!r}")
     keys = ["scenario", *by]
     number = np.zeros(clients.num_rows, np.int64)
-    for (
-        key
-    ) in keys:  # a text has the number of its first row, so few numbers are large, and each step makes them small again
-        codes = clients[key].combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
-        _, firsts, number = np.unique(number * (clients.num_rows + 1) + codes, return_index=True, return_inverse=True)
+    for key in keys:  # a text has the number of its first row, so few numbers are large, and each step makes them small again
+        codes = (
+            clients[key]
+            .combine_chunks()
+            .dictionary_encode(null_encoding="encode")
+            .indices.to_numpy()
+        )
+        _, firsts, number = np.unique(
+            number * (clients.num_rows + 1) + codes, return_index=True, return_inverse=True
+        )
     order = np.argsort(firsts)
     sums = {"n_units": np.bincount(number, minlength=firsts.size)}
     sums |= {name: np.bincount(number, clients[name].to_numpy(), firsts.size) for name in _FLOWS}

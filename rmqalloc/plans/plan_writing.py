@@ -1,4 +1,6 @@
-"""Plans into files: always the same bytes for the same plan, with a hash at the end, whole or not at all."""
+"""Plans into files: always the same bytes for the same plan, with a hash at the end, whole or not
+at all.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Written(Protocol):
 
 
 def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = None) -> str:
-    """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the same have the same bytes.
+    """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the
+    same have the same bytes.
 
     Examples
     --------
@@ -80,7 +83,11 @@ def _packed(file: BinaryIO, path: str | os.PathLike[str]) -> AbstractContextMana
     """Return the file itself, or what packs into it."""
     import gzip
 
-    return gzip.GzipFile("", "wb", _EFFORT, file, 0) if str(path).endswith(PACKED) else nullcontext(file)
+    return (
+        gzip.GzipFile("", "wb", _EFFORT, file, 0)
+        if str(path).endswith(PACKED)
+        else nullcontext(file)
+    )
 
 
 def canonical(data: Any) -> str:

@@ -15,11 +15,15 @@ from rmqalloc.snapshot.snapshot import Snapshot
 
 def replanned(plan: Plan, inputs: PlanInputs) -> Plan:
     """Plan the same scenarios from inputs."""
-    return plan_snapshot(inputs.snapshot, plan.scenarios, inputs.groups, inputs.topics, inputs.with_retry)
+    return plan_snapshot(
+        inputs.snapshot, plan.scenarios, inputs.groups, inputs.topics, inputs.with_retry
+    )
 
 
 def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
-    """Return the inputs of a plan that was read from a file, from the snapshot that it was made from."""
+    """Return the inputs of a plan that was read from a file, from the snapshot that it was made
+    from.
+    """
     if plan.inputs is None:
         found, digest = _of_earlier(plan, snapshot), digest_of(snapshot)
     else:
@@ -34,16 +38,20 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
 
 
 def _of_earlier(plan: Plan, snapshot: Snapshot) -> PlanInputs:
-    """Return the inputs of a plan of an earlier version, whose file does not say which groups and topics were
-    chosen."""
-    groups, topics = (list(dict.fromkeys(plan.units[name].to_pylist())) for name in ("consumer_group", "topic"))
+    """Return the inputs of a plan of an earlier version, whose file does not say which groups and
+    topics were chosen.
+    """
+    groups, topics = (
+        list(dict.fromkeys(plan.units[name].to_pylist())) for name in ("consumer_group", "topic")
+    )
     routes = {one.name for one in snapshot.topics}
     with_retry = any(one.startswith(RETRY_PREFIX) and one not in routes for one in topics)
     return PlanInputs.of(snapshot, [*map(literal, groups)], [*map(literal, topics)], with_retry)
 
 
 def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
-    """Return a plan that was read from a file, with what its file does not keep: evidence and transitions.
+    """Return a plan that was read from a file, with what its file does not keep: evidence and
+    transitions.
 
     One of an earlier version, which may have planned otherwise, is left as it was read.
     """
@@ -51,6 +59,10 @@ def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
     if plan.semantics != SEMANTICS:
         return plan
     again = replanned(plan, inputs)
-    if differ := [name for name in plan.TABLES if not getattr(again, name).equals(getattr(plan, name))]:
-        raise PlanError(f"planned again the plan has other {', '.join(differ)}, so `rmqalloc verify` should look at it")
+    if differ := [
+        name for name in plan.TABLES if not getattr(again, name).equals(getattr(plan, name))
+    ]:
+        raise PlanError(
+            f"planned again the plan has other {', '.join(differ)}, so `rmqalloc verify` should look at it"
+        )
     return replace(plan, details=again.details)

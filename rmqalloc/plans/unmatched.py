@@ -1,4 +1,6 @@
-"""What a plan lacks: names in scenarios that nothing planned has, most likely mistyped, and units that cannot be planned."""
+"""What a plan lacks: names in scenarios that nothing planned has, most likely mistyped, and units
+that cannot be planned.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,15 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
             for what, column, wanted in _wanted(change):
                 if wanted and column not in known:
                     known[column] = _NAMES[column](batch)
-                names = [*known.get(column, []), *(_new_rooms(scenario) if column == "rooms" else ())]
+                names = [
+                    *known.get(column, []),
+                    *(_new_rooms(scenario) if column == "rooms" else ()),
+                ]
                 there = set(names) if len(wanted) > 1 else names
                 for name in wanted:
-                    if name not in there and not (is_pattern(name) and any(map(matcher((name,)), names))):
+                    if name not in there and not (
+                        is_pattern(name) and any(map(matcher((name,)), names))
+                    ):
                         yield f"no {what} of the groups planned matches {name!r}{near(name, names)}"
             if isinstance(change, SetQueues):
                 yield from _retry_alone(batch, change)
@@ -71,13 +78,18 @@ def unassigned(plan: Plan) -> Iterator[str]:
 
 
 def refused_after(units: pa.Table) -> Iterator[str]:
-    """Yield what each scenario leaves so that it cannot be assigned, of units that can be assigned before.
+    """Yield what each scenario leaves so that it cannot be assigned, of units that can be assigned
+    before.
 
-    Either the strategy refuses it: RocketMQ's clients log that and keep the queues that they have, so the change does nothing
-    to these units but stop their rebalancing. Or it is too large to be planned.
+    Either the strategy refuses it: RocketMQ's clients log that and keep the queues that they have,
+    so the change does nothing to these units but stop their rebalancing. Or it is too large to be
+    planned.
     """
     columns = units.select(["consumer_group", "topic", "scenario", "err_code", "err_msg"])
-    is_current, is_good = pc.equal(columns["scenario"], CURRENT), pc.equal(columns["err_code"], int(ErrCode.GOOD))
+    is_current, is_good = (
+        pc.equal(columns["scenario"], CURRENT),
+        pc.equal(columns["err_code"], int(ErrCode.GOOD)),
+    )
     bad = columns.filter(pc.invert(pc.or_(is_current, is_good))).to_pylist()
     good = columns.filter(pc.and_(is_current, is_good)) if bad else columns.slice(0, 0)
     before = set(zip(good["consumer_group"].to_pylist(), good["topic"].to_pylist(), strict=True))
@@ -111,12 +123,20 @@ def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         case LoseMachineRoom():
             yield "machine room", "rooms", (change.machine_room,)
         case AddClients() | ScaleClients():
-            yield "machine room", "rooms", () if change.machine_room is None else (change.machine_room,)
+            yield (
+                "machine room",
+                "rooms",
+                () if change.machine_room is None else (change.machine_room,),
+            )
 
 
 def _new_rooms(scenario: Scenario) -> list[str]:
     """Machine rooms of brokers that the scenario brings; clients may join in them."""
-    return [change.machine_room for change in scenario.changes if isinstance(change, AddBroker) and change.machine_room]
+    return [
+        change.machine_room
+        for change in scenario.changes
+        if isinstance(change, AddBroker) and change.machine_room
+    ]
 
 
 def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
@@ -124,7 +144,11 @@ def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
     topics = dict.fromkeys(_distinct(batch.column("topic")))
     for pattern in change.topics:
         found = matching(pattern, topics)
-        if found and not pattern.startswith(RETRY_PREFIX) and all(one.startswith(RETRY_PREFIX) for one in found):
+        if (
+            found
+            and not pattern.startswith(RETRY_PREFIX)
+            and all(one.startswith(RETRY_PREFIX) for one in found)
+        ):
             yield (
                 f"set_queues leaves retry topics alone, and {pattern!r} matches no other topic of the groups planned; "
                 f"name them by a pattern that begins with {RETRY_PREFIX}"
@@ -137,7 +161,9 @@ def _there_already(batch: pa.RecordBatch, scenario: Scenario) -> Iterator[str]:
         return  # they may have gone before
     lists = batch.column("brokers")
     rows, names = pc.list_parent_indices(lists), lists.flatten().field("broker_name")
-    for name in (change.broker_name for change in scenario.changes if isinstance(change, AddBroker)):
+    for name in (
+        change.broker_name for change in scenario.changes if isinstance(change, AddBroker)
+    ):
         n_rows = len(pc.unique(rows.filter(pc.equal(names, name))))
         if n_rows == batch.num_rows > 0:
             yield f"all topics of the groups planned are on broker {name!r} already; give it other queues (set_queues)"

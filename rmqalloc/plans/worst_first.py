@@ -1,8 +1,10 @@
-"""The order of a plan's groups and topics: the worst is what gets worse by a scenario, not what moves most.
+"""The order of a plan's groups and topics: the worst is what gets worse by a scenario, not what
+moves most.
 
-Each is compared with itself before any change. In this order count: topics that can no longer be assigned, of which nothing is
-known afterwards; growth of queues without an owner, of queues with several, of idle clients, and of skew; queues that move;
-names. What shrinks counts as no growth, so no improvement hides what gets worse beside it.
+Each is compared with itself before any change. In this order count: topics that can no longer be
+assigned, of which nothing is known afterwards; growth of queues without an owner, of queues with
+several, of idle clients, and of skew; queues that move; names. What shrinks counts as no growth, so
+no improvement hides what gets worse beside it.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ ROUNDING = 1e-9
 """Growth below this is an error of floating point."""
 
 _DIGITS = 9
-_ORDER = f"is_current,-lost,{','.join(f'-{name}' for name in GROWING)},-moved,consumer_group,topic,state"
+_ORDER = (
+    f"is_current,-lost,{','.join(f'-{name}' for name in GROWING)},-moved,consumer_group,topic,state"
+)
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -66,11 +70,15 @@ def worst_groups(plan: Plan, number: int) -> WorstFirst:
     """Return the groups of the ``number``-th scenario of a plan, counted from 1, the worst first."""
     keys = _groups(plan, number)
     is_worse = np.logical_or.reduce([keys[name].to_numpy() > 0 for name in ("lost", *GROWING)])
-    return WorstFirst(order_of(keys, _ORDER).to_numpy().astype(np.int64), keys["lost"].to_numpy(), is_worse)
+    return WorstFirst(
+        order_of(keys, _ORDER).to_numpy().astype(np.int64), keys["lost"].to_numpy(), is_worse
+    )
 
 
 def worst_table(plan: Plan, name: str) -> pa.Table:
-    """Return a table of `RANKED` with its rows of all scenarios the worst first, those before any change last."""
+    """Return a table of `RANKED` with its rows of all scenarios the worst first, those before any
+    change last.
+    """
     made = _groups if name == "groups" else _units
     states = len(plan.scenarios) + 1
     keys = pa.concat_tables([made(plan, state) for state in range(states)])
@@ -78,23 +86,29 @@ def worst_table(plan: Plan, name: str) -> pa.Table:
     each = table.num_rows // states
     state, place = np.divmod(order_of(keys, _ORDER).to_numpy().astype(np.int64), max(each, 1))
     # Rows of groups stand state by state, those of units unit by unit.
-    return table.take(pa.array(state * each + place if name == "groups" else place * states + state))
+    return table.take(
+        pa.array(state * each + place if name == "groups" else place * states + state)
+    )
 
 
 def queues_cured(plan: Plan, number: int) -> Positions:
-    """Return queues of every group, in its ``number``-th scenario, of topics that can be assigned there and not before
-    any change.
+    """Return queues of every group, in its ``number``-th scenario, of topics that can be assigned
+    there and not before any change.
 
     The figures before any change do not count them.
     """
     before, after = _unit_states(plan, number)
     cured = _is_good(after) & ~_is_good(before)
-    return _of_groups(plan, after, np.where(cured, pc.fill_null(after["n_queues"], 0).to_numpy(), 0))
+    return _of_groups(
+        plan, after, np.where(cured, pc.fill_null(after["n_queues"], 0).to_numpy(), 0)
+    )
 
 
 def _groups(plan: Plan, number: int) -> pa.Table:
     """Return the keys that groups of a state are sorted by."""
-    before, after = (plan.groups.slice(state * plan.n_groups, plan.n_groups) for state in (0, number))
+    before, after = (
+        plan.groups.slice(state * plan.n_groups, plan.n_groups) for state in (0, number)
+    )
     was, is_ = _unit_states(plan, number)
     lost, cured = (_of_groups(plan, is_, one) for one in _turned(was, is_))
     names = {"consumer_group": after["consumer_group"], "topic": pa.repeat("", plan.n_groups)}
@@ -105,11 +119,18 @@ def _units(plan: Plan, number: int) -> pa.Table:
     """Return the keys that units of a state are sorted by."""
     before, after = _unit_states(plan, number)
     lost, cured = _turned(before, after)
-    return _keys(before, after, number, lost, cured, {one: after[one] for one in ("consumer_group", "topic")})
+    return _keys(
+        before, after, number, lost, cured, {one: after[one] for one in ("consumer_group", "topic")}
+    )
 
 
 def _keys(
-    before: pa.Table, after: pa.Table, number: int, lost: NDArray[np.generic], cured: Mask, names: dict[str, pa.Array]
+    before: pa.Table,
+    after: pa.Table,
+    number: int,
+    lost: NDArray[np.generic],
+    cured: Mask,
+    names: dict[str, pa.Array],
 ) -> pa.Table:
     """Return the keys of rows; nothing counts as growth where there was nothing before."""
     n = after.num_rows

@@ -1,12 +1,13 @@
 """The client half of RocketMQ: what a consumer does with the queues that a strategy gives it.
 
-A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebalance._ports`). Its consumers (`PushConsumer`,
-`PullConsumer`, `LitePullConsumer`) share an `MQClientFactory` per client id, which keeps routes, sends heartbeats and runs
-the passes of its groups (`RebalanceService`). A pass (`RebalanceImpl.do_rebalance`) asks the strategy or a broker and makes
-the table of process queues follow. Which release it behaves like is data: `rmqalloc.remoting.Profile`.
+A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebalance._ports`). Its
+consumers (`PushConsumer`, `PullConsumer`, `LitePullConsumer`) share an `MQClientFactory` per client
+id, which keeps routes, sends heartbeats and runs the passes of its groups (`RebalanceService`). A
+pass (`RebalanceImpl.do_rebalance`) asks the strategy or a broker and makes the table of process
+queues follow. Which release it behaves like is data: `rmqalloc.remoting.Profile`.
 
-Whatever asks somebody is a generator of requests (`Steps`) that a `Driver` takes to its end: with ports that block, in virtual
-time, or on an event loop (`rmqalloc.client`).
+Whatever asks somebody is a generator of requests (`Steps`) that a `Driver` takes to its end: with
+ports that block, in virtual time, or on an event loop (`rmqalloc.client`).
 """
 
 import logging
@@ -48,7 +49,8 @@ from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.remoting.clock import Clock, Timer
 
-# What fails in a pass is logged, as in Java; who does not ask for the log does not get it on the screen.
+# What fails in a pass is logged, as in Java; who does not ask for the log does not get it on the
+# screen.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [

@@ -1,4 +1,6 @@
-"""One client of the cluster: the routes, heartbeats, offsets and passes that the consumer groups of a client id share."""
+"""One client of the cluster: the routes, heartbeats, offsets and passes that the consumer groups of
+a client id share.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ class Lanes(NamedTuple):
     rebalance : Lane
         Passes (``RebalanceService``).
     scheduled : Lane
-        Routes, heartbeats and offsets, one after the other (``MQClientInstance.scheduledExecutorService``).
+        Routes, heartbeats and offsets, one after the other
+        (``MQClientInstance.scheduledExecutorService``).
     events : Lane
         Connections that came (``NettyEventExecutor``).
     """
@@ -57,7 +60,8 @@ class Lanes(NamedTuple):
 
 
 class MQClientFactory:
-    """What the consumers of one client id in one process share; made by `MQClientManager.get_or_create`.
+    """What the consumers of one client id in one process share; made by
+    `MQClientManager.get_or_create`.
 
     Parameters
     ----------
@@ -71,7 +75,8 @@ class MQClientFactory:
     clock, profile, allocate, intervals
         Those of the manager.
     driver : Driver
-        Its own way to name servers and brokers; over a `Remoting` unless the manager was given another.
+        Its own way to name servers and brokers; over a `Remoting` unless the manager was given
+        another.
     lanes : Lanes
         What it does at one time.
     routes : RouteTable
@@ -103,7 +108,11 @@ class MQClientFactory:
             self._heartbeat, self.routes.addresses, second_form, apart, self.rebalance_immediately
         )
         self._service = RebalanceService(
-            self.clock, self.lanes.rebalance, self.do_rebalance, self.profile, self.intervals.rebalance
+            self.clock,
+            self.lanes.rebalance,
+            self.do_rebalance,
+            self.profile,
+            self.intervals.rebalance,
         )
         self._timers: list[FixedRate] = []
         self._running = False
@@ -117,14 +126,24 @@ class MQClientFactory:
         return self.consumers.setdefault(consumer.consumer_group, consumer) is consumer
 
     def unregister_consumer(self, consumer_group: str) -> Steps[None]:
-        """Let a consumer go and unregister it at every known broker; one that cannot be reached finds out by itself."""
+        """Let a consumer go and unregister it at every known broker; one that cannot be reached
+        finds out by itself.
+        """
         self.consumers.pop(consumer_group, None)
         for address in self.routes.addresses():
             try:
                 yield Request("unregister_client", (address, self.client_id, consumer_group))
-            except Exception as error:  # whatever it is, the other brokers are asked too and the client ends
+            except (
+                Exception
+            ) as error:  # whatever it is, the other brokers are asked too and the client ends
                 refuse_defect(error)
-                log.info("%s could not leave %s at %s: %s", self.client_id, consumer_group, address, error)
+                log.info(
+                    "%s could not leave %s at %s: %s",
+                    self.client_id,
+                    consumer_group,
+                    address,
+                    error,
+                )
 
     def start(self) -> None:
         """Start timers and passes; nothing if they run already."""
@@ -154,13 +173,16 @@ class MQClientFactory:
         self._manager.forget(self)
 
     def call_later(self, delay: int, action: Callable[[], None]) -> None:
-        """Call ``action`` once, unless the process has died by then; a shutdown does not prevent it."""
+        """Call ``action`` once, unless the process has died by then; a shutdown does not prevent
+        it.
+        """
         self.clock.call_later(delay, lambda: None if self._killed else action())
 
     def run(self, steps: Steps[object]) -> None:
         """Do something now, outside of all lanes, as a thread of the user's would.
 
-        An error is raised if it comes at once, as it does with a driver that blocks; else it is logged.
+        An error is raised if it comes at once, as it does with a driver that blocks; else it is
+        logged.
         """
         self._drive(steps)
 
@@ -174,11 +196,15 @@ class MQClientFactory:
         """
         ended = self._drive(steps)
         if ended is None:
-            raise ClientError("steps that wait for an answer are finished by drivers that block; use driver.drive here")
+            raise ClientError(
+                "steps that wait for an answer are finished by drivers that block; use driver.drive here"
+            )
         return ended[0]  # type: ignore[no-any-return]
 
     def _drive(self, steps: Steps[object]) -> tuple[Any] | None:
-        """Return the result of steps that ended at once, raise their error, or return None and log it when it comes."""
+        """Return the result of steps that ended at once, raise their error, or return None and log
+        it when it comes.
+        """
         ended: list[tuple[Any, BaseException | None]] = []
         report = logged(f"a step of {self.client_id}")
         is_waited_for = True
@@ -206,8 +232,12 @@ class MQClientFactory:
         """Call ``action`` when no pass is at work; at once if none is."""
         self.lanes.rebalance.do(nothing(None), lambda _result, _error: action())
 
-    def _every(self, first: int, period: int, action: Callable[[], Steps[object]], lane: Lane | None = None) -> None:
-        self._timers.append(FixedRate(self.clock, first, period, action, lane or self.lanes.scheduled))
+    def _every(
+        self, first: int, period: int, action: Callable[[], Steps[object]], lane: Lane | None = None
+    ) -> None:
+        self._timers.append(
+            FixedRate(self.clock, first, period, action, lane or self.lanes.scheduled)
+        )
 
     def _stop(self) -> None:
         self._running = False
@@ -218,7 +248,9 @@ class MQClientFactory:
     # --- Passes ---
 
     def do_rebalance(self) -> Steps[bool]:
-        """Run a pass of every consumer group; False if one left something undone, groups that failed aside."""
+        """Run a pass of every consumer group; False if one left something undone, groups that
+        failed aside.
+        """
         balanced = True
         for consumer in self._each_consumer():
             try:
@@ -226,7 +258,12 @@ class MQClientFactory:
                 balanced = (done or not self.profile.returns_balanced) and balanced
             except Exception as error:
                 refuse_defect(error)
-                log.warning("pass of %s in %s failed", self.client_id, consumer.consumer_group, exc_info=True)
+                log.warning(
+                    "pass of %s in %s failed",
+                    self.client_id,
+                    consumer.consumer_group,
+                    exc_info=True,
+                )
         return balanced
 
     def rebalance_immediately(self) -> None:
@@ -234,7 +271,8 @@ class MQClientFactory:
         self._service.wakeup()
 
     def rebalance_later(self, delay: int) -> None:
-        """Wake the service of passes ``delay`` milliseconds from now; at once if that is not above zero.
+        """Wake the service of passes ``delay`` milliseconds from now; at once if that is not above
+        zero.
 
         Raises
         ------
@@ -244,19 +282,27 @@ class MQClientFactory:
         if delay <= 0:
             self._service.wakeup()
         elif self.has_ended:
-            raise ClientError(f"the client {self.client_id} has ended; start another one for further passes")
+            raise ClientError(
+                f"the client {self.client_id} has ended; start another one for further passes"
+            )
         else:
             self.call_later(delay, self._service.wakeup)
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
-        """Handle a broker's notice that a group's clients changed (code 40): every group of this client gets a pass."""
+        """Handle a broker's notice that a group's clients changed (code 40): every group of this
+        client gets a pass.
+        """
         log.info("%s hears that clients of %s changed", self.client_id, consumer_group)
         self.rebalance_immediately()
 
     def channel_active(self, address: str) -> None:
-        """Handle a new broker connection: send a heartbeat to it and, if that succeeds, ask for a pass; 5.x only."""
+        """Handle a new broker connection: send a heartbeat to it and, if that succeeds, ask for a
+        pass; 5.x only.
+        """
         if self.profile.channel_events_rebalance and address in self.routes.addresses():
-            self.lanes.events.do(self._greet(address), logged(f"a heartbeat of {self.client_id} to {address}"))
+            self.lanes.events.do(
+                self._greet(address), logged(f"a heartbeat of {self.client_id} to {address}")
+            )
 
     def _greet(self, address: str) -> Steps[None]:
         if (yield from self._heartbeats.send_to(address)):
@@ -280,7 +326,9 @@ class MQClientFactory:
                 yield consumer
 
     def _heartbeat(self) -> HeartbeatData:
-        return HeartbeatData(self.client_id, tuple(consumer.consumer_data() for consumer in self.consumers.values()))
+        return HeartbeatData(
+            self.client_id, tuple(consumer.consumer_data() for consumer in self.consumers.values())
+        )
 
     def _periodic_heartbeat(self) -> Steps[None]:
         self.routes.forget_offline_brokers()
@@ -290,17 +338,21 @@ class MQClientFactory:
 
     def update_topic_routes(self) -> Steps[None]:
         """Ask for the route of every topic that a group subscribes to."""
-        topics = dict.fromkeys(topic for consumer in self.consumers.values() for topic in consumer.subscribed_topics())
+        topics = dict.fromkeys(
+            topic for consumer in self.consumers.values() for topic in consumer.subscribed_topics()
+        )
         for topic in topics:
             yield from self.update_topic_route(topic)
 
     def update_topic_route(self, topic: str) -> Steps[bool]:
-        """Ask for a topic's route and, where it changed or a group still lacks it, hand its view to the groups.
+        """Ask for a topic's route and, where it changed or a group still lacks it, hand its view to
+        the groups.
 
         Returns
         -------
         bool
-            Whether there was news. A topic that the name server does not know keeps what was known of it.
+            Whether there was news. A topic that the name server does not know keeps what was known
+            of it.
 
         Raises
         ------
@@ -332,7 +384,9 @@ class MQClientFactory:
     # --- Questions to brokers ---
 
     def find_consumer_id_list(self, topic: str, consumer_group: str) -> Steps[list[str] | None]:
-        """Return the clients of a group, as a random broker of the topic knows them; None without a broker or a good answer."""
+        """Return the clients of a group, as a random broker of the topic knows them; None without a
+        broker or a good answer.
+        """
         address = self.routes.random_address(topic) or (yield from self._asked_address(topic))
         if address is None:
             return None
@@ -340,14 +394,21 @@ class MQClientFactory:
             client_ids: list[str] = yield Request("consumer_ids", (address, consumer_group))
         except Exception as error:
             refuse_defect(error)
-            log.info("%s cannot give %s the clients of %s: %s", address, self.client_id, consumer_group, error)
+            log.info(
+                "%s cannot give %s the clients of %s: %s",
+                address,
+                self.client_id,
+                consumer_group,
+                error,
+            )
             return None
         return client_ids
 
     def query_assignment(
         self, topic: str, consumer_group: str, strategy_name: str, model: MessageModel
     ) -> Steps[list[QueueAssignment] | None]:
-        """Return what a random broker of the topic assigns to this client; None without a broker or if it says: keep yours.
+        """Return what a random broker of the topic assigns to this client; None without a broker or
+        if it says: keep yours.
 
         Raises
         ------
@@ -362,11 +423,15 @@ class MQClientFactory:
         return assigned
 
     def max_offset(self, queue: MessageQueue) -> Steps[int]:
-        """Return the offset after a queue's last message; ClientError if its master is unknown or gives no good answer."""
+        """Return the offset after a queue's last message; ClientError if its master is unknown or
+        gives no good answer.
+        """
         return self._ask_master("max_offset", queue)
 
     def search_offset(self, queue: MessageQueue, timestamp: int) -> Steps[int]:
-        """Return the offset of the first message stored at a time (ms) or later; ClientError as in `max_offset`."""
+        """Return the offset of the first message stored at a time (ms) or later; ClientError as in
+        `max_offset`.
+        """
         return self._ask_master("search_offset", queue, timestamp)
 
     def _ask_master(self, method: str, queue: MessageQueue, *more: int) -> Steps[int]:
@@ -401,8 +466,9 @@ class MQClientManager:
     clock : Clock
         Time and timers of the process.
     connect : callable
-        ``connect(factory)`` gives a new client its `Remoting`, whose requests block, or its `Driver`. Keep the factory to pass
-        on notices (`MQClientFactory.notify_consumer_ids_changed`, `MQClientFactory.channel_active`).
+        ``connect(factory)`` gives a new client its `Remoting`, whose requests block, or its
+        `Driver`. Keep the factory to pass on notices
+        (`MQClientFactory.notify_consumer_ids_changed`, `MQClientFactory.channel_active`).
     profile : Profile
         Release of RocketMQ; the newest if not given.
     random : random.Random, optional
@@ -416,8 +482,9 @@ class MQClientManager:
     heartbeat_v2 : bool
         Use the second form of heartbeats, if the profile has it.
     heartbeats_apart : bool
-        Send each broker its heartbeats by a lane of its own, which waits for nothing else; in Java they wait for routes,
-        offsets and each other, so that one frozen broker can cost the membership at the others.
+        Send each broker its heartbeats by a lane of its own, which waits for nothing else; in Java
+        they wait for routes, offsets and each other, so that one frozen broker can cost the
+        membership at the others.
     pid : int, optional
         Process id, for client ids.
     nano_time : callable
@@ -464,7 +531,9 @@ class MQClientManager:
         self.pid = os.getpid() if pid is None else pid
         self.nano_time = nano_time
         self.offset_directory = (
-            Path.home() / ".rocketmq_offsets" if offset_directory is None else Path(offset_directory)
+            Path.home() / ".rocketmq_offsets"
+            if offset_directory is None
+            else Path(offset_directory)
         )
         self.factories: dict[str, MQClientFactory] = {}
 

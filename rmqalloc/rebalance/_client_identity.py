@@ -1,4 +1,6 @@
-"""By which name a client is known; two processes with one name are one client to every broker and strategy."""
+"""By which name a client is known; two processes with one name are one client to every broker and
+strategy.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -46,12 +48,15 @@ class ClientIdentity:
         unit = [] if self.unit_name is None or is_blank(self.unit_name) else [self.unit_name]
         return "@".join([self.ip, self.instance_name, *unit, *(["STREAM"] if self.stream else [])])
 
-    def at_start(self, model: MessageModel, pid: int, nano_time: Callable[[], int] | None) -> "ClientIdentity":
+    def at_start(
+        self, model: MessageModel, pid: int, nano_time: Callable[[], int] | None
+    ) -> "ClientIdentity":
         """Return what becomes of it when a consumer starts.
 
-        A clustering consumer without a name of its own is named after its process, and since 4.9.0 after the moment too:
-        before, consumers of one process shared a client, and containers with equal process ids on one address were one client
-        to the broker. A broadcasting consumer keeps its name, which is part of the path of its offsets.
+        A clustering consumer without a name of its own is named after its process, and since 4.9.0
+        after the moment too: before, consumers of one process shared a client, and containers with
+        equal process ids on one address were one client to the broker. A broadcasting consumer
+        keeps its name, which is part of the path of its offsets.
 
         Parameters
         ----------
@@ -69,7 +74,9 @@ class ClientIdentity:
         """
         if self.instance_name != DEFAULT_INSTANCE_NAME or model is MessageModel.BROADCASTING:
             return self
-        return replace(self, instance_name=str(pid) if nano_time is None else f"{pid}#{nano_time()}")
+        return replace(
+            self, instance_name=str(pid) if nano_time is None else f"{pid}#{nano_time()}"
+        )
 
 
 def is_blank(text: str) -> bool:

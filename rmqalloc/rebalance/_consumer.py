@@ -67,7 +67,8 @@ class Consumer(ABC):
     consumer_group : str
         Its group.
     identity : ClientIdentity
-        What its client id is made of; an instance name of ``DEFAULT`` changes at the start of a clustering consumer.
+        What its client id is made of; an instance name of ``DEFAULT`` changes at the start of a
+        clustering consumer.
     strategy : Strategy
         How clients divide queues.
     message_model : MessageModel
@@ -75,7 +76,8 @@ class Consumer(ABC):
     consume_from_where : ConsumeFromWhere
         Where queues without a stored offset begin.
     consume_timestamp : str, optional
-        ``yyyyMMddHHmmss`` in local time, for `ConsumeFromWhere.TIMESTAMP`; half an hour ago if not given.
+        ``yyyyMMddHHmmss`` in local time, for `ConsumeFromWhere.TIMESTAMP`; half an hour ago if not
+        given.
     listener : callable, optional
         Hears of changed queues.
     unit_mode : bool
@@ -118,7 +120,9 @@ class Consumer(ABC):
         self.message_model = message_model
         self.consume_from_where = consume_from_where
         half_an_hour_ago = manager.clock.now() - DEFAULT_LOOK_BACK
-        self.consume_timestamp = format_timestamp(half_an_hour_ago) if consume_timestamp is None else consume_timestamp
+        self.consume_timestamp = (
+            format_timestamp(half_an_hour_ago) if consume_timestamp is None else consume_timestamp
+        )
         self.listener = listener
         self.unit_mode = unit_mode
         self.state = ServiceState.CREATE_JUST
@@ -137,7 +141,8 @@ class Consumer(ABC):
     # --- Life ---
 
     def start(self) -> None:
-        """Join the group: run `start_steps`; with a driver that blocks it has joined when this returns.
+        """Join the group: run `start_steps`; with a driver that blocks it has joined when this
+        returns.
 
         Raises
         ------
@@ -153,8 +158,8 @@ class Consumer(ABC):
         Raises
         ------
         ClientError
-            It was started before, the group's name is none that the release takes, or a consumer of this group runs in the same
-            client.
+            It was started before, the group's name is none that the release takes, or a consumer of
+            this group runs in the same client.
         """
         self._join_client()
         yield from self._join_group()
@@ -162,7 +167,9 @@ class Consumer(ABC):
     def _join_client(self) -> None:
         """Check what is asked for and become one of the consumers of a client."""
         if self.state is not ServiceState.CREATE_JUST:
-            raise ClientError(f"a consumer of {self.consumer_group} starts once; this one is {self.state.value}")
+            raise ClientError(
+                f"a consumer of {self.consumer_group} starts once; this one is {self.state.value}"
+            )
         self.state = ServiceState.START_FAILED
         self._check_group()
         self._prepare()
@@ -192,7 +199,9 @@ class Consumer(ABC):
             raise
 
     def shutdown(self) -> None:
-        """Leave the group: run `shutdown_steps`; with a driver that blocks it has left when this returns."""
+        """Leave the group: run `shutdown_steps`; with a driver that blocks it has left when this
+        returns.
+        """
         if self.state is ServiceState.RUNNING:
             self.client_factory.run(self.shutdown_steps())
 
@@ -217,7 +226,9 @@ class Consumer(ABC):
         """Do what a consumer does as soon as it runs."""
 
     def _check_group(self) -> None:
-        """Check the group's name as ``Validators.checkGroup`` does, and that it is not the default name."""
+        """Check the group's name as ``Validators.checkGroup`` does, and that it is not the default
+        name.
+        """
         group, longest = self.consumer_group, self.manager.profile.longest_group
         if len(group) > longest:
             raise ClientError(
@@ -228,11 +239,15 @@ class Consumer(ABC):
                 f"the name of a consumer group has letters, digits and %|_- only, got {message(group, 60)}"
             )
         if group == DEFAULT_CONSUMER_GROUP:
-            raise ClientError(f"a consumer group has a name of its own, got {group}, which stands for none")
+            raise ClientError(
+                f"a consumer group has a name of its own, got {group}, which stands for none"
+            )
 
     def _make_offset_store(self) -> OffsetStore:
         if self.message_model is MessageModel.BROADCASTING:
-            return LocalOffsetStore(self.client_factory, self.consumer_group, self.manager.offset_directory)
+            return LocalOffsetStore(
+                self.client_factory, self.consumer_group, self.manager.offset_directory
+            )
         return RemoteOffsetStore(self.client_factory, self.consumer_group)
 
     # --- What its client asks ---
@@ -253,7 +268,9 @@ class Consumer(ABC):
         )
 
     def _told_consume_from_where(self) -> ConsumeFromWhere:
-        """Return what heartbeats report; for consumers that pull actively it is constant, whatever they are set to."""
+        """Return what heartbeats report; for consumers that pull actively it is constant, whatever
+        they are set to.
+        """
         active = self.rebalance.consume_type() is ConsumeType.ACTIVELY
         return ConsumeFromWhere.LAST_OFFSET if active else self.consume_from_where
 
@@ -278,7 +295,10 @@ class Consumer(ABC):
 
     def is_subscribe_topic_need_update(self, topic: str) -> bool:
         """Return True if the topic is subscribed to and has no view yet."""
-        return topic in self.rebalance.subscription_inner and topic not in self.rebalance.topic_subscribe_info
+        return (
+            topic in self.rebalance.subscription_inner
+            and topic not in self.rebalance.topic_subscribe_info
+        )
 
     def _check_topic(self, topic: str) -> None:
         if not topic:
@@ -293,7 +313,9 @@ class Consumer(ABC):
                 f"a subscription by SQL92 needs an expression, got {expression!r} for {message(topic, 60)}"
             )
         now = self.manager.clock.now()
-        self.rebalance.subscription_inner[topic] = SubscriptionData(topic, expression, now, expression_type)
+        self.rebalance.subscription_inner[topic] = SubscriptionData(
+            topic, expression, now, expression_type
+        )
 
     def _update_routes(self) -> Steps[None]:
         for topic in list(self.rebalance.subscription_inner):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 TIMESTAMP_FORMAT = "%Y%m%d%H%M%S"
 DEFAULT_LOOK_BACK = 30 * 60 * 1_000
 
-# It imports what it needs when first called: here, before threads, whose forked children would wait for the import.
+# It imports what it needs when first called: here, before threads, whose forked children would wait
+# for the import.
 time.strptime("", "")
 
 
@@ -25,7 +26,8 @@ def offset_without_history(
 ) -> Steps[int]:
     """Return the first offset of a queue that the group has no offset of.
 
-    Retry topics are read from their start, except that a group which begins at a time begins them at their end.
+    Retry topics are read from their start, except that a group which begins at a time begins them
+    at their end.
     """
     retries = queue.topic.startswith(RETRY_PREFIX)
     if where is ConsumeFromWhere.FIRST_OFFSET:
@@ -50,7 +52,9 @@ def parse_timestamp(text: str) -> int:
     try:
         return int(time.mktime(time.strptime(text, TIMESTAMP_FORMAT))) * 1_000
     except (ValueError, OverflowError):
-        raise ArgumentError(f"a consume timestamp is yyyyMMddHHmmss in local time, got {text!r}") from None
+        raise ArgumentError(
+            f"a consume timestamp is yyyyMMddHHmmss in local time, got {text!r}"
+        ) from None
 
 
 def format_timestamp(milliseconds: int) -> str:

@@ -13,10 +13,12 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """Send a client's heartbeats, in full or, where a broker knows their content, in the short second form.
+    """Send a client's heartbeats, in full or, where a broker knows their content, in the short
+    second form.
 
-    As in Java there is one heartbeat at a time, over all brokers, and what is asked for meanwhile is left out. With a driver
-    of their own every broker has a lane instead: one at a time to each, and one more if it was asked for meanwhile.
+    As in Java there is one heartbeat at a time, over all brokers, and what is asked for meanwhile
+    is left out. With a driver of their own every broker has a lane instead: one at a time to each,
+    and one more if it was asked for meanwhile.
     """
 
     def __init__(
@@ -69,7 +71,9 @@ class Heartbeats:
             self._sending = False
 
     def _send_apart(self, addresses: list[str]) -> None:
-        """Send by lanes; the first heartbeat that a broker takes asks for a pass, for it makes the client known to it."""
+        """Send by lanes; the first heartbeat that a broker takes asks for a pass, for it makes the
+        client known to it.
+        """
         assert self._apart is not None
         self._known.intersection_update(addresses)
         for gone in self._lanes.keys() - set(addresses):
@@ -84,7 +88,11 @@ class Heartbeats:
     def _in_turn(self, address: str) -> Steps[None]:
         self._waiting.discard(address)
         heartbeat = self._heartbeat()
-        if heartbeat.consumers and (yield from self._send(address, heartbeat)) and address not in self._known:
+        if (
+            heartbeat.consumers
+            and (yield from self._send(address, heartbeat))
+            and address not in self._known
+        ):
             self._known.add(address)
             self._greeted()
 
@@ -101,11 +109,15 @@ class Heartbeats:
         return True
 
     def _send_second_form(self, address: str, heartbeat: HeartbeatData) -> Steps[None]:
-        """Send the second form; brokers that never answered with support for it get everything each time."""
+        """Send the second form; brokers that never answered with support for it get everything each
+        time.
+        """
         fingerprint = fingerprint_of(heartbeat)
         heartbeat = replace(heartbeat, fingerprint=fingerprint)
         if self._fingerprints.get(address) == fingerprint:
-            consumers = tuple(replace(consumer, subscriptions=frozenset()) for consumer in heartbeat.consumers)
+            consumers = tuple(
+                replace(consumer, subscriptions=frozenset()) for consumer in heartbeat.consumers
+            )
             heartbeat = replace(heartbeat, consumers=consumers, without_subscriptions=True)
         reply: HeartbeatReply | None = yield Request("send_heartbeat", (address, heartbeat))
         if reply is not None and reply.subscriptions_changed:
@@ -115,10 +127,12 @@ class Heartbeats:
 
 
 def fingerprint_of(heartbeat: HeartbeatData) -> int:
-    """Return a number for all that a heartbeat says but the client id and the versions of subscriptions; not Java's number.
+    """Return a number for all that a heartbeat says but the client id and the versions of
+    subscriptions; not Java's number.
 
-    A broker keeps the last one of each group, whichever client sent it, and compares (``ConsumerManager.isSubChange``). It
-    reads the number as a Java ``int``, and 0 as the first form (``ClientManageProcessor.heartBeat``).
+    A broker keeps the last one of each group, whichever client sent it, and compares
+    (``ConsumerManager.isSubChange``). It reads the number as a Java ``int``, and 0 as the first
+    form (``ClientManageProcessor.heartBeat``).
 
     Examples
     --------
@@ -136,7 +150,9 @@ def fingerprint_of(heartbeat: HeartbeatData) -> int:
             consumer.message_model.value,
             consumer.consume_from_where.value,
             consumer.unit_mode,
-            sorted((one.topic, one.sub_string, one.expression_type) for one in consumer.subscriptions),
+            sorted(
+                (one.topic, one.sub_string, one.expression_type) for one in consumer.subscriptions
+            ),
         )
         for consumer in sorted(heartbeat.consumers, key=lambda consumer: consumer.consumer_group)
     ]

@@ -1,4 +1,6 @@
-"""A lite pull consumer: it pulls the queues it was given, or those it chose, and is polled for messages."""
+"""A lite pull consumer: it pulls the queues it was given, or those it chose, and is polled for
+messages.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ class LitePullConsumer(Consumer):
     manager, consumer_group, **settings
         As for `Consumer`, but without a listener, which comes with `subscribe`.
     run_task : callable, optional
-        ``run_task(task)`` begins to pull a queue until the task is cancelled; by default nobody does.
+        ``run_task(task)`` begins to pull a queue until the task is cancelled; by default nobody
+        does.
 
     Attributes
     ----------
@@ -82,7 +85,9 @@ class LitePullConsumer(Consumer):
         self._run_task = run_task
         self._subscription_type = SubscriptionType.NONE
 
-    def subscribe(self, topic: str, expression: str = "*", listener: MessageQueueListener | None = None) -> None:
+    def subscribe(
+        self, topic: str, expression: str = "*", listener: MessageQueueListener | None = None
+    ) -> None:
         """Subscribe to a topic, send heartbeats and ask for its route.
 
         Parameters
@@ -90,7 +95,8 @@ class LitePullConsumer(Consumer):
         topic, expression : str
             What to subscribe to.
         listener : callable, optional
-            Hears of changed queues after they were taken; that of the last call hears of all topics.
+            Hears of changed queues after they were taken; that of the last call hears of all
+            topics.
 
         Raises
         ------
@@ -142,12 +148,18 @@ class LitePullConsumer(Consumer):
     def consume_from_where(self, where: ConsumeFromWhere) -> None:
         if where not in WISHES:
             known = ", ".join(wish.value for wish in WISHES)
-            raise ArgumentError(f"a lite pull consumer begins by {known}; got {getattr(where, 'value', where)}")
+            raise ArgumentError(
+                f"a lite pull consumer begins by {known}; got {getattr(where, 'value', where)}"
+            )
         self._consume_from_where = where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
         """Return what it subscribes to, and what it was given to report as well."""
-        more = self.subscriptions_for_heartbeat if self.manager.profile.tells_more_subscriptions else ()
+        more = (
+            self.subscriptions_for_heartbeat
+            if self.manager.profile.tells_more_subscriptions
+            else ()
+        )
         return dict.fromkeys([*super().subscriptions(), *more])
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
@@ -163,7 +175,9 @@ class LitePullConsumer(Consumer):
         return self.rebalance.do_rebalance(False)
 
     def persist_consumer_offset(self) -> Steps[None]:
-        """Store the offsets of all queues in its table, or of those it chose; nothing unless it runs."""
+        """Store the offsets of all queues in its table, or of those it chose; nothing unless it
+        runs.
+        """
         if self._subscription_type is not SubscriptionType.ASSIGN:
             yield from super().persist_consumer_offset()
         elif self.state is ServiceState.RUNNING:
@@ -198,8 +212,14 @@ class LitePullConsumer(Consumer):
     # --- Following the rebalance ---
 
     def _take_queues(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
-        """Pull just these queues of a topic: all of them when broadcasting, else the client's share."""
-        queues = mq_divided if self.message_model is MessageModel.CLUSTERING or mq_all is None else mq_all
+        """Pull just these queues of a topic: all of them when broadcasting, else the client's
+        share.
+        """
+        queues = (
+            mq_divided
+            if self.message_model is MessageModel.CLUSTERING or mq_all is None
+            else mq_all
+        )
         self.assigned.replace(queues, topic)
         self._follow(queues, topic)
 
@@ -212,7 +232,9 @@ class LitePullConsumer(Consumer):
 
     def _follow(self, queues: Collection[MessageQueue], topic: str | None = None) -> None:
         """Cancel the loops of other queues (of one topic), and begin those that are missing."""
-        self._cancel_tasks(q for q in self.tasks if (topic is None or q.topic == topic) and q not in queues)
+        self._cancel_tasks(
+            q for q in self.tasks if (topic is None or q.topic == topic) and q not in queues
+        )
         for queue in sorted(queue for queue in queues if queue not in self.tasks):
             task = self.tasks[queue] = PullTask(queue)
             if self._run_task is not None:
@@ -224,7 +246,8 @@ class LitePullConsumer(Consumer):
 
 
 class RebalanceLitePull(RebalancePull):
-    """Queues of a lite pull consumer: reported and stored as a pull consumer's, begun as the group wishes.
+    """Queues of a lite pull consumer: reported and stored as a pull consumer's, begun as the group
+    wishes.
 
     Notes
     -----
@@ -236,7 +259,8 @@ class RebalanceLitePull(RebalancePull):
         self._lite_consumer = consumer
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
-        """Return the offset in memory or in the store, or what the group wishes; -1 if none can be read.
+        """Return the offset in memory or in the store, or what the group wishes; -1 if none can be
+        read.
 
         Raises
         ------
@@ -246,7 +270,9 @@ class RebalanceLitePull(RebalancePull):
             The consume timestamp is not one.
         """
         consumer, where = self._lite_consumer, self._lite_consumer.consume_from_where
-        stored = yield from consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+        stored = yield from consumer.offset_store.read_offset(
+            queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE
+        )
         if stored == -1:
             timestamp = consumer.consume_timestamp
             return (yield from offset_without_history(self.client_factory, queue, where, timestamp))
@@ -279,7 +305,9 @@ class AssignedQueues:
     ``org.apache.rocketmq.client.impl.consumer.AssignedMessageQueue``.
     """
 
-    def __init__(self, clock: Clock, process_queue_table: Mapping[MessageQueue, ProcessQueue]) -> None:
+    def __init__(
+        self, clock: Clock, process_queue_table: Mapping[MessageQueue, ProcessQueue]
+    ) -> None:
         self._clock = clock
         self._table = process_queue_table
         self._states: dict[MessageQueue, QueueState] = {}
@@ -304,13 +332,19 @@ class AssignedQueues:
                 self._states[queue].paused = paused
 
     def replace(self, queues: Collection[MessageQueue], topic: str | None = None) -> None:
-        """Drop and forget queues that are not given (of one topic, or of all), and add those that are missing."""
-        for queue in [q for q in self._states if (topic is None or q.topic == topic) and q not in queues]:
+        """Drop and forget queues that are not given (of one topic, or of all), and add those that
+        are missing.
+        """
+        for queue in [
+            q for q in self._states if (topic is None or q.topic == topic) and q not in queues
+        ]:
             self._states.pop(queue).process_queue.dropped = True
         for queue in queues:
             if queue not in self._states:
                 known = self._table.get(queue)
-                self._states[queue] = QueueState(ProcessQueue(self._clock.now()) if known is None else known)
+                self._states[queue] = QueueState(
+                    ProcessQueue(self._clock.now()) if known is None else known
+                )
 
     def forget_topic(self, topic: str) -> None:
         """Forget the queues of a topic, without dropping them."""

@@ -1,8 +1,10 @@
-"""The file a broadcasting consumer keeps its offsets in, as Java writes it: JSON whose keys are objects.
+"""The file a broadcasting consumer keeps its offsets in, as Java writes it: JSON whose keys are
+objects.
 
-A consumer writes it every 5 s, so what is brought to the disk is chosen with care. The content is, before it gets its name:
-a loss of power leaves a whole file, at worst that of 5 s before, whose messages are consumed twice, as after any crash. Its
-name is not, nor is the backup, which is read only where something else has damaged the file. Java brings nothing to the disk.
+A consumer writes it every 5 s, so what is brought to the disk is chosen with care. The content is,
+before it gets its name: a loss of power leaves a whole file, at worst that of 5 s before, whose
+messages are consumed twice, as after any crash. Its name is not, nor is the backup, which is read
+only where something else has damaged the file. Java brings nothing to the disk.
 """
 
 import json
@@ -42,19 +44,26 @@ def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
 
 
 def read_offsets(path: Path) -> dict[MessageQueue, int]:
-    """Return the offsets of a file, or of its backup where the file is missing, empty or damaged; none without both."""
+    """Return the offsets of a file, or of its backup where the file is missing, empty or damaged;
+    none without both.
+    """
     if (found := _good(_text(path))) is not None:
         return found
-    backup = _backup(path)  # the write of the file was cut short; what was there before is in the backup
+    backup = _backup(
+        path
+    )  # the write of the file was cut short; what was there before is in the backup
     text = _text(backup)
     try:
         return dict(_offsets(text)) if text else {}
     except OffsetFileError as error:
-        raise OffsetFileError(f"{backup} does not hold offsets: {error}; remove it to start over") from error
+        raise OffsetFileError(
+            f"{backup} does not hold offsets: {error}; remove it to start over"
+        ) from error
 
 
 def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
-    """Replace a file of offsets in one step; what it held becomes its backup, unless that is damaged.
+    """Replace a file of offsets in one step; what it held becomes its backup, unless that is
+    damaged.
 
     Examples
     --------
@@ -72,7 +81,8 @@ def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
 
 
 def merge_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
-    """Write offsets as `write_offsets` does; offsets of other queues in the file stay, also those written meanwhile.
+    """Write offsets as `write_offsets` does; offsets of other queues in the file stay, also those
+    written meanwhile.
 
     Examples
     --------
@@ -122,7 +132,9 @@ def _key(queue: MessageQueue) -> str:
 
 
 def _offsets(text: str) -> Iterator[tuple[MessageQueue, int]]:
-    """Yield the entries of ``{"offsetTable":{{queue}:offset,...}}``; OffsetFileError for anything else."""
+    """Yield the entries of ``{"offsetTable":{{queue}:offset,...}}``; OffsetFileError for anything
+    else.
+    """
     at = _after(text, _after(text, 0, "{"), '"offsetTable"')
     at = _after(text, _after(text, at, ":"), "{")
     first = True

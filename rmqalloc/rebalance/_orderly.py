@@ -1,4 +1,6 @@
-"""What consuming in order asks of the rebalance: locks that are kept, and queues that are left alone without one."""
+"""What consuming in order asks of the rebalance: locks that are kept, and queues that are left
+alone without one.
+"""
 
 from __future__ import annotations
 
@@ -66,13 +68,19 @@ class OrderlyService:
             yield from self._impl.unlock_all(oneway=False)
 
     def may_consume(self, process_queue: ProcessQueue) -> bool:
-        """Return True if the broker's lock is held and not lost; without it consuming stops and `lock_later` is due."""
+        """Return True if the broker's lock is held and not lost; without it consuming stops and
+        `lock_later` is due.
+        """
         if not self._shares_queues:
             return True
-        return process_queue.locked and not process_queue.is_lock_expired(self._impl.client_factory.clock.now())
+        return process_queue.locked and not process_queue.is_lock_expired(
+            self._impl.client_factory.clock.now()
+        )
 
     def may_go_on(self, since: int) -> bool:
-        """Return True if consuming one queue since ``since`` (ms) may go on; else it pauses for 10 ms."""
+        """Return True if consuming one queue since ``since`` (ms) may go on; else it pauses for 10
+        ms.
+        """
         return self._impl.client_factory.clock.now() - since <= MAX_CONTINUOUS_CONSUMPTION
 
     def lock_later(self, queue: MessageQueue, resume: Callable[[int], None]) -> None:
@@ -80,7 +88,11 @@ class OrderlyService:
 
         def lock() -> Steps[None]:
             if not self._stopped:
-                resume(RESUME_DELAY_LOCKED if (yield from self._impl.lock(queue)) else RESUME_DELAY_UNLOCKED)
+                resume(
+                    RESUME_DELAY_LOCKED
+                    if (yield from self._impl.lock(queue))
+                    else RESUME_DELAY_UNLOCKED
+                )
 
         lane, done = self.lanes[0], logged(f"locking {queue} again")
         self._impl.client_factory.call_later(RETRY_LOCK_DELAY, lambda: lane.do(lock(), done))

@@ -30,7 +30,8 @@ class PullConsumer(Consumer):
     Attributes
     ----------
     register_topics : set of str
-        Topics it reports to brokers. Those of `start` are allocated; what is added later is only reported.
+        Topics it reports to brokers. Those of `start` are allocated; what is added later is only
+        reported.
     register_subscriptions : set of SubscriptionData
         What it reports instead, if there is anything in it (5.x).
 
@@ -62,13 +63,16 @@ class PullConsumer(Consumer):
     def unsubscribe(self, topic: str) -> None:
         """Report a topic no longer, and end its allocation: the next pass drops its queues.
 
-        In Java these are two steps; ``DefaultMQPullConsumerImpl.unsubscribe`` alone does not take the topic out of heartbeats.
+        In Java these are two steps; ``DefaultMQPullConsumerImpl.unsubscribe`` alone does not take
+        the topic out of heartbeats.
         """
         self.register_topics.discard(topic)
         self.rebalance.subscription_inner.pop(topic, None)
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """Return its registered topics, always with version 0, or what was registered in their place."""
+        """Return its registered topics, always with version 0, or what was registered in their
+        place.
+        """
         if self.register_subscriptions and self.manager.profile.told_subscriptions:
             return self.register_subscriptions
         return [SubscriptionData(topic) for topic in sorted(self.register_topics)]
@@ -110,7 +114,9 @@ class RebalancePull(RebalanceImpl):
         """Return that it reads actively."""
         return ConsumeType.ACTIVELY
 
-    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> Steps[None]:
+    def message_queue_changed(
+        self, topic: str, mq_all: Queues | None, mq_divided: Queues
+    ) -> Steps[None]:
         """Tell the listener; its errors are logged and change nothing."""
         if self._consumer.listener is not None:
             try:
@@ -120,7 +126,9 @@ class RebalancePull(RebalanceImpl):
                 log.warning("the queue listener of %s failed", self.consumer_group, exc_info=True)
         return nothing(None)
 
-    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
+    def remove_unnecessary_message_queue(
+        self, queue: MessageQueue, process_queue: ProcessQueue
+    ) -> Steps[bool]:
         """Store the offset and forget it."""
         yield from self._consumer.offset_store.persist(queue)
         self._consumer.offset_store.remove_offset(queue)

@@ -15,7 +15,13 @@ from rmqalloc.rebalance._first_offset import offset_without_history, parse_times
 from rmqalloc.rebalance._orderly import OrderlyService
 from rmqalloc.rebalance._ports import PullDispatcher
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
-from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest, Queues
+from rmqalloc.rebalance._requests import (
+    INIT_FROM_MAX,
+    INIT_FROM_MIN,
+    PopRequest,
+    PullRequest,
+    Queues,
+)
 from rmqalloc.rebalance.driving import Lane, Steps, logged, nothing
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
@@ -60,11 +66,13 @@ class PushConsumer(Consumer):
     orderly : bool
         Messages of a queue are consumed one after the other, under a lock at the broker.
     client_rebalance : bool
-        False leaves the allocation to brokers (5.x), if the group divides queues and does not consume in order.
+        False leaves the allocation to brokers (5.x), if the group divides queues and does not
+        consume in order.
     pull_threshold_for_queue, pull_threshold_size_for_queue : int
         Messages and MiB of a queue that may wait in the client.
     pull_threshold_for_topic, pull_threshold_size_for_topic : int
-        The same for all queues together, whatever their topic, shared out evenly when queues change; -1 for no such limit.
+        The same for all queues together, whatever their topic, shared out evenly when queues
+        change; -1 for no such limit.
     pop_threshold_for_queue : int
         Popped messages of a queue that may wait.
     dispatcher : PullDispatcher, optional
@@ -113,14 +121,16 @@ class PushConsumer(Consumer):
         self.rebalance = RebalancePush(self)
 
     def subscribe(self, topic: str, expression: str = "*", expression_type: str = "TAG") -> None:
-        """Subscribe to a topic and send heartbeats; its route is asked for at the next poll, unless it comes before `start`.
+        """Subscribe to a topic and send heartbeats; its route is asked for at the next poll, unless
+        it comes before `start`.
 
         Parameters
         ----------
         topic : str
             Topic.
         expression : str
-            Tags, such as ``"paid || open"``, or ``"*"`` for all messages; with SQL92 a condition on properties.
+            Tags, such as ``"paid || open"``, or ``"*"`` for all messages; with SQL92 a condition on
+            properties.
         expression_type : str
             ``"TAG"`` or ``"SQL92"``, which brokers take where ``enablePropertyFilter`` is set.
         """
@@ -133,7 +143,9 @@ class PushConsumer(Consumer):
         self.rebalance.subscription_inner.pop(topic, None)
 
     def pause(self) -> None:
-        """Do not take part in passes. Its service then tries every second until `resume`; its queues stay its own."""
+        """Do not take part in passes. Its service then tries every second until `resume`; its
+        queues stay its own.
+        """
         self.paused = True
 
     def resume(self) -> None:
@@ -146,14 +158,20 @@ class PushConsumer(Consumer):
         return nothing(False) if self.paused else self.rebalance.do_rebalance(self.orderly)
 
     def share_thresholds(self, n_queues: int) -> None:
-        """Share the limits of all queues out among ``n_queues``, at least 1 each; with none they stay as they were."""
+        """Share the limits of all queues out among ``n_queues``, at least 1 each; with none they
+        stay as they were.
+        """
         if n_queues and self.pull_threshold_for_topic != UNSET:
             self.pull_threshold_for_queue = max(1, self.pull_threshold_for_topic // n_queues)
         if n_queues and self.pull_threshold_size_for_topic != UNSET:
-            self.pull_threshold_size_for_queue = max(1, self.pull_threshold_size_for_topic // n_queues)
+            self.pull_threshold_size_for_queue = max(
+                1, self.pull_threshold_size_for_topic // n_queues
+            )
 
     def shutdown_steps(self) -> Steps[None]:
-        """Leave the group: stop consuming (ordered: unlock all), store offsets, unregister, and drop all queues."""
+        """Leave the group: stop consuming (ordered: unlock all), store offsets, unregister, and
+        drop all queues.
+        """
         if self.state is ServiceState.RUNNING:
             if self.orderly_service is not None:
                 yield from self.orderly_service.shutdown()
@@ -210,14 +228,19 @@ class RebalancePush(RebalanceImpl):
         return ConsumeType.PASSIVELY
 
     def client_rebalance(self, topic: str) -> bool:
-        """Return False for a concurrent clustering consumer that is set to leave it to brokers, where they can."""
+        """Return False for a concurrent clustering consumer that is set to leave it to brokers,
+        where they can.
+        """
         consumer = self._consumer
         broadcasts = self.message_model is MessageModel.BROADCASTING
         can_ask = self.client_factory.profile.server_assignment
         return consumer.client_rebalance or consumer.orderly or broadcasts or not can_ask
 
-    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> Steps[None]:
-        """Make the subscription newer, share out thresholds, send heartbeats to every broker, then call the user's listener.
+    def message_queue_changed(
+        self, topic: str, mq_all: Queues | None, mq_divided: Queues
+    ) -> Steps[None]:
+        """Make the subscription newer, share out thresholds, send heartbeats to every broker, then
+        call the user's listener.
 
         Raises
         ------
@@ -237,8 +260,12 @@ class RebalancePush(RebalanceImpl):
 
     # --- Going ---
 
-    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
-        """Store the offset and forget it; an ordered queue of a clustering group is unlocked too, if it is not consumed now."""
+    def remove_unnecessary_message_queue(
+        self, queue: MessageQueue, process_queue: ProcessQueue
+    ) -> Steps[bool]:
+        """Store the offset and forget it; an ordered queue of a clustering group is unlocked too,
+        if it is not consumed now.
+        """
         store = self._consumer.offset_store
         yield from store.persist(queue)
         if not (self._consumer.orderly and self.message_model is MessageModel.CLUSTERING):
@@ -249,18 +276,26 @@ class RebalancePush(RebalanceImpl):
         return (yield from self._remove_and_unlock(queue, process_queue))
 
     def take_consume_lock(self, process_queue: ProcessQueue, wait: int) -> Steps[bool]:
-        """Return whether the consume lock of a dropped queue can be had within ``wait`` milliseconds.
+        """Return whether the consume lock of a dropped queue can be had within ``wait``
+        milliseconds.
 
         Where messages are consumed in real time, this waits; see `ProcessQueue.takes_consume_lock`.
         """
         return nothing(process_queue.takes_consume_lock(self.client_factory.clock.now(), wait))
 
     def _remove_and_unlock(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
-        """Wait for the consume lock a little, do without it once the broker's lock is old (5.2 and later)."""
+        """Wait for the consume lock a little, do without it once the broker's lock is old (5.2 and
+        later).
+        """
         profile, now = self.client_factory.profile, self.client_factory.clock.now()
-        forced = process_queue.dropped and now > process_queue.last_lock_timestamp + profile.late_unlock_delay
+        forced = (
+            process_queue.dropped
+            and now > process_queue.last_lock_timestamp + profile.late_unlock_delay
+        )
         try:
-            if forced or (yield from self.take_consume_lock(process_queue, profile.ordered_lock_wait)):
+            if forced or (
+                yield from self.take_consume_lock(process_queue, profile.ordered_lock_wait)
+            ):
                 yield from self._consumer.offset_store.persist(queue)
                 self._consumer.offset_store.remove_offset(queue)
                 process_queue.locked = False
@@ -272,11 +307,17 @@ class RebalancePush(RebalanceImpl):
         process_queue.try_unlock_times += 1
         return False
 
-    def _remove_and_unlock_late(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
-        """Wait for the consume lock longer (before 5.2); messages that were pulled delay the unlock, not the removal."""
+    def _remove_and_unlock_late(
+        self, queue: MessageQueue, process_queue: ProcessQueue
+    ) -> Steps[bool]:
+        """Wait for the consume lock longer (before 5.2); messages that were pulled delay the
+        unlock, not the removal.
+        """
         factory = self.client_factory
         self._consumer.offset_store.remove_offset(queue)
-        if not (yield from self.take_consume_lock(process_queue, factory.profile.ordered_lock_wait)):
+        if not (
+            yield from self.take_consume_lock(process_queue, factory.profile.ordered_lock_wait)
+        ):
             process_queue.try_unlock_times += 1
             return False
         if process_queue.n_messages:
@@ -284,7 +325,8 @@ class RebalancePush(RebalanceImpl):
                 return False  # nobody would unlock it
             late, done = Lane(factory.driver), logged(f"unlocking {queue}")
             factory.call_later(
-                factory.profile.late_unlock_delay, lambda: late.do(self.unlock(queue, oneway=True), done)
+                factory.profile.late_unlock_delay,
+                lambda: late.do(self.unlock(queue, oneway=True), done),
             )
         else:
             yield from self.unlock(queue, oneway=True)
@@ -302,23 +344,39 @@ class RebalancePush(RebalanceImpl):
         Raises
         ------
         ClientError
-            The store cannot be read (5.x; before, the answer is -1), or no broker gives a first offset.
+            The store cannot be read (5.x; before, the answer is -1), or no broker gives a first
+            offset.
         ValueError
             The consume timestamp is not one.
         """
-        raises, where = self.client_factory.profile.bad_offset_raises, self._consumer.consume_from_where
-        stored = yield from self._consumer.offset_store.read_offset(queue, ReadOffsetType.READ_FROM_STORE)
+        raises, where = (
+            self.client_factory.profile.bad_offset_raises,
+            self._consumer.consume_from_where,
+        )
+        stored = yield from self._consumer.offset_store.read_offset(
+            queue, ReadOffsetType.READ_FROM_STORE
+        )
         if stored >= 0:
             return stored
         if stored < -1:
             if raises:
-                raise ClientError(f"the stored offset of {queue} cannot be read", ResponseCode.QUERY_NOT_FOUND)
+                raise ClientError(
+                    f"the stored offset of {queue} cannot be read", ResponseCode.QUERY_NOT_FOUND
+                )
             return -1
         timestamp = self._consumer.consume_timestamp
         offset = yield from offset_without_history(self.client_factory, queue, where, timestamp)
-        log.info("%s has no stored offset of %s: %s is %d", self.consumer_group, queue, where.name, offset)
+        log.info(
+            "%s has no stored offset of %s: %s is %d",
+            self.consumer_group,
+            queue,
+            where.name,
+            offset,
+        )
         if offset < 0 and raises:
-            raise ClientError(f"a broker gave the first offset of {queue} as {offset}", ResponseCode.SYSTEM_ERROR)
+            raise ClientError(
+                f"a broker gave the first offset of {queue} as {offset}", ResponseCode.SYSTEM_ERROR
+            )
         return offset
 
     def consume_init_mode(self) -> int:
@@ -327,26 +385,35 @@ class RebalancePush(RebalanceImpl):
         return INIT_FROM_MIN if first else INIT_FROM_MAX
 
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:
-        """Hand them to whoever reads; one that is not taken is logged, and its queue expires for lack of pulls."""
+        """Hand them to whoever reads; one that is not taken is logged, and its queue expires for
+        lack of pulls.
+        """
         self._hand_over(self._consumer.dispatcher.pull_later, requests, delay)
 
     def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
         """Hand them to whoever reads, as in `dispatch_pull_requests`."""
         self._hand_over(self._consumer.dispatcher.pop_later, requests, delay)
 
-    def _hand_over(self, take: Callable[[AnyRequest, int], None], requests: list[AnyRequest], delay: int) -> None:
+    def _hand_over(
+        self, take: Callable[[AnyRequest, int], None], requests: list[AnyRequest], delay: int
+    ) -> None:
         for request in requests:
             try:
                 take(request, delay)
             except Exception as error:
                 refuse_defect(error)
-                # The queue is in the table already: the pass must go on, so that brokers and the listener are notified.
-                log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
+                # The queue is in the table already: the pass must go on, so that brokers and the
+                # listener are notified.
+                log.warning(
+                    "nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True
+                )
 
     def prepare_ordered_pull(self, request: PullRequest) -> Steps[bool]:
-        """Return True if an ordered queue may be pulled: only while locked, the first time from its offset read again.
+        """Return True if an ordered queue may be pulled: only while locked, the first time from its
+        offset read again.
 
-        Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) if not.
+        Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) if
+        not.
         """
         if not request.process_queue.locked:
             return False
@@ -355,7 +422,9 @@ class RebalancePush(RebalanceImpl):
                 offset = yield from self.compute_pull_from_where_with_exception(request.queue)
             except Exception as error:
                 refuse_defect(error)
-                log.info("%s has no first offset of %s: %s", self.consumer_group, request.queue, error)
+                log.info(
+                    "%s has no first offset of %s: %s", self.consumer_group, request.queue, error
+                )
                 return False
             if offset < 0 and self.client_factory.profile.bad_offset_raises:
                 return False

@@ -1,4 +1,6 @@
-"""What a consumer does with the queues a strategy gives it: one pass over its topics after the other."""
+"""What a consumer does with the queues a strategy gives it: one pass over its topics after the
+other.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,12 @@ log = logging.getLogger(__name__)
 class RebalanceImpl(ABC):
     """The queues of one consumer group in one client, and how they follow the strategy.
 
-    What asks a broker or name server is a generator of `Steps`. A client has one pass at a time. While a pass waits for an
-    answer these alone may touch its tables, each where Java has a lock or a concurrent map for it: renewals of locks (marks of
-    process queues), the end of the consumer (all queues are dropped), offsets that are reset (`remove_process_queue`), a pause
-    (a mark of the consumer), subscriptions, and routes that arrive. A notice only asks for the next pass. So whatever goes on
-    after an answer looks at the table again before it changes it.
+    What asks a broker or name server is a generator of `Steps`. A client has one pass at a time.
+    While a pass waits for an answer these alone may touch its tables, each where Java has a lock or
+    a concurrent map for it: renewals of locks (marks of process queues), the end of the consumer
+    (all queues are dropped), offsets that are reset (`remove_process_queue`), a pause (a mark of
+    the consumer), subscriptions, and routes that arrive. A notice only asks for the next pass. So
+    whatever goes on after an answer looks at the table again before it changes it.
 
     Parameters
     ----------
@@ -73,7 +76,9 @@ class RebalanceImpl(ABC):
 
     client_factory: MQClientFactory
 
-    def __init__(self, consumer_group: str, message_model: MessageModel, strategy: Strategy) -> None:
+    def __init__(
+        self, consumer_group: str, message_model: MessageModel, strategy: Strategy
+    ) -> None:
         self.consumer_group = consumer_group
         self.message_model = message_model
         self.strategy = strategy
@@ -89,11 +94,15 @@ class RebalanceImpl(ABC):
         """Return how the consumer reads; queues of passive ones expire when they are not pulled."""
 
     @abstractmethod
-    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> Steps[None]:
+    def message_queue_changed(
+        self, topic: str, mq_all: Queues | None, mq_divided: Queues
+    ) -> Steps[None]:
         """Handle a change of a topic's queues; ``mq_all`` is None where a broker assigned them."""
 
     @abstractmethod
-    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
+    def remove_unnecessary_message_queue(
+        self, queue: MessageQueue, process_queue: ProcessQueue
+    ) -> Steps[bool]:
         """Store the offset of a dropped queue and let it go; False if it has to stay for now."""
 
     @abstractmethod
@@ -102,7 +111,9 @@ class RebalanceImpl(ABC):
 
     @abstractmethod
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
-        """Return the offset a new queue is read from; ClientError where Java throws ``MQClientException``."""
+        """Return the offset a new queue is read from; ClientError where Java throws
+        ``MQClientException``.
+        """
 
     def compute_pull_from_where(self, queue: MessageQueue) -> Steps[int]:
         """Return the same, with -1 for ClientError; other errors pass."""
@@ -135,7 +146,8 @@ class RebalanceImpl(ABC):
     def do_rebalance(self, is_order: bool) -> Steps[bool]:
         """Run a pass over all subscribed topics.
 
-        A topic that fails does not keep the others from being done; a failed retry topic does not even count.
+        A topic that fails does not keep the others from being done; a failed retry topic does not
+        even count.
 
         Parameters
         ----------
@@ -157,13 +169,17 @@ class RebalanceImpl(ABC):
             except Exception as error:
                 refuse_defect(error)
                 if not topic.startswith(RETRY_PREFIX):
-                    log.warning("pass of %s over %s failed", self.consumer_group, topic, exc_info=True)
+                    log.warning(
+                        "pass of %s over %s failed", self.consumer_group, topic, exc_info=True
+                    )
                     balanced = False
         self.truncate_message_queue_not_my_topic()
         return balanced
 
     def _by_topic(self, topic: str, is_order: bool) -> Steps[bool]:
-        """Take all queues of a topic when broadcasting, else the strategy's share (``rebalanceByTopic``)."""
+        """Take all queues of a topic when broadcasting, else the strategy's share
+        (``rebalanceByTopic``).
+        """
         share = self.message_model is MessageModel.CLUSTERING
         return self._take_share(topic, is_order) if share else self._take_all(topic, is_order)
 
@@ -187,16 +203,24 @@ class RebalanceImpl(ABC):
             client_ids = yield from factory.find_consumer_id_list(topic, self.consumer_group)
         if view is None and not topic.startswith(RETRY_PREFIX):
             yield from self._report_null_route(topic)
-        if view is None or client_ids is None or (factory.profile.empty_client_list_is_missing and not client_ids):
+        if (
+            view is None
+            or client_ids is None
+            or (factory.profile.empty_client_list_is_missing and not client_ids)
+        ):
             return True
         try:
-            share = factory.allocate(self.strategy, self.consumer_group, factory.client_id, view, client_ids)
+            share = factory.allocate(
+                self.strategy, self.consumer_group, factory.client_id, view, client_ids
+            )
         except UnsortableError:
             raise
         except Exception as error:
             refuse_defect(error)
             name = self.strategy.get_name()
-            log.warning("strategy %s failed for %s of %s: %s", name, topic, self.consumer_group, error)
+            log.warning(
+                "strategy %s failed for %s of %s: %s", name, topic, self.consumer_group, error
+            )
             return False
         mine = frozenset(share or ())
         if self._works_on_exactly(topic, mine):
@@ -221,7 +245,9 @@ class RebalanceImpl(ABC):
         """
         name, model = self.strategy.get_name(), self.message_model
         try:
-            assignments = yield from self.client_factory.query_assignment(topic, self.consumer_group, name, model)
+            assignments = yield from self.client_factory.query_assignment(
+                topic, self.consumer_group, name, model
+            )
         except Exception as error:
             refuse_defect(error)
             log.info("no assignment of %s for %s: %s", topic, self.consumer_group, error)
@@ -240,16 +266,22 @@ class RebalanceImpl(ABC):
         if not topic.startswith(RETRY_PREFIX):
             self._follow_mode(topic, bool(pulled), bool(popped))
         table, pop_table = self.process_queue_table, self.pop_process_queue_table
-        changed = yield from self._drop_unneeded(topic, pulled, table, self.remove_unnecessary_message_queue)
+        changed = yield from self._drop_unneeded(
+            topic, pulled, table, self.remove_unnecessary_message_queue
+        )
         # Popped queues have nothing to store and no lock.
         changed |= yield from self._drop_unneeded(
             topic, popped, pop_table, lambda _queue, _process_queue: nothing(True)
         )
-        changed |= yield from self._add_pulled(_wanted(pulled, table), is_order, self._first_offset_or_none)
+        changed |= yield from self._add_pulled(
+            _wanted(pulled, table), is_order, self._first_offset_or_none
+        )
         return self._add_popped(topic, popped) or changed
 
     def _follow_mode(self, topic: str, pulls: bool, pops: bool) -> None:
-        """Subscribe a pulled topic to the retry topic of popping too, for what was popped before; end that of a popped one."""
+        """Subscribe a pulled topic to the retry topic of popping too, for what was popped before;
+        end that of a popped one.
+        """
         retry_topic = f"{RETRY_PREFIX}{self.consumer_group}_{topic}"
         if pulls and not pops:
             now = self.client_factory.clock.now()
@@ -259,11 +291,13 @@ class RebalanceImpl(ABC):
 
     # --- How the tables follow: what went is dropped and removed, what came is added ---
 
-    def _update_process_queue_table(self, topic: str, target: Collection[MessageQueue], need_lock: bool) -> Steps[bool]:
+    def _update_process_queue_table(
+        self, topic: str, target: Collection[MessageQueue], need_lock: bool
+    ) -> Steps[bool]:
         """Make the pulled queues of a topic the target set, as far as locks and offsets can be had.
 
-        A dropped ordered queue that cannot be removed yet stays in the table and keeps the same queue from being added again
-        (``updateProcessQueueTableInRebalance``).
+        A dropped ordered queue that cannot be removed yet stays in the table and keeps the same
+        queue from being added again (``updateProcessQueueTableInRebalance``).
         """
         table, remove = self.process_queue_table, self.remove_unnecessary_message_queue
         removed = yield from self._drop_unneeded(topic, target, table, remove)
@@ -280,8 +314,12 @@ class RebalanceImpl(ABC):
         table: QueueTable[AnyProcessQueue],
         remove: Callable[[MessageQueue, AnyProcessQueue], Steps[bool]],
     ) -> Steps[bool]:
-        """Drop queues of a topic that are not in the target or stall, and remove those that let themselves be removed."""
-        unneeded: Iterable[tuple[MessageQueue, AnyProcessQueue]] = self._dropped(topic, target, table)
+        """Drop queues of a topic that are not in the target or stall, and remove those that let
+        themselves be removed.
+        """
+        unneeded: Iterable[tuple[MessageQueue, AnyProcessQueue]] = self._dropped(
+            topic, target, table
+        )
         if self.client_factory.profile.drops_before_removing:
             unneeded = list(unneeded)
         changed = False
@@ -295,9 +333,13 @@ class RebalanceImpl(ABC):
     def _dropped(
         self, topic: str, target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]
     ) -> Iterator[tuple[MessageQueue, AnyProcessQueue]]:
-        """Drop queues that are not needed and yield them; each is checked for standing still when its turn comes."""
+        """Drop queues that are not needed and yield them; each is checked for standing still when
+        its turn comes.
+        """
         for queue, process_queue in list(table.of_topic(topic).items()):
-            if queue not in target or (not process_queue.pulling and self._stands_still(process_queue)):
+            if queue not in target or (
+                not process_queue.pulling and self._stands_still(process_queue)
+            ):
                 process_queue.dropped = True
                 yield queue, process_queue
 
@@ -307,7 +349,9 @@ class RebalanceImpl(ABC):
         need_lock: bool,
         first_offset: Callable[[MessageQueue], Steps[int]],
     ) -> Steps[bool]:
-        """Add queues that are not in the table; one without a lock or an offset is left to the next pass, lock kept."""
+        """Add queues that are not in the table; one without a lock or an offset is left to the next
+        pass, lock kept.
+        """
         factory, table = self.client_factory, self.process_queue_table
         all_locked = True
         requests = []
@@ -322,7 +366,9 @@ class RebalanceImpl(ABC):
             process_queue.locked = True
             next_offset = yield from first_offset(queue)
             if next_offset >= 0 and table.setdefault(queue, process_queue) is process_queue:
-                log.info("%s begins to read %s at offset %d", self.consumer_group, queue, next_offset)
+                log.info(
+                    "%s begins to read %s at offset %d", self.consumer_group, queue, next_offset
+                )
                 requests.append(PullRequest(self.consumer_group, queue, process_queue, next_offset))
         if not all_locked and factory.profile.lock_retry_delay is not None:
             factory.rebalance_later(factory.profile.lock_retry_delay)
@@ -335,7 +381,11 @@ class RebalanceImpl(ABC):
         requests = []
         for queue in sorted(table.lacks(target)):
             process_queue = table[queue] = PopProcessQueue(factory.clock.now())
-            requests.append(PopRequest(topic, self.consumer_group, queue, process_queue, self.consume_init_mode()))
+            requests.append(
+                PopRequest(
+                    topic, self.consumer_group, queue, process_queue, self.consume_init_mode()
+                )
+            )
         self.dispatch_pop_requests(requests, factory.profile.dispatch_delay)
         return bool(requests)
 
@@ -352,19 +402,28 @@ class RebalanceImpl(ABC):
 
     def working_queues(self, topic: str) -> set[MessageQueue]:
         """Return the queues of a topic that are pulled or popped and not dropped."""
-        pulled, popped = self.process_queue_table.of_topic(topic), self.pop_process_queue_table.of_topic(topic)
+        pulled, popped = (
+            self.process_queue_table.of_topic(topic),
+            self.pop_process_queue_table.of_topic(topic),
+        )
         working = {queue for queue, process_queue in pulled.items() if not process_queue.dropped}
         if popped:
-            working.update(queue for queue, process_queue in popped.items() if not process_queue.dropped)
+            working.update(
+                queue for queue, process_queue in popped.items() if not process_queue.dropped
+            )
         return working
 
     def _works_on_exactly(self, topic: str, target: AbstractSet[MessageQueue]) -> bool:
-        """Return True if nothing has to be dropped, removed or added to work on just these queues of a topic."""
+        """Return True if nothing has to be dropped, removed or added to work on just these queues
+        of a topic.
+        """
         pulled = self.process_queue_table.of_topic(topic)
         if pulled.keys() != target or self.pop_process_queue_table.of_topic(topic):
             return False
         for process_queue in pulled.values():
-            if process_queue.dropped or (not process_queue.pulling and self._stands_still(process_queue)):
+            if process_queue.dropped or (
+                not process_queue.pulling and self._stands_still(process_queue)
+            ):
                 return False
         return True
 
@@ -376,21 +435,25 @@ class RebalanceImpl(ABC):
     def truncate_message_queue_not_my_topic(self) -> None:
         """Drop the queues of topics no longer subscribed to.
 
-        Nothing is stored, unlocked or reported: the offset left over is forgotten, uncommitted, when offsets are next stored,
-        and the broker's lock of an ordered queue runs out.
+        Nothing is stored, unlocked or reported: the offset left over is forgotten, uncommitted,
+        when offsets are next stored, and the broker's lock of an ordered queue runs out.
         """
         self.process_queue_table.drop_topics_not_in(self.subscription_inner)
         self.pop_process_queue_table.drop_topics_not_in(self.subscription_inner)
 
     def remove_process_queue(self, queue: MessageQueue) -> Steps[None]:
-        """Take one queue out, stored and unlocked if that can be done now; for offsets that were reset."""
+        """Take one queue out, stored and unlocked if that can be done now; for offsets that were
+        reset.
+        """
         process_queue = self.process_queue_table.pop(queue, None)
         if process_queue is not None:
             process_queue.dropped = True
             yield from self.remove_unnecessary_message_queue(queue, process_queue)
 
     def destroy(self) -> None:
-        """Drop and forget every queue; storing and unlocking is the consumer's business, before this."""
+        """Drop and forget every queue; storing and unlocking is the consumer's business, before
+        this.
+        """
         self.process_queue_table.drop_topics_not_in(())
         self.pop_process_queue_table.drop_topics_not_in(())
 
@@ -408,7 +471,9 @@ class RebalanceImpl(ABC):
         return locked is not None and queue in locked
 
     def lock_all(self) -> Steps[None]:
-        """Renew the locks of all queues, one request per broker; where nobody answers, queues stay as they are and age."""
+        """Renew the locks of all queues, one request per broker; where nobody answers, queues stay
+        as they are and age.
+        """
         for master, queues in self._queues_by_master():
             locked = yield from self._lock_batch(master, queues)
             if locked is None:
@@ -428,7 +493,9 @@ class RebalanceImpl(ABC):
             yield from self._unlock_batch(master, [queue], oneway)
 
     def unlock_all(self, oneway: bool) -> Steps[None]:
-        """Unlock all queues, one request per broker; those of a broker that answers count as not locked."""
+        """Unlock all queues, one request per broker; those of a broker that answers count as not
+        locked.
+        """
         for master, queues in self._queues_by_master():
             if (yield from self._unlock_batch(master, queues, oneway)):
                 for queue in queues:
@@ -436,11 +503,15 @@ class RebalanceImpl(ABC):
                     if process_queue is not None:
                         process_queue.locked = False
 
-    def _lock_batch(self, master: str, queues: list[MessageQueue]) -> Steps[set[MessageQueue] | None]:
+    def _lock_batch(
+        self, master: str, queues: list[MessageQueue]
+    ) -> Steps[set[MessageQueue] | None]:
         """Return the queues that are now held, None if the broker gave no good answer."""
         group, client_id = self.consumer_group, self.client_factory.client_id
         try:
-            held: set[MessageQueue] = yield Request("lock_batch", (master, group, client_id, queues, LOCK_TIMEOUT))
+            held: set[MessageQueue] = yield Request(
+                "lock_batch", (master, group, client_id, queues, LOCK_TIMEOUT)
+            )
         except Exception as error:
             refuse_defect(error)
             log.info("%s did not lock %d queues of %s: %s", master, len(queues), group, error)
@@ -462,7 +533,9 @@ class RebalanceImpl(ABC):
         process_queue.last_lock_timestamp = self.client_factory.clock.now()
 
     def _queues_by_master(self) -> Iterator[tuple[str, list[MessageQueue]]]:
-        """Yield the queues to lock or unlock together, by broker, without those of brokers whose master is unknown by then."""
+        """Yield the queues to lock or unlock together, by broker, without those of brokers whose
+        master is unknown by then.
+        """
         factory = self.client_factory
         by_broker: dict[str | None, list[MessageQueue]] = {}
         for queue, process_queue in self.process_queue_table.items():
@@ -472,9 +545,12 @@ class RebalanceImpl(ABC):
             if broker in by_broker:
                 by_broker[broker].append(queue)
             else:
-                # Before 5.5 queues were looked up by their physical broker and kept by their own, which for the queues of
-                # static topics are two: the name of the latter has no address, and each of its queues replaces the one before.
-                by_broker[broker if factory.profile.renews_logical_locks else queue.broker_name] = [queue]
+                # Before 5.5 queues were looked up by their physical broker and kept by their own,
+                # which for the queues of static topics are two: the name of the latter has no
+                # address, and each of its queues replaces the one before.
+                by_broker[broker if factory.profile.renews_logical_locks else queue.broker_name] = [
+                    queue
+                ]
         for broker, queues in by_broker.items():
             master = factory.routes.master_of(broker)
             if master is not None:
@@ -490,9 +566,13 @@ def _queues(assignments: Iterable[QueueAssignment], popped: bool) -> set[Message
     }
 
 
-def _wanted(target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]) -> list[MessageQueue]:
-    """Return the queues of a target, if one is missing, in an order by which runs repeat; Java has none.
+def _wanted(
+    target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]
+) -> list[MessageQueue]:
+    """Return the queues of a target, if one is missing, in an order by which runs repeat; Java has
+    none.
 
-    Whoever goes through them looks for each in the table when its turn comes: one that leaves meanwhile is taken again.
+    Whoever goes through them looks for each in the table when its turn comes: one that leaves
+    meanwhile is taken again.
     """
     return sorted(target) if table.lacks(target) else []

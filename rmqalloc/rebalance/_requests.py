@@ -16,7 +16,8 @@ INIT_FROM_MAX = 1
 class PullRequest:
     """Pull a queue from an offset on, again and again, until its process queue is dropped.
 
-    ``previously_locked`` says that an ordered queue has been pulled under its lock; see `RebalancePush.prepare_ordered_pull`.
+    ``previously_locked`` says that an ordered queue has been pulled under its lock; see
+    `RebalancePush.prepare_ordered_pull`.
     """
 
     consumer_group: str
@@ -28,9 +29,11 @@ class PullRequest:
 
 @dataclass(slots=True, eq=False)
 class PopRequest:
-    """Pop a queue, again and again, until its process queue is dropped; a new group begins as ``init_mode`` says.
+    """Pop a queue, again and again, until its process queue is dropped; a new group begins as
+    ``init_mode`` says.
 
-    ``init_mode`` is `INIT_FROM_MIN` for groups that consume from the first offset, else `INIT_FROM_MAX`.
+    ``init_mode`` is `INIT_FROM_MIN` for groups that consume from the first offset, else
+    `INIT_FROM_MAX`.
     """
 
     topic: str

@@ -1,4 +1,6 @@
-"""Where topics and brokers are, as one client knows it, and which queues a consumer sees in a route."""
+"""Where topics and brokers are, as one client knows it, and which queues a consumer sees in a
+route.
+"""
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
@@ -15,9 +17,11 @@ from rmqalloc.remoting.bodies import (
 
 
 def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]:
-    """Return the queues that a consumer divides: those of readable brokers, or the logical ones of a static topic.
+    """Return the queues that a consumer divides: those of readable brokers, or the logical ones of
+    a static topic.
 
-    The number of write queues, the right to write, a missing master and the order configuration play no part.
+    The number of write queues, the right to write, a missing master and the order configuration
+    play no part.
 
     Notes
     -----
@@ -36,9 +40,11 @@ def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]
 
 
 def static_endpoints(topic: str, route: TopicRouteData) -> dict[MessageQueue, str]:
-    """Return the physical broker of every logical queue of a static topic; nothing for other topics.
+    """Return the physical broker of every logical queue of a static topic; nothing for other
+    topics.
 
-    Ids without a broker are there too, on ``__syslo__none__``. Of two brokers that hold one queue the newer epoch counts.
+    Ids without a broker are there too, on ``__syslo__none__``. Of two brokers that hold one queue
+    the newer epoch counts.
 
     Notes
     -----
@@ -51,8 +57,12 @@ def static_endpoints(topic: str, route: TopicRouteData) -> dict[MessageQueue, st
             continue
         broker = logical_broker_name(info.scope)
         totals[broker] = max(totals.get(broker, 0), info.total_queues)
-        holders.update((MessageQueue(topic, broker, i), info.broker_name) for i in info.current_id_map)
-    queues = (MessageQueue(topic, broker, i) for broker, total in totals.items() for i in range(total))
+        holders.update(
+            (MessageQueue(topic, broker, i), info.broker_name) for i in info.current_id_map
+        )
+    queues = (
+        MessageQueue(topic, broker, i) for broker, total in totals.items() for i in range(total)
+    )
     return {queue: holders.get(queue, NO_PHYSICAL_BROKER) for queue in queues}
 
 
@@ -96,7 +106,8 @@ class RouteTable:
     Attributes
     ----------
     broker_addresses : dict of str to mapping of int to str
-        Addresses of each broker name by broker id; the last route that changed and names the broker says which.
+        Addresses of each broker name by broker id; the last route that changed and names the broker
+        says which.
 
     Notes
     -----
@@ -117,7 +128,9 @@ class RouteTable:
         return self._n_asked
 
     def is_overtaken(self, topic: str, number: int) -> bool:
-        """Return True if the answer to a later request for the same route has come before, so that this one is old."""
+        """Return True if the answer to a later request for the same route has come before, so that
+        this one is old.
+        """
         overtaken = number < self._heard.get(topic, 0)
         if not overtaken:
             self._heard[topic] = number
@@ -146,17 +159,23 @@ class RouteTable:
             for address in broker.addresses.values()
         }
         for name, addresses in list(self.broker_addresses.items()):
-            self.broker_addresses[name] = {number: one for number, one in addresses.items() if one in named}
+            self.broker_addresses[name] = {
+                number: one for number, one in addresses.items() if one in named
+            }
             if not self.broker_addresses[name]:
                 del self.broker_addresses[name]
 
     def addresses(self) -> Iterator[str]:
-        """Yield every address of every broker, masters and slaves; of brokers to come as it is by then, as in Java."""
+        """Yield every address of every broker, masters and slaves; of brokers to come as it is by
+        then, as in Java.
+        """
         for name in list(self.broker_addresses):
             yield from list(self.broker_addresses.get(name, {}).values())
 
     def broker_of(self, queue: MessageQueue) -> str | None:
-        """Return the physical broker of a queue; None for a logical queue that its topic does not have."""
+        """Return the physical broker of a queue; None for a logical queue that its topic does not
+        have.
+        """
         endpoints = self._endpoints.get(queue.topic)
         return endpoints.get(queue) if endpoints else queue.broker_name
 
@@ -166,12 +185,16 @@ class RouteTable:
         return servers.get(MASTER_ID) if servers else None
 
     def any_of(self, broker_name: str | None) -> str | None:
-        """Return the address of a broker's master or else of its server with the lowest id, None if none is known."""
+        """Return the address of a broker's master or else of its server with the lowest id, None if
+        none is known.
+        """
         servers = None if broker_name is None else self.broker_addresses.get(broker_name)
         return servers[min(servers)] if servers else None
 
     def random_address(self, topic: str) -> str | None:
-        """Return the address of a random broker of a topic: its master, or a random server of a broker without one."""
+        """Return the address of a random broker of a topic: its master, or a random server of a
+        broker without one.
+        """
         route = self._routes.get(topic)
         if route is None or not route.broker_datas:
             return None
@@ -185,4 +208,8 @@ class RouteTable:
 def _ordered(route: TopicRouteData) -> tuple[object, ...]:
     """Return the parts of a route with their entries in one order."""
     brokers: list[BrokerData] = sorted(route.broker_datas, key=attrgetter("broker_name"))
-    return sorted(route.queue_datas, key=attrgetter("broker_name")), brokers, route.topic_queue_mapping
+    return (
+        sorted(route.queue_datas, key=attrgetter("broker_name")),
+        brokers,
+        route.topic_queue_mapping,
+    )

@@ -1,4 +1,6 @@
-"""When a client rebalances: every 20 seconds, when it is woken, and again soon when a pass left something undone."""
+"""When a client rebalances: every 20 seconds, when it is woken, and again soon when a pass left
+something undone.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +14,9 @@ from rmqalloc.timers import REBALANCE
 class RebalanceService:
     """The loop of passes of one client, as a chain of timers.
 
-    Wakeups are a flag: several before a pass are one, one during a pass makes the next turn follow at once, and one within
-    ``profile.min_interval`` of the last pass is deferred to its end. So a client does nothing in its first second.
+    Wakeups are a flag: several before a pass are one, one during a pass makes the next turn follow
+    at once, and one within ``profile.min_interval`` of the last pass is deferred to its end. So a
+    client does nothing in its first second.
 
     Parameters
     ----------
@@ -26,7 +29,8 @@ class RebalanceService:
     profile : Profile
         Its ``min_interval`` and ``retry_interval``.
     wait_interval : int
-        Milliseconds between passes that left nothing undone; ``rocketmq.client.rebalance.waitInterval``.
+        Milliseconds between passes that left nothing undone;
+        ``rocketmq.client.rebalance.waitInterval``.
 
     Notes
     -----
@@ -45,7 +49,9 @@ class RebalanceService:
         self._lane = lane
         self._do_rebalance = do_rebalance
         self._min_interval = profile.min_interval
-        self._retry_interval = wait_interval if profile.retry_interval is None else profile.retry_interval
+        self._retry_interval = (
+            wait_interval if profile.retry_interval is None else profile.retry_interval
+        )
         self._wait_interval = wait_interval
         self._last_rebalance = clock.now()
         self._notified = False

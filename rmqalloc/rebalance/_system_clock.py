@@ -22,7 +22,8 @@ _CLOSED = "this clock is closed; nothing can be called on it any longer"
 
 
 class FixedRate:
-    """An action that is called again and again until it is cancelled; its errors are logged and change nothing.
+    """An action that is called again and again until it is cancelled; its errors are logged and
+    change nothing.
 
     Parameters
     ----------
@@ -95,7 +96,9 @@ class FixedRate:
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """A timer of `SystemClock`, cancelled when its action is gone; ``future`` is set where somebody waits for it."""
+    """A timer of `SystemClock`, cancelled when its action is gone; ``future`` is set where somebody
+    waits for it.
+    """
 
     action: Callable[[], None] | None
     future: Future[Any] | None = None
@@ -107,9 +110,9 @@ class _Entry:
 class SystemClock:
     """The time of day, and one thread on which all actions run, one after the other.
 
-    The time is that of its making, carried on by a clock that never jumps, so that timers keep their distance. Java spreads
-    a client over several threads; here whatever waits (a request without an answer) delays all else on the clock. Use it as
-    a context manager, or `close` it.
+    The time is that of its making, carried on by a clock that never jumps, so that timers keep
+    their distance. Java spreads a client over several threads; here whatever waits (a request
+    without an answer) delays all else on the clock. Use it as a context manager, or `close` it.
 
     Examples
     --------
@@ -136,7 +139,8 @@ class SystemClock:
         return self._push(delay, _Entry(action))
 
     def call(self, action: Callable[[], Result]) -> Result:
-        """Call ``action`` on the clock's thread, wait for it, and return its result or raise its error.
+        """Call ``action`` on the clock's thread, wait for it, and return its result or raise its
+        error.
 
         Raises
         ------
@@ -191,7 +195,9 @@ class SystemClock:
             while not self._closed:
                 if self._entries and self._entries[0][0] <= _monotonic():
                     return heapq.heappop(self._entries)[2]
-                self._changed.wait((self._entries[0][0] - _monotonic()) / 1000 if self._entries else None)
+                self._changed.wait(
+                    (self._entries[0][0] - _monotonic()) / 1000 if self._entries else None
+                )
         return None
 
 

@@ -7,7 +7,9 @@ from rmqalloc.errors import ArgumentTypeError, Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
 
-Allocate = Callable[[Strategy, str, str, Collection[MessageQueue], Sequence[str]], Sequence[Any] | None]
+Allocate = Callable[
+    [Strategy, str, str, Collection[MessageQueue], Sequence[str]], Sequence[Any] | None
+]
 """``allocate(strategy, consumer_group, current_cid, mq_all, cid_all)``: queues of one client, of unsorted lists.
 
 ``mq_all`` is the client's route view, a frozenset that clients with one `RouteViews` share; ``cid_all`` is what the broker
@@ -17,7 +19,9 @@ lists have no order, and whatever the strategy raises.
 
 
 class UnsortableError(Error):
-    """Queues or client ids have no order, so no strategy was asked; Java fails the whole topic's pass there."""
+    """Queues or client ids have no order, so no strategy was asked; Java fails the whole topic's
+    pass there.
+    """
 
 
 def sorted_allocate(

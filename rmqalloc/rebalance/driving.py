@@ -1,12 +1,14 @@
-"""How a client waits without holding anything back: its work as steps that yield requests, and drivers that answer them.
+"""How a client waits without holding anything back: its work as steps that yield requests, and
+drivers that answer them.
 
-Java spreads a client over threads, each of which blocks in its requests. Here the same work is a generator (`Steps`) that
-yields a `Request` where Java would block, and goes on with its answer, or with its error where none came. What was one of
-Java's threads is a `Lane`: it does one thing after another, each to its end, and no lane waits for another one.
+Java spreads a client over threads, each of which blocks in its requests. Here the same work is a
+generator (`Steps`) that yields a `Request` where Java would block, and goes on with its answer, or
+with its error where none came. What was one of Java's threads is a `Lane`: it does one thing after
+another, each to its end, and no lane waits for another one.
 
-Three drivers take steps to their end: `BlockingDriver` over a `Remoting` whose requests block (in virtual time such a request
-spends its time on the clock), `VirtualDriver` for answers that come while time passes, and the asyncio driver of
-`rmqalloc.client`.
+Three drivers take steps to their end: `BlockingDriver` over a `Remoting` whose requests block (in
+virtual time such a request spends its time on the clock), `VirtualDriver` for answers that come
+while time passes, and the asyncio driver of `rmqalloc.client`.
 """
 
 from __future__ import annotations
@@ -70,7 +72,8 @@ class Driver(Protocol):
     def drive(self, steps: Steps[Any], done: Done) -> None:
         """Send each request of ``steps``, answer it, and call ``done`` once, when they have ended.
 
-        Answers are sent in by the clock's thread, never two at once. It may return before the steps have ended.
+        Answers are sent in by the clock's thread, never two at once. It may return before the steps
+        have ended.
         """
 
 
@@ -123,12 +126,14 @@ class BlockingDriver:
 
 
 class VirtualDriver:
-    """Drives steps by answers that are given when somebody likes: in virtual time, or as a script releases them.
+    """Drives steps by answers that are given when somebody likes: in virtual time, or as a script
+    releases them.
 
     Parameters
     ----------
     begin : callable
-        ``begin(request, answered)`` begins a request; ``answered(answer, error)`` is to be called once, then or later.
+        ``begin(request, answered)`` begins a request; ``answered(answer, error)`` is to be called
+        once, then or later.
 
     Examples
     --------
@@ -151,7 +156,9 @@ class VirtualDriver:
         """Take steps to their first request; the answers take them further."""
         self._go_on(steps, done, None, None)
 
-    def _go_on(self, steps: Steps[Any], done: Done, answer: Any, failed: BaseException | None) -> None:
+    def _go_on(
+        self, steps: Steps[Any], done: Done, answer: Any, failed: BaseException | None
+    ) -> None:
         try:
             request = steps.send(answer) if failed is None else steps.throw(failed)
         except StopIteration as end:
@@ -164,7 +171,8 @@ class VirtualDriver:
 
 
 class Lane:
-    """One of Java's threads of a client: what it is given it does one after the other, what was due first first.
+    """One of Java's threads of a client: what it is given it does one after the other, what was due
+    first first.
 
     Parameters
     ----------
@@ -193,7 +201,9 @@ class Lane:
         self.is_busy = False
 
     def do(self, steps: Steps[Any], done: Done, due: int = 0) -> None:
-        """Do this when its turn comes, then call ``done``; of what waits, that with the earliest ``due`` (ms) comes first."""
+        """Do this when its turn comes, then call ``done``; of what waits, that with the earliest
+        ``due`` (ms) comes first.
+        """
         if self.is_busy or self._goes_on or self._waiting:
             heapq.heappush(self._waiting, (due, next(self._order), steps, done))
             self._next()
@@ -216,7 +226,9 @@ class Lane:
         self._waiting.clear()
 
     def _next(self) -> None:
-        """Begin what waits; what ends at once is followed by this loop, not by a call within a call."""
+        """Begin what waits; what ends at once is followed by this loop, not by a call within a
+        call.
+        """
         if self.is_busy or self._goes_on:
             return
         self._goes_on = True

@@ -62,10 +62,14 @@ class OffsetStore(ABC):
         """Set an offset, or raise it only; nothing once it is frozen."""
         if queue is None or queue in self._frozen:
             return
-        self._offsets[queue] = max(self._offsets.get(queue, offset), offset) if increase_only else offset
+        self._offsets[queue] = (
+            max(self._offsets.get(queue, offset), offset) if increase_only else offset
+        )
 
     def update_and_freeze_offset(self, queue: MessageQueue | None, offset: int) -> None:
-        """Set an offset that was reset; later updates are passed over until it is removed (before 5.2: taken)."""
+        """Set an offset that was reset; later updates are passed over until it is removed (before
+        5.2: taken).
+        """
         if queue is not None:
             self._offsets[queue] = offset
             if self._factory.profile.freezes_offsets:
@@ -79,7 +83,11 @@ class OffsetStore(ABC):
 
     def offsets(self, topic: str | None = None) -> dict[MessageQueue, int]:
         """Return what memory holds, of one topic or of all."""
-        return {queue: offset for queue, offset in self._offsets.items() if not topic or queue.topic == topic}
+        return {
+            queue: offset
+            for queue, offset in self._offsets.items()
+            if not topic or queue.topic == topic
+        }
 
     def memory_offset(self, queue: MessageQueue) -> int:
         """Return what memory holds of one queue, -1 for nothing."""
@@ -93,7 +101,8 @@ class OffsetStore(ABC):
         queue : MessageQueue or None
             Queue.
         where : ReadOffsetType
-            What is read from the store is put into memory, over what was there unless that is frozen.
+            What is read from the store is put into memory, over what was there unless that is
+            frozen.
 
         Returns
         -------
@@ -114,7 +123,9 @@ class OffsetStore(ABC):
 
     @abstractmethod
     def _read_store(self, queue: MessageQueue) -> Steps[int]:
-        """Return a stored offset, put into memory even if below zero; or a number below zero that says why there is none."""
+        """Return a stored offset, put into memory even if below zero; or a number below zero that
+        says why there is none.
+        """
 
     @abstractmethod
     def persist(self, queue: MessageQueue) -> Steps[None]:
@@ -128,8 +139,9 @@ class OffsetStore(ABC):
 class RemoteOffsetStore(OffsetStore):
     """Offsets kept at the brokers, for groups that divide queues.
 
-    `read_offset` answers -2 if the broker is unknown or fails, and -3 to no queue (4.9: -1). Storing is one-way and nothing
-    waits for it: who takes a queue over may read an older offset, and so consume twice, but never skips.
+    `read_offset` answers -2 if the broker is unknown or fails, and -3 to no queue (4.9: -1).
+    Storing is one-way and nothing waits for it: who takes a queue over may read an older offset,
+    and so consume twice, but never skips.
 
     Notes
     -----
@@ -146,8 +158,12 @@ class RemoteOffsetStore(OffsetStore):
                 address = yield from self._asked_address(queue)
             offset: int = yield Request("query_offset", (address, self._consumer_group, queue))
         except ResponseError as error:
-            # Before 5.0 a broker's failure was taken for "no offset", and a group could jump over messages.
-            known = error.code == ResponseCode.QUERY_NOT_FOUND or self._factory.profile.broker_error_is_no_offset
+            # Before 5.0 a broker's failure was taken for "no offset", and a group could jump over
+            # messages.
+            known = (
+                error.code == ResponseCode.QUERY_NOT_FOUND
+                or self._factory.profile.broker_error_is_no_offset
+            )
             return NOT_FOUND if known else UNREADABLE
         except Exception as error:
             refuse_defect(error)
@@ -169,10 +185,18 @@ class RemoteOffsetStore(OffsetStore):
             yield Request("update_offset", (address, self._consumer_group, queue, offset))
         except Exception as error:
             refuse_defect(error)
-            log.info("offset %d of %s for %s was not stored: %s", offset, queue, self._consumer_group, error)
+            log.info(
+                "offset %d of %s for %s was not stored: %s",
+                offset,
+                queue,
+                self._consumer_group,
+                error,
+            )
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
-        """Send the offsets of these queues, and forget all others without sending them; nothing if there are none."""
+        """Send the offsets of these queues, and forget all others without sending them; nothing if
+        there are none.
+        """
         if not queues:
             return
         for queue in list(self._offsets):
@@ -182,7 +206,9 @@ class RemoteOffsetStore(OffsetStore):
                 self.remove_offset(queue)
 
     def _known_address(self, queue: MessageQueue, master_first: bool) -> str | None:
-        """Return the address of a queue's broker, None if it is not known: its master's alone where that is wanted first."""
+        """Return the address of a queue's broker, None if it is not known: its master's alone where
+        that is wanted first.
+        """
         routes = self._factory.routes
         broker_name = routes.broker_of(queue)
         return routes.master_of(broker_name) if master_first else routes.any_of(broker_name)
@@ -213,7 +239,9 @@ class LocalOffsetStore(OffsetStore):
         return NOT_FOUND
 
     def load(self) -> None:
-        """Take what the file holds into memory; OffsetFileError if neither it nor its backup can be read."""
+        """Take what the file holds into memory; OffsetFileError if neither it nor its backup can be
+        read.
+        """
         self._offsets.update(read_offsets(self.path))
 
     def _read_store(self, queue: MessageQueue) -> Steps[int]:
@@ -233,7 +261,9 @@ class LocalOffsetStore(OffsetStore):
         return nothing(None)
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
-        """Merge the offsets of these queues into the file, and forget nothing; nothing if there are none."""
+        """Merge the offsets of these queues into the file, and forget nothing; nothing if there are
+        none.
+        """
         if queues:
             self._write(queues)
         return nothing(None)
@@ -241,6 +271,9 @@ class LocalOffsetStore(OffsetStore):
     def _write(self, queues: Collection[MessageQueue]) -> None:
         try:
             write = merge_offsets if self._factory.profile.merges_local_offsets else write_offsets
-            write(self.path, {queue: offset for queue, offset in self._offsets.items() if queue in queues})
+            write(
+                self.path,
+                {queue: offset for queue, offset in self._offsets.items() if queue in queues},
+            )
         except (OffsetFileError, OSError) as error:
             log.warning("offsets of %s were not stored: %s", self._consumer_group, error)

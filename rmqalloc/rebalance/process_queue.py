@@ -8,7 +8,8 @@ LOCK_MAX_LIVE = 30_000
 
 
 class ProcessQueue:
-    """A client's side of one queue: whether it still counts, when it was pulled and locked, what waits in it.
+    """A client's side of one queue: whether it still counts, when it was pulled and locked, what
+    waits in it.
 
     Times are milliseconds since the epoch, as `rmqalloc.remoting.clock.Clock` gives them.
 
@@ -22,9 +23,11 @@ class ProcessQueue:
     dropped : bool
         The queue is no longer this client's: whoever works on it stops.
     locked : bool
-        The broker's lock is held. Every new queue says so, whether or not its group consumes in order.
+        The broker's lock is held. Every new queue says so, whether or not its group consumes in
+        order.
     pulling : bool
-        A loop of pulls is at work, so the queue cannot be idle. For whoever runs pulls without reporting each one.
+        A loop of pulls is at work, so the queue cannot be idle. For whoever runs pulls without
+        reporting each one.
     last_pull_timestamp, last_lock_timestamp : int
         When it was last pulled and last locked.
     try_unlock_times : int
@@ -73,7 +76,9 @@ class ProcessQueue:
         return not self.pulling and now - self.last_pull_timestamp > PULL_MAX_IDLE
 
     def is_lock_expired(self, now: int) -> bool:
-        """Return True if the lock was not renewed for more than 30 s, so that consuming in order has to stop."""
+        """Return True if the lock was not renewed for more than 30 s, so that consuming in order
+        has to stop.
+        """
         return now - self.last_lock_timestamp > LOCK_MAX_LIVE
 
     def add_messages(self, n_messages: int, n_bytes: int) -> None:
@@ -87,7 +92,9 @@ class ProcessQueue:
         self.n_bytes = self.n_bytes - n_bytes if self.n_messages else 0
 
     def begin_consuming(self, until: int | None = None) -> None:
-        """Let the listener hold the consume lock while it works in order, until a known time or `end_consuming`."""
+        """Let the listener hold the consume lock while it works in order, until a known time or
+        `end_consuming`.
+        """
         self._consuming = True
         self._consumed_until = until
 
@@ -98,8 +105,8 @@ class ProcessQueue:
     def takes_consume_lock(self, now: int, wait: int) -> bool:
         """Return True if the consume lock can be had within ``wait`` milliseconds.
 
-        Time does not pass here: an end of consuming that is known to come in time counts as having come, an unknown one as
-        coming too late.
+        Time does not pass here: an end of consuming that is known to come in time counts as having
+        come, an unknown one as coming too late.
         """
         if not self._consuming:
             return True

@@ -10,7 +10,8 @@ AnyProcessQueue = TypeVar("AnyProcessQueue", ProcessQueue, PopProcessQueue)
 
 
 class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
-    """Process queues by queue; it also knows those of each topic, so that a pass over a topic reads its own only.
+    """Process queues by queue; it also knows those of each topic, so that a pass over a topic reads
+    its own only.
 
     Examples
     --------
@@ -49,7 +50,9 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
         return [queue for queue in queues if queue not in known]
 
     def setdefault(self, queue: MessageQueue, process_queue: AnyProcessQueue) -> AnyProcessQueue:
-        """Return the value of a queue, added where there is none, without the error of other mappings in between."""
+        """Return the value of a queue, added where there is none, without the error of other
+        mappings in between.
+        """
         known = self._queues.get(queue)
         if known is None:
             self[queue] = known = process_queue
@@ -63,7 +66,9 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
         return len(self._queues)
 
     def of_topic(self, topic: str) -> Mapping[MessageQueue, AnyProcessQueue]:
-        """Return the queues of one topic: a view, to be copied by code that changes the table while reading it."""
+        """Return the queues of one topic: a view, to be copied by code that changes the table while
+        reading it.
+        """
         return self._by_topic.get(topic, {})
 
     def drop_topics_not_in(self, topics: Container[str]) -> None:

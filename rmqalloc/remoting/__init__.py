@@ -1,8 +1,9 @@
-"""RocketMQ's wire protocol: frames, connections, codes and bodies, and how releases of RocketMQ differ, as data.
+"""RocketMQ's wire protocol: frames, connections, codes and bodies, and how releases of RocketMQ
+differ, as data.
 
-Bodies (routes, heartbeats, assignments, messages) and codes are what clients, brokers and name servers exchange, whether or not
-there is a network between them; frames, connections and credentials carry them over one. docs/wire.md shows what the author of
-a client finds here.
+Bodies (routes, heartbeats, assignments, messages) and codes are what clients, brokers and name
+servers exchange, whether or not there is a network between them; frames, connections and
+credentials carry them over one. docs/wire.md shows what the author of a client finds here.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,6 @@
-"""Which servers are still worth asking, and how much may be asked of a broker that passes requests on to clients."""
+"""Which servers are still worth asking, and how much may be asked of a broker that passes requests
+on to clients.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ class BackOff:
 
     def forget_old(self, now: float) -> None:
         """Drop pauses that ended long ago: nothing of that name has failed since."""
-        self._pauses = {name: one for name, one in self._pauses.items() if now < one[0] + self._most}
+        self._pauses = {
+            name: one for name, one in self._pauses.items() if now < one[0] + self._most
+        }
 
 
 class SilentClients:
@@ -129,7 +133,9 @@ class Health:
             self._pauses.failed(address, time.monotonic())
 
     def revive(self) -> None:
-        """Let servers be tried again whose pause is over; the first failure of such a one ends that."""
+        """Let servers be tried again whose pause is over; the first failure of such a one ends
+        that.
+        """
         now = time.monotonic()
         for address in [one for one in self._down if self._pauses.is_over(one, now)]:
             del self._down[address]
@@ -138,7 +144,9 @@ class Health:
 
     def keep_only(self, addresses: Container[str]) -> None:
         """Forget all other servers."""
-        self._failures = defaultdict(int, {key: n for key, n in self._failures.items() if key[0] in addresses})
+        self._failures = defaultdict(
+            int, {key: n for key, n in self._failures.items() if key[0] in addresses}
+        )
         for address in [one for one in self._down if one not in addresses]:
             del self._down[address]
         self._pauses.forget_old(time.monotonic())
@@ -165,7 +173,9 @@ class Relays:
         return at
 
     def end(self, sent: float, is_waited_for: bool) -> None:
-        """Give the place back; where the broker still waits for a silent client, only when it stops to."""
+        """Give the place back; where the broker still waits for a silent client, only when it stops
+        to.
+        """
         loop = asyncio.get_running_loop()
         if is_waited_for and loop.time() < sent + RELAY_LASTS:
             loop.call_at(sent + RELAY_LASTS, self._free.release)

@@ -1,4 +1,6 @@
-"""How many requests a second one server gets: a token bucket that everything shares that asks this server."""
+"""How many requests a second one server gets: a token bucket that everything shares that asks this
+server.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ _AHEAD = 0.05
 
 
 class Pace:
-    """Lets requests pass, so many a second: in any ``t`` seconds at most ``(t + 0.05) * per_second``, and one more."""
+    """Lets requests pass, so many a second: in any ``t`` seconds at most ``(t + 0.05) *
+    per_second``, and one more.
+    """
 
     def __init__(self, per_second: float) -> None:
         self._pause, self._next = 1 / per_second, 0.0

@@ -1,4 +1,6 @@
-"""How releases of RocketMQ differ in a rebalance, as data: one field per difference, one profile per release line."""
+"""How releases of RocketMQ differ in a rebalance, as data: one field per difference, one profile
+per release line.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -22,15 +24,17 @@ class Profile:
     lock_retry_delay : int or None
         Delay of the extra pass after a queue could not be locked; None for none.
     drops_before_removing : bool
-        All queues that a pass takes away are dropped before the first of them is removed (5.3.3 ``RebalanceImpl`` 433); else
-        each is removed before the next is looked at (4.9.8, 342), which sees what has passed while a removal waited.
+        All queues that a pass takes away are dropped before the first of them is removed (5.3.3
+        ``RebalanceImpl`` 433); else each is removed before the next is looked at (4.9.8, 342),
+        which sees what has passed while a removal waited.
     dispatch_delay : int
         Delay of the first pull of a new process queue.
     ordered_lock_wait : int
         How long the removal of an ordered queue waits for its consume lock.
     removes_ordered_at_once : bool
-        An ordered queue whose consume lock was got is removed at once and, while messages wait in it, unlocked only after
-        ``late_unlock_delay`` (else removal and unlock are one, and forced once the lock is older than that delay).
+        An ordered queue whose consume lock was got is removed at once and, while messages wait in
+        it, unlocked only after ``late_unlock_delay`` (else removal and unlock are one, and forced
+        once the lock is older than that delay).
     late_unlock_delay : int
         That later unlock, or the age of the lock from which the removal is forced.
     locks_dropped : bool
@@ -40,12 +44,14 @@ class Profile:
     tells_null_route : bool
         A topic without a route calls the listener with empty sets (else it only warns).
     swallows_offset_errors : bool
-        The local path takes a failed offset computation for -1 (else for a skipped queue; both leave the queue out).
+        The local path takes a failed offset computation for -1 (else for a skipped queue; both
+        leave the queue out).
     bad_offset_raises : bool
-        A stored offset below -1 is an error (else it is answered as -1, and an ordered queue is pulled from it: 4.9.8
-        ``DefaultMQPushConsumerImpl`` 281).
+        A stored offset below -1 is an error (else it is answered as -1, and an ordered queue is
+        pulled from it: 4.9.8 ``DefaultMQPushConsumerImpl`` 281).
     broker_error_is_no_offset : bool
-        Any answer of a broker but success counts as "no offset stored" (else only "not found" does).
+        Any answer of a broker but success counts as "no offset stored" (else only "not found"
+        does).
     push_listener : bool
         A push consumer's own listener hears of changed queues.
     server_assignment : bool
@@ -53,7 +59,8 @@ class Profile:
     heartbeat_v2 : bool
         Heartbeats can be a fingerprint.
     nano_time_names : bool
-        A consumer without an instance name of its own is named by process id and nanoseconds (before 4.9.0: process id alone).
+        A consumer without an instance name of its own is named by process id and nanoseconds
+        (before 4.9.0: process id alone).
     freezes_offsets : bool
         An offset that was reset takes no further updates.
     merges_local_offsets : bool
@@ -65,42 +72,53 @@ class Profile:
     channel_events_rebalance : bool
         A channel that becomes active again triggers a heartbeat and a pass.
     empty_view_is_missing : bool
-        A route without a readable queue counts as a missing one where queues are divided: the listener gets empty sets, the
-        pass is balanced (5.5.0 ``RebalanceImpl`` 289); else the strategy fails over no queues, and so does the pass.
+        A route without a readable queue counts as a missing one where queues are divided: the
+        listener gets empty sets, the pass is balanced (5.5.0 ``RebalanceImpl`` 289); else the
+        strategy fails over no queues, and so does the pass.
     empty_client_list_is_missing : bool
-        A client list without clients changes nothing and is balanced (5.5.0 ``RebalanceImpl`` 298); else the strategy fails.
+        A client list without clients changes nothing and is balanced (5.5.0 ``RebalanceImpl`` 298);
+        else the strategy fails.
     asks_clients_first : bool
-        The client list is asked for before the route is looked at, so for a missing route too (5.3.3 ``RebalanceImpl`` 289;
-        5.5.0 asks in 297).
+        The client list is asked for before the route is looked at, so for a missing route too
+        (5.3.3 ``RebalanceImpl`` 289; 5.5.0 asks in 297).
     renews_logical_locks : bool
-        Locks of logical queues are renewed, and given back, with their physical broker (5.5.0 ``RebalanceImpl`` 143); else with
-        a broker that has no address, so not at all, unless a physical queue of the same broker came before them.
+        Locks of logical queues are renewed, and given back, with their physical broker (5.5.0
+        ``RebalanceImpl`` 143); else with a broker that has no address, so not at all, unless a
+        physical queue of the same broker came before them.
     static_topics : bool
-        Clients know static topics (5.3.3 ``MQClientInstance`` 285); else they see the physical queues of one.
+        Clients know static topics (5.3.3 ``MQClientInstance`` 285); else they see the physical
+        queues of one.
     commits_to_known_server : bool
-        Where a master is not known, offsets are sent to any other server of the broker that is known (5.3.3
-        ``RemoteBrokerOffsetStore`` 209); else the route is asked for first, at each commit (4.9.8, 202).
+        Where a master is not known, offsets are sent to any other server of the broker that is
+        known (5.3.3 ``RemoteBrokerOffsetStore`` 209); else the route is asked for first, at each
+        commit (4.9.8, 202).
     longest_group : int
         Characters that the name of a consumer group may have (5.5.0 ``Validators`` 45; 5.3.3, 39).
     asks_for_a_pass_if_heard : bool
-        The start of a push consumer asks for a pass only where its heartbeat had somebody to go to (5.3.3
-        ``DefaultMQPushConsumerImpl`` 1015; 4.9.8, 667).
+        The start of a push consumer asks for a pass only where its heartbeat had somebody to go to
+        (5.3.3 ``DefaultMQPushConsumerImpl`` 1015; 4.9.8, 667).
     failed_start_shuts_down : bool
-        A consumer that fails after it began to run is shut down (5.3.3 ``DefaultMQPushConsumerImpl`` 1020 and
-        ``DefaultLitePullConsumerImpl`` 313); else it stays and runs.
+        A consumer that fails after it began to run is shut down (5.3.3
+        ``DefaultMQPushConsumerImpl`` 1020 and ``DefaultLitePullConsumerImpl`` 313); else it stays
+        and runs.
     pull_passes_switch : bool
-        ``enableRebalance`` of a pull consumer is looked at (5.3.3 ``DefaultMQPullConsumerImpl`` 399).
+        ``enableRebalance`` of a pull consumer is looked at (5.3.3 ``DefaultMQPullConsumerImpl``
+        399).
     told_subscriptions : bool
-        A pull consumer can be given what its heartbeats say (5.3.3 ``DefaultMQPullConsumerImpl`` 359).
+        A pull consumer can be given what its heartbeats say (5.3.3 ``DefaultMQPullConsumerImpl``
+        359).
     tells_more_subscriptions : bool
-        A lite pull consumer can be given what its heartbeats say besides its own (5.5.0 ``DefaultLitePullConsumerImpl`` 1125).
+        A lite pull consumer can be given what its heartbeats say besides its own (5.5.0
+        ``DefaultLitePullConsumerImpl`` 1125).
     client_events : bool
-        Listeners of a broker hear of each channel that comes or goes (5.3.3 ``ConsumerManager`` 251).
+        Listeners of a broker hear of each channel that comes or goes (5.3.3 ``ConsumerManager``
+        251).
     indexes_groups : bool
-        A broker's index of groups by topic holds groups (5.5.0 ``ConsumerManager`` 245), not topics (5.3.3, 244); 4.9 has none.
+        A broker's index of groups by topic holds groups (5.5.0 ``ConsumerManager`` 245), not topics
+        (5.3.3, 244); 4.9 has none.
     takes_unconfigured_groups : bool
-        Brokers take the heartbeats of groups that are not configured and must not be created (4.9.8 ``ClientManageProcessor``
-        88; 5.3.3 passes them over, 108).
+        Brokers take the heartbeats of groups that are not configured and must not be created (4.9.8
+        ``ClientManageProcessor`` 88; 5.3.3 passes them over, 108).
     collects_notices : bool
         Brokers can collect notices (5.3.3 ``DefaultConsumerIdsChangeListener`` 76).
     fast_channel_events : bool
@@ -108,11 +126,11 @@ class Profile:
     rejects_pull_consumers : bool
         Brokers can pass over the heartbeats of pull consumers (5.3.3 ``ClientManageProcessor`` 93).
     no_queue_offset : int
-        What the offset store of a group that divides queues answers to no queue (5.3.3 ``RemoteBrokerOffsetStore`` 118; 4.9.8,
-        111).
+        What the offset store of a group that divides queues answers to no queue (5.3.3
+        ``RemoteBrokerOffsetStore`` 118; 4.9.8, 111).
     lock_services : int
-        How many timers renew all locks of an ordered group; where consuming and popping have one each, every broker is asked
-        twice (5.3.3 ``DefaultMQPushConsumerImpl`` 986).
+        How many timers renew all locks of an ordered group; where consuming and popping have one
+        each, every broker is asked twice (5.3.3 ``DefaultMQPushConsumerImpl`` 986).
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""What answers came to, by digests of their bodies: most answers of a cluster are those of the reading before."""
+"""What answers came to, by digests of their bodies: most answers of a cluster are those of the
+reading before.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ _LONGEST = 1000  # characters of a message: what a server says of itself comes f
 
 
 def one_line(text: str) -> str:
-    """Return what a peer says as one printable line of an error, shortened; of a line that is both already nothing changes.
+    """Return what a peer says as one printable line of an error, shortened; of a line that is both
+    already nothing changes.
 
     Examples
     --------
@@ -20,7 +21,9 @@ def one_line(text: str) -> str:
 
 
 class ResponseCode(IntEnum):
-    """Codes a name server or broker answers with (``org.apache.rocketmq.remoting.protocol.ResponseCode``)."""
+    """Codes a name server or broker answers with
+    (``org.apache.rocketmq.remoting.protocol.ResponseCode``).
+    """
 
     SUCCESS = 0
     SYSTEM_ERROR = 1
@@ -39,7 +42,8 @@ class ResponseCode(IntEnum):
 
 
 class RemotingError(Error):
-    """A request got no answer: the peer could not be reached, closed the connection or took too long.
+    """A request got no answer: the peer could not be reached, closed the connection or took too
+    long.
 
     Its message is one printable line, shortened, whatever a peer's address or words hold.
     """
@@ -68,13 +72,16 @@ class ResponseError(Error):
 
     def __init__(self, code: int, remark: str = "") -> None:
         known = code in ResponseCode.__members__.values()
-        super().__init__(f"code {int(code)}{f' ({ResponseCode(code).name})' if known else ''}: {one_line(remark)}")
+        super().__init__(
+            f"code {int(code)}{f' ({ResponseCode(code).name})' if known else ''}: {one_line(remark)}"
+        )
         self.code = int(code)
         self.remark = remark
 
 
 class ClientError(Error):
-    """A client cannot do what it was asked, whatever a broker might say (Java: ``MQClientException``).
+    """A client cannot do what it was asked, whatever a broker might say (Java:
+    ``MQClientException``).
 
     Attributes
     ----------

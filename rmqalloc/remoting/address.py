@@ -18,7 +18,9 @@ def host_and_port(address: str) -> tuple[str, int]:
     """
     host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < _PORTS
-    is_host = 0 < len(host) <= _LONGEST_HOST and host.isprintable() and not set(host) & set(" \\/@\"'")
+    is_host = (
+        0 < len(host) <= _LONGEST_HOST and host.isprintable() and not set(host) & set(" \\/@\"'")
+    )
     if not is_port or not is_host:
         raise ArgumentError(f"{address[:80]!r} is not host:port, such as 10.0.0.1:9876")
     return host.removeprefix("[").removesuffix("]"), int(port)

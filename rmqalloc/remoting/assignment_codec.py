@@ -17,9 +17,14 @@ _MODES = {mode.value: mode for mode in MessageRequestMode}
 
 
 def assignment_body(
-    topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel = MessageModel.CLUSTERING
+    topic: str,
+    consumer_group: str,
+    client_id: str,
+    strategy_name: str,
+    model: MessageModel = MessageModel.CLUSTERING,
 ) -> bytes:
-    """Return the body of a request for the queues of a member; Java's ``QueryAssignmentRequestBody``.
+    """Return the body of a request for the queues of a member; Java's
+    ``QueryAssignmentRequestBody``.
 
     Examples
     --------
@@ -38,7 +43,8 @@ def assignment_body(
 
 
 def read_assignments(body: bytes) -> list[QueueAssignment] | None:
-    """Return the queues of a member, None where it keeps what it has; Java's ``QueryAssignmentResponseBody``.
+    """Return the queues of a member, None where it keeps what it has; Java's
+    ``QueryAssignmentResponseBody``.
 
     Examples
     --------
@@ -48,7 +54,11 @@ def read_assignments(body: bytes) -> list[QueueAssignment] | None:
     >>> read_assignments(b"{}")
     """
     listed = object_of(body_content(body), "assignments").get("messageQueueAssignments")
-    return None if listed is None else [_assignment(one) for one in list_of(listed, "messageQueueAssignments")]
+    return (
+        None
+        if listed is None
+        else [_assignment(one) for one in list_of(listed, "messageQueueAssignments")]
+    )
 
 
 def _assignment(value: object) -> QueueAssignment:

@@ -34,7 +34,9 @@ class ConsumeFromWhere(Enum):
     """Where a queue without a stored offset is read from."""
 
     LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"
-    LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST = "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST"
+    LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST = (
+        "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST"
+    )
     MIN_OFFSET = "CONSUME_FROM_MIN_OFFSET"
     MAX_OFFSET = "CONSUME_FROM_MAX_OFFSET"
     FIRST_OFFSET = "CONSUME_FROM_FIRST_OFFSET"
@@ -61,7 +63,8 @@ class SubscriptionData:
     topic : str
         What is subscribed to.
     sub_string : str
-        Tags, such as ``"paid || open"``; ``"*"`` for all messages. With SQL92, an expression over properties.
+        Tags, such as ``"paid || open"``; ``"*"`` for all messages. With SQL92, an expression over
+        properties.
     sub_version : int
         Milliseconds since the epoch.
     expression_type : str
@@ -75,7 +78,8 @@ class SubscriptionData:
 
     @property
     def tags(self) -> frozenset[str]:
-        """Tags that messages may have; empty for all of them, as Java's ``FilterAPI.buildSubscriptionData`` fills ``tagsSet``.
+        """Tags that messages may have; empty for all of them, as Java's
+        ``FilterAPI.buildSubscriptionData`` fills ``tagsSet``.
 
         Examples
         --------
@@ -84,7 +88,9 @@ class SubscriptionData:
         """
         if self.expression_type != "TAG" or self.sub_string == ALL_TAGS:
             return frozenset()
-        return frozenset(one for part in self.sub_string.split("||") if (one := part.strip(_TRIMMED)))
+        return frozenset(
+            one for part in self.sub_string.split("||") if (one := part.strip(_TRIMMED))
+        )
 
     @property
     def codes(self) -> frozenset[int]:
@@ -115,10 +121,11 @@ class HeartbeatData:
     consumers : tuple of ConsumerData
         One per consumer group.
     fingerprint : int
-        Second form of heartbeats only: a number for all that is said here but the client id and the versions of
-        subscriptions; 0 in the first form.
+        Second form of heartbeats only: a number for all that is said here but the client id and the
+        versions of subscriptions; 0 in the first form.
     without_subscriptions : bool
-        The short second form: subscriptions are left out, those the fingerprint stands for still hold.
+        The short second form: subscriptions are left out, those the fingerprint stands for still
+        hold.
     """
 
     client_id: str
@@ -136,7 +143,8 @@ class HeartbeatReply:
     supports_v2 : bool
         The broker keeps fingerprints.
     subscriptions_changed : bool
-        The broker last heard of one of its groups with another fingerprint: say everything next time.
+        The broker last heard of one of its groups with another fingerprint: say everything next
+        time.
     """
 
     supports_v2: bool = False
@@ -209,9 +217,11 @@ class TopicRouteData:
     topic_queue_mapping: Mapping[str, TopicQueueMappingInfo] = field(default_factory=dict)
 
     def readable_queues(self, topic: str) -> Iterator[MessageQueue]:
-        """Yield physical queues a consumer sees: ``read_queue_nums`` of every broker that lets itself be read.
+        """Yield physical queues a consumer sees: ``read_queue_nums`` of every broker that lets
+        itself be read.
 
-        A consumer of a static topic sees logical queues instead (`rmqalloc.rebalance.subscribe_view`).
+        A consumer of a static topic sees logical queues instead
+        (`rmqalloc.rebalance.subscribe_view`).
 
         Examples
         --------
@@ -227,7 +237,9 @@ class TopicRouteData:
 
 @dataclass(frozen=True, slots=True)
 class QueueAssignment:
-    """A queue that a broker assigns to a client, and how it is to be read; Java's ``MessageQueueAssignment``."""
+    """A queue that a broker assigns to a client, and how it is to be read; Java's
+    ``MessageQueueAssignment``.
+    """
 
     queue: MessageQueue | None
     mode: MessageRequestMode = MessageRequestMode.PULL

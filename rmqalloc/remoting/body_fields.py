@@ -1,4 +1,5 @@
-"""Values of bodies and fields that come from the network, of the expected kind and range or an error; and bodies as bytes.
+"""Values of bodies and fields that come from the network, of the expected kind and range or an
+error; and bodies as bytes.
 
 Whatever is not as it should be raises `AnswerError`, and nothing else does.
 """
@@ -64,7 +65,8 @@ def body_bytes(content: Any) -> bytes:
 
 
 def pairs_text(pairs: Iterable[tuple[Any, Any]]) -> str:
-    """Return an object whose keys are objects, as Java's servers write a table of queues; no standard reader takes it.
+    """Return an object whose keys are objects, as Java's servers write a table of queues; no
+    standard reader takes it.
 
     Examples
     --------
@@ -104,7 +106,9 @@ def text_of(value: Any, what: str, most: int = MAX_NAME) -> str:
         raise AnswerError(f"{what}: a string was expected, got {type(value).__name__}")
     if len(value) > most:
         kind = "name" if most == MAX_NAME else "text"
-        raise AnswerError(f"{what}: a {kind} of {len(value):,} characters; at most {most:,} are read")
+        raise AnswerError(
+            f"{what}: a {kind} of {len(value):,} characters; at most {most:,} are read"
+        )
     if not value.isascii():
         try:
             value.encode()
@@ -114,7 +118,9 @@ def text_of(value: Any, what: str, most: int = MAX_NAME) -> str:
 
 
 def whole_of(value: Any, least: int, end: int) -> int:
-    """Return a whole number of a range, or its digits: keys of objects and settings of brokers are text."""
+    """Return a whole number of a range, or its digits: keys of objects and settings of brokers are
+    text.
+    """
     number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
     if type(number) is not int or not least <= number < end:
         raise AnswerError(f"a number from {least} to {end - 1} was expected, got {shown(value)}")
@@ -124,9 +130,14 @@ def whole_of(value: Any, least: int, end: int) -> int:
 def queue_of(key: Any) -> MessageQueue:
     """Return a message queue."""
     fields = object_of(key, "message queue")
-    topic, broker_name = text_of(fields.get("topic"), "topic"), text_of(fields.get("brokerName"), "brokerName")
+    topic, broker_name = (
+        text_of(fields.get("topic"), "topic"),
+        text_of(fields.get("brokerName"), "brokerName"),
+    )
     # Names stand in many answers of a large cluster: each is one object.
-    return MessageQueue(intern(topic), intern(broker_name), whole_of(fields.get("queueId"), -INT, INT))
+    return MessageQueue(
+        intern(topic), intern(broker_name), whole_of(fields.get("queueId"), -INT, INT)
+    )
 
 
 def queue_content(queue: MessageQueue) -> dict[str, Any]:
@@ -147,14 +158,20 @@ def shown(value: Any) -> str:
     """Return a short picture of a value, however long it is."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
-    text = repr(value[:60] if isinstance(value, str) else value) if isinstance(value, (str, int, float)) else ""
+    text = (
+        repr(value[:60] if isinstance(value, str) else value)
+        if isinstance(value, (str, int, float))
+        else ""
+    )
     return text or ("null" if value is None else type(value).__name__)
 
 
 def field_of(ext_fields: Mapping[str, str], name: str) -> str:
     """Return a field of a header, which must be there."""
     if name not in ext_fields:
-        raise AnswerError(f"the field {name} is missing; the fields are {shown(', '.join(sorted(ext_fields)))}")
+        raise AnswerError(
+            f"the field {name} is missing; the fields are {shown(', '.join(sorted(ext_fields)))}"
+        )
     return text_of(ext_fields[name], name)
 
 

@@ -1,4 +1,6 @@
-"""A cluster as somebody to ask: name servers with failover, brokers with bounded concurrency, retries with backoff."""
+"""A cluster as somebody to ask: name servers with failover, brokers with bounded concurrency,
+retries with backoff.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,15 @@ from rmqalloc.remoting.credentials import Credentials
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.remoting.signed_servers import SignedServers, is_verified
 
-__all__ = ["MOST_RELAYED", "NAMESRV_ADDR", "Access", "BodyError", "DeadlineError", "Remote", "name_servers"]
+__all__ = [
+    "MOST_RELAYED",
+    "NAMESRV_ADDR",
+    "Access",
+    "BodyError",
+    "DeadlineError",
+    "Remote",
+    "name_servers",
+]
 
 NAMESRV_ADDR = "NAMESRV_ADDR"
 _BUSY = (ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL)
@@ -38,7 +48,9 @@ _OF_SETTINGS = (ReadCode.GET_BROKER_CONFIG, ReadCode.GET_NAMESRV_CONFIG)
 _FIRST_PAUSE = 0.2
 _ANSWERS_PER_DEADLINE = 6
 _CONNECT_WITHIN, _LEAST_WITHIN = 3.0, 0.5
-_READ_AT_ONCE = 1 << 16  # bytes of a body; a longer one is read on a thread, so that everything else goes on
+_READ_AT_ONCE = (
+    1 << 16
+)  # bytes of a body; a longer one is read on a thread, so that everything else goes on
 _READ_WITHIN = 10.0  # seconds, for a body that is not regular
 
 T = TypeVar("T")
@@ -50,17 +62,18 @@ class Access:
 
     tls: ssl.SSLContext | None = None
     credentials: Credentials | None = None
-    # servers that are signed for, without it those on hosts of name servers; with TLS that verifies servers, all are
+    # servers that are signed for, without it those on hosts of name servers; with TLS that verifies
+    # servers, all are
     named: SignedServers | None = None
     timeout: float = 5.0  # seconds that an answer may take
-    # further tries after a connection broke, timed out or the server said it was busy; what goes on to a client has
-    # none
+    # further tries after a connection broke, timed out or the server said it was busy; what goes on
+    # to a client has none
     retries: int = 2
     per_server: int = 4  # requests under way at one server at most
     # requests per second and broker, at most, that a broker passes on to a client (running info)
     relayed_per_second: float = 50.0
-    # seconds that everything together may take; requests that are not answered by then fail. One answer may take a
-    # sixth of it at most, so that a server that is frozen does not use it up
+    # seconds that everything together may take; requests that are not answered by then fail. One
+    # answer may take a sixth of it at most, so that a server that is frozen does not use it up
     deadline: float | None = None
     # requests per second that one server gets at most, of whatever kind; None for no bound
     per_second: float | None = None
@@ -90,9 +103,15 @@ def name_servers(text: str | None) -> list[str]:
     >>> name_servers("10.0.0.1:9876; 10.0.0.2:9876")
     ['10.0.0.1:9876', '10.0.0.2:9876']
     """
-    found = [part.strip() for part in (text or os.environ.get(NAMESRV_ADDR, "")).split(";") if part.strip()]
+    found = [
+        part.strip()
+        for part in (text or os.environ.get(NAMESRV_ADDR, "")).split(";")
+        if part.strip()
+    ]
     if not found:
-        raise ArgumentError(f"no name server given; give host:port, several parted by ';', or set {NAMESRV_ADDR}")
+        raise ArgumentError(
+            f"no name server given; give host:port, several parted by ';', or set {NAMESRV_ADDR}"
+        )
     for address in found:
         try:
             host_and_port(address)
@@ -102,7 +121,8 @@ def name_servers(text: str | None) -> list[str]:
 
 
 class Remote:
-    """Asks the name servers and brokers of one cluster; an asynchronous context manager that closes its connections.
+    """Asks the name servers and brokers of one cluster; an asynchronous context manager that closes
+    its connections.
 
     Notes
     -----
@@ -113,22 +133,31 @@ class Remote:
     Different clients are asked side by side (`MOST_RELAYED`); one that was silent once is not
     asked again in its other groups.
 
-    A server that failed to answer twice, with no answer in between, is down: what else would be asked of it fails at once.
+    A server that failed to answer twice, with no answer in between, is down: what else would be
+    asked of it fails at once.
 
-    Who reads again over the same connections calls `begin` before each reading: servers and clients that were silent are asked
-    again after pauses that double. ``pure`` are the functions among those given as ``read`` whose result depends on a body
-    alone and that nobody changes: a body that is equal to one of this reading or the last gives the same result again.
+    Who reads again over the same connections calls `begin` before each reading: servers and clients
+    that were silent are asked again after pauses that double. ``pure`` are the functions among
+    those given as ``read`` whose result depends on a body alone and that nobody changes: a body
+    that is equal to one of this reading or the last gives the same result again.
     """
 
     def __init__(
-        self, servers: list[str], access: Access | None = None, pure: Collection[Callable[[Any], Any]] = ()
+        self,
+        servers: list[str],
+        access: Access | None = None,
+        pure: Collection[Callable[[Any], Any]] = (),
     ) -> None:
         self._servers, self._access = servers, access or Access()
         is_for_all = self._access.credentials is None or is_verified(self._access.tls)
         self._named = None if is_for_all else self._access.named or SignedServers(servers)
         self._connections: dict[str, Connection] = {}
-        self._free: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self._access.per_server))
-        self._relays: dict[str, Relays] = defaultdict(lambda: Relays(self._access.relayed_per_second))
+        self._free: dict[str, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(self._access.per_server)
+        )
+        self._relays: dict[str, Relays] = defaultdict(
+            lambda: Relays(self._access.relayed_per_second)
+        )
         self._turn: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._probing: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._paces: dict[str, Pace] = {}
@@ -152,7 +181,9 @@ class Remote:
             await connection.close()
 
     def begin(self) -> None:
-        """Begin another reading: its deadline counts from now, and what was silent long enough ago is asked again."""
+        """Begin another reading: its deadline counts from now, and what was silent long enough ago
+        is asked again.
+        """
         self._until, self._n_asked = None, 0
         self._health.revive()
         self._silent.revive()
@@ -160,7 +191,9 @@ class Remote:
         self._turn.clear()  # no request is under way between readings
 
     async def keep_only(self, addresses: Collection[str]) -> None:
-        """Close connections to other servers than these and the name servers, and forget how they answered."""
+        """Close connections to other servers than these and the name servers, and forget how they
+        answered.
+        """
         kept = {*addresses, *self._servers}
         by_address: tuple[dict[str, Any], ...] = (
             self._free, self._relays, self._probing, self._paces, self.n_requests
@@ -177,7 +210,9 @@ class Remote:
         return self._health.is_up(address)
 
     def is_asked(self, address: str) -> bool:
-        """Return whether requests to a server leave: it is up, and they need no signature that it must not get."""
+        """Return whether requests to a server leave: it is up, and they need no signature that it
+        must not get.
+        """
         return self.is_up(address) and (self._named is None or address in self._named)
 
     async def ask(
@@ -188,7 +223,9 @@ class Remote:
         body: bytes = b"",
         read: Callable[[Any], Any] = lambda content: content,
     ) -> tuple[Any, Mapping[str, str]]:
-        """Ask one server; return the body (None if empty; a server's settings are text, all else JSON) and the fields."""
+        """Ask one server; return the body (None if empty; a server's settings are text, all else
+        JSON) and the fields.
+        """
         if self._named is not None:
             self._named.check(address)
         is_relayed = code is ReadCode.GET_CONSUMER_RUNNING_INFO
@@ -197,7 +234,8 @@ class Remote:
         if self._until is None and self._access.deadline is not None:
             self._until = loop.time() + self._access.deadline
         self._n_asked += 1
-        # Those who wait give up in the order in which they came: out of a long queue any other would take its square in time.
+        # Those who wait give up in the order in which they came: out of a long queue any other
+        # would take its square in time.
         until = None if self._until is None else self._until + self._n_asked * 1e-7
         try:
             async with asyncio.timeout_at(until):
@@ -205,7 +243,9 @@ class Remote:
                     return await ask(address, code, fields or {}, body, read)
         except TimeoutError:
             pass
-        raise DeadlineError(f"{address} had not answered by the deadline of {self._access.deadline:g} s")
+        raise DeadlineError(
+            f"{address} had not answered by the deadline of {self._access.deadline:g} s"
+        )
 
     async def ask_name_server(
         self,
@@ -227,14 +267,26 @@ class Remote:
         raise RemotingError("no name server answers: " + "; ".join(failures))
 
     async def _direct(
-        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+        self,
+        address: str,
+        code: ReadCode,
+        fields: Mapping[str, str],
+        body: bytes,
+        read: Callable[[Any], T],
     ) -> tuple[T, Mapping[str, str]]:
         """Return the answer of a server itself."""
         async with self._free[address]:
-            return await self._retried(address, lambda: self._asked(address, code, fields, body, read))
+            return await self._retried(
+                address, lambda: self._asked(address, code, fields, body, read)
+            )
 
     async def _relayed(
-        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+        self,
+        address: str,
+        code: ReadCode,
+        fields: Mapping[str, str],
+        body: bytes,
+        read: Callable[[Any], T],
     ) -> tuple[T, Mapping[str, str]]:
         """Return the answer of a client through a broker."""
         client_id, relays = fields.get("clientId", ""), self._relays[address]
@@ -265,12 +317,16 @@ class Remote:
             raise RemotingError(f"client {client_id} did not answer before and is not asked again")
 
     async def _is_alive(self, address: str, fields: Mapping[str, str], sent: float) -> bool:
-        """Return whether a broker answers, so that it was the client who did not; asked only if nothing came from it since."""
+        """Return whether a broker answers, so that it was the client who did not; asked only if
+        nothing came from it since.
+        """
         async with self._probing[address]:
             if self._connection(address).heard < sent:
                 group = {"consumerGroup": fields.get("consumerGroup", "")}
                 try:
-                    await self._asked(address, ReadCode.GET_CONSUMER_CONNECTION_LIST, group, b"", lambda _: None)
+                    await self._asked(
+                        address, ReadCode.GET_CONSUMER_CONNECTION_LIST, group, b"", lambda _: None
+                    )
                 except ResponseError:
                     return True
                 except RemotingError:
@@ -278,7 +334,12 @@ class Remote:
             return True
 
     async def _asked(
-        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+        self,
+        address: str,
+        code: ReadCode,
+        fields: Mapping[str, str],
+        body: bytes,
+        read: Callable[[Any], T],
     ) -> tuple[T, Mapping[str, str]]:
         """Try once."""
         self._health.check(address)
@@ -287,7 +348,9 @@ class Remote:
             self._health.check(address)
         self.n_requests[address] += 1
         try:
-            answer = await self._connection(address).ask(code, fields, body, self._access.answer_within)
+            answer = await self._connection(address).ask(
+                code, fields, body, self._access.answer_within
+            )
         except ResponseError:
             self._health.answered(address)
             raise
@@ -298,8 +361,12 @@ class Remote:
         self._health.answered(address)
         return await self._content(address, code, answer.body, read), answer.ext_fields
 
-    async def _content(self, address: str, code: ReadCode, body: bytes, read: Callable[[Any], T]) -> T:
-        """Return what an answer's body comes to, within bounds of size and time, see `loose_json.loads`."""
+    async def _content(
+        self, address: str, code: ReadCode, body: bytes, read: Callable[[Any], T]
+    ) -> T:
+        """Return what an answer's body comes to, within bounds of size and time, see
+        `loose_json.loads`.
+        """
         loop = asyncio.get_running_loop()
         end = loop.time() + _READ_WITHIN
 
@@ -309,12 +376,22 @@ class Remote:
         def content() -> T:
             if code in _OF_SETTINGS:
                 return read(body.decode(errors="replace"))
-            return read(loose_json.loads(body, lambda: self._is_closed or loop.time() > end) if body else None)
+            return read(
+                loose_json.loads(body, lambda: self._is_closed or loop.time() > end)
+                if body
+                else None
+            )
 
         try:
-            found = content() if len(body) <= _READ_AT_ONCE else await loop.run_in_executor(self._reader, content)
+            found = (
+                content()
+                if len(body) <= _READ_AT_ONCE
+                else await loop.run_in_executor(self._reader, content)
+            )
         except loose_json.JsonError as error:
-            raise BodyError(f"{address} answered {code.name} with something else than JSON: {error}") from error
+            raise BodyError(
+                f"{address} answered {code.name} with something else than JSON: {error}"
+            ) from error
         self._remembered.keep(read, body, found)
         return found
 
@@ -328,7 +405,8 @@ class Remote:
                 )
                 if not left or is_final or not self._health.is_up(address):
                     raise
-            # Not all at the same time again: what broke the connection for all may be the answer to one of them.
+            # Not all at the same time again: what broke the connection for all may be the answer to
+            # one of them.
             pause = _FIRST_PAUSE * 2 ** (self._access.retries - left)
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         raise AssertionError("the last try either answers or raises")
@@ -343,5 +421,7 @@ class Remote:
             if self._named is not None:
                 self._named.check(address)
             within = min(_CONNECT_WITHIN, self._access.answer_within)
-            self._connections[address] = Connection(address, self._access.tls, self._access.credentials, within)
+            self._connections[address] = Connection(
+                address, self._access.tls, self._access.credentials, within
+            )
         return self._connections[address]

@@ -18,4 +18,6 @@ class Clock(Protocol):
         """Return milliseconds since the epoch; Java's ``System.currentTimeMillis()``."""
 
     def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
-        """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the earlier asked for first."""
+        """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the
+        earlier asked for first.
+        """

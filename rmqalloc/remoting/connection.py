@@ -1,4 +1,6 @@
-"""One connection to a name server or broker: requests out, answers matched to them, requests of the other side handed over."""
+"""One connection to a name server or broker: requests out, answers matched to them, requests of the
+other side handed over.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +60,13 @@ class Connection:
     codes : type of IntEnum
         The requests that it may send; everything else is refused before a byte leaves.
     on_request : callable, optional
-        Gets each request of the other side, in order; may be a coroutine function. What it returns is sent back as the answer,
-        unless the request is one-way; an error of it is answered by SYSTEM_ERROR. Without it, and for those beyond
-        `MOST_SERVED` at once, requests of the other side are dropped.
+        Gets each request of the other side, in order; may be a coroutine function. What it returns
+        is sent back as the answer, unless the request is one-way; an error of it is answered by
+        SYSTEM_ERROR. Without it, and for those beyond `MOST_SERVED` at once, requests of the other
+        side are dropped.
     on_open, on_close : callable, optional
-        ``on_open()`` after the connection was opened, for the first time or again; ``on_close(reason)`` after it ended.
-        Neither may raise.
+        ``on_open()`` after the connection was opened, for the first time or again;
+        ``on_close(reason)`` after it ended. Neither may raise.
 
     Notes
     -----
@@ -142,17 +145,25 @@ class Connection:
                 await self._send(writer, self._request(code, opaque, ext_fields, body))
                 command = await answer
         except TimeoutError:
-            raise SilentError(f"{self.address} did not answer within {timeout:g} s (request {code.name})") from None
+            raise SilentError(
+                f"{self.address} did not answer within {timeout:g} s (request {code.name})"
+            ) from None
         except OSError as error:
             raise RemotingError(f"{self.address}: {_reason(error)}") from error
         finally:
             self._waiting.pop(opaque, None)
         if command.code not in accept:
-            raise ResponseError(command.code, f"{command.remark or 'no reason given'} (from {self.address})")
+            raise ResponseError(
+                command.code, f"{command.remark or 'no reason given'} (from {self.address})"
+            )
         return command
 
     async def send(
-        self, code: IntEnum, ext_fields: Mapping[str, str] | None = None, body: bytes = b"", timeout: float = 5.0
+        self,
+        code: IntEnum,
+        ext_fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        timeout: float = 5.0,
     ) -> None:
         """Send one request that the other side does not answer; its fields are those of `ask`."""
         check_code(code, self._codes)
@@ -162,7 +173,9 @@ class Connection:
             async with asyncio.timeout(timeout):
                 await self._send(writer, self._request(code, opaque, ext_fields, body, ONEWAY))
         except TimeoutError:
-            raise SilentError(f"{self.address} took no bytes within {timeout:g} s (request {code.name})") from None
+            raise SilentError(
+                f"{self.address} took no bytes within {timeout:g} s (request {code.name})"
+            ) from None
         except OSError as error:
             raise RemotingError(f"{self.address}: {_reason(error)}") from error
 
@@ -182,7 +195,12 @@ class Connection:
             self._ended(self._writer, "the connection was closed")
 
     def _request(
-        self, code: int, opaque: int, ext_fields: Mapping[str, str] | None, body: bytes, flag: int = 0
+        self,
+        code: int,
+        opaque: int,
+        ext_fields: Mapping[str, str] | None,
+        body: bytes,
+        flag: int = 0,
     ) -> Command:
         """Return a request, signed where there are credentials."""
         fields = dict(ext_fields or {})
@@ -215,13 +233,20 @@ class Connection:
             async with asyncio.timeout(self._connect_timeout):
                 return await asyncio.open_connection(host, port, ssl=self._tls)
         except TimeoutError:
-            raise SilentError(f"{self.address} could not be reached within {self._connect_timeout:g} s") from None
+            raise SilentError(
+                f"{self.address} could not be reached within {self._connect_timeout:g} s"
+            ) from None
         except ssl.SSLCertVerificationError as error:
             raise UnreachableError(
                 f"{self.address} has a certificate that does not verify: {error.verify_message}"
             ) from error
-        except (OSError, ValueError) as error:  # ValueError: a host that no name server can be asked for
-            raise UnreachableError(f"{self.address} could not be reached: {_reason(error)}") from error
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # ValueError: a host that no name server can be asked for
+            raise UnreachableError(
+                f"{self.address} could not be reached: {_reason(error)}"
+            ) from error
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hand answers to those who wait, and requests to the handler, until the connection ends."""
@@ -240,12 +265,16 @@ class Connection:
                 reason = "the connection was closed in the midst of an answer"
         except (OSError, Error) as error:
             reason = _reason(error)
-        except Exception as error:  # a defect, which those who wait get as it is: nobody awaits this task
+        except (
+            Exception
+        ) as error:  # a defect, which those who wait get as it is: nobody awaits this task
             defect = error
         finally:
             self._ended(writer, reason, defect)
 
-    def _ended(self, writer: asyncio.StreamWriter, reason: str, defect: Exception | None = None) -> None:
+    def _ended(
+        self, writer: asyncio.StreamWriter, reason: str, defect: Exception | None = None
+    ) -> None:
         """Take leave of a connection; what waits for an answer on it gets an error."""
         self._writer = None
         writer.close()
@@ -256,7 +285,9 @@ class Connection:
             self._on_close(reason)
 
     def _hand_over(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        """Give an answer to who waits for it; one that cannot be read is an error of that request, if it says which."""
+        """Give an answer to who waits for it; one that cannot be read is an error of that request,
+        if it says which.
+        """
         try:
             command = decode(data)
         except FrameError as error:

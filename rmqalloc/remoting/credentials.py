@@ -1,4 +1,6 @@
-"""Keys for clusters that ask for them, read from a file or the environment and never from an argument."""
+"""Keys for clusters that ask for them, read from a file or the environment and never from an
+argument.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from dataclasses import dataclass, field
 
 from rmqalloc.documents import DocumentError, read_document
 
-ACCESS_KEY, SECRET_KEY, TOKEN = "RMQALLOC_ACCESS_KEY", "RMQALLOC_SECRET_KEY", "RMQALLOC_SECURITY_TOKEN"
+ACCESS_KEY, SECRET_KEY, TOKEN = (
+    "RMQALLOC_ACCESS_KEY",
+    "RMQALLOC_SECRET_KEY",
+    "RMQALLOC_SECURITY_TOKEN",
+)
 _FIELDS = {"accessKey": "access_key", "secretKey": "secret_key", "securityToken": "security_token"}
 
 
@@ -39,7 +45,9 @@ class Credentials:
         signed = dict(ext_fields) | {"AccessKey": self.access_key}
         if self.security_token is not None:
             signed["SecurityToken"] = self.security_token
-        content = "".join(signed[key] for key in sorted(signed) if key != "Signature").encode() + body
+        content = (
+            "".join(signed[key] for key in sorted(signed) if key != "Signature").encode() + body
+        )
         digest = hmac.new(self.secret_key.encode(), content, hashlib.sha1).digest()
         return signed | {"Signature": base64.b64encode(digest).decode()}
 
@@ -58,12 +66,16 @@ def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials 
         found, origin = _of_file(path), str(path)
     access_key, secret_key = found.get("access_key"), found.get("secret_key")
     if not access_key or not secret_key:
-        raise CredentialsError(f"{origin} must give both an access key and a secret key; one is missing")
+        raise CredentialsError(
+            f"{origin} must give both an access key and a secret key; one is missing"
+        )
     return Credentials(access_key, secret_key, found.get("security_token") or None)
 
 
 def _of_file(path: str | os.PathLike[str]) -> dict[str, str | None]:
-    """Return the keys of a file; what else it holds is RocketMQ's. No message shows a value, for it may be a secret."""
+    """Return the keys of a file; what else it holds is RocketMQ's. No message shows a value, for it
+    may be a secret.
+    """
     document = read_document(path, CredentialsError, otherwise="yaml", words=True)
     if not isinstance(document.data, Mapping):
         raise document.located(CredentialsError(f"must be a mapping of {', '.join(_FIELDS)}"))
@@ -79,7 +91,9 @@ def tls_context(
     key: str | os.PathLike[str] | None = None,
     verify: bool = True,
 ) -> ssl.SSLContext:
-    """Return how to speak TLS: the server is verified, by its chain and its host name, unless ``verify`` is False."""
+    """Return how to speak TLS: the server is verified, by its chain and its host name, unless
+    ``verify`` is False.
+    """
     context = ssl.create_default_context(cafile=ca)
     if not verify:
         context.check_hostname = False

@@ -1,6 +1,8 @@
-"""Frames of RocketMQ's remoting protocol: what is sent (JSON headers) and what comes back (JSON or binary headers).
+"""Frames of RocketMQ's remoting protocol: what is sent (JSON headers) and what comes back (JSON or
+binary headers).
 
-Java's ``RemotingCommand``: `encode` makes the bytes of a request, an answer or a one-way request, `decode` reads them.
+Java's ``RemotingCommand``: `encode` makes the bytes of a request, an answer or a one-way request,
+`decode` reads them.
 """
 
 from __future__ import annotations
@@ -98,7 +100,11 @@ def encode(command: Command) -> bytes:
     if command.remark is not None:
         header["remark"] = command.remark
     text = json.dumps(header, separators=(",", ":")).encode()
-    return struct.pack(">ii", 4 + len(text) + len(command.body), JSON << 24 | len(text)) + text + command.body
+    return (
+        struct.pack(">ii", 4 + len(text) + len(command.body), JSON << 24 | len(text))
+        + text
+        + command.body
+    )
 
 
 def decode(frame: bytes) -> Command:
@@ -108,7 +114,9 @@ def decode(frame: bytes) -> Command:
     mark = int.from_bytes(frame[:4])
     kind, length = mark >> 24, mark & 0xFFFFFF
     if length > len(frame) - 4:
-        raise FrameError(f"a header of {length} bytes does not fit into a frame of {len(frame)} bytes")
+        raise FrameError(
+            f"a header of {length} bytes does not fit into a frame of {len(frame)} bytes"
+        )
     if length > MAX_HEADER:
         raise FrameError(f"a header of {length} bytes was announced; at most {MAX_HEADER} are read")
     header, body = frame[4 : 4 + length], frame[4 + length :]
@@ -116,19 +124,27 @@ def decode(frame: bytes) -> Command:
         return _from_json(header, body)
     if kind == ROCKETMQ:
         return _from_binary(header, body)
-    raise FrameError(f"header serialisation {kind} is not known; known are 0 (JSON) and 1 (ROCKETMQ)")
+    raise FrameError(
+        f"header serialisation {kind} is not known; known are 0 (JSON) and 1 (ROCKETMQ)"
+    )
 
 
 def _from_json(header: bytes, body: bytes) -> Command:
     if sum(map(header.count, b"[{,")) > _MAX_HEADER_MARKS:
-        raise FrameError(f"a header of {len(header)} bytes has more than {_MAX_HEADER_MARKS} values")
+        raise FrameError(
+            f"a header of {len(header)} bytes has more than {_MAX_HEADER_MARKS} values"
+        )
     try:
         content = json.loads(header)
     except (ValueError, RecursionError) as error:
         raise _no_command(header) from error
     if not isinstance(content, dict):
         raise _no_command(header)
-    opaque, code, flag = _int(content.get("opaque", 0)), _int(content.get("code")), _int(content.get("flag", 0))
+    opaque, code, flag = (
+        _int(content.get("opaque", 0)),
+        _int(content.get("code")),
+        _int(content.get("flag", 0)),
+    )
     fields, remark = content.get("extFields") or {}, content.get("remark")
     if opaque is None or code is None or flag is None or not isinstance(fields, dict):
         raise _no_command(header, opaque)

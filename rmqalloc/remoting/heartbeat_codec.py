@@ -1,4 +1,6 @@
-"""What a member says of itself: heartbeats (code 34), leaving a group (35), and the client ids that a broker lists (38)."""
+"""What a member says of itself: heartbeats (code 34), leaving a group (35), and the client ids that
+a broker lists (38).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def heartbeat_body(heartbeat: HeartbeatData) -> bytes:
 
 
 def _consumer(data: ConsumerData) -> dict[str, Any]:
-    in_order = sorted(data.subscriptions, key=lambda one: (one.topic, one.sub_string, one.sub_version))
+    in_order = sorted(
+        data.subscriptions, key=lambda one: (one.topic, one.sub_string, one.sub_version)
+    )
     return {
         "groupName": data.consumer_group,
         "consumeType": data.consume_type.value,
@@ -60,14 +64,17 @@ def subscription_content(subscription: SubscriptionData) -> dict[str, Any]:
 
 
 def read_heartbeat_reply(ext_fields: Mapping[str, str]) -> HeartbeatReply:
-    """Return what a broker says of the second form, by the fields of its answer; old brokers have none.
+    """Return what a broker says of the second form, by the fields of its answer; old brokers have
+    none.
 
     Examples
     --------
     >>> read_heartbeat_reply({"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "false"})
     HeartbeatReply(supports_v2=True, subscriptions_changed=False)
     """
-    supports, changed = (ext_fields.get(name) == "true" for name in ("IS_SUPPORT_HEART_BEAT_V2", "IS_SUB_CHANGE"))
+    supports, changed = (
+        ext_fields.get(name) == "true" for name in ("IS_SUPPORT_HEART_BEAT_V2", "IS_SUB_CHANGE")
+    )
     return HeartbeatReply(supports, changed)
 
 
@@ -83,7 +90,8 @@ def unregister_fields(client_id: str, consumer_group: str) -> dict[str, str]:
 
 
 def group_fields(consumer_group: str) -> dict[str, str]:
-    """Return the fields of a request for the client ids of a group; Java's ``GetConsumerListByGroupRequestHeader``.
+    """Return the fields of a request for the client ids of a group; Java's
+    ``GetConsumerListByGroupRequestHeader``.
 
     Examples
     --------
@@ -94,12 +102,15 @@ def group_fields(consumer_group: str) -> dict[str, str]:
 
 
 def read_client_ids(body: bytes) -> list[str]:
-    """Return the client ids of a group, as a broker lists them; Java's ``GetConsumerListByGroupResponseBody``.
+    """Return the client ids of a group, as a broker lists them; Java's
+    ``GetConsumerListByGroupResponseBody``.
 
     Examples
     --------
     >>> read_client_ids(b'{"consumerIdList":["y","x"]}')
     ['y', 'x']
     """
-    listed = list_of(object_of(body_content(body), "client ids").get("consumerIdList") or [], "consumerIdList")
+    listed = list_of(
+        object_of(body_content(body), "client ids").get("consumerIdList") or [], "consumerIdList"
+    )
     return [text_of(one, "client id") for one in listed]

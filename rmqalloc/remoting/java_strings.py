@@ -9,7 +9,8 @@ from rmqalloc.model import joined
 
 
 def java_string_hash(text: str) -> int:
-    """Return Java's ``String.hashCode``, a signed number of 32 bits over the UTF-16 units of a text.
+    """Return Java's ``String.hashCode``, a signed number of 32 bits over the UTF-16 units of a
+    text.
 
     Examples
     --------

@@ -1,15 +1,25 @@
-"""Locks of the queues of an ordered group: what is asked to lock (code 41) and to unlock (42), and what is held then."""
+"""Locks of the queues of an ordered group: what is asked to lock (code 41) and to unlock (42), and
+what is held then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.body_fields import body_bytes, body_content, list_of, object_of, queue_content, queue_of
+from rmqalloc.remoting.body_fields import (
+    body_bytes,
+    body_content,
+    list_of,
+    object_of,
+    queue_content,
+    queue_of,
+)
 
 
 def lock_body(consumer_group: str, client_id: str, queues: Iterable[MessageQueue]) -> bytes:
-    """Return the body of a request to lock or to unlock; Java's ``LockBatchRequestBody`` and ``UnlockBatchRequestBody``.
+    """Return the body of a request to lock or to unlock; Java's ``LockBatchRequestBody`` and
+    ``UnlockBatchRequestBody``.
 
     Examples
     --------

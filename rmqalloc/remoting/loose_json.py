@@ -1,9 +1,11 @@
-"""JSON as RocketMQ's servers write it: keys may be bare numbers or whole objects, which no standard reader takes.
+"""JSON as RocketMQ's servers write it: keys may be bare numbers or whole objects, which no standard
+reader takes.
 
-A body comes from the network and may be made to cost as much as it can, so its size is weighed before it is read: see
-`MAX_MARKS`. What is standard JSON goes to the standard library. What is not gets its bare keys put in quotes first, which one
-expression does that passes every character a bounded number of times. What still is not standard is read by the tolerant
-parser below, one step per value.
+A body comes from the network and may be made to cost as much as it can, so its size is weighed
+before it is read: see `MAX_MARKS`. What is standard JSON goes to the standard library. What is not
+gets its bare keys put in quotes first, which one expression does that passes every character a
+bounded number of times. What still is not standard is read by the tolerant parser below, one step
+per value.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ _STEPS[list(b"{[")], _STEPS[list(b"}]")] = 1, -1
 
 _BLANK = r"[ \t\r\n]*+"  # what JSON has; \s is more
 _STRING = r'"(?:[^"\\]++|\\.)*+'
-# An object of named scalars. Its strings are passed whole, so that no bracket within them counts; one without an end fails.
+# An object of named scalars. Its strings are passed whole, so that no bracket within them counts;
+# one without an end fails.
 _FLAT = rf'\{{(?=")(?:[^{{}}\[\]"]++|{_STRING}")*+\}}'
-# What may be a key, at the outermost; a string without an end reaches to the end, or every quote in it would start another.
+# What may be a key, at the outermost; a string without an end reaches to the end, or every quote in
+# it would start another.
 _KEYS = re.compile(
     rf'{_STRING}(?:"|\Z)|(?P<flat>{_FLAT}){_BLANK}(?P<object>:)?|'
     rf"(?<=[{{,]){_BLANK}(?P<number>-?(?:0|[1-9][0-9]{{0,17}}+)){_BLANK}:",
@@ -74,7 +78,9 @@ def loads(body: bytes, is_over: Callable[[], bool] = lambda: False) -> Any:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise JsonError(f"a body is not UTF-8: {body[:60]!r}") from error
-    if not is_deep:  # else brackets within strings may have been counted: only the tolerant parser knows
+    if (
+        not is_deep
+    ):  # else brackets within strings may have been counted: only the tolerant parser knows
         for read in (_decoded, _rewritten):
             try:
                 return read(text)
@@ -87,7 +93,9 @@ def _weighed(body: bytes) -> int:
     """Return the nesting of a body at most, brackets within its strings included."""
     marks = body.translate(None, _NO_MARKS)
     if len(marks) > MAX_MARKS:
-        raise JsonError(f"a body has {len(marks):,} brackets and commas; at most {MAX_MARKS:,} are read")
+        raise JsonError(
+            f"a body has {len(marks):,} brackets and commas; at most {MAX_MARKS:,} are read"
+        )
     return int(np.cumsum(_STEPS[np.frombuffer(marks, np.uint8)], dtype=np.int32).max(initial=0))
 
 
@@ -97,7 +105,9 @@ def _no_constant(name: str) -> NoReturn:
 
 _STANDARD = json.JSONDecoder(parse_constant=_no_constant)
 _LENIENT = json.JSONDecoder(parse_constant=_no_constant, strict=False)
-_scan: Callable[[str, int], tuple[Any, int]] = vars(_LENIENT)["scan_once"]  # `raw_decode` without its errors
+_scan: Callable[[str, int], tuple[Any, int]] = vars(_LENIENT)[
+    "scan_once"
+]  # `raw_decode` without its errors
 
 
 _LONG_NUMBER = "a number has more digits than are read"
@@ -118,8 +128,8 @@ def _decoded(text: str) -> Any:
 def _rewritten(text: str) -> Any:
     """Return a body whose bare keys are numbers, or objects without objects in them.
 
-    Only a key has a colon after it, so what is taken for one is one; keys that are objects become numbers of a list, which is
-    read at once.
+    Only a key has a colon after it, so what is taken for one is one; keys that are objects become
+    numbers of a list, which is read at once.
     """
     if "\\u0000" in text:
         raise json.JSONDecodeError("a body with an escaped NUL is not rewritten", text[:60], 0)
@@ -150,7 +160,9 @@ def _restored(value: Any, keys: list[Any]) -> Any:
         if isinstance(item, (dict, list)):
             value[key] = _restored(item, keys)
     if _KEY in "".join(value):  # faster than to look at every key
-        return Pairs((keys[int(key[1:])] if key[:1] == _KEY else key, item) for key, item in value.items())
+        return Pairs(
+            (keys[int(key[1:])] if key[:1] == _KEY else key, item) for key, item in value.items()
+        )
     return value
 
 
@@ -158,7 +170,9 @@ def _restored(value: Any, keys: list[Any]) -> Any:
 
 
 def tolerant(text: str, is_over: Callable[[], bool] = lambda: False) -> Any:
-    """Return what `loads` answers, by the parser that takes bare keys of any kind and control characters in strings."""
+    """Return what `loads` answers, by the parser that takes bare keys of any kind and control
+    characters in strings.
+    """
     parser = _Parser(text, is_over)
     try:
         value, at = parser.value(_skip(text, 0), 0)

@@ -1,4 +1,6 @@
-"""What brokers ask of a member, each on the connection that its heartbeats come by; Java's ``ClientRemotingProcessor``."""
+"""What brokers ask of a member, each on the connection that its heartbeats come by; Java's
+``ClientRemotingProcessor``.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class MemberRequestCode(IntEnum):
 
 
 def requested_group(request: Command) -> str:
-    """Return the group that a notice of changed clients (code 40), or a request of code 307 or 309, is about.
+    """Return the group that a notice of changed clients (code 40), or a request of code 307 or 309,
+    is about.
 
     Examples
     --------
@@ -47,7 +50,9 @@ def requested_group(request: Command) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OffsetReset:
-    """Offsets that a group goes on from (code 220); Java's ``ResetOffsetRequestHeader`` and ``ResetOffsetBody``."""
+    """Offsets that a group goes on from (code 220); Java's ``ResetOffsetRequestHeader`` and
+    ``ResetOffsetBody``.
+    """
 
     topic: str
     consumer_group: str
@@ -65,12 +70,18 @@ def read_offset_reset(request: Command) -> OffsetReset:
     """
     fields = request.ext_fields
     table = object_of(body_content(request.body) or {}, "reset offsets").get("offsetTable") or {}
-    offsets = dict(map(_listed_offset, table)) if _is_list(table) else dict(_offset(*one) for one in queue_pairs(table))
+    offsets = (
+        dict(map(_listed_offset, table))
+        if _is_list(table)
+        else dict(_offset(*one) for one in queue_pairs(table))
+    )
     return OffsetReset(field_of(fields, "topic"), field_of(fields, "group"), offsets)
 
 
 def _is_list(table: Any) -> bool:
-    """Return whether a table is the list that brokers send for an administrator of C++ (``ResetOffsetBodyForC``)."""
+    """Return whether a table is the list that brokers send for an administrator of C++
+    (``ResetOffsetBodyForC``).
+    """
     return type(table) is list
 
 
@@ -83,7 +94,8 @@ def _offset(key: Any, value: Any) -> tuple[MessageQueue, int]:
 
 
 def read_status_request(request: Command) -> tuple[str, str]:
-    """Return topic and group that a request of code 221 asks the offsets of; Java's ``GetConsumerStatusRequestHeader``.
+    """Return topic and group that a request of code 221 asks the offsets of; Java's
+    ``GetConsumerStatusRequestHeader``.
 
     Examples
     --------
@@ -94,7 +106,8 @@ def read_status_request(request: Command) -> tuple[str, str]:
 
 
 def consumer_status_body(offsets: Mapping[MessageQueue, int]) -> bytes:
-    """Return the offsets of a group in a member as the body of an answer; Java's ``GetConsumerStatusBody``.
+    """Return the offsets of a group in a member as the body of an answer; Java's
+    ``GetConsumerStatusBody``.
 
     Examples
     --------
@@ -107,7 +120,9 @@ def consumer_status_body(offsets: Mapping[MessageQueue, int]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class DirectRequest:
-    """A message that a member is to consume at once (code 309); Java's ``ConsumeMessageDirectlyResultRequestHeader``."""
+    """A message that a member is to consume at once (code 309); Java's
+    ``ConsumeMessageDirectlyResultRequestHeader``.
+    """
 
     consumer_group: str
     message: Message
@@ -119,7 +134,9 @@ def read_direct_request(request: Command) -> DirectRequest:
     messages = decode_messages(request.body)
     if len(messages) != 1:
         raise MessageError(f"a message to be consumed was expected, got {len(messages)}")
-    return DirectRequest(requested_group(request), messages[0], request.ext_fields.get("brokerName"))
+    return DirectRequest(
+        requested_group(request), messages[0], request.ext_fields.get("brokerName")
+    )
 
 
 class DirectOutcome(Enum):

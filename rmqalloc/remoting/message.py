@@ -1,7 +1,8 @@
 """Messages as brokers answer pulls with them; Java's ``MessageDecoder`` and ``MessageExt``.
 
-A pull answers with hundreds of messages, of which a listener looks at few fields. So the fixed part of a message is read at
-once, and its body and properties are kept as bytes until somebody asks for them.
+A pull answers with hundreds of messages, of which a listener looks at few fields. So the fixed part
+of a message is read at once, and its body and properties are kept as bytes until somebody asks for
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,13 @@ MAGIC_V1, MAGIC_V2 = -626843481, -626843477
 MAX_BODY = 64 << 20
 """Bytes of a body at most, once it is decompressed; brokers take 4 MiB unless they are configured otherwise."""
 
-TAGS, KEYS, UNIQUE_KEY, RETRY_TOPIC, REAL_TOPIC = "TAGS", "KEYS", "UNIQ_KEY", "RETRY_TOPIC", "REAL_TOPIC"
+TAGS, KEYS, UNIQUE_KEY, RETRY_TOPIC, REAL_TOPIC = (
+    "TAGS",
+    "KEYS",
+    "UNIQ_KEY",
+    "RETRY_TOPIC",
+    "REAL_TOPIC",
+)
 """Properties that RocketMQ itself sets and reads; Java's ``MessageConst``."""
 
 
@@ -44,10 +51,13 @@ def _layout(born: int, store: int) -> Struct:
 
 
 _LAYOUTS = {
-    flags: _layout(16 if flags & BORN_V6 else 4, 16 if flags & STORE_V6 else 4) for flags in (0, BORN_V6, STORE_V6, _V6)
+    flags: _layout(16 if flags & BORN_V6 else 4, 16 if flags & STORE_V6 else 4)
+    for flags in (0, BORN_V6, STORE_V6, _V6)
 }
 _PLAIN, _SHORT = _LAYOUTS[0], Struct(">h")
-_INNER = Struct(">iiiii")  # of a message within another one: size, magic code, checksum, flag, length of the body
+_INNER = Struct(
+    ">iiiii"
+)  # of a message within another one: size, magic code, checksum, flag, length of the body
 
 
 @dataclass(slots=True)
@@ -57,7 +67,8 @@ class Message:
     Attributes
     ----------
     topic : str
-        What it was read from; the topic of a group's retries where it was sent back, see `retry_topic`.
+        What it was read from; the topic of a group's retries where it was sent back, see
+        `retry_topic`.
     raw_body : bytes
         As it came; `body` is decompressed.
     raw_properties : bytes
@@ -111,8 +122,14 @@ class Message:
 
     @property
     def body(self) -> bytes:
-        """The body as it was sent; decompressed at every call, so keep it. MessageError if that is not possible."""
-        return _decompressed(self.raw_body, self.sys_flag) if self.sys_flag & COMPRESSED else self.raw_body
+        """The body as it was sent; decompressed at every call, so keep it. MessageError if that is
+        not possible.
+        """
+        return (
+            _decompressed(self.raw_body, self.sys_flag)
+            if self.sys_flag & COMPRESSED
+            else self.raw_body
+        )
 
     @property
     def properties(self) -> dict[str, str]:
@@ -143,9 +160,13 @@ class Message:
 
     @property
     def offset_msg_id(self) -> str:
-        """Id by where it is stored: address and offset in hexadecimal digits; Java's ``createMessageId``."""
+        """Id by where it is stored: address and offset in hexadecimal digits; Java's
+        ``createMessageId``.
+        """
         where = (
-            self._store + self._store_port.to_bytes(4, signed=True) + self.commit_log_offset.to_bytes(8, signed=True)
+            self._store
+            + self._store_port.to_bytes(4, signed=True)
+            + self.commit_log_offset.to_bytes(8, signed=True)
         )
         return where.hex().upper()
 
@@ -166,17 +187,22 @@ class Message:
 
     @property
     def real_topic(self) -> str | None:
-        """Topic that it was sent to, where the broker kept it elsewhere meanwhile (delays, transactions)."""
+        """Topic that it was sent to, where the broker kept it elsewhere meanwhile (delays,
+        transactions).
+        """
         return self.properties.get(REAL_TOPIC)
 
     def check_body(self) -> None:
         """Compare the body with its checksum; Java's consumer does not."""
         if zlib.crc32(self.raw_body) & _CRC != self.body_crc & _CRC:
-            raise MessageError(f"the body of message {self.offset_msg_id} does not have the checksum that came with it")
+            raise MessageError(
+                f"the body of message {self.offset_msg_id} does not have the checksum that came with it"
+            )
 
 
 def read_properties(data: bytes) -> dict[str, str]:
-    """Return properties by name; a part that is no pair is passed over, as by Java's ``string2messageProperties``.
+    """Return properties by name; a part that is no pair is passed over, as by Java's
+    ``string2messageProperties``.
 
     Examples
     --------
@@ -192,10 +218,11 @@ def read_properties(data: bytes) -> dict[str, str]:
 
 
 def decode_messages(data: bytes) -> list[Message]:
-    """Return the messages of the body that a pull is answered with; Java's ``MessageDecoder.decodes``.
+    """Return the messages of the body that a pull is answered with; Java's
+    ``MessageDecoder.decodes``.
 
-    A last message that is cut is left out, as by Java; who pulls goes on after the last one that it got. A batch that a
-    producer sent as one is returned as the messages in it.
+    A last message that is cut is left out, as by Java; who pulls goes on after the last one that it
+    got. A batch that a producer sent as one is returned as the messages in it.
 
     Raises
     ------
@@ -224,7 +251,9 @@ def decode_messages(data: bytes) -> list[Message]:
 
 
 def _message(data: bytes, at: int) -> tuple[Message, int]:
-    """Return the message at a position, and where the next one begins; IndexError or struct.error if it is cut."""
+    """Return the message at a position, and where the next one begins; IndexError or struct.error
+    if it is cut.
+    """
     values = _PLAIN.unpack_from(data, at)
     layout = _PLAIN
     if flags := values[7] & _V6:
@@ -242,9 +271,13 @@ def _message(data: bytes, at: int) -> tuple[Message, int]:
         topic_length = _SHORT.unpack_from(data, topic_at)[0]
         topic_at += 2
     else:
-        raise MessageError(f"byte {at} begins no message: its magic code is {magic}, not {MAGIC_V1} or {MAGIC_V2}")
+        raise MessageError(
+            f"byte {at} begins no message: its magic code is {magic}, not {MAGIC_V1} or {MAGIC_V2}"
+        )
     if body_length < 0 or topic_length < 0:
-        raise MessageError(f"the message at byte {at} has a body of {body_length} and a topic of {topic_length} bytes")
+        raise MessageError(
+            f"the message at byte {at} has a body of {body_length} and a topic of {topic_length} bytes"
+        )
     properties_at = topic_at + topic_length + 2
     end = properties_at + max(0, _SHORT.unpack_from(data, properties_at - 2)[0])
     if end > len(data):
@@ -260,7 +293,9 @@ def _message(data: bytes, at: int) -> tuple[Message, int]:
 
 
 def _unwrapped(batch: Message) -> list[Message]:
-    """Return the messages in one; Java's ``MessageDecoder.decodeMessage``. A body that cannot be read stays one message."""
+    """Return the messages in one; Java's ``MessageDecoder.decodeMessage``. A body that cannot be
+    read stays one message.
+    """
     try:
         data = batch.body
     except MessageError:
@@ -285,7 +320,9 @@ def _unwrapped(batch: Message) -> list[Message]:
                 )
             )  # fmt: skip
     except (StructError, IndexError):
-        raise MessageError(f"the batch {batch.offset_msg_id} holds something else than messages") from None
+        raise MessageError(
+            f"the batch {batch.offset_msg_id} holds something else than messages"
+        ) from None
     return messages
 
 
@@ -314,7 +351,8 @@ def encode_message(message: Message) -> bytes:
 
 
 def tagged(messages: Iterable[Message], tags: Collection[str]) -> list[Message]:
-    """Return the messages with one of some tags, all where there are none; brokers compare hashes of tags alone.
+    """Return the messages with one of some tags, all where there are none; brokers compare hashes
+    of tags alone.
 
     Java's ``PullAPIWrapper.processPullResult``; ``tags`` are those of a `SubscriptionData`.
 
@@ -341,7 +379,9 @@ def _decompressed(data: bytes, sys_flag: int) -> bytes:
     try:
         body, is_whole = decompress(data)
     except ImportError as error:
-        raise MessageError(f"a body is compressed by {name}; to read it, install the package {error.name}") from None
+        raise MessageError(
+            f"a body is compressed by {name}; to read it, install the package {error.name}"
+        ) from None
     except Exception as error:  # each package has errors of its own
         raise MessageError(f"a body is not the {name} that it should be: {error}") from error
     if len(body) > MAX_BODY:
@@ -362,7 +402,9 @@ def _lz4(data: bytes) -> tuple[bytes, bool]:
 
 
 def _zstd(data: bytes) -> tuple[bytes, bool]:
-    reader = import_module("zstandard").ZstdDecompressor(max_window_size=MAX_BODY).stream_reader(data)
+    reader = (
+        import_module("zstandard").ZstdDecompressor(max_window_size=MAX_BODY).stream_reader(data)
+    )
     return reader.read(MAX_BODY + 1), True
 
 

@@ -1,4 +1,6 @@
-"""Fields of requests about offsets: stored ones (codes 14, 15), the first (31) and last (30) of a queue, by time (29)."""
+"""Fields of requests about offsets: stored ones (codes 14, 15), the first (31) and last (30) of a
+queue, by time (29).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from rmqalloc.remoting.body_fields import number_field
 def queue_request_fields(queue: MessageQueue) -> dict[str, str]:
     """Return the fields of a request for a queue's first or last offset.
 
-    Java's ``GetMinOffsetRequestHeader`` and ``GetMaxOffsetRequestHeader``; ``bname`` is what brokers of static topics go by.
+    Java's ``GetMinOffsetRequestHeader`` and ``GetMaxOffsetRequestHeader``; ``bname`` is what
+    brokers of static topics go by.
 
     Examples
     --------
@@ -22,7 +25,8 @@ def queue_request_fields(queue: MessageQueue) -> dict[str, str]:
 
 
 def query_offset_fields(consumer_group: str, queue: MessageQueue) -> dict[str, str]:
-    """Return the fields of a request for a stored offset; Java's ``QueryConsumerOffsetRequestHeader``.
+    """Return the fields of a request for a stored offset; Java's
+    ``QueryConsumerOffsetRequestHeader``.
 
     Examples
     --------
@@ -33,7 +37,8 @@ def query_offset_fields(consumer_group: str, queue: MessageQueue) -> dict[str, s
 
 
 def update_offset_fields(consumer_group: str, queue: MessageQueue, offset: int) -> dict[str, str]:
-    """Return the fields of a request that stores an offset; Java's ``UpdateConsumerOffsetRequestHeader``.
+    """Return the fields of a request that stores an offset; Java's
+    ``UpdateConsumerOffsetRequestHeader``.
 
     Examples
     --------
@@ -44,7 +49,8 @@ def update_offset_fields(consumer_group: str, queue: MessageQueue, offset: int) 
 
 
 def search_offset_fields(queue: MessageQueue, timestamp: int) -> dict[str, str]:
-    """Return the fields of a request for the first offset stored at a time (ms) or later; Java's ``SearchOffsetRequestHeader``.
+    """Return the fields of a request for the first offset stored at a time (ms) or later; Java's
+    ``SearchOffsetRequestHeader``.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Pulls (code 11): what is asked, with the commit that it can carry, and what is answered; and messages sent back (36)."""
+"""Pulls (code 11): what is asked, with the commit that it can carry, and what is answered; and
+messages sent back (36).
+"""
 
 from __future__ import annotations
 
@@ -52,11 +54,14 @@ def pull_fields(
     offset : int
         The first message wanted.
     subscription : SubscriptionData
-        Its version and type are sent always; a broker that has a newer one answers with the messages of that.
+        Its version and type are sent always; a broker that has a newer one answers with the
+        messages of that.
     max_messages, max_bytes : int
-        What an answer may hold; brokers have bounds of their own, and those before 5.0 know no ``max_bytes``.
+        What an answer may hold; brokers have bounds of their own, and those before 5.0 know no
+        ``max_bytes``.
     commit_offset : int, optional
-        Stored as the offset of the group before the pull; a pull without it stores nothing. A slave must not get one.
+        Stored as the offset of the group before the pull; a pull without it stores nothing. A slave
+        must not get one.
     suspend_ms : int, optional
         How long the broker may wait for a message; None: it answers at once.
     sends_expression : bool
@@ -125,7 +130,9 @@ def read_pull_answer(answer: Command) -> PullAnswer:
     <PullStatus.NO_NEW_MSG: <ResponseCode.PULL_NOT_FOUND: 19>>
     """
     if answer.code not in PULL_CODES:
-        raise AnswerError(f"a pull is answered with one of the codes {PULL_CODES}, got {answer.code}")
+        raise AnswerError(
+            f"a pull is answered with one of the codes {PULL_CODES}, got {answer.code}"
+        )
     fields = answer.ext_fields
     return PullAnswer(
         PullStatus(answer.code),
@@ -151,8 +158,8 @@ def send_back_fields(
 ) -> dict[str, str]:
     """Return the fields of a request to deliver a message to its group again, later.
 
-    Java's ``ConsumerSendMsgBackRequestHeader``. ``delay_level`` 0 lets the broker choose by how often the message was consumed,
-    -1 sends it to the dead letters at once.
+    Java's ``ConsumerSendMsgBackRequestHeader``. ``delay_level`` 0 lets the broker choose by how
+    often the message was consumed, -1 sends it to the dead letters at once.
 
     Examples
     --------

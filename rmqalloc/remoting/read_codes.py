@@ -1,7 +1,9 @@
-"""Codes of requests that a cluster may get: reads. Nothing else leaves unless `rmqalloc.client` asks for it.
+"""Codes of requests that a cluster may get: reads. Nothing else leaves unless `rmqalloc.client`
+asks for it.
 
-A connection is made with the set of codes that it may send, `ReadCode` if nothing else is said, and `check_code` stands where
-bytes leave. Only `rmqalloc.client` has a larger set; a test sees to it that no other room names one.
+A connection is made with the set of codes that it may send, `ReadCode` if nothing else is said, and
+`check_code` stands where bytes leave. Only `rmqalloc.client` has a larger set; a test sees to it
+that no other room names one.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ class ReadCode(IntEnum):
 
 
 class ForbiddenRequestError(Error):
-    """Something was about to be sent that a connection was not made for; this is a mistake in the program."""
+    """Something was about to be sent that a connection was not made for; this is a mistake in the
+    program.
+    """
 
 
 def check_code(code: int, codes: type[IntEnum] = ReadCode) -> None:
@@ -43,4 +47,6 @@ def check_code(code: int, codes: type[IntEnum] = ReadCode) -> None:
     rmqalloc.remoting.read_codes.ForbiddenRequestError: request code 34 is not in ReadCode; it is not sent
     """
     if code not in codes.__members__.values():
-        raise ForbiddenRequestError(f"request code {int(code)} is not in {codes.__name__}; it is not sent")
+        raise ForbiddenRequestError(
+            f"request code {int(code)} is not in {codes.__name__}; it is not sent"
+        )

@@ -44,21 +44,27 @@ def read_topic_route(body: bytes) -> TopicRouteData:
     (4, '10.0.0.1:10911')
     """
     content = body_content(body)
-    brokers = [BrokerData(name, addresses, cluster) for name, addresses, cluster in _brokers(content)]
+    brokers = [
+        BrokerData(name, addresses, cluster) for name, addresses, cluster in _brokers(content)
+    ]
     mapping = table_of(content, "route", "topicQueueMappingByBroker")
     static = {text_of(name, "brokerName"): _mapping(name, one) for name, one in mapping.items()}
     return TopicRouteData(tuple(queue_datas(content)), tuple(brokers), static)
 
 
 def queue_datas(content: Any, topic: str | None = None) -> list[QueueData]:
-    """Return what each broker holds of a topic, by what the body of a route holds; no broker stands there twice."""
+    """Return what each broker holds of a topic, by what the body of a route holds; no broker stands
+    there twice.
+    """
     found: dict[str, QueueData] = {}
     for data in list_of(object_of(content, "route").get("queueDatas"), "queueDatas"):
         one = object_of(data, "queueData")
         name = text_of(one.get("brokerName"), "brokerName")
         if name in found:
             raise AnswerError(f"the route of topic {topic!r} has broker {name!r} twice")
-        read, write = (whole_of(one.get(key), 0, MAX_QUEUES + 1) for key in ("readQueueNums", "writeQueueNums"))
+        read, write = (
+            whole_of(one.get(key), 0, MAX_QUEUES + 1) for key in ("readQueueNums", "writeQueueNums")
+        )
         found[name] = QueueData(name, read, write, whole_of(one.get("perm"), 0, INT))
     return list(found.values())
 
@@ -74,7 +80,8 @@ def _brokers(content: Any) -> Iterator[tuple[str, dict[int, str], str]]:
     for name, one in broker_datas(content):
         addresses = object_of(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
         by_id = {
-            whole_of(key, -LONG, LONG): text_of(address, f"address of {name}") for key, address in addresses.items()
+            whole_of(key, -LONG, LONG): text_of(address, f"address of {name}")
+            for key, address in addresses.items()
         }
         yield name, by_id, text_of(one.get("cluster") or "", f"cluster of {name}")
 

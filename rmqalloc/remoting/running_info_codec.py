@@ -1,4 +1,6 @@
-"""What a member answers when it is asked what it does (code 307): read by mqadmin's ``consumerStatus``, `check` and others."""
+"""What a member answers when it is asked what it does (code 307): read by mqadmin's
+``consumerStatus``, `check` and others.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ class ProcessQueueInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicRates:
-    """How fast a topic is read; Java's ``ConsumeStatus``. ``rt`` in milliseconds, ``tps`` in messages per second."""
+    """How fast a topic is read; Java's ``ConsumeStatus``. ``rt`` in milliseconds, ``tps`` in
+    messages per second.
+    """
 
     pull_rt: float = 0.0
     pull_tps: float = 0.0
@@ -115,11 +119,15 @@ class ConsumerRunningInfo:
         content = {
             "mqPopTable": {},
             "properties": dict(self.properties),
-            "statusTable": {topic: _content(status) for topic, status in sorted(self.statuses.items())},
+            "statusTable": {
+                topic: _content(status) for topic, status in sorted(self.statuses.items())
+            },
             "subscriptionSet": [subscription_content(one) for one in self.subscriptions],
             "userConsumerInfo": {},
         }
-        table = pairs_text((queue_content(queue), _content(info)) for queue, info in sorted(self.queues.items()))
+        table = pairs_text(
+            (queue_content(queue), _content(info)) for queue, info in sorted(self.queues.items())
+        )
         return f'{{"mqTable":{table},{json.dumps(content)[1:]}'.encode()
 
 
@@ -139,7 +147,8 @@ def running_properties(
     Parameters
     ----------
     start_timestamp : int
-        Milliseconds since the epoch; mqadmin compares subscriptions only of members that are two minutes old.
+        Milliseconds since the epoch; mqadmin compares subscriptions only of members that are two
+        minutes old.
     name_server : str
         ``host:port``, several parted by semicolons.
     strategy : str

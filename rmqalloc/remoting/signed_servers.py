@@ -1,8 +1,10 @@
-"""Which servers requests are signed for: those that the user named, or whose certificate was verified.
+"""Which servers requests are signed for: those that the user named, or whose certificate was
+verified.
 
-A signature covers the values of a request's fields and its body, but neither its code nor the names of the fields nor a time.
-Whoever sees a signed request can send another one, of any code, with the same values, as often as he likes. Addresses of
-brokers come from name servers, where anybody who reaches them can register a broker, so an address alone is no reason to sign.
+A signature covers the values of a request's fields and its body, but neither its code nor the names
+of the fields nor a time. Whoever sees a signed request can send another one, of any code, with the
+same values, as often as he likes. Addresses of brokers come from name servers, where anybody who
+reaches them can register a broker, so an address alone is no reason to sign.
 """
 
 from __future__ import annotations
@@ -66,7 +68,9 @@ class SignedServers:
         if name in self._hosts or (name, port) in self._addresses:
             return True
         return (
-            bool(self._networks) and _is_ip(name) and any(ipaddress.ip_address(name) in one for one in self._networks)
+            bool(self._networks)
+            and _is_ip(name)
+            and any(ipaddress.ip_address(name) in one for one in self._networks)
         )
 
     def check(self, address: str) -> None:

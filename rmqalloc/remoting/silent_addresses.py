@@ -12,10 +12,12 @@ LONGEST_PAUSE = 10.0
 
 
 class SilentAddresses:
-    """Addresses that did not answer in time; requests that may wait are not sent to them during a pause.
+    """Addresses that did not answer in time; requests that may wait are not sent to them during a
+    pause.
 
-    So that a pass that would ask a frozen broker for sixty offsets waits for one of them. Heartbeats are sent whatever is known
-    of an address: they do not call `check`. Pauses are of 1 s, then twice as long each, of 10 s at most.
+    So that a pass that would ask a frozen broker for sixty offsets waits for one of them.
+    Heartbeats are sent whatever is known of an address: they do not call `check`. Pauses are of 1
+    s, then twice as long each, of 10 s at most.
 
     Parameters
     ----------
@@ -40,10 +42,14 @@ class SilentAddresses:
     def check(self, address: str) -> None:
         """Raise `DownError`, a `RemotingError`, if an address is not to be asked now."""
         if not self._pauses.is_over(address, self._now()):
-            raise DownError(f"{address} did not answer before; it is asked again after {LONGEST_PAUSE:g} s at most")
+            raise DownError(
+                f"{address} did not answer before; it is asked again after {LONGEST_PAUSE:g} s at most"
+            )
 
     def failed(self, address: str) -> None:
-        """Record that an address did not answer in time, or could not be reached; several failures at once are one."""
+        """Record that an address did not answer in time, or could not be reached; several failures
+        at once are one.
+        """
         now = self._now()
         if self._pauses.is_over(address, now):
             self._pauses.failed(address, now)

@@ -1,6 +1,8 @@
-"""Results handed to programs and shown to people: any table in every form, plans as one page of HTML, findings as SARIF.
+"""Results handed to programs and shown to people: any table in every form, plans as one page of
+HTML, findings as SARIF.
 
-Nothing is computed here. `write_table` writes any table, `report` a plan as one page, `write_findings` an audit.
+Nothing is computed here. `write_table` writes any table, `report` a plan as one page,
+`write_findings` an audit.
 """
 
 from rmqalloc.report.formats import OUTPUTS, write_table

@@ -21,7 +21,9 @@ OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "ht
 """What ``output`` can be."""
 
 _ROWS = 10_000
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_MARKDOWN = str.maketrans(
+    {c: f"\\{c}" for c in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
 
 
 class ColumnError(ArgumentError):
@@ -43,15 +45,18 @@ def write_table(
     table : pyarrow.Table
         What to write; its texts may hold anything.
     output : str
-        One of `OUTPUTS`. ``table`` is text for people: columns without any value are left out, and on a terminal long names
-        lose their middle; ``wide`` leaves out nothing. ``csv`` puts an apostrophe before a text that a spreadsheet would
-        take for a formula. Where there is no number (null, infinite, not a number) JSON has ``null``.
+        One of `OUTPUTS`. ``table`` is text for people: columns without any value are left out, and
+        on a terminal long names lose their middle; ``wide`` leaves out nothing. ``csv`` puts an
+        apostrophe before a text that a spreadsheet would take for a formula. Where there is no
+        number (null, infinite, not a number) JSON has ``null``.
     file : text or binary file
-        Where to. Parquet needs a binary file or a text file over one, such as standard output, and no terminal.
+        Where to. Parquet needs a binary file or a text file over one, such as standard output, and
+        no terminal.
     columns : sequence of str or "a,b", optional
         Which columns, in that order; all as they are if not given.
     sort : "a,-b", optional
-        Columns to sort by, the weightiest first; ``-`` before a name: the largest first. Nulls come last.
+        Columns to sort by, the weightiest first; ``-`` before a name: the largest first. Nulls come
+        last.
     top : int, optional
         At most N rows.
 
@@ -88,7 +93,11 @@ def _chosen(
     """Return the rows and columns that are asked for, and how many rows are left out."""
     keys = _names(sort)
     wanted = table.column_names if columns is None else _names(columns)
-    unknown = [name for name in [*wanted, *(key.removeprefix("-") for key in keys)] if name not in table.column_names]
+    unknown = [
+        name
+        for name in [*wanted, *(key.removeprefix("-") for key in keys)]
+        if name not in table.column_names
+    ]
     if unknown:
         raise ColumnError(column_missing(unknown[0], table))
     top = checked_top(top)
@@ -125,7 +134,9 @@ def _write_parquet(table: pa.Table, file: IO[str] | IO[bytes]) -> None:
     from pyarrow import parquet
 
     if file.isatty():
-        raise ArgumentError("Parquet is not for a terminal: give a file (--out FILE), or send it through a pipe")
+        raise ArgumentError(
+            "Parquet is not for a terminal: give a file (--out FILE), or send it through a pipe"
+        )
     binary = getattr(file, "buffer", None) if isinstance(file, io.TextIOBase) else file
     if binary is None:
         raise ArgumentError(f"Parquet needs a binary file, got the text file {file!r}")
@@ -188,10 +199,13 @@ def _csv_cell(value: Any, shown: Callable[[str], str]) -> str:
 
 
 def _csv_text(text: str) -> str:
-    # What a spreadsheet takes for a formula would be run where the file is opened. A semicolon parts cells in some countries.
+    # What a spreadsheet takes for a formula would be run where the file is opened. A semicolon
+    # parts cells in some countries.
     if is_formula(text):
         text = f"'{text}"
-    return '"' + text.replace('"', '""') + '"' if not text or re.search(r"[,;\s\"']", text) else text
+    return (
+        '"' + text.replace('"', '""') + '"' if not text or re.search(r"[,;\s\"']", text) else text
+    )
 
 
 # --- For people ---
@@ -199,7 +213,9 @@ def _csv_text(text: str) -> str:
 
 def _markdown(table: pa.Table, _file: object) -> Iterator[str]:
     marks = ["---:" if is_number(field.type) else "---" for field in table.schema]
-    yield "".join(f"| {' | '.join(cells)} |\n" for cells in (map(_markdown_text, table.column_names), marks))
+    yield "".join(
+        f"| {' | '.join(cells)} |\n" for cells in (map(_markdown_text, table.column_names), marks)
+    )
     for row in _rows(table):
         yield f"| {' | '.join(_markdown_text(cell_text(value, column)) for column, value in row.items())} |\n"
 

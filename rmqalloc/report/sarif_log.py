@@ -44,9 +44,9 @@ def write_findings(
     found : iterable of Finding
         In the order in which they are to stand.
     output : str
-        One of `OUTPUTS`. ``table`` is text by consumer group that names `MOST_NAMES` queues and clients of a finding; ``wide``
-        names all. ``json`` is one document, ``html`` a page; ``jsonl``, ``yaml``, ``csv``, ``parquet`` and ``md`` have one row
-        each.
+        One of `OUTPUTS`. ``table`` is text by consumer group that names `MOST_NAMES` queues and
+        clients of a finding; ``wide`` names all. ``json`` is one document, ``html`` a page;
+        ``jsonl``, ``yaml``, ``csv``, ``parquet`` and ``md`` have one row each.
     file : text file
         Where to; Parquet needs one over a binary file, such as standard output.
     source : str, optional
@@ -81,10 +81,14 @@ def write_findings(
     if output in texts and not (show and output in ("table", "wide")):
         file.write(encodable(texts[output]() + "\n", file))
     else:
-        write_table(findings.text_table() if output in _FOR_PEOPLE else findings.main_table(), output, file)
+        write_table(
+            findings.text_table() if output in _FOR_PEOPLE else findings.main_table(), output, file
+        )
 
 
-def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:
+def sarif(
+    findings: Sequence[Finding], source: str | None = None, places: Places | None = None
+) -> dict[str, Any]:
     """Return findings as a SARIF 2.1.0 log, which code hosts and editors show.
 
     Parameters
@@ -128,11 +132,18 @@ def sarif(findings: Sequence[Finding], source: str | None = None, places: Places
             "message": {"text": f"{one.message} {one.advice}".translate(_SARIF_TEXT)},
             "locations": [_location(one, source, places or {})],
             "partialFingerprints": {"place/v1": _fingerprint(one)},
-            "properties": {"queues": [queue._asdict() for queue in one.queues], "clients": list(one.clients)},
+            "properties": {
+                "queues": [queue._asdict() for queue in one.queues],
+                "clients": list(one.clients),
+            },
         }
         for one in findings
     ]
-    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
 
 
 def _location(finding: Finding, source: str | None, places: Places) -> dict[str, Any]:
@@ -142,13 +153,19 @@ def _location(finding: Finding, source: str | None, places: Places) -> dict[str,
     if topic is not None:
         parts.append((topic, f"{group}/{topic}" if group else topic, "topic"))
     location: dict[str, Any] = {
-        "logicalLocations": [{"name": n, "fullyQualifiedName": full, "kind": kind} for n, full, kind in parts]
+        "logicalLocations": [
+            {"name": n, "fullyQualifiedName": full, "kind": kind} for n, full, kind in parts
+        ]
     }
     if source is not None and source != "-":
-        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(source, errors="surrogateescape")}}
+        physical: dict[str, Any] = {
+            "artifactLocation": {"uri": quote(source, errors="surrogateescape")}
+        }
         if group in places:
             line, column = places[group]
-            physical["region"] = {"startLine": line} | ({} if column is None else {"startColumn": column})
+            physical["region"] = {"startLine": line} | (
+                {} if column is None else {"startColumn": column}
+            )
         location["physicalLocation"] = physical
     return location
 

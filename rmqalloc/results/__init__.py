@@ -1,4 +1,5 @@
-"""How results are shown and kept, whatever they are results of: as text, in notebooks, as plain data, in files.
+"""How results are shown and kept, whatever they are results of: as text, in notebooks, as plain
+data, in files.
 
 ``table_result``
     What every result of a verb can do.

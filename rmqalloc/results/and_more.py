@@ -1,4 +1,6 @@
-"""The first few of many things, and how many more there are: at the end of tables, of lists and of names in a sentence."""
+"""The first few of many things, and how many more there are: at the end of tables, of lists and of
+names in a sentence.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from rmqalloc.text import counted
 
 
 def more(n: int, what: str = "", how: str = "") -> list[str]:
-    """Return what stands for the things that are left out, and how to see them; nothing if there are none.
+    """Return what stands for the things that are left out, and how to see them; nothing if there
+    are none.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Text in the page. Every name goes through `name` or `escaped`; what is made here is markup and is not escaped again."""
+"""Text in the page. Every name goes through `name` or `escaped`; what is made here is markup and is
+not escaped again.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ SHOWN, IN_TITLE = 48, 400
 
 
 def escaped(text: str) -> str:
-    """Return text as the content of an element or of a quoted attribute, all that is not visible written as escapes.
+    """Return text as the content of an element or of a quoted attribute, all that is not visible
+    written as escapes.
 
     Examples
     --------
@@ -22,7 +25,8 @@ def escaped(text: str) -> str:
 
 
 def name(text: str, most: int = SHOWN) -> str:
-    """Return a name as an element of its own, so that its direction of writing stays inside; a long one is shortened.
+    """Return a name as an element of its own, so that its direction of writing stays inside; a long
+    one is shortened.
 
     Examples
     --------
@@ -34,7 +38,11 @@ def name(text: str, most: int = SHOWN) -> str:
     shown = printable(text)
     if len(shown) <= most:
         return f"<bdi>{escape(shown)}</bdi>"
-    title = shown if len(shown) <= IN_TITLE else f"{shortened(shown, IN_TITLE)} ({len(text):,} characters)"
+    title = (
+        shown
+        if len(shown) <= IN_TITLE
+        else f"{shortened(shown, IN_TITLE)} ({len(text):,} characters)"
+    )
     return f'<bdi title="{escape(title, quote=True)}">{escape(shortened(shown, most))}</bdi>'
 
 

@@ -1,9 +1,11 @@
-"""The one renderer of results as text: figures, arrows, sentences, tables, marks, what is left out, and lines that change.
+"""The one renderer of results as text: figures, arrows, sentences, tables, marks, what is left out,
+and lines that change.
 
-Every result draws itself from what stands here, so wrapping, cutting, colour and the words for what is left out are decided
-once; `rmqalloc.results.wrapping` has the width of a line. What says something (a sentence, a command, a reason) wraps and is
-never cut. Names lose their middle in tables, and on a terminal alone. Text that goes anywhere but to a terminal is plain. Cells
-and marked lines are made printable here; names inside sentences where the sentence is put together.
+Every result draws itself from what stands here, so wrapping, cutting, colour and the words for what
+is left out are decided once; `rmqalloc.results.wrapping` has the width of a line. What says
+something (a sentence, a command, a reason) wraps and is never cut. Names lose their middle in
+tables, and on a terminal alone. Text that goes anywhere but to a terminal is plain. Cells and
+marked lines are made printable here; names inside sentences where the sentence is put together.
 """
 
 from __future__ import annotations
@@ -47,7 +49,13 @@ def figure(value: Any) -> str:
     >>> figure(1200), figure("a\\n"), figure(None)
     ('1,200', 'a\\\\n', '–')
     """
-    return NOTHING if value is None else f"{value:,}" if isinstance(value, int) else printable(str(value))
+    return (
+        NOTHING
+        if value is None
+        else f"{value:,}"
+        if isinstance(value, int)
+        else printable(str(value))
+    )
 
 
 def arrow(before: Any, after: Any) -> str:
@@ -89,7 +97,8 @@ def tenths(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a time for people, in seconds with one digit, or in milliseconds where there is less than one second.
+    """Return a time for people, in seconds with one digit, or in milliseconds where there is less
+    than one second.
 
     Examples
     --------
@@ -144,7 +153,8 @@ def scaled(count: int) -> str:
 
 
 def cell_text(value: Any, column: str = "") -> str:
-    """Return a cell of a table for people: ``-`` for null, three digits behind the point, two of a skew.
+    """Return a cell of a table for people: ``-`` for null, three digits behind the point, two of a
+    skew.
 
     Examples
     --------
@@ -169,7 +179,9 @@ def is_number(kind: pa.DataType) -> bool:
     """Return True if a column holds numbers."""
     import pyarrow as pa
 
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
 
 
 def bound(text: str, is_exact: bool) -> str:
@@ -197,7 +209,9 @@ def bounded(numbers: Sequence[float | None], exact: Sequence[bool]) -> list[str]
 
 
 def with_bounds(table: pa.Table) -> pa.Table:
-    """Return a table without columns such as ``unowned_is_exact``; figures that are not exact become `bounded` texts."""
+    """Return a table without columns such as ``unowned_is_exact``; figures that are not exact
+    become `bounded` texts.
+    """
     import pyarrow as pa
 
     for column in [name for name in table.column_names if name.endswith("_is_exact")]:
@@ -212,7 +226,8 @@ def with_bounds(table: pa.Table) -> pa.Table:
 
 
 def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
-    """Return the positions of rows by some columns, as ``--sort`` takes them; ties stay in their order, nulls come last.
+    """Return the positions of rows by some columns, as ``--sort`` takes them; ties stay in their
+    order, nulls come last.
 
     Examples
     --------
@@ -223,7 +238,10 @@ def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
     import pyarrow.compute as pc
 
     names = keys.split(",") if isinstance(keys, str) else keys
-    by = [(name.removeprefix("-"), "descending" if name.startswith("-") else "ascending") for name in names]
+    by = [
+        (name.removeprefix("-"), "descending" if name.startswith("-") else "ascending")
+        for name in names
+    ]
     return pc.sort_indices(table, sort_keys=by)
 
 
@@ -245,17 +263,23 @@ def ranks(values: pa.Array) -> NDArray[np.int64]:
 # --- Tables ---
 
 
-def terminal_table(table: pa.Table, file: IO[Any] | None, wide: bool = False, left_out: int = 0) -> Iterator[str]:
+def terminal_table(
+    table: pa.Table, file: IO[Any] | None, wide: bool = False, left_out: int = 0
+) -> Iterator[str]:
     """Yield the lines of an Arrow table, and how many rows are left out."""
     if not wide and table.num_rows:
-        table = table.select([name for name in table.column_names if table[name].null_count < table.num_rows])
+        table = table.select(
+            [name for name in table.column_names if table[name].null_count < table.num_rows]
+        )
     numbers = {field.name for field in table.schema if is_number(field.type)}
     columns = zip(table.column_names, table.columns, strict=True)
     cells = ([cell_text(value, name) for value in column.to_pylist()] for name, column in columns)
     bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
     rows = list(zip(*cells, strict=True))
     prose = _PROSE if file is not None and file.isatty() and not wide else ()
-    yield from text_table(table.column_names, rows, numbers, None if wide else file, style=bold, prose=prose)
+    yield from text_table(
+        table.column_names, rows, numbers, None if wide else file, style=bold, prose=prose
+    )
     if left_out:
         yield f"{dim}({table.num_rows:,} of {table.num_rows + left_out:,} rows){PLAIN if dim else ''}"
 
@@ -270,7 +294,8 @@ def text_table(
     prose: Container[str] = (),
     spare: Iterable[str] = (),
 ) -> list[str]:
-    """Return the lines of a table: texts flush left, numbers flush right, two blanks between columns; cells are made printable.
+    """Return the lines of a table: texts flush left, numbers flush right, two blanks between
+    columns; cells are made printable.
 
     Parameters
     ----------
@@ -285,8 +310,8 @@ def text_table(
     style : str
         Escape before the header.
     prose : container of str
-        Headings of columns that hold sentences, which are never cut; the last column wraps, or goes below its row where there
-        is no room beside it.
+        Headings of columns that hold sentences, which are never cut; the last column wraps, or goes
+        below its row where there is no room beside it.
     spare : iterable of str
         Headings of columns that are left out, one after the other, until a line fits.
 
@@ -317,15 +342,25 @@ def _laid(
     columns = _kept([*zip(*cells, strict=True)], most, prose, spare)
     widths = [max(map(width_of, column)) for column in columns]
     is_text = [column[0] not in numbers for column in columns]
-    is_prose = bool(columns) and columns[-1][0] in prose and sum(widths) + len(GAP) * (len(widths) - 1) > most
+    is_prose = (
+        bool(columns)
+        and columns[-1][0] in prose
+        and sum(widths) + len(GAP) * (len(widths) - 1) > most
+    )
     beside = LEAST_PROSE + len(GAP) if is_prose else 0
     n = len(columns) - is_prose
     if file is not None and file.isatty():
-        is_name = [one and column[0] not in prose for one, column in zip(is_text, columns, strict=True)]
-        widths[:n] = fitted(widths[:n], is_name[:n], [column[0] for column in columns[:n]], most - beside)
+        is_name = [
+            one and column[0] not in prose for one, column in zip(is_text, columns, strict=True)
+        ]
+        widths[:n] = fitted(
+            widths[:n], is_name[:n], [column[0] for column in columns[:n]], most - beside
+        )
     room = most - sum(widths[:n]) - len(GAP) * n
     cells = [*map(_padded, columns[:n], widths, is_text)] or [[""] * len(columns and columns[0])]
-    for i, (row, parts) in enumerate(zip(zip(*columns, strict=True), zip(*cells, strict=True), strict=True)):
+    for i, (row, parts) in enumerate(
+        zip(zip(*columns, strict=True), zip(*cells, strict=True), strict=True)
+    ):
         line = GAP.join(parts).rstrip()
         if is_prose and room >= LEAST_PROSE:
             yield _styled(_beside(line, most - room, row[n], file, margin), "" if i else style)
@@ -341,7 +376,10 @@ def _kept(
 ) -> list[tuple[str, ...]]:
     """Return columns without as many spare ones as it takes for a line to fit."""
     for name in spare:
-        widths = [min(max(map(width_of, one)), LEAST_PROSE if one[0] in prose else most) for one in columns]
+        widths = [
+            min(max(map(width_of, one)), LEAST_PROSE if one[0] in prose else most)
+            for one in columns
+        ]
         if sum(widths) + len(GAP) * (len(widths) - 1) <= most:
             break
         columns = [one for one in columns if one[0] != name]
@@ -390,7 +428,11 @@ def _coloured(mark: str, text: str, file: IO[Any] | None) -> str:
 
 def warned(lines: Iterable[str], file: IO[Any] | None) -> Iterator[str]:
     """Yield lines behind the mark of a warning."""
-    return (_coloured("!", part, file) for line in lines for part in wrapped(f"! {printable(line)}", file))
+    return (
+        _coloured("!", part, file)
+        for line in lines
+        for part in wrapped(f"! {printable(line)}", file)
+    )
 
 
 def encodable(text: str, file: Any) -> str:
@@ -399,8 +441,11 @@ def encodable(text: str, file: Any) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def fitted(widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str], most: int) -> list[int]:
-    """Return widths that fit a terminal: the widest column of names gives way first, headers stay whole.
+def fitted(
+    widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str], most: int
+) -> list[int]:
+    """Return widths that fit a terminal: the widest column of names gives way first, headers stay
+    whole.
 
     Examples
     --------
@@ -412,7 +457,9 @@ def fitted(widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str]
     over = sum(widths) + len(GAP) * (len(widths) - 1) - most
     while over > 0:
         place = max(
-            (i for i, text in enumerate(is_text) if text and widths[i] > least[i]), key=widths.__getitem__, default=None
+            (i for i, text in enumerate(is_text) if text and widths[i] > least[i]),
+            key=widths.__getitem__,
+            default=None,
         )
         if place is None:
             break
@@ -424,8 +471,9 @@ def fitted(widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str]
 def has_colour(file: IO[Any] | None) -> bool:
     """Return True if text may be bold or dim there.
 
-    On a terminal, unless it is dumb or ``NO_COLOR`` is set; elsewhere never, but that ``FORCE_COLOR`` asks for it on standard
-    output and standard error. Colour never says anything that the text does not.
+    On a terminal, unless it is dumb or ``NO_COLOR`` is set; elsewhere never, but that
+    ``FORCE_COLOR`` asks for it on standard output and standard error. Colour never says anything
+    that the text does not.
     """
     if file is None or os.environ.get("NO_COLOR"):
         return False

@@ -14,7 +14,8 @@ def columns(*parts: str) -> pa.Schema:
     Parameters
     ----------
     *parts : str
-        Names with blanks between them, a colon, and Arrow's name of their type; in brackets for lists of it.
+        Names with blanks between them, a colon, and Arrow's name of their type; in brackets for
+        lists of it.
 
     Examples
     --------

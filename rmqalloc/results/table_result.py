@@ -1,7 +1,8 @@
-"""Print, convert and save results of verbs. A result is a few tables, of which the first is the main one.
+"""Print, convert and save results of verbs. A result is a few tables, of which the first is the
+main one.
 
-The class holds the data; the module that draws it registers itself by `drawn`. So drawing may use whatever is computed from a
-result, and the class of the result need not know of it.
+The class holds the data; the module that draws it registers itself by `drawn`. So drawing may use
+whatever is computed from a result, and the class of the result need not know of it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _Result = TypeVar("_Result", bound="TableResult")
 
 
 class TableResult:
-    """A result that prints (``str``), converts (Arrow, ``to_dict``, HTML of notebooks) and is saved as JSON.
+    """A result that prints (``str``), converts (Arrow, ``to_dict``, HTML of notebooks) and is saved
+    as JSON.
 
     Attributes
     ----------
@@ -128,9 +130,12 @@ class TableResult:
 
 
 def drawn(
-    kind: type[_Result], draw: Draw | None = None, sections: Callable[[_Result, int], Iterator[Section]] | None = None
+    kind: type[_Result],
+    draw: Draw | None = None,
+    sections: Callable[[_Result, int], Iterator[Section]] | None = None,
 ) -> None:
-    """Register how a kind of result is drawn: as lines of text, and as sections of a notebook's cell.
+    """Register how a kind of result is drawn: as lines of text, and as sections of a notebook's
+    cell.
 
     Parameters
     ----------
@@ -163,8 +168,13 @@ def _first_rows(result: TableResult) -> Iterator[Section]:
 
 
 def _html_table(columns: list[str], rows: list[dict[str, Any]]) -> str:
-    head = "".join(_cell("th", escaped(column.replace("_", " ")), i > 0) for i, column in enumerate(columns))
-    lines = "".join(f"<tr>{''.join(_value(value, column) for column, value in row.items())}</tr>" for row in rows)
+    head = "".join(
+        _cell("th", escaped(column.replace("_", " ")), i > 0) for i, column in enumerate(columns)
+    )
+    lines = "".join(
+        f"<tr>{''.join(_value(value, column) for column, value in row.items())}</tr>"
+        for row in rows
+    )
     return f'<table style="border-collapse:collapse"><tr>{head}</tr>{lines}</table>'
 
 

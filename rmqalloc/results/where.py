@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["Condition", "WhereError", "column_missing", "places_where", "rows_where"]
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>|~)(.*)", re.DOTALL)
-_COMPARED = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+_COMPARED = {
+    "=": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
 _NULL = "null"
 _DIGITS = 19
 """Characters of an integer below which it is no more than an int64 holds."""
@@ -57,7 +64,9 @@ class Condition(NamedTuple):
 
 
 def column_missing(name: str, table: pa.Table) -> str:
-    """Return that a table has no such column, the columns that it has, and the one that was perhaps meant."""
+    """Return that a table has no such column, the columns that it has, and the one that was perhaps
+    meant.
+    """
     return f"there is no column {name!r}; there are {', '.join(table.column_names)}{did_you_mean(name, table.column_names)}"
 
 
@@ -68,14 +77,16 @@ def rows_where(table: pa.Table, conditions: Iterable[str]) -> pa.Table:
     ----------
     table : pyarrow.Table
     conditions : iterable of str
-        Each is ``NAME OP VALUE``. ``=`` ``!=`` ``<`` ``<=`` ``>`` ``>=`` compare numbers as numbers and texts as texts; ``~``
-        takes a pattern as in `fnmatch.fnmatchcase`. A condition on a list holds if it does for one of its elements, ``!=`` if
-        it does for all. Truths are ``yes`` and ``no``. Only ``NAME=null`` holds for null; ``NAME!=null`` holds for all else.
+        Each is ``NAME OP VALUE``. ``=`` ``!=`` ``<`` ``<=`` ``>`` ``>=`` compare numbers as numbers
+        and texts as texts; ``~`` takes a pattern as in `fnmatch.fnmatchcase`. A condition on a list
+        holds if it does for one of its elements, ``!=`` if it does for all. Truths are ``yes`` and
+        ``no``. Only ``NAME=null`` holds for null; ``NAME!=null`` holds for all else.
 
     Raises
     ------
     WhereError
-        A condition is not of that form, the table has no such column, or the column cannot be compared so.
+        A condition is not of that form, the table has no such column, or the column cannot be
+        compared so.
 
     Examples
     --------
@@ -131,12 +142,16 @@ def _test(condition: Condition, kind: pa.DataType) -> Callable[[Any], Any]:
         wanted: Any = value
     elif pa.types.is_boolean(kind):
         if operator not in ("=", "!=") or value.lower() not in _TRUTHS:
-            raise WhereError(f"{name} is yes or no, so it takes =yes or =no, got {str(condition)!r}")
+            raise WhereError(
+                f"{name} is yes or no, so it takes =yes or =no, got {str(condition)!r}"
+            )
         wanted = _TRUTHS[value.lower()]
     elif is_number(kind):
         wanted = _number(condition)
     else:
-        raise WhereError(f"{name} holds {kind}, which no condition compares, got {str(condition)!r}")
+        raise WhereError(
+            f"{name} holds {kind}, which no condition compares, got {str(condition)!r}"
+        )
     compare = getattr(pc, _COMPARED[operator])
     return lambda column: compare(column, wanted)
 
@@ -148,16 +163,23 @@ def _matching(column: Any, pattern: str) -> Any:
 
     names, matches = pc.unique(column), glob(pattern)
     return pc.is_in(
-        column, value_set=pa.array([one for one in names.to_pylist() if one is not None and matches(one)], column.type)
+        column,
+        value_set=pa.array(
+            [one for one in names.to_pylist() if one is not None and matches(one)], column.type
+        ),
     )
 
 
 def _number(condition: Condition) -> int | float:
     name, operator, value = condition
     if operator == "~":
-        raise WhereError(f"{name} holds numbers, and ~ compares texts with a pattern, got {str(condition)!r}")
+        raise WhereError(
+            f"{name} holds numbers, and ~ compares texts with a pattern, got {str(condition)!r}"
+        )
     try:
-        number = int(value) if value.lstrip("+-").isdecimal() and len(value) < _DIGITS else float(value)
+        number = (
+            int(value) if value.lstrip("+-").isdecimal() and len(value) < _DIGITS else float(value)
+        )
     except ValueError:
         number = math.nan
     if not math.isfinite(number):

@@ -1,4 +1,6 @@
-"""How wide a line is, and how text wraps to it: sentences between words, figures between figures, commands to be copied."""
+"""How wide a line is, and how text wraps to it: sentences between words, figures between figures,
+commands to be copied.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _SHELL_WORDS = re.compile(r""" *(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"'"|\\.|[^ '\\])+
 
 
 def width_of(text: str) -> int:
-    """Return the places that a text takes in a terminal: two for a Chinese character, none for a combining mark.
+    """Return the places that a text takes in a terminal: two for a Chinese character, none for a
+    combining mark.
 
     Examples
     --------
@@ -32,11 +35,16 @@ def width_of(text: str) -> int:
 
 @lru_cache(4096)  # of the cells of a table many are alike
 def _width_of(text: str) -> int:
-    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
 
 
 def line_width(file: IO[Any] | None) -> int:
-    """Return the places of a line: of the terminal, 100 elsewhere; the variable COLUMNS comes before both."""
+    """Return the places of a line: of the terminal, 100 elsewhere; the variable COLUMNS comes
+    before both.
+    """
     try:
         columns = int(os.environ.get("COLUMNS", ""))
     except ValueError:
@@ -44,7 +52,11 @@ def line_width(file: IO[Any] | None) -> int:
     if columns > 0:
         return columns
     try:
-        return PIPED_WIDTH if file is None else os.get_terminal_size(file.fileno()).columns or PIPED_WIDTH
+        return (
+            PIPED_WIDTH
+            if file is None
+            else os.get_terminal_size(file.fileno()).columns or PIPED_WIDTH
+        )
     except (OSError, ValueError, AttributeError):  # no terminal, or no file of the system
         return PIPED_WIDTH
 
@@ -52,7 +64,8 @@ def line_width(file: IO[Any] | None) -> int:
 def wrapped(text: str, file: IO[Any] | None, hang: str = "  ") -> list[str]:
     """Return the lines of a text, broken between words; those after the first begin with `hang`.
 
-    A word that is longer than a line is broken on a terminal, which would do so anyway, and else stays whole.
+    A word that is longer than a line is broken on a terminal, which would do so anyway, and else
+    stays whole.
 
     Examples
     --------
@@ -64,7 +77,8 @@ def wrapped(text: str, file: IO[Any] | None, hang: str = "  ") -> list[str]:
 
 
 def fields(parts: Iterable[str], file: IO[Any] | None, hang: str = "  ") -> list[str]:
-    """Return the lines of some figures two blanks apart, broken between figures, and within one that is longer than a line.
+    """Return the lines of some figures two blanks apart, broken between figures, and within one
+    that is longer than a line.
 
     Examples
     --------
@@ -106,7 +120,9 @@ def shell_lines(command: str, file: IO[Any] | None) -> list[str]:
 
 
 def _fitted(tokens: Iterable[str], file: IO[Any] | None, hang: str) -> list[str]:
-    """Return lines of tokens; on a terminal tokens that are longer than a line are broken, as it would do anyway."""
+    """Return lines of tokens; on a terminal tokens that are longer than a line are broken, as it
+    would do anyway.
+    """
     width = line_width(file)
     hang = hang[: max(width - LEAST_WIDTH, 0)]
     lines = _filled(tokens, width, hang)
@@ -129,7 +145,10 @@ def _filled(tokens: Iterable[str], width: int, hang: str) -> list[str]:
 def _broken(line: str, width: int, hang: str) -> Iterator[str]:
     """Yield the parts of a line whose words are longer than a line of the terminal."""
     while width_of(line) > width:
-        end = max(len(hang) + 1, next(i for i in range(len(line), 0, -1) if i == 1 or width_of(line[:i]) <= width))
+        end = max(
+            len(hang) + 1,
+            next(i for i in range(len(line), 0, -1) if i == 1 or width_of(line[:i]) <= width),
+        )
         yield line[:end]
         line = hang + line[end:]
         if width_of(line) - len(hang) < 1:

@@ -1,14 +1,17 @@
 """Rollouts: what consumer groups go through while something is done to them step by step.
 
-A step does not reach all clients of a group at once: each learns of it in its own time, and until then acts on what it knew.
-So every step has a worst moment, at which most queues are unowned or double-owned, and a state after it.
+A step does not reach all clients of a group at once: each learns of it in its own time, and until
+then acts on what it knew. So every step has a worst moment, at which most queues are unowned or
+double-owned, and a state after it.
 
 ``restart``, ``switch``, ``subscribe``, ``resize``, ``maintain``
     The kinds of rollouts: a snapshot in, a `Rollout` out.
 ``planned_groups``, ``schedule``
-    The groups that rollouts start from, as a fleet; the steps of one group, as its clients see them.
+    The groups that rollouts start from, as a fleet; the steps of one group, as its clients see
+    them.
 ``replay``, ``exposure``, ``worst_moment``
-    The owners at every moment, as one fleet; the queues that a step hands over; the worst moment of a step.
+    The owners at every moment, as one fleet; the queues that a step hands over; the worst moment of
+    a step.
 ``rollout_tables``, ``replay_groups``, ``rollout``, ``rollout_gates``
     Figures by group and topic; all of it for many groups; the result; bounds that it must keep.
 ``batch_budget``

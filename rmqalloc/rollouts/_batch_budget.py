@@ -1,9 +1,9 @@
 """The smallest batch of a rolling restart that stays within a number of moves.
 
-Goals, in this order: the moves per queue of each group are within the budget; as few clients as possible are away at once.
-Moves need not fall as batches grow, not even between batches that take equally many rounds, because they depend on which
-clients go together. So there is no bisection: every size is tried, all groups at once, and each group takes its smallest good
-one.
+Goals, in this order: the moves per queue of each group are within the budget; as few clients as
+possible are away at once. Moves need not fall as batches grow, not even between batches that take
+equally many rounds, because they depend on which clients go together. So there is no bisection:
+every size is tried, all groups at once, and each group takes its smallest good one.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def within_budget(
 ) -> BudgetedBatches:
     """Find the smallest batch of a rolling restart that stays within a number of moves per queue.
 
-    Every size from one client to all, or to ``max_batch``, is tried. Larger batches take fewer rebalances and mostly fewer
-    moves, but more clients are away at once.
+    Every size from one client to all, or to ``max_batch``, is tried. Larger batches take fewer
+    rebalances and mostly fewer moves, but more clients are away at once.
 
     Examples
     --------
@@ -81,7 +81,12 @@ def within_budget(
         raise ArgumentError(f"at least 1 client is away at once, got {max_batch} for the most")
     known = Known.of(snapshot, groups)
     whole = restart(known, groups, batch="100%", **how)
-    sizes = dict(zip(*(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")), strict=True))
+    sizes = dict(
+        zip(
+            *(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")),
+            strict=True,
+        )
+    )
     tried: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in sizes}
     warnings = [*whole.warnings, *whole.skipped["reason"].to_pylist()]
     largest = {name: min(size, max_batch or size) for name, size in sizes.items()}
@@ -98,12 +103,18 @@ def within_budget(
             missed[name] = min(row["moved_per_queue"] for row in found.values())
         for batch, row in found.items():
             n_batches = -(-sizes[name] // batch)
-            more = {"n_batches": n_batches, "in_budget": batch in good, "chosen": batch == min(good, default=None)}
+            more = {
+                "n_batches": n_batches,
+                "in_budget": batch in good,
+                "chosen": batch == min(good, default=None),
+            }
             rows.append({key: (row | more)[key] for key in BUDGET_SCHEMA.names})
     return BudgetedBatches(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
 
 
-def _tried(snapshot: Known, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+def _tried(
+    snapshot: Known, batch: int, how: dict[str, Any]
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Return totals of all groups for one size of batch, and why some groups were skipped."""
     try:
         made = restart(snapshot, batch=batch, **how)

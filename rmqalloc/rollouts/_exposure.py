@@ -1,7 +1,7 @@
 """Queues that nobody, or two clients, read while a step lasts, see `rmqalloc.transitions`.
 
-A step is described by the final moment of the step before it and its own: ``old`` is the reader of a queue in the former,
-``new`` the reader in the latter.
+A step is described by the final moment of the step before it and its own: ``old`` is the reader of
+a queue in the former, ``new`` the reader in the latter.
 """
 
 from __future__ import annotations
@@ -34,13 +34,21 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
     def figures(counted: NDArray[np.bool_] | None = None) -> Open:
         return open_queues(handovers.unowned(counted), replay.hearings, way)
 
-    found = {"unowned": figures(), "double_owned": open_queues(handovers.double_owned(), replay.hearings, way)}
+    found = {
+        "unowned": figures(),
+        "double_owned": open_queues(handovers.double_owned(), replay.hearings, way),
+    }
     found["unowned_written"] = figures(~dry) if dry.any() else found["unowned"]
     found["unowned_dry"] = figures(dry)
     _correct_rows(replay, of_frame, moment, found)
     plain = _at_once(replay, of_frame, moment.size)
-    columns = {name: np.where(gradual, each.most, plain[name])[chosen] for name, each in found.items()}
-    for which, each in (("unowned", found["unowned_written"]), ("double_owned", found["double_owned"])):
+    columns = {
+        name: np.where(gradual, each.most, plain[name])[chosen] for name, each in found.items()
+    }
+    for which, each in (
+        ("unowned", found["unowned_written"]),
+        ("double_owned", found["double_owned"]),
+    ):
         at_once = plain["unowned_written" if which == "unowned" else which]
         for name in TIMED:
             still = at_once if name in ("expected", "after") else np.zeros(moment.size)
@@ -50,10 +58,15 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
             columns[f"{which}_{name}"] = np.where(locked, 0, value)[chosen]
     exact = {name: (each.is_exact | ~gradual)[chosen] for name, each in found.items()}
     of_unowned = exact["unowned"] & exact["unowned_written"] & exact["unowned_dry"]
-    return columns | {"unowned_is_exact": of_unowned, "double_owned_is_exact": exact["double_owned"]}
+    return columns | {
+        "unowned_is_exact": of_unowned,
+        "double_owned_is_exact": exact["double_owned"],
+    }
 
 
-def _correct_rows(replay: Replay, of_frame: Positions, moment: Positions, found: dict[str, Open]) -> None:
+def _correct_rows(
+    replay: Replay, of_frame: Positions, moment: Positions, found: dict[str, Open]
+) -> None:
     """Correct the figures of rows in which a queue may have many readers, see `correct_row`."""
     group = replay.group_of_moment
     chosen = replay.is_split[group] & replay.is_gradual & replay.is_final & (replay.step > 0)
@@ -64,7 +77,9 @@ def _correct_rows(replay: Replay, of_frame: Positions, moment: Positions, found:
     row = of_frame[np.repeat(np.arange(of_frame.size), sizes)[cells]]
     mine = np.flatnonzero(chosen[moment[row]] & replay.there[cells])
     mine = mine[np.argsort(row[mine], kind="stable")]
-    starts = offsets_of(np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)[group])
+    starts = offsets_of(
+        np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)[group]
+    )
     was_there = _present_before(replay, starts)
     unowned = {name: one for name, one in found.items() if name != "double_owned"}
     for some in np.split(mine, 1 + np.flatnonzero(np.diff(row[mine]))):
@@ -90,12 +105,16 @@ def _at_once(replay: Replay, of_frame: Positions, n_rows: int) -> Columns:
         "unowned_dry": nobody & ~replay.written,
         "double_owned": count > 1,
     }
-    return {name: np.bincount(row[mask], minlength=n_rows).astype(np.int64) for name, mask in masks.items()}
+    return {
+        name: np.bincount(row[mask], minlength=n_rows).astype(np.int64)
+        for name, mask in masks.items()
+    }
 
 
 def step_pairs(replay: Replay) -> tuple[Positions, Positions]:
-    """Return cells of the final moment of every step but the first, and the same queues in that of the step before
-    it."""
+    """Return cells of the final moment of every step but the first, and the same queues in that of
+    the step before it.
+    """
     frames = np.flatnonzero(replay.is_final[replay.frame_moment])
     later = np.flatnonzero(replay.step[replay.frame_moment[frames]] > 0)
     sizes = np.diff(replay.cell_offsets)[frames[later]]
@@ -104,12 +123,14 @@ def step_pairs(replay: Replay) -> tuple[Positions, Positions]:
 
 
 def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handovers:
-    """Return what passes in every row. Only queues that change their reader, or have none, are laid out, and the
-    clients at them."""
+    """Return what passes in every row. Only queues that change their reader, or have none, are laid
+    out, and the clients at them.
+    """
     frame, cells, old, new = _changing(replay)
     clients, row = _ClientsOfRows(replay, moment), of_frame[frame]
     at_moment = clients.of_moment[replay.frame_moment[frame]]
-    # Where there is no owner, index -1 reads some other client's value, which the mask then discards.
+    # Where there is no owner, index -1 reads some other client's value, which the mask then
+    # discards.
     old[(old >= 0) & ~replay.present[at_moment + old]] = -1
     inform_old, inform_new = ((one >= 0) & replay.to_inform[at_moment + one] for one in (old, new))
     old, new = (np.where(one >= 0, clients.keys(row, one), -1) for one in (old, new))
@@ -131,7 +152,8 @@ def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handov
 
 
 class _ClientsOfRows:
-    """The clients of the groups of rows, those of one machine room side by side: queues pass inside rooms.
+    """The clients of the groups of rows, those of one machine room side by side: queues pass inside
+    rooms.
 
     Attributes
     ----------
@@ -164,8 +186,9 @@ class _ClientsOfRows:
 
 
 def _changing(replay: Replay) -> tuple[Positions, Positions, Positions, Positions]:
-    """Return queues that change their reader in gradual steps, or have none before: frame, cell, reader before and
-    after."""
+    """Return queues that change their reader in gradual steps, or have none before: frame, cell,
+    reader before and after.
+    """
     cells, cells_before = step_pairs(replay)
     frame_of = np.repeat(np.arange(replay.frame_unit.size), np.diff(replay.cell_offsets))[cells]
     newest, split = replay.newest, replay.is_split[replay.group_of_moment]
@@ -176,9 +199,13 @@ def _changing(replay: Replay) -> tuple[Positions, Positions, Positions, Position
         changes |= split[replay.frame_moment[frame_of]]
     kept = np.flatnonzero(changes & replay.there[cells])
     kept = kept[replay.is_gradual[replay.frame_moment[frame_of[kept]]]]
-    cells, cells_before, frame, old, new = (one[kept] for one in (cells, cells_before, frame_of, old, new))
+    cells, cells_before, frame, old, new = (
+        one[kept] for one in (cells, cells_before, frame_of, old, new)
+    )
     several = np.flatnonzero(split[replay.frame_moment[frame]])
-    old[several], new[several] = (_first(replay.readers[:, one[several]]) for one in (cells_before, cells))
+    old[several], new[several] = (
+        _first(replay.readers[:, one[several]]) for one in (cells_before, cells)
+    )
     return frame, cells, old.astype(np.int64), new.astype(np.int64)
 
 
@@ -189,10 +216,15 @@ def _first(readers: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _present_before(replay: Replay, starts: Offsets) -> Mask:
-    """Moment by moment, whether each client was in the group when the step before was over; clients start at ``starts``."""
+    """Moment by moment, whether each client was in the group when the step before was over; clients
+    start at ``starts``.
+    """
     finals = np.flatnonzero(replay.is_final)
     step = np.searchsorted(finals, np.arange(replay.step.size))
-    before, sizes = np.where(replay.step > 0, finals[np.maximum(step - 1, 0)], finals[step]), np.diff(starts)
+    before, sizes = (
+        np.where(replay.step > 0, finals[np.maximum(step - 1, 0)], finals[step]),
+        np.diff(starts),
+    )
     if (sizes == sizes[0]).all():  # as of one large group: rows are copied whole
         return np.asarray(replay.present.reshape(sizes.size, -1)[before].reshape(-1))
     found: Mask = replay.present[ranges(starts[before], sizes)]

@@ -13,7 +13,8 @@ __all__ = ["rollout"]
 
 
 class rollout:
-    """Rollouts: one function per kind, each takes a snapshot. It is a namespace, there are no objects of it.
+    """Rollouts: one function per kind, each takes a snapshot. It is a namespace, there are no
+    objects of it.
 
     ===================== =====================================================
     ``restart``           all clients restart, a batch at a time

@@ -29,9 +29,9 @@ def maintain_broker(
 ) -> Rollout:
     """Take a broker out of service and back, for every group that reads from it.
 
-    The broker becomes read-only (its queues stay, and a client that owns no others runs dry), goes away (its messages wait),
-    comes back read-only, and becomes writable again. Clients notice that it is gone or back when they next poll the routes,
-    every 30 s.
+    The broker becomes read-only (its queues stay, and a client that owns no others runs dry), goes
+    away (its messages wait), comes back read-only, and becomes writable again. Clients notice that
+    it is gone or back when they next poll the routes, every 30 s.
 
     Examples
     --------
@@ -41,7 +41,9 @@ def maintain_broker(
     >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]
     [('before', 0, 0), ('read-only', 0, 1), ('gone', 1, 0), ('back, read-only', 1, 1), ('writable', 0, 0)]
     """
-    planned = planned_groups_of(_reading(Known.of(snapshot, groups).snapshot, broker, groups, topics), ("*",))
+    planned = planned_groups_of(
+        _reading(Known.of(snapshot, groups).snapshot, broker, groups, topics), ("*",)
+    )
     lists = planned.fleet.queue_lists
     is_it = np.array([name == broker for name in planned.fleet.brokers.to_list()], bool)
     every, others, now, less = 0, 1, 0, 2
@@ -62,20 +64,34 @@ def maintain_broker(
     return play_schedules(planned, schedule_of, variants=variants, detail=detail)
 
 
-def _reading(snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Sequence[str]) -> Snapshot:
-    """Return the groups that read from the broker, with nothing but the topics that they read there."""
+def _reading(
+    snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Sequence[str]
+) -> Snapshot:
+    """Return the groups that read from the broker, with nothing but the topics that they read
+    there.
+    """
     has_name, wanted = matcher(tuple(groups)), matcher(tuple(topics))
     holding = {
         topic.name
         for topic in snapshot.topics
-        if any(one.broker_name == broker and one.is_readable and one.read_queue_nums for one in topic.brokers)
+        if any(
+            one.broker_name == broker and one.is_readable and one.read_queue_nums
+            for one in topic.brokers
+        )
     }
     chosen = [group for group in snapshot.groups if has_name(group.name)]
-    read = [tuple(name for name in group.subscriptions if name in holding and wanted(name)) for group in chosen]
+    read = [
+        tuple(name for name in group.subscriptions if name in holding and wanted(name))
+        for group in chosen
+    ]
     if not any(read):
         raise ArgumentError(
             f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}: it holds "
             f"{len(holding):,} topics of the snapshot"
         )
-    reading = (replace(group, subscriptions=names) for group, names in zip(chosen, read, strict=True) if names)
+    reading = (
+        replace(group, subscriptions=names)
+        for group, names in zip(chosen, read, strict=True)
+        if names
+    )
     return replace(snapshot, groups=tuple(reading))

@@ -1,4 +1,5 @@
-"""The owners at every moment of every group, computed as one fleet: every view of every moment is a unit of it.
+"""The owners at every moment of every group, computed as one fleet: every view of every moment is a
+unit of it.
 
 Ragged data are laid end to end and found by offsets:
 
@@ -7,8 +8,9 @@ views
 frames
     One unit (a group on one topic) at one moment of its group.
 cells
-    Queues of frames. A frame has all queues that its unit has at any moment, present or not. This is the invariant on which
-    everything else rests: the cells of two frames of one unit are in the same order and can be compared element by element.
+    Queues of frames. A frame has all queues that its unit has at any moment, present or not. This
+    is the invariant on which everything else rests: the cells of two frames of one unit are in the
+    same order and can be compared element by element.
 """
 
 from __future__ import annotations
@@ -51,17 +53,19 @@ class Replay:
     cell_offsets : ndarray of int64, shape (n_frames + 1,)
         Cells of each frame.
     readers : ndarray of int32, shape (n, n_cells)
-        Clients that read a queue, as positions in the schedule's ``client_ids``; -1 for nobody. A queue has two readers if the
-        two views of a moment each give it to a client that acts, and more where schedules are split; one row if all moments
-        have one view.
+        Clients that read a queue, as positions in the schedule's ``client_ids``; -1 for nobody. A
+        queue has two readers if the two views of a moment each give it to a client that acts, and
+        more where schedules are split; one row if all moments have one view.
     there, written : ndarray of bool, shape (n_cells,)
         Whether the queue exists at that moment, and whether producers write to it.
     present, to_inform : ndarray of bool
-        Moment by moment, whether each client is in the group, and whether it is to be informed of the step.
+        Moment by moment, whether each client is in the group, and whether it is to be informed of
+        the step.
     n_present, n_to_inform : ndarray of int64, shape (n_moments,)
         How many these are.
     is_gradual, begins_with_one : ndarray of bool, shape (n_moments,)
-        Whether clients are informed of the step one by one, and whether it begins with the first of them; see `Step`.
+        Whether clients are informed of the step one by one, and whether it begins with the first of
+        them; see `Step`.
     newest : ndarray of int64, shape (n_moments,)
         Row of ``readers`` that holds the informed clients.
     hearings : list of Hearing or None
@@ -104,14 +108,18 @@ class _Views:
     """The views of all schedules as columns."""
 
     def __init__(self, schedules: Sequence[Schedule]) -> None:
-        steps = [(number, step) for schedule in schedules for number, step in enumerate(schedule.steps)]
+        steps = [
+            (number, step) for schedule in schedules for number, step in enumerate(schedule.steps)
+        ]
         moments = [moment for _, step in steps for moment in step.moments]
         views = [view for moment in moments for view in moment.views]
         self.step = np.array([number for number, step in steps for _ in step.moments], np.int64)
         self.is_final = np.array([moment.is_final for moment in moments], bool)
         self.there = np.array([moment.there for moment in moments], np.int64)
         self.written = np.array([moment.written for moment in moments], np.int64)
-        self.moment_offsets = offsets_of([sum(len(step.moments) for step in schedule.steps) for schedule in schedules])
+        self.moment_offsets = offsets_of(
+            [sum(len(step.moments) for step in schedule.steps) for schedule in schedules]
+        )
         n_views_of = np.array([len(moment.views) for moment in moments], np.int64)
         self.moment = np.repeat(np.arange(len(moments)), n_views_of)
         self.row = list_positions(offsets_of(n_views_of)).astype(np.int64)
@@ -126,10 +134,15 @@ class _Views:
         ]  # fmt: skip
         self.present, self.to_inform = np.concatenate(present), np.concatenate(to_inform)
         self.n_present, self.n_to_inform = (
-            np.array([np.count_nonzero(one) for one in some], np.int64) for some in (present, to_inform)
+            np.array([np.count_nonzero(one) for one in some], np.int64)
+            for some in (present, to_inform)
         )
-        self.is_gradual = np.array([step.to_inform is not None for _, step in steps for _ in step.moments], bool)
-        self.begins_with_one = np.array([step.begins_with_one for _, step in steps for _ in step.moments], bool)
+        self.is_gradual = np.array(
+            [step.to_inform is not None for _, step in steps for _ in step.moments], bool
+        )
+        self.begins_with_one = np.array(
+            [step.begins_with_one for _, step in steps for _ in step.moments], bool
+        )
         of_moment = [step.hearing for _, step in steps for _ in step.moments]
         self.hearings = list(dict.fromkeys(of_moment))
         self.hearing = np.array([self.hearings.index(one) for one in of_moment], np.int64)
@@ -147,7 +160,10 @@ class _Views:
         self.positions = np.concatenate([nothing, *listed])
         self.rows = self.positions + np.repeat(self.client_offsets[of_group], sizes)
         self.acting = np.concatenate(
-            [nothing.astype(bool), *(acting[one] for (_, acting), one in zip(masks, listed, strict=True))]
+            [
+                nothing.astype(bool),
+                *(acting[one] for (_, acting), one in zip(masks, listed, strict=True)),
+            ]
         )
         self.list_offsets = offsets_of(sizes)
 
@@ -177,7 +193,10 @@ def replay_of(
     column = ranges(base.queue_starts[frame_unit], base.n_queues[frame_unit])
     there, written = (
         of[np.repeat(variant[frame_moment], base.n_queues[frame_unit]), column]
-        for of, variant in ((masks, views.there), (np.stack([planned.written, *variants]), views.written))
+        for of, variant in (
+            (masks, views.there),
+            (np.stack([planned.written, *variants]), views.written),
+        )
     )
     readers[:, ~there] = -1  # a client with an old route may read a queue that no longer exists
     return Replay(
@@ -192,30 +211,38 @@ def replay_of(
 def _fleet(
     planned: PlannedGroups, views: _Views, masks: NDArray[np.bool_]
 ) -> tuple[Fleet, Positions, Positions, Positions]:
-    """Return a unit for every unit and view; also which these are, and the position of each of its queues in the
-    planned unit."""
+    """Return a unit for every unit and view; also which these are, and the position of each of its
+    queues in the planned unit.
+    """
     base = planned.fleet
     n_views = np.diff(views.offsets)[planned.group_of]
     unit = np.repeat(np.arange(base.n_units, dtype=np.int64), n_views)
     view = ranges(views.offsets[planned.group_of], n_views)
     lists, positions = base.queue_lists, list_positions(base.queue_lists.offsets)
-    queue_lists, column = _variants(lists, masks) if len(masks) > 1 else (lists, np.arange(positions.size))
+    queue_lists, column = (
+        _variants(lists, masks) if len(masks) > 1 else (lists, np.arange(positions.size))
+    )
     rooms = None if base.client_lists.slot_room is None else views.rooms[views.rows]
     fleet = replaced(
         base,
         consumer_groups=base.consumer_groups.take_unchecked(unit),
         unit_topic=base.unit_topic[unit],
-        unit_queue_list=(views.queues[view] * (lists.offsets.size - 1) + base.unit_queue_list[unit]).astype(np.int32),
+        unit_queue_list=(
+            views.queues[view] * (lists.offsets.size - 1) + base.unit_queue_list[unit]
+        ).astype(np.int32),
         unit_client_list=view.astype(np.int32),
         queue_lists=queue_lists,
-        client_lists=DistinctLists.of_slots(views.list_offsets, Derived((views.ids,), views.rows), rooms),
+        client_lists=DistinctLists.of_slots(
+            views.list_offsets, Derived((views.ids,), views.rows), rooms
+        ),
     )
     return fleet, unit, view, positions[column[fleet.queue_places()]].astype(np.int64)
 
 
 def _variants(lists: QueueLists, masks: NDArray[np.bool_]) -> tuple[QueueLists, Positions]:
-    """Return all lists in the first variant, then all in the second and so on; also the original position of each
-    queue."""
+    """Return all lists in the first variant, then all in the second and so on; also the original
+    position of each queue.
+    """
     sizes = [np.diff(np.append(0, np.cumsum(mask))[lists.offsets]) for mask in masks]
     positions = np.concatenate([np.flatnonzero(mask) for mask in masks])
     return lists.rearranged(positions, offsets_of(np.concatenate(sizes))), positions
@@ -228,8 +255,9 @@ def _rules(rules: Rules, more: Sequence[Strategy], number: Positions, unit: Posi
 
 
 def _acting(fleet: Fleet, views: _Views, owners: Index) -> Index:
-    """Return owners as positions in the schedules' client ids; -1 if the owner is listed in the view but does not act
-    on it."""
+    """Return owners as positions in the schedules' client ids; -1 if the owner is listed in the
+    view but does not act on it.
+    """
     slots = np.repeat(fleet.slot_starts, fleet.n_queues) + owners
     reads = owners >= 0
     reads[reads] = views.acting[slots[reads]]

@@ -14,12 +14,20 @@ from rmqalloc.fleet.columns import Offsets, offsets_of, ranges
 from rmqalloc.rollouts._exposure import exposures, step_pairs
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts.planned_groups import PlannedGroups
-from rmqalloc.rollouts.rollout_result import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
+from rmqalloc.rollouts.rollout_result import (
+    EXPOSED_SCHEMA,
+    STEPS_SCHEMA,
+    TOPICS_SCHEMA,
+    TOTALS_SCHEMA,
+)
 from rmqalloc.rollouts.schedule import Mask, Schedule
 
 Columns = dict[str, NDArray[Any]]
 
-_EXACT = {"unowned": ("unowned", "unowned_written", "unowned_dry"), "double_owned": ("double_owned",)}
+_EXACT = {
+    "unowned": ("unowned", "unowned_written", "unowned_dry"),
+    "double_owned": ("double_owned",),
+}
 
 
 class MomentRows(NamedTuple):
@@ -59,21 +67,34 @@ def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     rows = by_topic(replay)
     columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
     unit = replay.frame_unit[_final_rows(replay, rows)]
-    columns["topic"] = text_array(planned.fleet.topics).take(pa.array(planned.fleet.unit_topic[unit])).cast(pa.string())
+    columns["topic"] = (
+        text_array(planned.fleet.topics)
+        .take(pa.array(planned.fleet.unit_topic[unit]))
+        .cast(pa.string())
+    )
     return _table(columns, TOPICS_SCHEMA)
 
 
 def _table(columns: dict[str, Any], schema: pa.Schema) -> pa.Table:
     """Return columns as a table; what is not known is null."""
-    made = (pa.array(columns[one.name], one.type, from_pandas=pa.types.is_floating(one.type)) for one in schema)
+    made = (
+        pa.array(columns[one.name], one.type, from_pandas=pa.types.is_floating(one.type))
+        for one in schema
+    )
     return pa.table(list(made), schema)
 
 
-def group_totals_table(steps: pa.Table, schedules: Sequence[Schedule], planned: PlannedGroups) -> pa.Table:
+def group_totals_table(
+    steps: pa.Table, schedules: Sequence[Schedule], planned: PlannedGroups
+) -> pa.Table:
     """Return figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of these schedules."""
     number = steps["step"].to_numpy()
     starts = np.flatnonzero(number == 0)
-    column = {name: steps[name].to_numpy() for name in STEPS_SCHEMA.names if name not in ("consumer_group", "action")}
+    column = {
+        name: steps[name].to_numpy()
+        for name in STEPS_SCHEMA.names
+        if name not in ("consumer_group", "action")
+    }
     n_queues = column["n_queues"][starts]
     # The queues of a new subscription count from the start, so no group is without queues.
     moved = np.add.reduceat(column["moved"], starts)
@@ -92,7 +113,12 @@ def group_totals_table(steps: pa.Table, schedules: Sequence[Schedule], planned: 
     }
     for name in ("unowned", "unowned_written", "unowned_dry", "double_owned"):
         made[f"max_{name}"] = np.maximum.reduceat(column[name], starts)
-    for name in ("unowned_queue_seconds", "double_owned_queue_seconds", "messages_delayed", "messages_twice"):
+    for name in (
+        "unowned_queue_seconds",
+        "double_owned_queue_seconds",
+        "messages_delayed",
+        "messages_twice",
+    ):
         made[name] = np.add.reduceat(column[name], starts)
     for name in ("unowned_expected", "unowned_seconds_worst", "unowned_seconds_p99"):
         made[f"max_{name}"] = np.maximum.reduceat(column[name], starts)
@@ -108,14 +134,17 @@ def group_totals_table(steps: pa.Table, schedules: Sequence[Schedule], planned: 
 
 
 def step_figures(replay: Replay, rows: MomentRows) -> Columns:
-    """Return all figures of every step: the most unowned and double-owned queues while it lasts, the loads after it."""
+    """Return all figures of every step: the most unowned and double-owned queues while it lasts,
+    the loads after it.
+    """
     is_final = _final_rows(replay, rows)
     row = np.repeat(rows.of_frame, np.diff(replay.cell_offsets))
 
     def summed(mask: Mask, chosen: Positions) -> NDArray[np.int64]:
         return np.bincount(row[mask], minlength=rows.moment.size)[chosen]
 
-    # Cells of a unit are in the same order in every step, so they can be compared element by element.
+    # Cells of a unit are in the same order in every step, so they can be compared element by
+    # element.
     cells, cells_before = step_pairs(replay)
     now, before = _ordered(replay.readers[:, cells]), _ordered(replay.readers[:, cells_before])
     differs = (now != before).any(axis=0)
@@ -127,7 +156,9 @@ def step_figures(replay: Replay, rows: MomentRows) -> Columns:
         **exposures(replay, rows.of_frame, rows.moment, is_final),
     }
     touched = cells[differs], now[:, differs], before[:, differs]
-    return found | {name: column[is_final] for name, column in _of_clients(replay, rows, row, *touched).items()}
+    return found | {
+        name: column[is_final] for name, column in _of_clients(replay, rows, row, *touched).items()
+    }
 
 
 def _of_clients(
@@ -170,7 +201,9 @@ def _of_clients(
 
 
 def _clients_of_rows(replay: Replay, rows: MomentRows) -> tuple[Offsets, Mask]:
-    """Return the clients of every row's group laid end to end: where each row begins, and whether they are there."""
+    """Return the clients of every row's group laid end to end: where each row begins, and whether
+    they are there.
+    """
     n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
     of_moment = n_clients[replay.group_of_moment]
     if np.array_equal(rows.moment, np.arange(replay.step.size)):
@@ -184,7 +217,11 @@ def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the readers of every queue in ascending order."""
     if len(readers) == 1:
         return readers
-    return np.sort(readers, axis=0) if len(readers) > 2 else np.stack([readers.min(axis=0), readers.max(axis=0)])
+    return (
+        np.sort(readers, axis=0)
+        if len(readers) > 2
+        else np.stack([readers.min(axis=0), readers.max(axis=0)])
+    )
 
 
 def _final_rows(replay: Replay, rows: MomentRows) -> Positions:
@@ -193,31 +230,45 @@ def _final_rows(replay: Replay, rows: MomentRows) -> Positions:
 
 
 def _while_it_lasts(replay: Replay, rows: MomentRows, is_final: Positions) -> Positions:
-    """Return rows of the moments while steps last, given the final ones; a step that takes effect at once has only
-    this."""
+    """Return rows of the moments while steps last, given the final ones; a step that takes effect
+    at once has only this.
+    """
     lasts = np.roll(~replay.is_final, 1)[rows.moment[is_final]]
     return np.where(lasts, is_final - 1, is_final)
 
 
-def _named(replay: Replay, planned: PlannedGroups, moment: Positions, columns: Columns) -> dict[str, Any]:
+def _named(
+    replay: Replay, planned: PlannedGroups, moment: Positions, columns: Columns
+) -> dict[str, Any]:
     """Return figures with the names of groups and steps."""
     is_final = moment[replay.is_final[moment]]
     group = replay.group_of_moment[is_final]
     names = [group.consumer_group for group in planned.groups]
     step = replay.step[is_final]
     columns = columns | _messages(planned, columns, group)
-    actions = [replay.schedules[g].steps[s].action for g, s in zip(group.tolist(), step.tolist(), strict=True)]
-    return {**columns, "consumer_group": [names[g] for g in group.tolist()], "step": step, "action": actions}
+    actions = [
+        replay.schedules[g].steps[s].action
+        for g, s in zip(group.tolist(), step.tolist(), strict=True)
+    ]
+    return {
+        **columns,
+        "consumer_group": [names[g] for g in group.tolist()],
+        "step": step,
+        "action": actions,
+    }
 
 
 def _messages(planned: PlannedGroups, columns: Columns, group: Positions) -> Columns:
-    """Return messages that arrive while queues have no owner or several, at the rate at which the group consumes
-    now."""
+    """Return messages that arrive while queues have no owner or several, at the rate at which the
+    group consumes now.
+    """
     fleet = planned.fleet
     sums = np.append(0, np.cumsum(planned.written))
     of_list = np.diff(sums[fleet.queue_lists.offsets])[fleet.unit_queue_list]
     written = np.bincount(planned.group_of, of_list, len(planned.groups))
-    tps = np.array([np.nan if one.consume_tps is None else one.consume_tps for one in planned.groups])
+    tps = np.array(
+        [np.nan if one.consume_tps is None else one.consume_tps for one in planned.groups]
+    )
     rate = (tps / np.maximum(written, 1))[group]
     return {
         "messages_delayed": rate * columns["unowned_queue_seconds"],
@@ -235,7 +286,10 @@ def exposed_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     frame = np.searchsorted(replay.cell_offsets, cells, side="right") - 1
     unit, moment = replay.frame_unit[frame], replay.frame_moment[frame]
     fleet = planned.fleet
-    lists, position = fleet.queue_lists, fleet.queue_starts[unit] + cells - replay.cell_offsets[frame]
+    lists, position = (
+        fleet.queue_lists,
+        fleet.queue_starts[unit] + cells - replay.cell_offsets[frame],
+    )
     group = replay.group_of_moment[moment].tolist()
     step = replay.step[moment]
     readers = [
@@ -246,11 +300,17 @@ def exposed_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     made: dict[str, Any] = {
         "consumer_group": [planned.groups[g].consumer_group for g in group],
         "step": step,
-        "action": [replay.schedules[g].steps[s].action for g, s in zip(group, step.tolist(), strict=True)],
+        "action": [
+            replay.schedules[g].steps[s].action for g, s in zip(group, step.tolist(), strict=True)
+        ],
         "topic": text_array(fleet.topics).take(pa.array(fleet.unit_topic[unit])).cast(pa.string()),
-        "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[position]])),
+        "broker_name": text_array(fleet.brokers).take(
+            pa.array(lists.route_broker[lists.queue_route[position]])
+        ),
         "queue_id": lists.queue_ids[position],
-        "exposure": np.where([bool(both) for both in readers], "double_owned", kinds).tolist() if readers else [],
+        "exposure": np.where([bool(both) for both in readers], "double_owned", kinds).tolist()
+        if readers
+        else [],
         "client_ids": readers,
     }
     made["broker_name"] = made["broker_name"].cast(pa.string())

@@ -36,8 +36,9 @@ def change_subscription(
 ) -> Rollout:
     """Let the clients of every group subscribe to a topic, or leave it, a batch at a time.
 
-    Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer does,
-    is given queues of the topic by all others and does not read them: they are unowned until the last client has followed.
+    Brokers list the clients of a group whatever they subscribe to. So a client that has not
+    subscribed yet, or no longer does, is given queues of the topic by all others and does not read
+    them: they are unowned until the last client has followed.
 
     Examples
     --------
@@ -54,7 +55,9 @@ def change_subscription(
         )
     chosen, skipped = _chosen(snapshot, topic, groups, remove)
     # Other groups do not matter here and would only cost time.
-    with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
+    with_topic = replace(
+        snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups
+    )
 
     verb = "leave" if remove else "subscribe"
 
@@ -77,7 +80,9 @@ def change_subscription(
 
 
 def _in_found_rooms(known: Known, topic: str) -> Snapshot:
-    """Return the snapshot with the brokers of a topic in the machine rooms that were found of them for other topics."""
+    """Return the snapshot with the brokers of a topic in the machine rooms that were found of them
+    for other topics.
+    """
     found: dict[str, set[str]] = {}
     for was, is_ in zip(known.given.topics, known.snapshot.topics, strict=True):
         for before, after in zip(was.brokers, is_.brokers, strict=True) if was is not is_ else ():
@@ -88,13 +93,17 @@ def _in_found_rooms(known: Known, topic: str) -> Snapshot:
     def placed(one: Topic) -> Topic:
         if one.name != topic or not rooms:
             return one
-        brokers = (replace(b, machine_room=b.machine_room or rooms.get(b.broker_name)) for b in one.brokers)
+        brokers = (
+            replace(b, machine_room=b.machine_room or rooms.get(b.broker_name)) for b in one.brokers
+        )
         return replace(one, brokers=tuple(brokers))
 
     return replace(known.snapshot, topics=tuple(map(placed, known.snapshot.topics)))
 
 
-def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:
+def _chosen(
+    snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool
+) -> tuple[list[Group], dict[str, str]]:
     """Return groups whose subscription is to change, and why the others that match are skipped."""
     what = "does not subscribe" if remove else "subscribes already"
     is_wanted, chosen, skipped = matcher(tuple(groups)), [], {}
@@ -110,4 +119,8 @@ def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool)
 
 
 def _subscribed(group: Group, topic: str) -> Group:
-    return group if topic in group.subscriptions else replace(group, subscriptions=(*group.subscriptions, topic))
+    return (
+        group
+        if topic in group.subscriptions
+        else replace(group, subscriptions=(*group.subscriptions, topic))
+    )

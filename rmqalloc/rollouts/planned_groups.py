@@ -96,20 +96,29 @@ def planned_groups_of(
     known = {group.name: group for group in snapshot.groups}
     brokers = {topic.name: len(topic.brokers) for topic in snapshot.topics}
     at_start = tuple(
-        _group_at_start(fleet, unit, known[fleet.consumer_group(unit)], brokers, by_client) for unit in firsts
+        _group_at_start(fleet, unit, known[fleet.consumer_group(unit)], brokers, by_client)
+        for unit in firsts
     )
-    return PlannedGroups(fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings)
+    return PlannedGroups(
+        fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings
+    )
 
 
 def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
-    """Return which queues producers write to: those of writable brokers, up to their number of write queues."""
+    """Return which queues producers write to: those of writable brokers, up to their number of
+    write queues.
+    """
     lists = fleet.queue_lists
     numbers = {
-        (topic.name, one.broker_name): one.n_written_queues for topic in snapshot.topics for one in topic.brokers
+        (topic.name, one.broker_name): one.n_written_queues
+        for topic in snapshot.topics
+        for one in topic.brokers
     }
     topics, brokers = fleet.topics.to_list(), fleet.brokers.to_list()
     pairs = zip(lists.route_topic.tolist(), lists.route_broker.tolist(), strict=True)
-    of_route = np.array([numbers[topics[topic], brokers[broker]] for topic, broker in pairs], np.int64)
+    of_route = np.array(
+        [numbers[topics[topic], brokers[broker]] for topic, broker in pairs], np.int64
+    )
     return first_queues(fleet, of_route)
 
 
@@ -120,8 +129,12 @@ def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
     return kept
 
 
-def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, Rules, Owners, dict[int, str]]:
-    """Return units that their strategies can assign, with their owners, and why other rows are left out."""
+def _assignable_units(
+    batch: pa.RecordBatch, stable_ids: bool
+) -> tuple[Fleet, Rules, Owners, dict[int, str]]:
+    """Return units that their strategies can assign, with their owners, and why other rows are left
+    out.
+    """
     evaluation = evaluate(read_batch(batch, rule("AVG"), {}), (), with_figures=False)
     regular, *others = evaluation.states[0].parts  # the first are those with distinct client ids
     wrong = {row: reason.text for row, reason in evaluation.spoiled.items()}
@@ -136,21 +149,33 @@ def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, R
     return fleet, rules, owners, wrong
 
 
-def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) -> tuple[Fleet, Rules, Owners]:
+def _some(
+    fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]
+) -> tuple[Fleet, Rules, Owners]:
     """Return some units of a fleet."""
     return subfleet(fleet, units), rules.select(units), owners_of_units(fleet, owners, units)
 
 
-def _group_at_start(fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int], by_client: bool) -> GroupAtStart:
+def _group_at_start(
+    fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int], by_client: bool
+) -> GroupAtStart:
     ids = fleet.client_ids_of(unit)
     lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
-    rooms = [-1] * len(ids) if lists.slot_room is None else lists.slot_room[start : start + len(ids)].tolist()
+    rooms = (
+        [-1] * len(ids)
+        if lists.slot_room is None
+        else lists.slot_room[start : start + len(ids)].tolist()
+    )
     n_brokers = max((brokers.get(topic, 1) for topic in group.subscriptions), default=1)
     kinds, joining = _kinds(group, ids, by_client)
-    return GroupAtStart(group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps, kinds, joining)
+    return GroupAtStart(
+        group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps, kinds, joining
+    )
 
 
-def _kinds(group: Group, client_ids: list[str], by_client: bool) -> tuple[tuple[ClientKind, ...], ClientKind]:
+def _kinds(
+    group: Group, client_ids: list[str], by_client: bool
+) -> tuple[tuple[ClientKind, ...], ClientKind]:
     """Return kinds of the clients of a group, and that of clients which join: see `GroupAtStart`."""
     joining = ClientKind(dialect_to_join(group))
     if joining.dialect == JAVA and all(is_plain(group, one) for one in group.clients):

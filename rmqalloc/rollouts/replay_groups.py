@@ -1,4 +1,6 @@
-"""The schedules of many groups replayed, as many groups at a time as memory allows, a large group some steps at a time."""
+"""The schedules of many groups replayed, as many groups at a time as memory allows, a large group
+some steps at a time.
+"""
 
 from __future__ import annotations
 
@@ -57,12 +59,16 @@ def play_schedules(
     tables = [[schema.empty_table() for schema in schemas]]
 
     def of_group(group: GroupAtStart) -> Schedule:
-        # Other than final moments are only needed for tables of queues: the figures of a step are those of its worst moment.
+        # Other than final moments are only needed for tables of queues: the figures of a step are
+        # those of its worst moment.
         schedule = schedule_of(group) if detail else schedule_of(group).final_moments()
         return by_client.split(schedule, group)
 
     for part, schedules, n_cells in _parts(planned, of_group, left_out):
-        pieces = ((replay_of(part, one, by_client.table, variants), at) for one, at in _pieces(schedules, n_cells))
+        pieces = (
+            (replay_of(part, one, by_client.table, variants), at)
+            for one, at in _pieces(schedules, n_cells)
+        )
         tables.append(_tables(part, schedules, pieces, detail))
     by_step, by_topic, in_all, named = map(pa.concat_tables, zip(*tables, strict=True))
     if left_out and not in_all.num_rows:
@@ -72,10 +78,14 @@ def play_schedules(
 
 
 def _tables(
-    part: PlannedGroups, schedules: list[Schedule], pieces: Iterable[tuple[Replay, int | None]], detail: bool
+    part: PlannedGroups,
+    schedules: list[Schedule],
+    pieces: Iterable[tuple[Replay, int | None]],
+    detail: bool,
 ) -> list[pa.Table]:
-    """Return the tables of a part by step, by topic, in all and by exposed queue, given its replay or those of its
-    pieces."""
+    """Return the tables of a part by step, by topic, in all and by exposed queue, given its replay
+    or those of its pieces.
+    """
     steps, topics, exposed = [], [], []
     for replay, before in pieces:
         steps.append(_own_steps(steps_table(replay, part), before))
@@ -93,20 +103,27 @@ def _tables(
 def none_left(left_out: Mapping[str, str]) -> InapplicableError:
     """Return the error that a rollout applies to no group, given the reasons of all."""
     reason = next(iter(left_out.values()))
-    more = f"; nor does it apply to any of {len(left_out) - 1:,} more groups" if len(left_out) > 1 else ""
+    more = (
+        f"; nor does it apply to any of {len(left_out) - 1:,} more groups"
+        if len(left_out) > 1
+        else ""
+    )
     return InapplicableError(reason + more)
 
 
 def _parts(
-    planned: PlannedGroups, schedule_of: Callable[[GroupAtStart], Schedule], left_out: dict[str, str]
+    planned: PlannedGroups,
+    schedule_of: Callable[[GroupAtStart], Schedule],
+    left_out: dict[str, str],
 ) -> Iterator[tuple[PlannedGroups, list[Schedule], int]]:
-    """Yield groups with their schedules, in parts of at most `CELLS_AT_ONCE` or one group, and the cells of each part.
+    """Yield groups with their schedules, in parts of at most `CELLS_AT_ONCE` or one group, and the
+    cells of each part.
 
     Reasons of other groups go to ``left_out``.
     """
-    n_queues = np.bincount(planned.group_of, weights=planned.fleet.n_queues, minlength=len(planned.groups)).astype(
-        np.int64
-    )
+    n_queues = np.bincount(
+        planned.group_of, weights=planned.fleet.n_queues, minlength=len(planned.groups)
+    ).astype(np.int64)
     schedules: dict[int, Schedule] = {}
     cells = 0
     for position, group in enumerate(planned.groups):
@@ -127,10 +144,11 @@ def _parts(
 
 
 def _pieces(schedules: list[Schedule], n_cells: int) -> Iterator[tuple[list[Schedule], int | None]]:
-    """Yield the schedules, and None; that of one large group in pieces, with the step before each and the number of
-    that step.
+    """Yield the schedules, and None; that of one large group in pieces, with the step before each
+    and the number of that step.
 
-    A step is described by the state before it and its own, so the figures of a piece are those that the whole has.
+    A step is described by the state before it and its own, so the figures of a piece are those that
+    the whole has.
     """
     steps = schedules[0].steps
     at_once = max(STEPS_AT_ONCE, len(steps) * CELLS_AT_ONCE // max(n_cells, 1))
@@ -144,7 +162,9 @@ def _pieces(schedules: list[Schedule], n_cells: int) -> Iterator[tuple[list[Sche
 
 
 def _own_steps(table: pa.Table, before: int | None) -> pa.Table:
-    """Return rows of a piece without those of the step before it, which has this number; all if there is none."""
+    """Return rows of a piece without those of the step before it, which has this number; all if
+    there is none.
+    """
     if before is None:
         return table
     table = table.filter(pc.greater(table["step"], 0))
@@ -153,13 +173,16 @@ def _own_steps(table: pa.Table, before: int | None) -> pa.Table:
 
 
 def _by_topic(pieces: list[pa.Table], part: PlannedGroups) -> pa.Table:
-    """Return tables of the pieces of one group as that of the whole: topic after topic, and the steps of each in their
-    order."""
+    """Return tables of the pieces of one group as that of the whole: topic after topic, and the
+    steps of each in their order.
+    """
     table = pa.concat_tables(pieces)
     if len(pieces) == 1:
         return table
     names = [part.fleet.topic(unit) for unit in range(part.fleet.n_units)]
-    return table.take(np.argsort(pc.index_in(table["topic"], pa.array(names)).to_numpy(), kind="stable"))
+    return table.take(
+        np.argsort(pc.index_in(table["topic"], pa.array(names)).to_numpy(), kind="stable")
+    )
 
 
 def _cells_of(group: GroupAtStart, schedule: Schedule, n_queues: int) -> int:

@@ -36,7 +36,8 @@ class Resize:
     chosen : frozenset of str
         Names of those that change.
     to : int
-        Read and write queues of these after; producers write to none of a broker without the write bit, then as before.
+        Read and write queues of these after; producers write to none of a broker without the write
+        bit, then as before.
     """
 
     topic: str
@@ -67,11 +68,15 @@ class Resize:
     @lazy_property
     def written_to(self) -> dict[str, int]:
         """Queues that producers write to after."""
-        return self.written | {one.broker_name: self.to for one in self.changed if one.perm & PERM_WRITE}
+        return self.written | {
+            one.broker_name: self.to for one in self.changed if one.perm & PERM_WRITE
+        }
 
     @lazy_property
     def grows(self) -> bool:
-        """Whether read queues are raised first: there will be more of them, or only the write queues grow."""
+        """Whether read queues are raised first: there will be more of them, or only the write
+        queues grow.
+        """
         more = any(one.read_queue_nums < self.to for one in self.changed)
         return more or not any(_holds(one) > self.to for one in self.changed)
 
@@ -79,7 +84,9 @@ class Resize:
     def dropped(self) -> list[MessageQueue]:
         """Queues that may hold messages, read or not, and that will be removed."""
         return [
-            MessageQueue(self.topic, one.broker_name, i) for one in self.changed for i in range(self.to, _holds(one))
+            MessageQueue(self.topic, one.broker_name, i)
+            for one in self.changed
+            for i in range(self.to, _holds(one))
         ]
 
 
@@ -102,13 +109,15 @@ def resize_queues(
 ) -> Rollout:
     """Give a topic more or fewer queues on its brokers, as many to read as to write.
 
-    Numbers are set on every broker chosen that consumers may read, whatever they were, as ``mqadmin updateTopic -r N -w N``
-    does: a broker with 0 read queues gets some. Perms stay as they are, so nobody writes to a broker without the write bit.
+    Numbers are set on every broker chosen that consumers may read, whatever they were, as ``mqadmin
+    updateTopic -r N -w N`` does: a broker with 0 read queues gets some. Perms stay as they are, so
+    nobody writes to a broker without the write bit.
 
-    More: raise the read queues, wait until all clients have the new routes (they poll every 30 s), raise the write queues; so
-    no queue has a message before all clients see it. Fewer: lower the write queues, wait until every group has consumed the
-    backlog of the others, lower the read queues. A queue above the read queues that was written to (more write than read
-    queues) may hold messages that nobody reads; it counts as dropped.
+    More: raise the read queues, wait until all clients have the new routes (they poll every 30 s),
+    raise the write queues; so no queue has a message before all clients see it. Fewer: lower the
+    write queues, wait until every group has consumed the backlog of the others, lower the read
+    queues. A queue above the read queues that was written to (more write than read queues) may hold
+    messages that nobody reads; it counts as dropped.
 
     Examples
     --------
@@ -136,14 +145,17 @@ def resize_queues(
             steps.append(still(n, f"write queues to {to}", new, written_to))
         else:
             steps.append(still(n, f"write queues to {to}, backlog drains", old, written_to))
-            steps.append(refresh(fresh, f"read queues to {to}, routes refresh", old, new, written_to))
+            steps.append(
+                refresh(fresh, f"read queues to {to}, routes refresh", old, new, written_to)
+            )
         return Schedule(group.client_ids, group.rooms, steps)
 
     return play_schedules(planned, schedule_of, variants=variants, detail=detail, refusals=refusals)
 
 
 def undrained(snapshot: Snapshot, resize: Resize, assume_drained: bool) -> list[str]:
-    """Return why queues must not be dropped yet: a line for every group that has, or may have, messages there.
+    """Return why queues must not be dropped yet: a line for every group that has, or may have,
+    messages there.
 
     These are all groups that subscribe to the topic, and all others with a known lag on it.
     """
@@ -158,10 +170,16 @@ def undrained(snapshot: Snapshot, resize: Resize, assume_drained: bool) -> list[
         if behind:
             n = sum(lags[queue] for queue in behind)
             unread = [queue for queue in behind if queue.queue_id >= resize.read[queue.broker_name]]
-            why = f"; nobody reads {_names(unread)}, so raise the read queues first" if unread else ""
-            found.append(f"consumer group {group.name!r} has {n:,} messages not consumed in {_some(behind)}{why}")
+            why = (
+                f"; nobody reads {_names(unread)}, so raise the read queues first" if unread else ""
+            )
+            found.append(
+                f"consumer group {group.name!r} has {n:,} messages not consumed in {_some(behind)}{why}"
+            )
         if unknown and not assume_drained:
-            found.append(f"the backlog of consumer group {group.name!r} is not known in {_some(unknown)}")
+            found.append(
+                f"the backlog of consumer group {group.name!r} is not known in {_some(unknown)}"
+            )
     return found
 
 
@@ -190,8 +208,12 @@ def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -
         raise ArgumentError(
             f"no readable broker of topic {topic!r} matches {', '.join(brokers)!r}; it has {names or 'none'}"
         )
-    has = ", ".join(f"{broker.broker_name} has {broker.read_queue_nums}" for broker in chosen[:_SHOWN])
-    if all(broker.read_queue_nums == to and broker.write_queue_nums in (None, to) for broker in chosen):
+    has = ", ".join(
+        f"{broker.broker_name} has {broker.read_queue_nums}" for broker in chosen[:_SHOWN]
+    )
+    if all(
+        broker.read_queue_nums == to and broker.write_queue_nums in (None, to) for broker in chosen
+    ):
         raise ArgumentError(f"nothing would change: {has}, and {to} are asked for")
     if len({broker.read_queue_nums < to for broker in chosen if broker.read_queue_nums != to}) > 1:
         what = "some brokers would grow and others shrink; do one after the other"
@@ -205,7 +227,10 @@ def widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
     for one in snapshot.topics:
         if one.name == resize.topic:
             most = {name: max(n, resize.read_to[name]) for name, n in resize.read.items()}
-            brokers = (replace(b, read_queue_nums=most.get(b.broker_name, b.read_queue_nums)) for b in one.brokers)
+            brokers = (
+                replace(b, read_queue_nums=most.get(b.broker_name, b.read_queue_nums))
+                for b in one.brokers
+            )
             one = replace(one, brokers=tuple(brokers))
         topics.append(one)
     return replace(snapshot, topics=tuple(topics))

@@ -47,9 +47,10 @@ def restart(
 ) -> Rollout:
     """Restart all clients of every group, a batch at a time.
 
-    Every batch is two steps: stop and start, or with ``surge`` start and stop. All clients are informed of one step before the
-    next begins. While a stop lasts, nobody reads the queues of the stopped clients. While a start lasts, a new client may read
-    queues that others have not given up yet.
+    Every batch is two steps: stop and start, or with ``surge`` start and stop. All clients are
+    informed of one step before the next begins. While a stop lasts, nobody reads the queues of the
+    stopped clients. While a start lasts, a new client may read queues that others have not given up
+    yet.
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ def restart(
     surge : bool
         New clients join before the old ones leave.
     ids : {"suffix", "stable", "address"}
-        How clients come back: with another number after ``#``, as Java's clients on the same host; under the same id; or from
-        another address, as new pods.
+        How clients come back: with another number after ``#``, as Java's clients on the same host;
+        under the same id; or from another address, as new pods.
     order : {"shuffled", "sorted", "reversed"}
         Who goes first, see `positions_in_order`.
     seed : int
@@ -72,21 +73,23 @@ def restart(
     topics : sequence of str
         Patterns of topics; queues of others are not counted.
     informed_by : {"notice", "timer", "scan", "crash"}
-        How the others learn that a client joined or left, which decides how long queues are unowned; see
-        `rmqalloc.transitions.hearing.hearing_of`.
+        How the others learn that a client joined or left, which decides how long queues are
+        unowned; see `rmqalloc.transitions.hearing.hearing_of`.
 
     Raises
     ------
     ValueError
-        Every group has fewer clients than a batch; the order, the kind of ids or ``informed_by`` is unknown; or ids are stable
-        with ``surge`` (two clients with one id read the same queues, and nobody reads those of the second).
+        Every group has fewer clients than a batch; the order, the kind of ids or ``informed_by`` is
+        unknown; or ids are stable with ``surge`` (two clients with one id read the same queues, and
+        nobody reads those of the second).
 
     Notes
     -----
     Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
 
-    Clients are informed of joins and leaves within moments, at the latest after 20 s, and rebalance at most once a second. In a
-    quick rollout they take several steps as one, so moves are an upper bound.
+    Clients are informed of joins and leaves within moments, at the latest after 20 s, and rebalance
+    at most once a second. In a quick rollout they take several steps as one, so moves are an upper
+    bound.
 
     Examples
     --------
@@ -103,14 +106,24 @@ def restart(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
     hearing_of(informed_by)
-    planned = planned_groups_of(Known.of(snapshot, groups).snapshot, groups, topics, stable_ids=ids == "stable")
+    planned = planned_groups_of(
+        Known.of(snapshot, groups).snapshot, groups, topics, stable_ids=ids == "stable"
+    )
     return play_schedules(
-        planned, lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by), detail=detail
+        planned,
+        lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by),
+        detail=detail,
     )
 
 
 def _schedule(
-    group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int, informed_by: str
+    group: GroupAtStart,
+    batch: int | str,
+    surge: bool,
+    ids: str,
+    order: str,
+    seed: int,
+    informed_by: str,
 ) -> Schedule:
     size, turns = turns_of(group, batch, order, seed)
     hearing = hearing_of(informed_by, n_brokers=group.n_brokers, is_ordered=group.is_ordered)
@@ -126,13 +139,21 @@ def _schedule(
             what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
             moments = (_uninformed(there, after), Moment((ClientView(after, after),)))
             # Only a client that leaves can do so without a word.
-            steps.append(Step(what, moments, after, hearing=hearing if verb == "stop" else hearing.of_a_join()))
+            steps.append(
+                Step(
+                    what, moments, after, hearing=hearing if verb == "stop" else hearing.of_a_join()
+                )
+            )
             there = after
     return Schedule(everyone, rooms, steps, size)
 
 
-def _before_and_after(group: GroupAtStart, ids: str, surge: bool) -> tuple[list[str], list[int], Positions, Positions]:
-    """Return all ids with their rooms, and the positions of the clients' ids before and after among them."""
+def _before_and_after(
+    group: GroupAtStart, ids: str, surge: bool
+) -> tuple[list[str], list[int], Positions, Positions]:
+    """Return all ids with their rooms, and the positions of the clients' ids before and after among
+    them.
+    """
     if ids == "stable":
         positions = np.arange(len(group.client_ids))
         return group.client_ids, group.rooms, positions, positions
@@ -145,13 +166,16 @@ def _before_and_after(group: GroupAtStart, ids: str, surge: bool) -> tuple[list[
         taken |= {client_id: room, fresh[-1]: room}
     everyone = sort_client_ids(taken)
     position = {client_id: i for i, client_id in enumerate(everyone)}
-    old, new = (np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh))
+    old, new = (
+        np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh)
+    )
     return everyone, [taken[one] for one in everyone], old, new
 
 
 def _uninformed(before: Mask, after: Mask) -> Moment:
-    """Return the moment at which only joining clients know that they join, and no client knows that others have
-    left."""
+    """Return the moment at which only joining clients know that they join, and no client knows that
+    others have left.
+    """
     if (before & ~after).any():
         return Moment((ClientView(before, after),), is_final=False)
     return Moment((ClientView(before, before), ClientView(after, after & ~before)), is_final=False)

@@ -24,14 +24,15 @@ def violated_gates(
     max_moved_per_queue : float, optional
         Most moves per queue over all steps.
     max_unowned : int, optional
-        Most queues that producers write to and nobody reads at the worst moment of a step; its upper bound counts if it is not
-        known exactly. The state before the first step does not count.
+        Most queues that producers write to and nobody reads at the worst moment of a step; its
+        upper bound counts if it is not known exactly. The state before the first step does not
+        count.
     max_double : int, optional
         The same of queues that two clients read.
     max_unowned_seconds : str, optional
-        ``30`` or ``30@worst`` seconds of the worst case, ``30@p99`` of 99 in 100: longest time that a queue which producers
-        write to may have no owner in a step. A queue that has none when the step is over breaks it, and so does a step of
-        which no timer says when clients follow.
+        ``30`` or ``30@worst`` seconds of the worst case, ``30@p99`` of 99 in 100: longest time that
+        a queue which producers write to may have no owner in a step. A queue that has none when the
+        step is over breaks it, and so does a step of which no timer says when clients follow.
 
     Examples
     --------
@@ -74,7 +75,9 @@ def _too_long(rollout: Rollout, bound: SecondsBound) -> Iterator[str]:
         yield f"consumer group {name!r}: step {row['step']} ({row['action']}): {bound.violation(row)}"
 
 
-def _worst_steps(rollout: Rollout, figure: Callable[[dict[str, Any]], float], most: float) -> dict[str, dict[str, Any]]:
+def _worst_steps(
+    rollout: Rollout, figure: Callable[[dict[str, Any]], float], most: float
+) -> dict[str, dict[str, Any]]:
     """Of every group that exceeds a bound, the first step that exceeds it most."""
     worst: dict[str, dict[str, Any]] = {}
     for row in rollout.steps.to_pylist():

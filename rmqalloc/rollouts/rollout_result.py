@@ -10,7 +10,11 @@ import pyarrow as pa
 from rmqalloc.results import TableResult
 from rmqalloc.results.schemas import columns
 
-_OPEN = "{0}_expected: float64", "{0}_after: int64", "{0}_seconds_worst {0}_seconds_p99 {0}_queue_seconds: float64"
+_OPEN = (
+    "{0}_expected: float64",
+    "{0}_after: int64",
+    "{0}_seconds_worst {0}_seconds_p99 {0}_queue_seconds: float64",
+)
 _STEP = ("step: int64", "action: string")
 _FIGURES = (
     "n_clients n_queues moved clients_touched unowned unowned_written unowned_dry: int64",
@@ -65,35 +69,40 @@ class Rollout(TableResult):
     steps : pyarrow.Table
         One row per group and step, over all its topics: `STEPS_SCHEMA`. Step 0 is the state before.
 
-        ``moved``: queues whose readers differ before and after the step; a queue that passes from a client to nobody, or back,
-        has moved. ``clients_touched``: clients that gain or lose a queue in the step. ``unowned``, ``double_owned``: the most
-        queues that nobody, or two clients, read at one moment of the step. Clients are informed one by one in any order, so
-        each figure is its own maximum over all sets of informed clients: a queue that passes from one client to another has
-        no reader or two, depending on which is informed first. ``unowned_written``, ``unowned_dry``: the same for queues that
-        producers write to, and for the others. If ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
-        are upper bounds, see `rmqalloc.transitions._worst_moment`. Loads are those after the step; ``idle`` clients have no
-        queue, ``only_dry`` clients have none that is written to.
+        ``moved``: queues whose readers differ before and after the step; a queue that passes from a
+        client to nobody, or back, has moved. ``clients_touched``: clients that gain or lose a queue
+        in the step. ``unowned``, ``double_owned``: the most queues that nobody, or two clients,
+        read at one moment of the step. Clients are informed one by one in any order, so each figure
+        is its own maximum over all sets of informed clients: a queue that passes from one client to
+        another has no reader or two, depending on which is informed first. ``unowned_written``,
+        ``unowned_dry``: the same for queues that producers write to, and for the others. If
+        ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures are upper bounds,
+        see `rmqalloc.transitions._worst_moment`. Loads are those after the step; ``idle`` clients
+        have no queue, ``only_dry`` clients have none that is written to.
 
-        The others are of queues that producers write to, see `rmqalloc.transitions.open_queues.Open`: ``_expected``, the
-        greatest
-        expected number of them at one moment; ``_after``, those that stay unowned or double-owned when the step is over, and
-        have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that one of them can be so, and an
-        upper bound of the 99th percentile of the longest; ``_queue_seconds``, the expected sum over queues. Seconds are null
-        where RocketMQ's timers do not say when clients follow, as when each is deployed again. ``messages_delayed`` and
-        ``messages_twice`` are queue-seconds times the messages that the group consumes of a queue in a second; null where
-        the snapshot has no ``consume_tps``.
+        The others are of queues that producers write to, see
+        `rmqalloc.transitions.open_queues.Open`: ``_expected``, the greatest expected number of them
+        at one moment; ``_after``, those that stay unowned or double-owned when the step is over,
+        and have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that
+        one of them can be so, and an upper bound of the 99th percentile of the longest;
+        ``_queue_seconds``, the expected sum over queues. Seconds are null where RocketMQ's timers
+        do not say when clients follow, as when each is deployed again. ``messages_delayed`` and
+        ``messages_twice`` are queue-seconds times the messages that the group consumes of a queue
+        in a second; null where the snapshot has no ``consume_tps``.
     topics : pyarrow.Table
         The same by topic: `TOPICS_SCHEMA`. Empty unless asked for.
     totals : pyarrow.Table
-        One row per group: `TOTALS_SCHEMA`; sums of ``moved`` and ``clients_touched``, the worst of the others.
-        ``moved_per_queue`` is ``moved`` over the queues before.
+        One row per group: `TOTALS_SCHEMA`; sums of ``moved`` and ``clients_touched``, the worst of
+        the others. ``moved_per_queue`` is ``moved`` over the queues before.
     exposed : pyarrow.Table
-        One row per queue that nobody or two clients read at one moment of a step: `EXPOSED_SCHEMA`. It is a typical moment, not
-        the worst: the step has begun and no other client is informed; if routes change, a share of the clients has the new
-        ones; if clients go in batches, the whole batch has gone. ``exposure`` is "unowned", "unowned_dry" or "double_owned";
+        One row per queue that nobody or two clients read at one moment of a step: `EXPOSED_SCHEMA`.
+        It is a typical moment, not the worst: the step has begun and no other client is informed;
+        if routes change, a share of the clients has the new ones; if clients go in batches, the
+        whole batch has gone. ``exposure`` is "unowned", "unowned_dry" or "double_owned";
         ``client_ids`` are the readers. Empty unless asked for.
     skipped : pyarrow.Table
-        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. It is in no other table.
+        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. It
+        is in no other table.
     refusals : tuple of str
         Why this must not be done now; usually empty.
     warnings : tuple of str

@@ -1,7 +1,7 @@
 """Draw rollouts and budgets of batches as text.
 
-A few groups are shown step by step; many groups are listed, the worst first. ``unowned`` is of the queues that producers write
-to, as the gates have it; the others are ``dry``.
+A few groups are shown step by step; many groups are listed, the worst first. ``unowned`` is of the
+queues that producers write to, as the gates have it; the others are ``dry``.
 """
 
 from __future__ import annotations
@@ -39,21 +39,48 @@ _FEW_GROUPS = 3
 """Most groups that are shown step by step."""
 
 _WORST_FIRST = "-max_unowned_written,-max_double_owned,-moved,consumer_group"
-_GROUP_COLUMNS = ("group", "steps", "queues", "clients", "moved", "per queue", "unowned", "double-owned", "at most")
-_STEP_COLUMNS = ("step", "queues", "moved", "unowned", "dry", "double-owned", "min/max", "idle", "at most", "action")
+_GROUP_COLUMNS = (
+    "group",
+    "steps",
+    "queues",
+    "clients",
+    "moved",
+    "per queue",
+    "unowned",
+    "double-owned",
+    "at most",
+)
+_STEP_COLUMNS = (
+    "step",
+    "queues",
+    "moved",
+    "unowned",
+    "dry",
+    "double-owned",
+    "min/max",
+    "idle",
+    "at most",
+    "action",
+)
 _STEP_SPARE = ("idle", "queues", "min/max")
 _BATCH_COLUMNS = ("batch", "batches", "moved", "per queue", "unowned", "double-owned")
 
 Row = Mapping[str, Any]
 
 
-def rollout_lines(rollout: Rollout, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-    """Yield the lines of a rollout; 20 groups, or steps of each of a few groups, unless ``top`` is given."""
+def rollout_lines(
+    rollout: Rollout, file: IO[str] | None = None, top: int | None = None
+) -> Iterator[str]:
+    """Yield the lines of a rollout; 20 groups, or steps of each of a few groups, unless ``top`` is
+    given.
+    """
     top = top or _SHOWN
     totals = rollout.totals.take(order_of(rollout.totals, _WORST_FIRST))
     if totals.num_rows <= _FEW_GROUPS:
         for row in totals.to_pylist():
-            mine = rollout.steps.filter(pc.equal(rollout.steps["consumer_group"], row["consumer_group"]))
+            mine = rollout.steps.filter(
+                pc.equal(rollout.steps["consumer_group"], row["consumer_group"])
+            )
             yield from _group(row, mine.to_pylist(), file, top)
             yield ""
     else:
@@ -71,7 +98,9 @@ def rollout_lines(rollout: Rollout, file: IO[str] | None = None, top: int | None
 def _sentence(totals: pa.Table, n_skipped: int) -> str:
     moved = pc.sum(totals["moved"]).as_py() or 0
     rows = totals.to_pylist()
-    unowned, double = (max(rows, key=itemgetter(f"max_{one}")) for one in ("unowned_written", "double_owned"))
+    unowned, double = (
+        max(rows, key=itemgetter(f"max_{one}")) for one in ("unowned_written", "double_owned")
+    )
     open_ones = f"{_worst(unowned, 'unowned', '_written')} unowned and {_worst(double, 'double_owned')} double-owned"
     skipped = f", {counted(n_skipped, 'group')} skipped" if n_skipped else ""
     in_all = f"{counted(moved, 'move')} of queues in {counted(totals.num_rows, 'group')}"
@@ -79,7 +108,9 @@ def _sentence(totals: pa.Table, n_skipped: int) -> str:
 
 
 def _worst(row: Row, which: str, of: str = "", before: str = "max_") -> str:
-    """Return the most queues that are unowned or double-owned at one moment, with a sign if it is an upper bound."""
+    """Return the most queues that are unowned or double-owned at one moment, with a sign if it is
+    an upper bound.
+    """
     return bound(figure(row[f"{before}{which}{of}"]), row[f"{before}{which}_is_exact"])
 
 
@@ -107,12 +138,18 @@ def _group(total: Row, steps: list[Row], file: IO[str] | None, top: int) -> Iter
     moved = f"Moved {total['moved']:,} ({tenths(total['moved_per_queue'])} per queue)"
     yield from fields([moved, f"clients touched {total['clients_touched']:,}", loads], file)
     yield from wrapped(f"At the worst moment: {_meanwhile(total)}.", file)
-    yield from wrapped(f"Over all steps: {'; '.join(in_all)}.", file) if (in_all := _over_all(total)) else ()
+    yield from (
+        wrapped(f"Over all steps: {'; '.join(in_all)}.", file)
+        if (in_all := _over_all(total))
+        else ()
+    )
 
 
 def _meanwhile(total: Row) -> str:
     """Return the most queues that are open at one moment, and for how long."""
-    expected, longest, p99 = (total[f"max_unowned_{one}"] for one in ("expected", "seconds_worst", "seconds_p99"))
+    expected, longest, p99 = (
+        total[f"max_unowned_{one}"] for one in ("expected", "seconds_worst", "seconds_p99")
+    )
     known = [] if expected is None else [f"{tenths(expected)} expected"]
     known += [] if longest is None else [f"{duration(longest)} at most"]
     known += [] if p99 is None or p99 == longest else [f"{duration(p99)} in 99 of 100"]
@@ -126,7 +163,10 @@ def _meanwhile(total: Row) -> str:
 def _over_all(total: Row) -> list[str]:
     """Return the time that queues are open in all steps, and the messages that it concerns."""
     found = []
-    for which, messages, words in (("unowned", "delayed", "delayed"), ("double_owned", "twice", "consumed twice")):
+    for which, messages, words in (
+        ("unowned", "delayed", "delayed"),
+        ("double_owned", "twice", "consumed twice"),
+    ):
         seconds, n = total[f"{which}_queue_seconds"], total[f"messages_{messages}"]
         if seconds:
             said = "" if n is None else f", {scaled(round(n))} messages {words}"
@@ -150,18 +190,32 @@ _CELLS: Mapping[str, Any] = {
 
 
 def _is_worth(column: str, steps: list[Row]) -> bool:
-    """Return whether a column of steps says something: figures that are not the same in all, times that are not all zero."""
+    """Return whether a column of steps says something: figures that are not the same in all, times
+    that are not all zero.
+    """
     if column in ("queues", "dry", "idle"):
-        return len({row[{"queues": "n_queues", "dry": "unowned_dry"}.get(column, column)] for row in steps}) > 1
+        return (
+            len(
+                {
+                    row[{"queues": "n_queues", "dry": "unowned_dry"}.get(column, column)]
+                    for row in steps
+                }
+            )
+            > 1
+        )
     return column != "at most" or any(row["unowned_seconds_worst"] for row in steps)
 
 
-def wide_lines(rollout: Rollout, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+def wide_lines(
+    rollout: Rollout, file: IO[str] | None = None, top: int | None = None
+) -> Iterator[str]:
     """Yield totals, steps, and groups that are skipped, as tables with all their columns."""
     steps = rollout.steps.slice(0, top)
     yield from terminal_table(with_bounds(rollout.totals), file, True)
     yield ""
-    yield from terminal_table(with_bounds(steps), file, True, rollout.steps.num_rows - steps.num_rows)
+    yield from terminal_table(
+        with_bounds(steps), file, True, rollout.steps.num_rows - steps.num_rows
+    )
     if rollout.skipped.num_rows:
         yield from ("", "Skipped")
         yield from terminal_table(rollout.skipped, file, True)
@@ -170,26 +224,44 @@ def wide_lines(rollout: Rollout, file: IO[str] | None = None, top: int | None = 
 # --- A budget ---
 
 
-def budget_lines(batches: BudgetedBatches, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-    """Yield the sizes of a batch that were tried, and which is chosen; 20 sizes of a group unless ``top`` is given."""
+def budget_lines(
+    batches: BudgetedBatches, file: IO[str] | None = None, top: int | None = None
+) -> Iterator[str]:
+    """Yield the sizes of a batch that were tried, and which is chosen; 20 sizes of a group unless
+    ``top`` is given.
+    """
     rows, top = batches.tried.to_pylist(), top or _SHOWN
     for name in dict.fromkeys(row["consumer_group"] for row in rows):
         mine = [row for row in rows if row["consumer_group"] == name]
         chosen = [i for i, row in enumerate(mine) if row["chosen"]]
-        first = max(0, chosen[0] + 2 - top) if chosen else 0  # the chosen one is shown, and the next larger one
+        first = (
+            max(0, chosen[0] + 2 - top) if chosen else 0
+        )  # the chosen one is shown, and the next larger one
         shown = mine[first : first + top]
-        yield from fields([f"Group {printable(name)}", f"{counted(len(mine), 'size')} of a batch tried"], file)
+        yield from fields(
+            [f"Group {printable(name)}", f"{counted(len(mine), 'size')} of a batch tried"], file
+        )
         marks = ["*" if row["chosen"] else " " for row in shown]
         left_out = more(len(mine) - len(shown), "size", " (--top)")
-        yield from marked_table(_BATCH_COLUMNS, [*map(_batch, shown)], marks, _BATCH_COLUMNS, file, left_out)
+        yield from marked_table(
+            _BATCH_COLUMNS, [*map(_batch, shown)], marks, _BATCH_COLUMNS, file, left_out
+        )
         for row in shown:
             if row["chosen"]:
-                size, n = counted(row["batch"], "client"), counted(row["n_batches"], "batch", "batches")
+                size, n = (
+                    counted(row["batch"], "client"),
+                    counted(row["n_batches"], "batch", "batches"),
+                )
                 per_queue = f"{tenths(row['moved_per_queue'])} moves per queue"
-                yield from wrapped(f"Smallest batch within the budget: {size}, {n}, {per_queue}.", file)
+                yield from wrapped(
+                    f"Smallest batch within the budget: {size}, {n}, {per_queue}.", file
+                )
         if name in batches.missed:
             yield from warned(
-                [f"no batch is within the budget; the best takes {kept(batches.missed[name])} moves per queue"], file
+                [
+                    f"no batch is within the budget; the best takes {kept(batches.missed[name])} moves per queue"
+                ],
+                file,
             )
         yield ""
 

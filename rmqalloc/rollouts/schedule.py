@@ -1,9 +1,10 @@
 """The steps of a rollout for one group, and what each of its clients sees at every moment.
 
-Clients share no state: each divides the queues that it sees among the clients that it sees. So a moment is described by
-two views at most, the old one and the new one, each with the clients that act on it. A step that takes effect at once has one
-moment. A gradual one has two: one with a chosen set of informed clients, for tables that name queues, and the final one, in
-which all are informed. `rmqalloc.transitions._worst_moment` finds the worst set.
+Clients share no state: each divides the queues that it sees among the clients that it sees. So a
+moment is described by two views at most, the old one and the new one, each with the clients that
+act on it. A step that takes effect at once has one moment. A gradual one has two: one with a chosen
+set of informed clients, for tables that name queues, and the final one, in which all are informed.
+`rmqalloc.transitions._worst_moment` finds the worst set.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class ClientView(NamedTuple):
     listed : ndarray of bool
         The client list that they have: a mask of all clients that are ever in the group.
     acting : ndarray of bool
-        The clients that act on this view; a listed client that does not is given queues that it does not read.
+        The clients that act on this view; a listed client that does not is given queues that it
+        does not read.
     rule : int
         Their strategy: 0 is the group's own, ``k`` the ``k``-th that the rollout adds.
     queues : int
@@ -73,8 +75,8 @@ class Moment(NamedTuple):
     Attributes
     ----------
     views : tuple of ClientView
-        One or two, the newer one last, and more where clients divide by rules of their own, see `RulesByClient`. No client acts
-        on two.
+        One or two, the newer one last, and more where clients divide by rules of their own, see
+        `RulesByClient`. No client acts on two.
     is_final : bool
         Whether the step is over: all clients are informed.
     there, written : int
@@ -96,12 +98,14 @@ class Step(NamedTuple):
     moments : tuple of Moment
         One while the step lasts, if that differs, and the final one.
     to_inform : ndarray of bool, optional
-        Clients that are informed one by one, in any order, and then act on the final view. By default the step takes effect
-        at once, and only its final moment counts.
+        Clients that are informed one by one, in any order, and then act on the final view. By
+        default the step takes effect at once, and only its final moment counts.
     begins_with_one : bool
-        Whether the step begins when the first of them is informed; if not, there is a moment at which none is.
+        Whether the step begins when the first of them is informed; if not, there is a moment at
+        which none is.
     hearing : Hearing, optional
-        How long it takes until each of them is informed; None where that is not known, as of clients that are redeployed.
+        How long it takes until each of them is informed; None where that is not known, as of
+        clients that are redeployed.
     """
 
     action: str
@@ -126,7 +130,8 @@ class Schedule(NamedTuple):
     kinds : tuple of ClientKind
         Of each client; by default those that clients of these ids have at the start.
     is_split : bool
-        Whether clients beside one another divide by different rules, so that a queue may have any number of readers.
+        Whether clients beside one another divide by different rules, so that a queue may have any
+        number of readers.
     """
 
     client_ids: list[str]
@@ -138,7 +143,9 @@ class Schedule(NamedTuple):
 
     def final_moments(self) -> Schedule:
         """Return the schedule with the final moments alone."""
-        return self._replace(steps=[step._replace(moments=step.moments[-1:]) for step in self.steps])
+        return self._replace(
+            steps=[step._replace(moments=step.moments[-1:]) for step in self.steps]
+        )
 
 
 class GroupAtStart(NamedTuple):
@@ -199,7 +206,10 @@ def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list
     if order != "shuffled":
         raise ArgumentError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
     # Hashes instead of a random generator: a client keeps its turn when others come and go.
-    keys = [hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest() for one in client_ids]
+    keys = [
+        hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest()
+        for one in client_ids
+    ]
     return sorted(positions, key=keys.__getitem__)
 
 
@@ -213,8 +223,14 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     """
     text = str(batch).strip()
     digits = text.removesuffix("%")
-    if not (digits.isascii() and digits.isdigit()) or int(digits) < 1 or (text.endswith("%") and int(digits) > 100):
-        raise ArgumentError(f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}")
+    if (
+        not (digits.isascii() and digits.isdigit())
+        or int(digits) < 1
+        or (text.endswith("%") and int(digits) > 100)
+    ):
+        raise ArgumentError(
+            f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}"
+        )
     size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
     if size > n_clients:
         raise InapplicableError(
@@ -224,7 +240,9 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     return size
 
 
-def turns_of(group: GroupAtStart, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
+def turns_of(
+    group: GroupAtStart, batch: int | str, order: str, seed: int
+) -> tuple[int, list[list[int]]]:
     """Size of a batch, and the positions of the clients of each; the last one may be smaller.
 
     Examples
@@ -240,7 +258,9 @@ def turns_of(group: GroupAtStart, batch: int | str, order: str, seed: int) -> tu
 def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) -> Mask:
     """Return the clients that already have the new routes: a share of all, rounded."""
     if not 0 <= refreshed <= 1:
-        raise ArgumentError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
+        raise ArgumentError(
+            f"the share of clients with new routes must be from 0 to 1, got {refreshed}"
+        )
     n_clients = len(group.client_ids)
     fresh = ~everyone(n_clients)
     fresh[positions_in_order(group.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
@@ -250,12 +270,22 @@ def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) 
 def still(n_clients: int, action: str, variant: int, written: int) -> Step:
     """Return a step that changes what producers write to, but no client's routes."""
     every = everyone(n_clients)
-    return Step(action, (Moment((ClientView(every, every, queues=variant),), there=variant, written=written),))
+    return Step(
+        action,
+        (Moment((ClientView(every, every, queues=variant),), there=variant, written=written),),
+    )
 
 
 def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
-    """Return a step that changes the routes; clients get the new ones one by one, in the end all of them."""
+    """Return a step that changes the routes; clients get the new ones one by one, in the end all of
+    them.
+    """
     every = everyone(fresh.size)
     split = (ClientView(every, ~fresh, queues=before), ClientView(every, fresh, queues=after))
     is_final = Moment((ClientView(every, every, queues=after),), there=after, written=written)
-    return Step(action, (Moment(split, is_final=False, there=after, written=written), is_final), every, hearing=ROUTES)
+    return Step(
+        action,
+        (Moment(split, is_final=False, there=after, written=written), is_final),
+        every,
+        hearing=ROUTES,
+    )

@@ -46,10 +46,11 @@ def change_strategy(
 ) -> Rollout:
     """Switch the clients of every group to another strategy, a batch at a time.
 
-    Every client computes its queues by its own strategy, from the list of all clients, and as its language computes it.
-    Clients of the two strategies know nothing of each other, so until the last step is done a queue may have no reader or two;
-    where languages differ, also thereafter. Client ids do not change; for the cost of a restart, if the switch needs one, see
-    `restart`. Groups whose clients divide by different strategies now are taken, too, if each is known.
+    Every client computes its queues by its own strategy, from the list of all clients, and as its
+    language computes it. Clients of the two strategies know nothing of each other, so until the
+    last step is done a queue may have no reader or two; where languages differ, also thereafter.
+    Client ids do not change; for the cost of a restart, if the switch needs one, see `restart`.
+    Groups whose clients divide by different strategies now are taken, too, if each is known.
 
     Examples
     --------
@@ -64,7 +65,9 @@ def change_strategy(
     snapshot = Known.of(snapshot, groups).snapshot
     planned = planned_groups_of(snapshot, groups, topics, by_client=True)
     names = {one.consumer_group for one in planned.groups}
-    otherwise = computed_otherwise((one for one in snapshot.groups if one.name in names), strategy, params)
+    otherwise = computed_otherwise(
+        (one for one in snapshot.groups if one.name in names), strategy, params
+    )
     planned = replace(planned, warnings=(*planned.warnings, *otherwise))
     refused = refused_groups(planned, method)
 
@@ -78,17 +81,23 @@ def change_strategy(
         for number, turn in enumerate(turns, start=1):
             before, switched = switched, switched.copy()
             switched[turn] = True
-            views = (ClientView(everyone(n_clients), ~switched), ClientView(everyone(n_clients), switched, rule=1))
+            views = (
+                ClientView(everyone(n_clients), ~switched),
+                ClientView(everyone(n_clients), switched, rule=1),
+            )
             action = f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} to {made.get_name()}"
-            steps.append(Step(action, (Moment(views),), to_inform=switched & ~before, begins_with_one=True))
+            steps.append(
+                Step(action, (Moment(views),), to_inform=switched & ~before, begins_with_one=True)
+            )
         return Schedule(group.client_ids, group.rooms, steps, size)
 
     return play_schedules(planned, schedule_of, rules=[method], detail=detail)
 
 
 def refused_groups(planned: PlannedGroups, method: Method) -> dict[str, str]:
-    """Return groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once
-    they switch."""
+    """Return groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep
+    what they have once they switch.
+    """
     by_client, groups_of = RulesByClient([method]), dict[int, list[int]]()
     for position, group in enumerate(planned.groups):
         for number in {by_client.number(1, kind) for kind in set(group.kinds) or {group.joining}}:
@@ -96,9 +105,17 @@ def refused_groups(planned: PlannedGroups, method: Method) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, positions in groups_of.items():
         s = by_client.table[number - 1]
-        fleet = planned.fleet if len(positions) == len(planned.groups) else planned.part(positions).fleet
-        s.fleet_errors(units_alone(fleet, np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
-        for unit, reason in sorted(Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1].items()):
+        fleet = (
+            planned.fleet
+            if len(positions) == len(planned.groups)
+            else planned.part(positions).fleet
+        )
+        s.fleet_errors(
+            units_alone(fleet, np.zeros(0, np.int64))
+        )  # rooms that it needs and the snapshot lacks
+        for unit, reason in sorted(
+            Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1].items()
+        ):
             name = fleet.consumer_group(unit)
             what = f"{s.get_name()} cannot assign topic {fleet.topic(unit)!r} of consumer group {name!r}"
             found.setdefault(name, f"{what}: {reason.text}")

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
         SetStrategy,
         SetVirtualNodes,
     )
-    from rmqalloc.scenarios.scenario_files import read_scenarios, scenarios_of, scenarios_schema, to_data
+    from rmqalloc.scenarios.scenario_files import (
+        read_scenarios,
+        scenarios_of,
+        scenarios_schema,
+        to_data,
+    )
     from rmqalloc.scenarios.subfleet import Changed, Rules
 
 __all__ = [

@@ -126,7 +126,9 @@ class _Work:
                 self._rules = Rules(table, self._rules.of_unit)
             case SetQueues():
                 queues = self._changed_queues
-                queues.set_read_queue_nums(queues.on(change.brokers) & queues.of(change.topics), change.read_queue_nums)
+                queues.set_read_queue_nums(
+                    queues.on(change.brokers) & queues.of(change.topics), change.read_queue_nums
+                )
             case RemoveBroker():
                 self._changed_queues.remove(self._changed_queues.on(change.brokers))
             case AddBroker():
@@ -153,11 +155,15 @@ class _Work:
         if not counts.any():
             return
         if isinstance(change, AddClients) and change.ids is not None:
-            clients.add(Strings.from_list(sort_client_ids(change.ids)), counts, room, generated=False)
+            clients.add(
+                Strings.from_list(sort_client_ids(change.ids)), counts, room, generated=False
+            )
             return
         enough = int(counts.max()) + longest_of(clients.lists.offsets)
         # A power of two, so that scenarios that add a few more or less share one series.
-        clients.add(generated_names(change.name, 1 << enough.bit_length()), counts, room, generated=True)
+        clients.add(
+            generated_names(change.name, 1 << enough.bit_length()), counts, room, generated=True
+        )
 
     def _wanted(self, change: AddClients | ScaleClients) -> NDArray[np.int64]:
         """Return how many clients join every list; none join a list that no unit reads."""
@@ -180,7 +186,9 @@ class _Work:
 
     def _lose(self, change: LoseMachineRoom) -> None:
         if change.what != "brokers":
-            self._clients.remove(self._clients.in_room(self._room(change.machine_room, "client_rooms")))
+            self._clients.remove(
+                self._clients.in_room(self._room(change.machine_room, "client_rooms"))
+            )
         if change.what != "clients":
             queues = self._changed_queues
             queues.remove(queues.in_room(self._room(change.machine_room, "broker_rooms")))
@@ -190,7 +198,11 @@ class _Work:
         if name is None:
             return -1
         fleet = self._fleet
-        known = fleet.client_lists.slot_room if column == "client_rooms" else fleet.queue_lists.route_room
+        known = (
+            fleet.client_lists.slot_room
+            if column == "client_rooms"
+            else fleet.queue_lists.route_room
+        )
         if known is None:
             raise RoomsUnknownError(
                 f"{self._where}: machine room {name!r} is asked for, but the table has no column {column}"
@@ -210,10 +222,18 @@ class _Work:
             queue_lists, brokers = queues.finished(), queues.brokers
         if len(self._rooms) > len(rooms):
             rooms = Strings.from_list(self._rooms)
-        fleet = replaced(before, client_lists=clients.lists, queue_lists=queue_lists, brokers=brokers, rooms=rooms)
+        fleet = replaced(
+            before,
+            client_lists=clients.lists,
+            queue_lists=queue_lists,
+            brokers=brokers,
+            rooms=rooms,
+        )
         return Changed(fleet, per_unit(before, clients.positions()), self._rules, units)
 
     def _rule_changed(self) -> Mask:
-        before, after = (np.array([id(s) for s in r.table])[r.of_unit] for r in (self._before, self._rules))
+        before, after = (
+            np.array([id(s) for s in r.table])[r.of_unit] for r in (self._before, self._rules)
+        )
         differs: Mask = before != after
         return differs

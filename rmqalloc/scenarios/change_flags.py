@@ -1,4 +1,6 @@
-"""One scenario from flags such as ``remove_client`` and ``scale``, of the command line or of an address of the service."""
+"""One scenario from flags such as ``remove_client`` and ``scale``, of the command line or of an
+address of the service.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ def scenario_of_flags(flags: Mapping[str, Sequence[str]]) -> Scenario | None:
     Parameters
     ----------
     flags : mapping of str to sequence of str
-        By `CHANGE_FLAGS`, the values in the order in which they were given; ``scale``, ``to_strategy`` and
-        ``to_virtual_nodes`` have one at most.
+        By `CHANGE_FLAGS`, the values in the order in which they were given; ``scale``,
+        ``to_strategy`` and ``to_virtual_nodes`` have one at most.
 
     Raises
     ------
@@ -72,7 +74,8 @@ def scenario_of_flags(flags: Mapping[str, Sequence[str]]) -> Scenario | None:
 
 
 def room_behind(text: str) -> tuple[str, str]:
-    """Return what joins, and its machine room behind the last ``=``; no room if nothing stands there.
+    """Return what joins, and its machine room behind the last ``=``; no room if nothing stands
+    there.
 
     Not behind ``@`` or ``:``, which ids of clients and names of brokers hold.
 
@@ -109,7 +112,9 @@ def _changes(name: str, values: Sequence[str]) -> list[dict[str, Any]]:
             return [{"set_queues": _queues(text)} for text in values]
         case "to_strategy":
             strategy, params = _strategy(_only(name, values))
-            return [{"set_strategy": {"strategy": strategy, **({"params": params} if params else {})}}]
+            return [
+                {"set_strategy": {"strategy": strategy, **({"params": params} if params else {})}}
+            ]
         case "to_virtual_nodes":
             return [{"set_virtual_nodes": {"virtual_nodes": _number(name, _only(name, values))}}]
         case _:
@@ -150,7 +155,9 @@ def _broker(text: str) -> dict[str, Any]:
     both, room = room_behind(text)
     name, _, number = both.rpartition(":")
     if not name or not _is_number(number):
-        raise FlagError.about(["add_broker"], f"{text!r} is not NAME:Q, such as broker-c:8, or NAME:Q=ROOM")
+        raise FlagError.about(
+            ["add_broker"], f"{text!r} is not NAME:Q, such as broker-c:8, or NAME:Q=ROOM"
+        )
     return {"broker_name": name, "read_queue_nums": int(number), **_in_room(room)}
 
 

@@ -1,4 +1,6 @@
-"""Changes of clients, done to all lists of a fleet at once; a list keeps its number and stays in Java's order."""
+"""Changes of clients, done to all lists of a fleet at once; a list keeps its number and stays in
+Java's order.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,8 @@ class ClientsUnderChange:
     lists : ClientLists
         As they are now.
     renamed : ndarray of int32, or None
-        Per slot of the lists before: first position of its id in the list now, -1 where it is gone. None while all are where
-        they were.
+        Per slot of the lists before: first position of its id in the list now, -1 where it is gone.
+        None while all are where they were.
     changed : ndarray of bool
         Lists that clients left or joined.
     """
@@ -56,7 +58,9 @@ class ClientsUnderChange:
         return np.diff(self.lists.offsets)
 
     def positions(self) -> Index:
-        """Return by slot before: the position of its client now, -1 where it is gone or an earlier slot has the same id."""
+        """Return by slot before: the position of its client now, -1 where it is gone or an earlier
+        slot has the same id.
+        """
         first = self.before.first
         positions = first if self.renamed is None else self.renamed
         if isinstance(self.before, DistinctLists):
@@ -68,16 +72,20 @@ class ClientsUnderChange:
         if not gone.any():
             return
         lists, stays = self.lists, ~gone
-        width = np.int32 if gone.size < 2**31 else np.int64  # it counts over all lists; the narrow one is quicker
+        width = (
+            np.int32 if gone.size < 2**31 else np.int64
+        )  # it counts over all lists; the narrow one is quicker
         upto = np.zeros(gone.size + 1, width)
         np.cumsum(stays, out=upto[1:], dtype=width)
         starts = upto[lists.offsets]
-        position = np.where(stays, upto[:-1] - np.repeat(starts[:-1], self.sizes), np.int32(-1)).astype(
-            np.int32, copy=False
-        )
+        position = np.where(
+            stays, upto[:-1] - np.repeat(starts[:-1], self.sizes), np.int32(-1)
+        ).astype(np.int32, copy=False)
         kept = np.flatnonzero(stays)
         room = None if lists.slot_room is None else lists.slot_room[kept]
-        made = type(lists).of_slots(starts.astype(np.int64), Derived.of(lists.client_ids, kept), room)
+        made = type(lists).of_slots(
+            starts.astype(np.int64), Derived.of(lists.client_ids, kept), room
+        )
         if not isinstance(lists, DistinctLists):
             position, made = _first_left(lists, position), as_distinct(made)
         self._become(made, position)
@@ -85,7 +93,11 @@ class ClientsUnderChange:
     @property
     def _positions(self) -> Index:
         """Place of every slot in its list."""
-        return self.lists.order if isinstance(self.lists, DistinctLists) else list_positions(self.lists.offsets)
+        return (
+            self.lists.order
+            if isinstance(self.lists, DistinctLists)
+            else list_positions(self.lists.offsets)
+        )
 
     def first_last_or_spread(self, count: int, which: str) -> Mask:
         """Return ``count`` slots of every list, or all if there are fewer."""
@@ -94,7 +106,8 @@ class ClientsUnderChange:
             return positions < count
         if which == "last":
             return positions >= np.repeat((sizes - count).astype(np.int32), sizes)
-        # Places where the number of those taken, out of so many, steps up; half a step ahead, so that one is the middle.
+        # Places where the number of those taken, out of so many, steps up; half a step ahead, so
+        # that one is the middle.
         half = np.repeat(sizes, sizes)
         steps = positions.astype(np.int64) * count + half // 2
         return (steps + count) // half > steps // half
@@ -148,20 +161,28 @@ class ClientsUnderChange:
         self._find_again()
 
     def _come_last(self, names: Strings, generated: bool) -> bool:
-        """Return True if names are new everywhere and sort behind all others, so that nothing has to be merged."""
+        """Return True if names are new everywhere and sort behind all others, so that nothing has
+        to be merged.
+        """
         if not isinstance(self.lists, DistinctLists) or not isinstance(self.before, DistinctLists):
             return False
         least = utf16(names[0])
         distinct = generated or len(set(names.to_list())) == len(names)
-        return distinct and all(utf16(name) < least for name in (self.before.greatest, *self._added))
+        return distinct and all(
+            utf16(name) < least for name in (self.before.greatest, *self._added)
+        )
 
     def _find_again(self) -> None:
         """Find clients again whose id had gone and came back."""
-        gone = np.flatnonzero(self.renamed < 0) if self.renamed is not None else np.zeros(0, np.int64)
+        gone = (
+            np.flatnonzero(self.renamed < 0) if self.renamed is not None else np.zeros(0, np.int64)
+        )
         if not gone.size:
             return
         now, n_now = self.lists, len(self.lists.client_ids)
-        codes = distinct_strings(Strings.joined([now.client_ids, self.before.client_ids.take_unchecked(gone)]))[0]
+        codes = distinct_strings(
+            Strings.joined([now.client_ids, self.before.client_ids.take_unchecked(gone)])
+        )[0]
         have, want = (
             codes[:n_now] + _numbers(now) * codes.size,
             codes[n_now:] + _numbers(self.before)[gone] * codes.size,
@@ -173,7 +194,9 @@ class ClientsUnderChange:
         self.renamed[gone[found]] = list_positions(now.offsets)[at[found]]
 
     def _laid_out(self, counts: NDArray[Any], chosen: Offsets) -> tuple[Offsets, Offsets, Offsets]:
-        """Lay out lists of the old slots and then the new ones: offsets, new places of old slots, the row of every slot."""
+        """Lay out lists of the old slots and then the new ones: offsets, new places of old slots,
+        the row of every slot.
+        """
         sizes, n_old = self.sizes, int(self.lists.offsets[-1])
         offsets = offsets_of(sizes + counts)
         old = ranges(offsets[:-1], sizes)
@@ -195,11 +218,16 @@ class ClientsUnderChange:
         codes = distinct_strings(Strings.joined([names, self.lists.client_ids]))[0][n_names:]
         taken = distinct((_numbers(self.lists) * n_names + codes)[codes < n_names])
         begins = np.searchsorted(taken, np.arange(n_lists) * n_names)
-        # The j-th free name comes behind as many taken ones as have j free names or fewer before them.
+        # The j-th free name comes behind as many taken ones as have j free names or fewer before
+        # them.
         free_before = taken - (np.arange(taken.size) - begins[taken // n_names])
         list_ = np.repeat(np.arange(n_lists), counts)
         wanted = ranges(np.zeros(n_lists, np.int64), counts)
-        return wanted + np.searchsorted(free_before, list_ * n_names + wanted, side="right") - begins[list_]
+        return (
+            wanted
+            + np.searchsorted(free_before, list_ * n_names + wanted, side="right")
+            - begins[list_]
+        )
 
     def _become(self, lists: ClientLists, renamed: Index | None) -> None:
         """Continue with other lists; ``renamed`` is where the slots of the lists so far went."""
@@ -229,7 +257,9 @@ def _first_left(lists: ClientLists, position: Index) -> Index:
 
 @lru_cache(maxsize=8)
 def generated_names(name: str, count: int) -> Strings:
-    """Return the first names of a series, ``{n}`` being the number: of one width, so that they are in Java's order."""
+    """Return the first names of a series, ``{n}`` being the number: of one width, so that they are
+    in Java's order.
+    """
     return Strings.from_list([name.replace("{n}", f"{n:06}") for n in range(1, count + 1)])
 
 

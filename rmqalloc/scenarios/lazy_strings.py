@@ -18,8 +18,8 @@ from rmqalloc.lazy import lazy_property
 class Derived(Strings):
     """Strings picked out of other columns.
 
-    Strategies that go by position never read the text; and what is known of the sources, such as hashes, can be picked by
-    the same rows.
+    Strategies that go by position never read the text; and what is known of the sources, such as
+    hashes, can be picked by the same rows.
 
     Attributes
     ----------
@@ -38,7 +38,9 @@ class Derived(Strings):
 
     @classmethod
     def of(cls, column: Strings, rows: NDArray[Any], *more: Strings) -> Derived:
-        """Return rows of a column, which may be derived, with further columns behind it, which may not."""
+        """Return rows of a column, which may be derived, with further columns behind it, which may
+        not.
+        """
         if not isinstance(column, Derived):
             return cls((column, *more), rows)
         ahead = sum(map(len, column.sources))
@@ -46,7 +48,9 @@ class Derived(Strings):
         return cls((*column.sources, *more), all_rows[rows])
 
     def behind(self, column: Strings) -> Derived:
-        """Return all strings of the column that this one was made from by `of`, and these behind them."""
+        """Return all strings of the column that this one was made from by `of`, and these behind
+        them.
+        """
         own = column.rows if isinstance(column, Derived) else np.arange(len(column))
         return Derived(self.sources, np.append(own, self.rows))
 
@@ -71,7 +75,9 @@ class Derived(Strings):
 
 
 class DistinctLists(ClientLists):
-    """Lists known to be in Java's order, without repeated or empty ids: nothing has to be learnt from the text."""
+    """Lists known to be in Java's order, without repeated or empty ids: nothing has to be learnt
+    from the text.
+    """
 
     @lazy_property
     def order(self) -> Index:
@@ -108,7 +114,9 @@ def as_distinct(lists: ClientLists) -> ClientLists:
 
 
 def ordered(fleet: Fleet) -> Fleet:
-    """Return the fleet in Java's order, in which `rmqalloc.scenarios.apply` is fastest; sort once for many scenarios."""
+    """Return the fleet in Java's order, in which `rmqalloc.scenarios.apply` is fastest; sort once
+    for many scenarios.
+    """
     fleet = fleet.sorted()
     return replaced(fleet, client_lists=as_distinct(fleet.client_lists))
 

@@ -54,7 +54,8 @@ def are_retry(topics: Strings) -> Mask:
 
 
 def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
-    """Return which topics match one of the patterns, a retry topic only one that begins with ``%RETRY%``.
+    """Return which topics match one of the patterns, a retry topic only one that begins with
+    ``%RETRY%``.
 
     Examples
     --------
@@ -64,12 +65,15 @@ def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
     """
     found = matches(patterns, topics)
     if (retry := are_retry(topics)).any():
-        found &= ~retry | matches(tuple(one for one in patterns if one.startswith(RETRY_PREFIX)), topics)
+        found &= ~retry | matches(
+            tuple(one for one in patterns if one.startswith(RETRY_PREFIX)), topics
+        )
     return found
 
 
 def _with_ends(before: str, behind: str, names: Strings, is_whole: bool = False) -> Mask:
-    """Return which names begin and end so, with any text between, or none if that is the whole name.
+    """Return which names begin and end so, with any text between, or none if that is the whole
+    name.
 
     The bytes alone show that, for in UTF-8 no character begins inside another.
     """

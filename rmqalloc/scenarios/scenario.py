@@ -90,7 +90,8 @@ class AddClients(Checked):
 
 @dataclass(frozen=True)
 class ScaleClients(Checked):
-    """Every unit has ``to`` clients: the last in Java's order go, or clients with generated ids join.
+    """Every unit has ``to`` clients: the last in Java's order go, or clients with generated ids
+    join.
 
     Attributes
     ----------
@@ -113,8 +114,9 @@ class SetStrategy(Checked):
     Attributes
     ----------
     strategy : str
-        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategy`. Parameters may stand behind
-        it, as in ``CANARY(share=0.05)``, and are then put into ``params``.
+        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategy`.
+        Parameters may stand behind it, as in ``CANARY(share=0.05)``, and are then put into
+        ``params``.
     params : mapping
         Its parameters.
     """
@@ -167,18 +169,21 @@ class SetVirtualNodes(Checked):
 class SetQueues(Checked):
     """Another number of read queues of the topic on each of its brokers.
 
-    It does what ``mqadmin updateTopic -r`` does on every broker: the number is set, whatever it was before. So a broker that
-    consumers may read and that has 0 read queues, from the start or by an earlier change, has as many as the others.
+    It does what ``mqadmin updateTopic -r`` does on every broker: the number is set, whatever it was
+    before. So a broker that consumers may read and that has 0 read queues, from the start or by an
+    earlier change, has as many as the others.
 
-    Retry topics, which brokers make for each consumer group with a number of queues of their own, stay as they are unless a
-    pattern of ``topics`` begins with ``%RETRY%``.
+    Retry topics, which brokers make for each consumer group with a number of queues of their own,
+    stay as they are unless a pattern of ``topics`` begins with ``%RETRY%``.
 
     Attributes
     ----------
     read_queue_nums : int
-        The topic has the queues 0 to ``read_queue_nums - 1`` on every broker of its route that consumers may read.
+        The topic has the queues 0 to ``read_queue_nums - 1`` on every broker of its route that
+        consumers may read.
     brokers, topics : tuple of str
-        Patterns of the brokers' and the topics' names; all brokers, and all topics but retry topics, unless given.
+        Patterns of the brokers' and the topics' names; all brokers, and all topics but retry
+        topics, unless given.
     """
 
     followed_by: ClassVar[str] = ROUTES
@@ -210,8 +215,9 @@ class AddBroker(Checked):
     broker_name : str
         Its name.
     read_queue_nums : int
-        Queues of the topic on it, ids from 0. Not of retry topics: brokers make those, so each has as many queues there as on
-        every other of its brokers, and 1 if these differ or there are none.
+        Queues of the topic on it, ids from 0. Not of retry topics: brokers make those, so each has
+        as many queues there as on every other of its brokers, and 1 if these differ or there are
+        none.
     machine_room : str, optional
         Where it stands; the table must have a column ``broker_rooms``.
     """
@@ -231,7 +237,8 @@ class LoseMachineRoom(Checked):
     machine_room : str
         Which.
     what : {"both", "clients", "brokers"}
-        What is lost of it; the table must have the columns ``client_rooms`` and ``broker_rooms`` accordingly.
+        What is lost of it; the table must have the columns ``client_rooms`` and ``broker_rooms``
+        accordingly.
     """
 
     followed_by: ClassVar[str] = ROUTES
@@ -249,7 +256,9 @@ CHANGES = by_name(*get_args(Change))
 
 
 class ChangeList:
-    """The kind of field that holds changes: the changes themselves, or mappings of one name to its fields."""
+    """The kind of field that holds changes: the changes themselves, or mappings of one name to its
+    fields.
+    """
 
     def read(self, given: Any) -> tuple[Any, ...]:
         """Return the changes."""
@@ -261,10 +270,15 @@ class ChangeList:
     def _change(i: int, given: Any) -> Any:
         if type(given) in CHANGES.values():
             return given
-        named = {k: v for k, v in given.items() if v is not None} if isinstance(given, Mapping) else {}
+        named = (
+            {k: v for k, v in given.items() if v is not None} if isinstance(given, Mapping) else {}
+        )
         if len(named) != 1 or next(iter(named)) not in CHANGES:
             meant = did_you_mean(str(next(iter(named))), CHANGES) if len(named) == 1 else ""
-            raise ScenarioError(f"must be one change by name ({', '.join(CHANGES)}), got {shown(given)}{meant}", (i,))
+            raise ScenarioError(
+                f"must be one change by name ({', '.join(CHANGES)}), got {shown(given)}{meant}",
+                (i,),
+            )
         [(name, data)] = named.items()
         try:
             return CHANGES[name].of(data)
@@ -273,7 +287,12 @@ class ChangeList:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema."""
-        one = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False}
+        one = {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+        }
         one["properties"] = {name: change.schema() for name, change in CHANGES.items()}
         return {"type": "array", "items": one, "minItems": 1}
 
@@ -289,8 +308,8 @@ class Scenario(Checked):
     changes : tuple of Change
         Done one after the other.
     groups, topics : tuple of str
-        Patterns (as `fnmatch.fnmatchcase`): the changes concern the units of a consumer group and a topic that each match
-        one, all unless given.
+        Patterns (as `fnmatch.fnmatchcase`): the changes concern the units of a consumer group and a
+        topic that each match one, all unless given.
 
     Raises
     ------
@@ -313,12 +332,17 @@ class Scenario(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.name == CURRENT:
-            raise ScenarioError(f"must not be {CURRENT!r}, which is the state before any change", "name")
+            raise ScenarioError(
+                f"must not be {CURRENT!r}, which is the state before any change", "name"
+            )
 
     def to_data(self) -> dict[str, Any]:
         """Return plain data, as a file holds it."""
         names = {kind: name for name, kind in CHANGES.items()}
-        return {**super().to_data(), "changes": [{names[type(one)]: one.to_data()} for one in self.changes]}
+        return {
+            **super().to_data(),
+            "changes": [{names[type(one)]: one.to_data()} for one in self.changes],
+        }
 
 
 def strategies_set(scenarios: Iterable[Scenario]) -> list[tuple[str, Mapping[str, Any] | None]]:

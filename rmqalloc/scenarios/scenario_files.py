@@ -22,8 +22,8 @@ def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:
     Parameters
     ----------
     path : path
-        A YAML file (``.yaml``, ``.yml``; needs PyYAML) or a JSON file (any other name): a mapping with the one key
-        ``scenarios``, a list of what `scenarios_of` takes.
+        A YAML file (``.yaml``, ``.yml``; needs PyYAML) or a JSON file (any other name): a mapping
+        with the one key ``scenarios``, a list of what `scenarios_of` takes.
 
     Raises
     ------
@@ -61,7 +61,11 @@ def _of_document(document: Document) -> tuple[Scenario, ...]:
     try:
         if isinstance(data, Mapping) and list(data) == ["scenarios"]:
             return _scenarios(data["scenarios"])
-        got = f"a mapping of {', '.join(data) or 'nothing'}" if isinstance(data, Mapping) else shown(data)
+        got = (
+            f"a mapping of {', '.join(data) or 'nothing'}"
+            if isinstance(data, Mapping)
+            else shown(data)
+        )
         raise ScenarioError(f"must be a mapping with the one key scenarios, got {got}")
     except ScenarioError as error:
         raise document.located(error) from None
@@ -73,7 +77,8 @@ def scenarios_of(rows: Iterable[Any], source: str = "scenarios") -> tuple[Scenar
     Parameters
     ----------
     rows : iterable of mapping or Scenario
-        Mappings as `Scenario.to_data` makes them. Null fields count as left out, and ``changes`` may be JSON text.
+        Mappings as `Scenario.to_data` makes them. Null fields count as left out, and ``changes``
+        may be JSON text.
     source : str
         What to call it in errors, e.g. the file.
 
@@ -94,7 +99,9 @@ def scenarios_of(rows: Iterable[Any], source: str = "scenarios") -> tuple[Scenar
 
 
 def _scenarios(rows: Any) -> tuple[Scenario, ...]:
-    """Read the scenarios under the one key of a file; an error has the parts of its place in such a file."""
+    """Read the scenarios under the one key of a file; an error has the parts of its place in such a
+    file.
+    """
     here = ("scenarios",)
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise ScenarioError(f"must be a list of scenarios, got {shown(rows)}", here, "")
@@ -132,7 +139,9 @@ def _changes_text(text: str) -> Any:
     try:
         return json_text.loads(text)
     except DocumentError as error:
-        raise ScenarioError(f"must be a list of changes, or one as JSON text: {error}", "changes") from None
+        raise ScenarioError(
+            f"must be a list of changes, or one as JSON text: {error}", "changes"
+        ) from None
 
 
 def to_data(scenarios: Iterable[Scenario]) -> dict[str, Any]:
@@ -145,5 +154,10 @@ def scenarios_schema() -> dict[str, Any]:
     one = Scenario.schema()
     one["properties"]["name"]["not"] = {"const": CURRENT}
     body = {"scenarios": {"type": "array", "items": one, "minItems": 1}}
-    made = {"type": "object", "properties": body, "required": ["scenarios"], "additionalProperties": False}
+    made = {
+        "type": "object",
+        "properties": body,
+        "required": ["scenarios"],
+        "additionalProperties": False,
+    }
     return document_schema("Scenarios of rmqalloc", made)

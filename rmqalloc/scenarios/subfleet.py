@@ -43,7 +43,9 @@ class Rules:
         return cls((strategy,), np.zeros(n_units, np.int32))
 
     def select(self, units: NDArray[Any]) -> Rules:
-        """Return the rules of some units; see `rmqalloc.fleet.positions.positions` for what may be given."""
+        """Return the rules of some units; see `rmqalloc.fleet.positions.positions` for what may be
+        given.
+        """
         return Rules(self.table, self.of_unit[positions(units, self.of_unit.size, "unit")])
 
     def check(self, fleet: Fleet) -> None:
@@ -52,7 +54,8 @@ class Rules:
         Raises
         ------
         TypeError, ValueError
-            ``of_unit`` is no vector of integers, has not one entry per unit, or names a strategy that is not there.
+            ``of_unit`` is no vector of integers, has not one entry per unit, or names a strategy
+            that is not there.
         """
         of_unit, n = self.of_unit, len(self.table)
         if not isinstance(of_unit, np.ndarray) or of_unit.dtype.kind not in "iu":
@@ -60,7 +63,9 @@ class Rules:
                 f"of_unit must be a numpy array of int32, got {getattr(of_unit, 'dtype', type(of_unit).__name__)}"
             )
         if of_unit.shape != (fleet.n_units,):
-            raise ArgumentError(f"of_unit must have shape ({fleet.n_units},), one entry per unit, got {of_unit.shape}")
+            raise ArgumentError(
+                f"of_unit must have shape ({fleet.n_units},), one entry per unit, got {of_unit.shape}"
+            )
         if of_unit.size and not 0 <= int(of_unit.min()) <= int(of_unit.max()) < n:
             raise ArgumentError(
                 f"of_unit must be places in table, 0 to {n - 1}, got {of_unit.min()} to {of_unit.max()}"
@@ -91,8 +96,9 @@ class Changed:
     fleet : Fleet
         The same units in Java's order; client ids are copied only if something reads them.
     renamed : ndarray of int32, shape (before.client_offsets[-1],)
-        Per client of each unit before (``before.client_offsets``): the first position of its id in the unit's client list
-        after, -1 where it is gone; for an id that repeats its first client alone, the others own nothing and have -1.
+        Per client of each unit before (``before.client_offsets``): the first position of its id in
+        the unit's client list after, -1 where it is gone; for an id that repeats its first client
+        alone, the others own nothing and have -1.
     rules : Rules
         The strategies after.
     units : ndarray of bool, shape (n_units,)
@@ -118,22 +124,32 @@ def unmoved(fleet: Fleet) -> Index:
 
 
 def subfleet(fleet: Fleet, units: NDArray[Any]) -> Fleet:
-    """Return some units alone, with their client lists alone; the lists of queues are those of the fleet."""
+    """Return some units alone, with their client lists alone; the lists of queues are those of the
+    fleet.
+    """
     part, lists = units_alone(fleet, units), fleet.client_lists
-    used, numbers = np.unique(part.unit_client_list, return_inverse=True)  # it costs what the part does, not the whole
+    used, numbers = np.unique(
+        part.unit_client_list, return_inverse=True
+    )  # it costs what the part does, not the whole
     starts, sizes = lists.offsets[used], lists.offsets[used + 1] - lists.offsets[used]
     slots = ranges(starts, sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]
     return replaced(
         part,
-        client_lists=type(lists).of_slots(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms),
+        client_lists=type(lists).of_slots(
+            offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms
+        ),
         unit_client_list=numbers.astype(np.int32),
     )
 
 
 def among_others(fleet: Fleet, rules: Rules, units: NDArray[Any], part: Changed) -> Changed:
     """Return a fleet of which some units, made a fleet by `subfleet`, have changed."""
-    brokers, rooms, unit_queue_list = part.fleet.brokers, part.fleet.rooms, fleet.unit_queue_list.copy()
+    brokers, rooms, unit_queue_list = (
+        part.fleet.brokers,
+        part.fleet.rooms,
+        fleet.unit_queue_list.copy(),
+    )
     queue_lists = part.fleet.queue_lists
     if queue_lists is not fleet.queue_lists:
         unit_queue_list[units] = part.fleet.unit_queue_list + (fleet.queue_lists.offsets.size - 1)
@@ -154,12 +170,18 @@ def among_others(fleet: Fleet, rules: Rules, units: NDArray[Any], part: Changed)
 
 def _client_lists(lists: ClientLists, more: ClientLists) -> ClientLists:
     """Join lists and others behind them that were derived from some of them."""
-    kind = DistinctLists if isinstance(lists, DistinctLists) and isinstance(more, DistinctLists) else ClientLists
+    kind = (
+        DistinctLists
+        if isinstance(lists, DistinctLists) and isinstance(more, DistinctLists)
+        else ClientLists
+    )
     assert isinstance(more.client_ids, Derived)
     rooms = None
     if lists.slot_room is not None and more.slot_room is not None:
         rooms = np.append(lists.slot_room, more.slot_room)
-    return kind.of_slots(_end_to_end(lists.offsets, more.offsets), more.client_ids.behind(lists.client_ids), rooms)
+    return kind.of_slots(
+        _end_to_end(lists.offsets, more.offsets), more.client_ids.behind(lists.client_ids), rooms
+    )
 
 
 def _queue_lists(lists: QueueLists, more: QueueLists) -> QueueLists:

@@ -1,4 +1,6 @@
-"""JSON Schemas of the documents that are served, made from the schemas of the tables that they hold."""
+"""JSON Schemas of the documents that are served, made from the schemas of the tables that they
+hold.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,17 @@ def _rows(columns: pa.Schema) -> Schema:
 
 
 def _document(heading: str, /, **properties: Schema) -> Schema:
-    return document_schema(heading, {"type": "object", "properties": properties, "required": list(properties)})
+    return document_schema(
+        heading, {"type": "object", "properties": properties, "required": list(properties)}
+    )
 
 
 def _groups() -> Schema:
     from rmqalloc.audit.group_table import GROUP_LIST_SCHEMA
 
-    return _document("Groups of rmqalloc", groups=_rows(GROUP_LIST_SCHEMA), n_rows={"type": "integer"})
+    return _document(
+        "Groups of rmqalloc", groups=_rows(GROUP_LIST_SCHEMA), n_rows={"type": "integer"}
+    )
 
 
 def _group() -> Schema:
@@ -106,13 +112,22 @@ def _explain() -> Schema:
         "others": _TEXTS,
     }
     counts = {"n_queues": count, "n_clients": count, "queue_place": count}
-    return _document("Explanation of rmqalloc", **names, **counts, queue={"type": "object"}, steps=_TEXTS, facts=_ANY)
+    return _document(
+        "Explanation of rmqalloc",
+        **names,
+        **counts,
+        queue={"type": "object"},
+        steps=_TEXTS,
+        facts=_ANY,
+    )
 
 
 def _recommend() -> Schema:
     from rmqalloc.advice import advice
 
-    tables = {name: _rows(getattr(advice, f"{name.upper()}_SCHEMA")) for name in advice.Advice.TABLES}
+    tables = {
+        name: _rows(getattr(advice, f"{name.upper()}_SCHEMA")) for name in advice.Advice.TABLES
+    }
     return _document("Advice of rmqalloc", **tables, warnings=_TEXTS)
 
 
@@ -120,7 +135,12 @@ def _guard() -> Schema:
     from rmqalloc.guard import GUARD_SCHEMA
 
     text: Schema = {"type": "string"}
-    said = {"target": text, "verdict": {"enum": ["yes", "no", "unknown"]}, "reason": text, "clients": _TEXTS}
+    said = {
+        "target": text,
+        "verdict": {"enum": ["yes", "no", "unknown"]},
+        "reason": text,
+        "clients": _TEXTS,
+    }
     return _document(
         "Answer of the guard of rmqalloc",
         apiVersion=text,
@@ -138,7 +158,14 @@ def _diff() -> Schema:
     none = rmqalloc.diff(Snapshot(), Snapshot())
     tables = {name: _rows(getattr(none, name).schema) for name in Diff.TABLES}
     side = {"type": "object"}
-    return _document("Difference of rmqalloc", before=side, after=side, **tables, warnings=_TEXTS, doubtful=_TEXTS)
+    return _document(
+        "Difference of rmqalloc",
+        before=side,
+        after=side,
+        **tables,
+        warnings=_TEXTS,
+        doubtful=_TEXTS,
+    )
 
 
 def _plan() -> Schema:

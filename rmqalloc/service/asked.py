@@ -48,7 +48,9 @@ class ServiceRequest(NamedTuple):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Patterns of the groups that are asked for; `NoMatchError` where the address names one that is not there."""
+        """Patterns of the groups that are asked for; `NoMatchError` where the address names one
+        that is not there.
+        """
         if self.group is None:
             return ALL
         if self.group not in self._by_name:
@@ -56,7 +58,9 @@ class ServiceRequest(NamedTuple):
         return (literal(self.group),)
 
     def known(self) -> Known:
-        """Return what is known of these groups; ``assume=yes`` accepts strategies that are in doubt."""
+        """Return what is known of these groups; ``assume=yes`` accepts strategies that are in
+        doubt.
+        """
         given = self.given.text("assume")
         if given not in (None, "yes", "no"):
             raise ParameterError(f"assume must be yes or no, got {given!r}")
@@ -67,11 +71,19 @@ class ServiceRequest(NamedTuple):
         return known(found.given, patterns, assume=True) if given == "yes" else found
 
     def _alone(self, name: str) -> Snapshot:
-        """Return a group with the topics that it names and no other: its plan does not depend on how many there are."""
+        """Return a group with the topics that it names and no other: its plan does not depend on
+        how many there are.
+        """
         snapshot = self.state.observation.known.given
-        places = self.state.once("places of topics", lambda: {one.name: at for at, one in enumerate(snapshot.topics)})
+        places = self.state.once(
+            "places of topics", lambda: {one.name: at for at, one in enumerate(snapshot.topics)}
+        )
         mine = sorted(places[one] for one in _named_by(self._by_name[name]) if one in places)
-        return replace(snapshot, groups=(self._by_name[name],), topics=tuple(snapshot.topics[at] for at in mine))
+        return replace(
+            snapshot,
+            groups=(self._by_name[name],),
+            topics=tuple(snapshot.topics[at] for at in mine),
+        )
 
     @property
     def _by_name(self) -> dict[str, Group]:
@@ -104,8 +116,14 @@ class Question(NamedTuple):
 
 
 def _named_by(group: Group) -> set[str]:
-    """Return all topics that a group, its clients or its lags name; what is asked of it chooses from these."""
-    found = {*group.subscriptions, RETRY_PREFIX + group.name, *(one.queue.topic for one in group.lags)}
+    """Return all topics that a group, its clients or its lags name; what is asked of it chooses
+    from these.
+    """
+    found = {
+        *group.subscriptions,
+        RETRY_PREFIX + group.name,
+        *(one.queue.topic for one in group.lags),
+    }
     for client in group.clients:
         found.update(client.subscriptions or (), client.sees_read_queue_nums or ())
         found.update(queue.topic for queue in client.owned or ())

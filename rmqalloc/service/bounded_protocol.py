@@ -1,4 +1,5 @@
-"""Connections of the server, bounded in number and time: uvicorn's protocol, which looks now and then how long one takes.
+"""Connections of the server, bounded in number and time: uvicorn's protocol, which looks now and
+then how long one takes.
 
 It is imported by the server alone, when it starts: uvicorn comes with an extra.
 """
@@ -26,7 +27,9 @@ class BoundedProtocol(H11Protocol):
         As uvicorn gives them.
     """
 
-    def __init__(self, header_seconds: float, answer_seconds: float, *given: Any, **more: Any) -> None:
+    def __init__(
+        self, header_seconds: float, answer_seconds: float, *given: Any, **more: Any
+    ) -> None:
         super().__init__(*given, **more)
         self._most = header_seconds, answer_seconds
         self._since = 0.0
@@ -65,7 +68,11 @@ class BoundedProtocol(H11Protocol):
 
     def _looked(self) -> None:
         header_seconds, answer_seconds = self._most
-        left = self._since + (answer_seconds if self._is_answering else header_seconds) - self.loop.time()
+        left = (
+            self._since
+            + (answer_seconds if self._is_answering else header_seconds)
+            - self.loop.time()
+        )
         if left <= 0:
             self.transport.abort()  # not closed: what is not fetched would be waited for
         else:

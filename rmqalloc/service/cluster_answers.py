@@ -1,4 +1,6 @@
-"""What is answered of groups and of the snapshot: the documents of the verbs, from the state that is served."""
+"""What is answered of groups and of the snapshot: the documents of the verbs, from the state that
+is served.
+"""
 
 from __future__ import annotations
 
@@ -63,12 +65,16 @@ def groups(asked: ServiceRequest) -> Document:
 
 def _first(table: pa.Table, given: Parameters) -> list[dict[str, Any]]:
     """Return the first rows of a table."""
-    rows: list[dict[str, Any]] = table.slice(0, given.number("top", MOST_ROWS) or MOST_ROWS).to_pylist()
+    rows: list[dict[str, Any]] = table.slice(
+        0, given.number("top", MOST_ROWS) or MOST_ROWS
+    ).to_pylist()
     return rows
 
 
 def group(asked: ServiceRequest) -> Document:
-    """Return one group: its row, who owns what as `rmqalloc show` says it, its findings, and what happened last."""
+    """Return one group: its row, who owns what as `rmqalloc show` says it, its findings, and what
+    happened last.
+    """
     asked.groups  # noqa: B018 - 404 where there is none
     observation, name = asked.state.observation, asked.group
     tables: dict[str, Callable[[], pa.Table]] = {
@@ -76,7 +82,9 @@ def group(asked: ServiceRequest) -> Document:
         "queues": lambda: observation.owners.queues,
         "clients": lambda: observation.owners.clients,
     }
-    row, queues, clients = (_rows_of(asked, key, asked.state.once(key, table)) for key, table in tables.items())
+    row, queues, clients = (
+        _rows_of(asked, key, asked.state.once(key, table)) for key, table in tables.items()
+    )
     ages = observation.reading.ages.get(str(name))
     return {
         "group": (row.to_pylist() or [None])[0],
@@ -85,15 +93,23 @@ def group(asked: ServiceRequest) -> Document:
         "clients": _first(clients, asked.given),
         "n_client_rows": clients.num_rows,
         "findings": Findings(_findings_of(asked)).to_dict()["findings"],
-        "events": [one.to_dict() for one in asked.state.tallies.events if one.consumer_group == name],
-        "replicas": (_rows_of(asked, "replicas", replicas_of(asked.state)).to_pylist() or [None])[0],
+        "events": [
+            one.to_dict() for one in asked.state.tallies.events if one.consumer_group == name
+        ],
+        "replicas": (_rows_of(asked, "replicas", replicas_of(asked.state)).to_pylist() or [None])[
+            0
+        ],
         "unsettled_since": observation.unsettled.get(str(name)),
-        "read": None if ages is None else {"clients": ages.clients, "lags": ages.lags, "owned": dict(ages.owned)},
+        "read": None
+        if ages is None
+        else {"clients": ages.clients, "lags": ages.lags, "owned": dict(ages.owned)},
     }
 
 
 def _rows_of(asked: ServiceRequest, key: str, table: pa.Table) -> pa.Table:
-    """Return the rows of the group that is asked for, in their order; where each group's are is worked out once."""
+    """Return the rows of the group that is asked for, in their order; where each group's are is
+    worked out once.
+    """
 
     def places() -> dict[str | None, NDArray[np.int64]]:
         groups = table["consumer_group"].combine_chunks().dictionary_encode()
@@ -127,11 +143,17 @@ def check(asked: ServiceRequest) -> Document:
         raise ParameterError(f"severity must be one of {', '.join(SEVERITIES)}, got {severity!r}")
     observation = asked.state.observation
     # Of the whole cluster it is known already, with what earlier readings say.
-    found = observation.findings if asked.group is None else check_snapshot(observation.known, asked.groups)
+    found = (
+        observation.findings
+        if asked.group is None
+        else check_snapshot(observation.known, asked.groups)
+    )
     return found.at_least(severity).to_dict()
 
 
 def snapshot(asked: ServiceRequest) -> bytes:
     """Return the snapshot that all answers are of, as `rmqalloc snapshot` writes it."""
     state = asked.state
-    return state.once("snapshot", lambda: json_bytes(to_document(state.observation.reading.snapshot)))
+    return state.once(
+        "snapshot", lambda: json_bytes(to_document(state.observation.reading.snapshot))
+    )

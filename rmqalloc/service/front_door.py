@@ -1,7 +1,9 @@
-"""Who may ask, what, and for how long: everything that stands before an answer, in the order in which it is checked.
+"""Who may ask, what, and for how long: everything that stands before an answer, in the order in
+which it is checked.
 
-A page of an attacker's site may have its name resolved to 127.0.0.1 and so reach a service on loopback as its own origin; it
-cannot choose the header Host, which is checked there. Beyond loopback a token is asked for instead.
+A page of an attacker's site may have its name resolved to 127.0.0.1 and so reach a service on
+loopback as its own origin; it cannot choose the header Host, which is checked there. Beyond
+loopback a token is asked for instead.
 """
 
 from __future__ import annotations
@@ -112,24 +114,36 @@ class Admission:
             )
         raw_path: bytes = scope.get("raw_path") or b""
         if len(raw_path) > LONGEST_PATH or len(scope["query_string"]) > LONGEST_PATH:
-            return HTTPStatus.REQUEST_URI_TOO_LONG, f"path and parameters have at most {LONGEST_PATH:,} bytes each"
+            return (
+                HTTPStatus.REQUEST_URI_TOO_LONG,
+                f"path and parameters have at most {LONGEST_PATH:,} bytes each",
+            )
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADER:
             return (
                 HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
                 f"all headers together have at most {LONGEST_HEADER:,} bytes",
             )
         if self.hosts and _name_of(headers.only("host")) not in self.hosts:
-            return HTTPStatus.MISDIRECTED_REQUEST, f"the header Host must name one of {', '.join(sorted(self.hosts))}"
+            return (
+                HTTPStatus.MISDIRECTED_REQUEST,
+                f"the header Host must name one of {', '.join(sorted(self.hosts))}",
+            )
         if is_open(raw_path):
             return None
         if headers.only("sec-fetch-site") in ("cross-site", "same-site"):
-            return HTTPStatus.FORBIDDEN, "a page of another site asks in a browser; only the service's own page may"
+            return (
+                HTTPStatus.FORBIDDEN,
+                "a page of another site asks in a browser; only the service's own page may",
+            )
         if self.token is None:
             return None
         given = headers.only("authorization")
         right = f"Bearer {self.token}".encode()
         if not hmac.compare_digest(given.encode("latin-1", "replace"), right):
-            return HTTPStatus.UNAUTHORIZED, "give the token of --token-file: Authorization: Bearer TOKEN"
+            return (
+                HTTPStatus.UNAUTHORIZED,
+                "give the token of --token-file: Authorization: Bearer TOKEN",
+            )
         return None
 
 
@@ -176,7 +190,9 @@ def _name_of(host: str) -> str:
 
 
 def _pieces(event: MutableMapping[str, Any]) -> Iterator[MutableMapping[str, Any]]:
-    """Yield an event, a long body piece by piece: whoever fetches it slowly has one of them in memory, and not all."""
+    """Yield an event, a long body piece by piece: whoever fetches it slowly has one of them in
+    memory, and not all.
+    """
     body: bytes = event.get("body", b"")
     if event["type"] != "http.response.body" or len(body) <= PIECE:
         yield event
@@ -188,7 +204,8 @@ def _pieces(event: MutableMapping[str, Any]) -> Iterator[MutableMapping[str, Any
 
 
 class FrontDoor:
-    """Stands before an application: refuses, limits the time, and puts the strict headers on every answer.
+    """Stands before an application: refuses, limits the time, and puts the strict headers on every
+    answer.
 
     Parameters
     ----------
@@ -228,11 +245,18 @@ class FrontDoor:
             if started:
                 raise
             text = f"the answer took longer than {self._seconds:g} s"
-            await refuse(HTTPStatus.SERVICE_UNAVAILABLE, text, send_strictly, is_head=scope["method"] == "HEAD")
+            await refuse(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                text,
+                send_strictly,
+                is_head=scope["method"] == "HEAD",
+            )
 
     @staticmethod
     def _undecoded(scope: Scope) -> Scope:
-        """Return a scope whose path is as it was sent: a slash that is part of a name is %2F, and no part of the path."""
+        """Return a scope whose path is as it was sent: a slash that is part of a name is %2F, and
+        no part of the path.
+        """
         raw = scope.get("raw_path") or scope["path"].encode()
         return {**scope, "path": raw.decode("latin-1"), "root_path": ""}
 

@@ -1,7 +1,9 @@
-"""The server: a socket that is bound before anything is promised, connections that are bounded in number and time, a quick end.
+"""The server: a socket that is bound before anything is promised, connections that are bounded in
+number and time, a quick end.
 
-uvicorn bounds how long a connection may be idle, and the size of a header; how long a header may take to come, how long an
-answer may take to be fetched, and how many connections there are is bounded here.
+uvicorn bounds how long a connection may be idle, and the size of a header; how long a header may
+take to come, how long an answer may take to be fetched, and how many connections there are is
+bounded here.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def bound_socket(host: str, port: int) -> socket.socket:
     ...     made.getsockname()[0]
     '127.0.0.1'
     """
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,7 +90,9 @@ def serve_until_ended(
 
 @contextmanager
 def _told_to_end() -> Iterator[None]:
-    """Let SIGTERM pass once the server has ended by it: uvicorn raises it again, and the end is a good one."""
+    """Let SIGTERM pass once the server has ended by it: uvicorn raises it again, and the end is a
+    good one.
+    """
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     log = logging.getLogger("uvicorn.error")
     log.addFilter(_is_no_cancelled_answer)
@@ -98,7 +104,8 @@ def _told_to_end() -> Iterator[None]:
 
 
 def _is_no_cancelled_answer(record: logging.LogRecord) -> bool:
-    """Return whether a record is to be logged: no answer that the end cut off, of which each would be a page of traceback.
+    """Return whether a record is to be logged: no answer that the end cut off, of which each would
+    be a page of traceback.
 
     They delayed the end by seconds, and for as long as nobody read standard error.
     """

@@ -1,4 +1,6 @@
-"""The histories that observations are kept in, and what a moment was like: files that `rmqalloc history` reads."""
+"""The histories that observations are kept in, and what a moment was like: files that `rmqalloc
+history` reads.
+"""
 
 from __future__ import annotations
 
@@ -26,5 +28,7 @@ def keepers_of(paths: Sequence[str], every: float) -> Iterator[list[Keeper]]:
 def snapshot_at(path: str | None, moment: str) -> Snapshot:
     """Return the cluster as it was at a moment, such as ``03:10``, ``2h ago`` or ISO 8601."""
     if path is None:
-        raise ProblemError(HTTPStatus.NOT_FOUND, "no history is kept: start the service with --history FILE")
+        raise ProblemError(
+            HTTPStatus.NOT_FOUND, "no history is kept: start the service with --history FILE"
+        )
     return History(path).snapshot_at(moment_of(moment))

@@ -1,8 +1,10 @@
-"""The state for Prometheus: families of samples made from one reading, written as OpenMetrics or as Prometheus text.
+"""The state for Prometheus: families of samples made from one reading, written as OpenMetrics or as
+Prometheus text.
 
-Labels are those of the broker's own metrics since 5.0: ``cluster``, ``topic``, ``consumer_group``. Nothing is kept between two
-scrapes but the text of the newest state, so series of what is gone disappear with it. Cardinality is bounded: the groups that
-are worst, in the order of `rmqalloc groups`, have series of their own; all others are summed under an empty ``consumer_group``.
+Labels are those of the broker's own metrics since 5.0: ``cluster``, ``topic``, ``consumer_group``.
+Nothing is kept between two scrapes but the text of the newest state, so series of what is gone
+disappear with it. Cardinality is bounded: the groups that are worst, in the order of `rmqalloc
+groups`, have series of their own; all others are summed under an empty ``consumer_group``.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ _OF_GROUPS = {
     "n_queues": ("rmqalloc_group_queues", "Queues that the group reads."),
     "unowned": ("rmqalloc_group_unowned_queues", "Queues that no client owns."),
     "double_owned": ("rmqalloc_group_double_owned_queues", "Queues that several clients own."),
-    "unread": ("rmqalloc_group_unread_queues", "Queues that hold or get messages and that nobody reads."),
+    "unread": (
+        "rmqalloc_group_unread_queues",
+        "Queues that hold or get messages and that nobody reads.",
+    ),
     "messages": ("rmqalloc_group_lag_messages", "Messages not yet consumed."),
 }
 _MOVING = {
@@ -81,7 +86,9 @@ class MetricsText:
                 self._recent[kind] = now, state, text
         return text, kind
 
-    def _encoded(self, encode: Callable[[Any], bytes], kind: str, state: ServedState | None) -> bytes:
+    def _encoded(
+        self, encode: Callable[[Any], bytes], kind: str, state: ServedState | None
+    ) -> bytes:
         fresh = encode(_Families(self._of_process()))
         if state is None:
             return fresh
@@ -97,12 +104,21 @@ class MetricsText:
         state, status = self.readings.state, self.readings.status
         yield made.one("rmqalloc_info", "Version of the service.", 1.0, version=__version__)
         counts = {("read",): status.n_read, ("failed",): status.n_failed}
-        name, text = "rmqalloc_readings", "Readings of the cluster since the process began, by result."
+        name, text = (
+            "rmqalloc_readings",
+            "Readings of the cluster since the process began, by result.",
+        )
         yield made.family(name, text, ("result",), counts, CounterMetricFamily)
-        yield made.one("rmqalloc_reading_up", "Whether the last reading succeeded.", float(not status.n_failed_in_row))
+        yield made.one(
+            "rmqalloc_reading_up",
+            "Whether the last reading succeeded.",
+            float(not status.n_failed_in_row),
+        )
         if state is not None:
             age = max(0.0, time.time() - state.read_at)
-            yield made.one("rmqalloc_reading_age_seconds", "Age of the reading that is served.", age)
+            yield made.one(
+                "rmqalloc_reading_age_seconds", "Age of the reading that is served.", age
+            )
         yield from ProcessCollector(registry=None).collect()
 
     def _of_state(self, state: ServedState) -> Iterator[Metric]:
@@ -158,7 +174,9 @@ class _Maker:
 
 
 def _clean(text: str) -> str:
-    """Return a name as UTF-8 can hold it: half a surrogate pair, which a server may send, becomes its escape."""
+    """Return a name as UTF-8 can hold it: half a surrogate pair, which a server may send, becomes
+    its escape.
+    """
     return encodable(text, None)
 
 
@@ -166,16 +184,33 @@ def _of_reading(made: _Maker, state: ServedState, n_shown: int) -> Iterator[Metr
     reading = state.observation.reading
     n_groups = state.observation.groups.groups.num_rows
     for name, text, value in (
-        ("timestamp_seconds", "When the reading that is served ended, in seconds of the Unix clock.", reading.read_at),
+        (
+            "timestamp_seconds",
+            "When the reading that is served ended, in seconds of the Unix clock.",
+            reading.read_at,
+        ),
         ("seconds", "Seconds that the reading took.", reading.read_at - reading.began_at),
         ("whole", "Whether every broker answered for the list of groups.", reading.is_whole),
-        ("groups_not_read", "Groups whose client lists could not be read, or not whole.", len(reading.not_read)),
+        (
+            "groups_not_read",
+            "Groups whose client lists could not be read, or not whole.",
+            len(reading.not_read),
+        ),
     ):
         yield made.one(f"rmqalloc_reading_{name}", text, float(value))
     yield made.one("rmqalloc_groups", "Consumer groups.", n_groups)
-    yield made.one("rmqalloc_groups_summed", 'Groups that are summed under consumer_group="".', n_groups - n_shown)
+    yield made.one(
+        "rmqalloc_groups_summed",
+        'Groups that are summed under consumer_group="".',
+        n_groups - n_shown,
+    )
     requests = {(name,): number for name, number in reading.n_requests.items()}
-    yield made.family("rmqalloc_reading_requests", "Requests to each broker in the reading.", ("broker",), requests)
+    yield made.family(
+        "rmqalloc_reading_requests",
+        "Requests to each broker in the reading.",
+        ("broker",),
+        requests,
+    )
 
 
 def _of_groups(made: _Maker, table: pa.Table, n_shown: int) -> Iterator[Metric]:
@@ -187,7 +222,9 @@ def _of_groups(made: _Maker, table: pa.Table, n_shown: int) -> Iterator[Metric]:
             values[("",)] = total
         yield made.family(name, text + _REST, ("consumer_group",), values)
     text = "Greatest load over mean load of the clients of the group; of the worst groups alone."
-    yield made.family("rmqalloc_group_skew", text, ("consumer_group",), _by_group(table, "skew", n_shown))
+    yield made.family(
+        "rmqalloc_group_skew", text, ("consumer_group",), _by_group(table, "skew", n_shown)
+    )
     kinds: Counter[tuple[str, str]] = Counter()
     names, lacking = table["consumer_group"].to_pylist(), table["not_known"].to_pylist()
     for at, (name, missing) in enumerate(zip(names, lacking, strict=True)):
@@ -224,12 +261,16 @@ def _of_settling(made: _Maker, state: ServedState, shown: Mapping[str, object]) 
 
 
 def _of_tallies(made: _Maker, state: ServedState, shown: Mapping[str, object]) -> Iterator[Metric]:
-    """Yield counters: a sum over groups that come and go would fall, so the totals are counters of their own."""
+    """Yield counters: a sum over groups that come and go would fall, so the totals are counters of
+    their own.
+    """
     from prometheus_client.core import CounterMetricFamily
 
     none = GroupTally()
     for count, (name, text) in _MOVING.items():
-        values = {(group,): getattr(state.tallies.groups.get(group, none), count) for group in shown}
+        values = {
+            (group,): getattr(state.tallies.groups.get(group, none), count) for group in shown
+        }
         said = f"{text} Of the worst groups alone."
         yield made.family(name, said, ("consumer_group",), values, CounterMetricFamily)
         total = {(): getattr(state.tallies.total, count)}
@@ -242,35 +283,61 @@ def _of_findings(made: _Maker, state: ServedState, shown: Mapping[str, object]) 
     rest = ' Those of no group, and of groups beyond the worst, under consumer_group="".'
     for name, text, findings in (
         ("rmqalloc_findings", "Findings of check in this reading.", observation.findings),
-        ("rmqalloc_lasting_findings", "Findings of check that the reading before had, too.", observation.lasting),
+        (
+            "rmqalloc_lasting_findings",
+            "Findings of check that the reading before had, too.",
+            observation.lasting,
+        ),
     ):
-        of = ((one.consumer_group if one.consumer_group in shown else "", one.rule, one.severity) for one in findings)
+        of = (
+            (one.consumer_group if one.consumer_group in shown else "", one.rule, one.severity)
+            for one in findings
+        )
         yield made.family(name, text + rest, labels, Counter(of))
 
 
-def _of_lags(made: _Maker, state: ServedState, shown: Mapping[str, object], most: int) -> Iterator[Metric]:
+def _of_lags(
+    made: _Maker, state: ServedState, shown: Mapping[str, object], most: int
+) -> Iterator[Metric]:
     owners = state.observation.owners
     rest = f" Beyond the {most} largest, and of other groups, summed under empty labels."
     text = "Messages not yet consumed in the queues that the client owns; a queue of several owners counts for each."
     labels = ("consumer_group", "client_id")
-    yield made.family("rmqalloc_owner_lag_messages", text + rest, labels, _sums(owners.clients, labels, shown, most))
+    yield made.family(
+        "rmqalloc_owner_lag_messages",
+        text + rest,
+        labels,
+        _sums(owners.clients, labels, shown, most),
+    )
     queues = owners.queues
     unowned = pc.fill_null(pc.equal(pc.list_value_length(queues["owners"]), 0), False)
     labels = ("consumer_group", "topic")
     sums = _sums(queues.filter(unowned), labels, shown, most)
-    yield made.family("rmqalloc_unowned_lag_messages", f"Messages in queues without an owner.{rest}", labels, sums)
+    yield made.family(
+        "rmqalloc_unowned_lag_messages", f"Messages in queues without an owner.{rest}", labels, sums
+    )
 
 
 def _sums(
     table: pa.Table, labels: tuple[str, str], shown: Mapping[str, object], most: int
 ) -> dict[tuple[str, ...], int]:
-    """Return the messages by two labels, largest first; those beyond the bound are summed under empty labels."""
+    """Return the messages by two labels, largest first; those beyond the bound are summed under
+    empty labels.
+    """
     known = table.select([*labels, "messages"]).filter(pc.is_valid(table["messages"]))
-    grouped = known.group_by(list(labels)).aggregate([("messages", "sum")]).sort_by([("messages_sum", "descending")])
+    grouped = (
+        known.group_by(list(labels))
+        .aggregate([("messages", "sum")])
+        .sort_by([("messages_sum", "descending")])
+    )
     found: dict[tuple[str, ...], int] = {}
     columns = (grouped[name].to_pylist() for name in (*labels, "messages_sum"))
     for group, other, messages in zip(*columns, strict=True):
-        key = (group, other) if group in shown and len(found) < most else (group if group in shown else "", "")
+        key = (
+            (group, other)
+            if group in shown and len(found) < most
+            else (group if group in shown else "", "")
+        )
         found[key] = found.get(key, 0) + messages
     return found
 
@@ -283,4 +350,6 @@ def _of_sources(made: _Maker, state: ServedState, most: int) -> Iterator[Metric]
     first = dict(errors.most_common(most))
     if len(errors) > most:
         first[("",)] = errors.total() - sum(first.values())
-    yield made.family("rmqalloc_source_errors", "Requests of this reading without an answer.", ("source",), first)
+    yield made.family(
+        "rmqalloc_source_errors", "Requests of this reading without an answer.", ("source",), first
+    )

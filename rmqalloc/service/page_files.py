@@ -1,4 +1,6 @@
-"""The files of the page, as they lie in the package: all that is below ``/static/``, read once, never a path of a request's."""
+"""The files of the page, as they lie in the package: all that is below ``/static/``, read once,
+never a path of a request's.
+"""
 
 from __future__ import annotations
 

@@ -59,4 +59,9 @@ def problem(status: int, detail: str) -> dict[str, Any]:
     >>> problem(404, "no consumer group matches 'x'")
     {'type': 'about:blank', 'title': 'Not Found', 'status': 404, 'detail': "no consumer group matches 'x'"}
     """
-    return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": int(status), "detail": message(detail)}
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": int(status),
+        "detail": message(detail),
+    }

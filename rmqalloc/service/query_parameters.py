@@ -1,4 +1,6 @@
-"""The parameters of an address, read strictly: known names alone, each as often as it may stand there."""
+"""The parameters of an address, read strictly: known names alone, each as often as it may stand
+there.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Parameters:
         for name, value in _pairs(query):
             if name not in known:
                 there = f"there are {', '.join(known)}" if known else "this address has none"
-                raise ParameterError(f"there is no parameter {quoted(name)}; {there}{did_you_mean(name, known)}")
+                raise ParameterError(
+                    f"there is no parameter {quoted(name)}; {there}{did_you_mean(name, known)}"
+                )
             self._given.setdefault(name, []).append(value)
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -67,8 +71,12 @@ class Parameters:
         value = self.text(name)
         if value is None:
             return None
-        if not (value.isascii() and value.isdigit() and len(value) < 10 and 1 <= int(value) <= most):
-            raise ParameterError(f"{name} must be a whole number from 1 to {most:,}, got {quoted(value)}")
+        if not (
+            value.isascii() and value.isdigit() and len(value) < 10 and 1 <= int(value) <= most
+        ):
+            raise ParameterError(
+                f"{name} must be a whole number from 1 to {most:,}, got {quoted(value)}"
+            )
         return int(value)
 
     def names(self, name: str, there: Sequence[str]) -> tuple[str, ...]:
@@ -89,7 +97,9 @@ class Parameters:
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
     try:
-        return parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST)
+        return parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST
+        )
     except ValueError as error:
         raise ParameterError(
             f"the parameters are not UTF-8 in percent encoding, or more than {MOST}: {error}"

@@ -1,6 +1,8 @@
-"""The thread that reads a cluster again and again, and what it leaves: one immutable state, swapped in one step.
+"""The thread that reads a cluster again and again, and what it leaves: one immutable state, swapped
+in one step.
 
-A reading that fails changes nothing but what is said of it: the last state stays, and its age grows.
+A reading that fails changes nothing but what is said of it: the last state stays, and its age
+grows.
 """
 
 from __future__ import annotations
@@ -81,7 +83,8 @@ class SnapshotFile:
 
 
 class ServedState:
-    """One reading and what is known with it; never changed, but for answers that are kept as they are first worked out.
+    """One reading and what is known with it; never changed, but for answers that are kept as they
+    are first worked out.
 
     Attributes
     ----------
@@ -100,9 +103,11 @@ class ServedState:
         return self.observation.reading.read_at
 
     def once(self, question: Hashable, answer: Callable[[], T]) -> T:
-        """Return the answer to a question, kept for the next who asks; the first few questions alone are kept.
+        """Return the answer to a question, kept for the next who asks; the first few questions
+        alone are kept.
 
-        Who asks while it is worked out waits for it: all threads at once would take many times as long.
+        Who asks while it is worked out waits for it: all threads at once would take many times as
+        long.
         """
         found = self._answers.get(question)
         if found is None:
@@ -147,13 +152,18 @@ class Readings:
     source : ReadingSource
     observer : Observer
     every : float
-        Seconds from the beginning of a reading to that of the next; after failures they double up to five minutes.
+        Seconds from the beginning of a reading to that of the next; after failures they double up
+        to five minutes.
     keepers : tuple of Keeper
         Get every observation: histories.
     """
 
     def __init__(
-        self, source: ReadingSource, observer: Observer, every: float = 30.0, keepers: tuple[Keeper, ...] = ()
+        self,
+        source: ReadingSource,
+        observer: Observer,
+        every: float = 30.0,
+        keepers: tuple[Keeper, ...] = (),
     ) -> None:
         self._source, self._observer, self._keepers = source, observer, keepers
         self.every = every
@@ -179,7 +189,9 @@ class Readings:
         return state is not None and time.time() - state.read_at <= FRESH * self.every
 
     def read_once(self) -> bool:
-        """Read once, in the thread of the caller; return whether it went well. Raises `ClosedError` after `stop`."""
+        """Read once, in the thread of the caller; return whether it went well. Raises `ClosedError`
+        after `stop`.
+        """
         try:
             observation = self._observer.observe(self._source.read())
             tallies = Tallies() if self._state is None else self._state.tallies
@@ -190,14 +202,19 @@ class Readings:
             self._failed(error)
             return False
         self._state = state
-        self._status = self._status._replace(n_read=self._status.n_read + 1, n_failed_in_row=0, error=None)
+        self._status = self._status._replace(
+            n_read=self._status.n_read + 1, n_failed_in_row=0, error=None
+        )
         self._record(observation)
-        # The state before holds cycles of many objects that count as old, of which Python would look for some once in hours.
+        # The state before holds cycles of many objects that count as old, of which Python would
+        # look for some once in hours.
         gc.collect()
         return True
 
     def _record(self, observation: Observation) -> None:
-        """Hand the observation to the history; what it cannot keep is a gap there, and no failure here."""
+        """Hand the observation to the history; what it cannot keep is a gap there, and no failure
+        here.
+        """
         for one in self._keepers:
             try:
                 one.record(observation)
@@ -217,7 +234,9 @@ class Readings:
             except ClosedError:
                 return
             except Exception as error:  # a defect: it is reported, and the service outlives it
-                logging.getLogger("rmqalloc.service").exception("a defect of rmqalloc while reading")
+                logging.getLogger("rmqalloc.service").exception(
+                    "a defect of rmqalloc while reading"
+                )
                 self._failed(error)
             self._ended.wait(max(0.0, self.pause() - (time.monotonic() - began)))
 

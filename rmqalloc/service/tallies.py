@@ -1,4 +1,6 @@
-"""What was counted since the process began: members that joined and left, queues moved, how long groups took to settle."""
+"""What was counted since the process began: members that joined and left, queues moved, how long
+groups took to settle.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ MOST_EVENTS = 20_000
 
 
 class GroupTally(NamedTuple):
-    """Counts of one group since it was first seen; ``settle_seconds`` is the last time to settle, None for none yet."""
+    """Counts of one group since it was first seen; ``settle_seconds`` is the last time to settle,
+    None for none yet.
+    """
 
     joined: int = 0
     left: int = 0
@@ -22,7 +26,9 @@ class GroupTally(NamedTuple):
 
 
 class GroupEvent(NamedTuple):
-    """A client that joined or left, or a queue that moved, between two moments in seconds of the Unix clock."""
+    """A client that joined or left, or a queue that moved, between two moments in seconds of the
+    Unix clock.
+    """
 
     consumer_group: str
     kind: str  # "joined", "left" or "moved"
@@ -32,12 +38,16 @@ class GroupEvent(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        times = {"last_seen_before": self.last_seen_before, "first_seen_after": self.first_seen_after}
+        times = {
+            "last_seen_before": self.last_seen_before,
+            "first_seen_after": self.first_seen_after,
+        }
         return {"kind": self.kind, **self.what, **times}
 
 
 class Tallies(NamedTuple):
-    """The counts after one reading; `after` makes those after the next, and leaves these as they are.
+    """The counts after one reading; `after` makes those after the next, and leaves these as they
+    are.
 
     Attributes
     ----------
@@ -63,7 +73,9 @@ class Tallies(NamedTuple):
         new = tuple(_events(observation))
         groups, total = dict(self.groups), self.total
         for event in new:
-            groups[event.consumer_group] = _counted(groups.get(event.consumer_group, GroupTally()), event.kind)
+            groups[event.consumer_group] = _counted(
+                groups.get(event.consumer_group, GroupTally()), event.kind
+            )
             total = _counted(total, event.kind)
         for name, seconds in observation.settled.items():
             groups[name] = groups.get(name, GroupTally())._replace(settle_seconds=seconds)
@@ -78,7 +90,8 @@ def _counted(tally: GroupTally, kind: str) -> GroupTally:
 
 
 def _events(observation: Observation) -> Iterator[GroupEvent]:
-    """Yield what changed; a client or an owner that is known for the first time has neither joined nor moved.
+    """Yield what changed; a client or an owner that is known for the first time has neither joined
+    nor moved.
 
     Queues of retry topics are left out, as in plans.
     """
@@ -86,7 +99,9 @@ def _events(observation: Observation) -> Iterator[GroupEvent]:
         group, client_id = one.key
         if one.after is None or (one.before is None and one.last_seen_before is not None):
             kind = "left" if one.after is None else "joined"
-            yield GroupEvent(group, kind, {"client_id": client_id}, one.last_seen_before, one.first_seen_after)
+            yield GroupEvent(
+                group, kind, {"client_id": client_id}, one.last_seen_before, one.first_seen_after
+            )
     for move in observation.moves:
         group, queue = move.key
         if move.before is None or move.after is None or queue.topic.startswith(RETRY_PREFIX):

@@ -1,4 +1,6 @@
-"""The paths of the service: each asks one question of the state that is served, and sends its answer."""
+"""The paths of the service: each asks one question of the state that is served, and sends its
+answer.
+"""
 
 from __future__ import annotations
 
@@ -84,9 +86,18 @@ class Service:
         The file of a history, for what was.
     """
 
-    def __init__(self, readings: Readings, metrics: MetricsText, access: Admission, history: str | None = None) -> None:
+    def __init__(
+        self,
+        readings: Readings,
+        metrics: MetricsText,
+        access: Admission,
+        history: str | None = None,
+    ) -> None:
         self.readings, self._metrics, self._history = readings, metrics, history
-        self._heavy, self._light = Workers(HEAVY_THREADS, MOST_HEAVY), Workers(LIGHT_THREADS, MOST_LIGHT)
+        self._heavy, self._light = (
+            Workers(HEAVY_THREADS, MOST_HEAVY),
+            Workers(LIGHT_THREADS, MOST_LIGHT),
+        )
         self._snapshots, self._leases = 0, GuardLeases()
         self.app: App = FrontDoor(self._routed(), access)
 
@@ -100,11 +111,14 @@ class Service:
         from starlette.exceptions import HTTPException
         from starlette.routing import Route
 
-        def route(path: str, endpoint: Callable[[Request], Awaitable[Response]], most_body: int = 0) -> Route:
+        def route(
+            path: str, endpoint: Callable[[Request], Awaitable[Response]], most_body: int = 0
+        ) -> Route:
             return Route(path, endpoint, methods=["GET", "POST"] if most_body else ["GET"])
 
         asking = [
-            route(path, partial(self._answer, question), question.most_body) for path, question in QUESTIONS.items()
+            route(path, partial(self._answer, question), question.most_body)
+            for path, question in QUESTIONS.items()
         ]
         others = {
             "/healthz": _healthy,
@@ -153,10 +167,20 @@ class Service:
     async def _worked_out(self, question: Question, request: Request) -> Response:
         given = Parameters(request.scope["query_string"], question.parameters)
         group = request.path_params.get("group")
-        body, form = await _posted(request, question.most_body) if request.method == "POST" else (None, "json")
+        body, form = (
+            await _posted(request, question.most_body)
+            if request.method == "POST"
+            else (None, "json")
+        )
         state = self._fresh_state() if question.is_of_now else self._state()
         asked = ServiceRequest(
-            state, given, None if group is None else _decoded(group), body, form, self._leases, self._history
+            state,
+            given,
+            None if group is None else _decoded(group),
+            body,
+            form,
+            self._leases,
+            self._history,
         )
         workers = self._heavy if question.is_heavy else self._light
         status, content = await asyncio.wrap_future(
@@ -167,7 +191,9 @@ class Service:
     async def _scraped(self, request: Request) -> Response:
         Parameters(request.scope["query_string"], ())
         accept = request.headers.get("accept")
-        text, kind = await asyncio.wrap_future(self._light.submit(lambda: self._metrics.text(accept)))
+        text, kind = await asyncio.wrap_future(
+            self._light.submit(lambda: self._metrics.text(accept))
+        )
         return _response(text, kind)
 
     async def _ready(self, _request: Request) -> Response:
@@ -202,7 +228,9 @@ def _content(question: Question, asked: ServiceRequest, query: str) -> tuple[int
             return HTTPStatus.OK, document
         of_guard = question.answer is guard
         status = (
-            STATUS_OF_VERDICT.get(document["verdict"], HTTPStatus.SERVICE_UNAVAILABLE) if of_guard else HTTPStatus.OK
+            STATUS_OF_VERDICT.get(document["verdict"], HTTPStatus.SERVICE_UNAVAILABLE)
+            if of_guard
+            else HTTPStatus.OK
         )
         return status, json_bytes(document)
 
@@ -215,7 +243,9 @@ def _decoded(name: str) -> str:
     try:
         return unquote_to_bytes(name).decode()
     except UnicodeDecodeError:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, f"{name!r} is not UTF-8 in percent encoding") from None
+        raise ProblemError(
+            HTTPStatus.BAD_REQUEST, f"{name!r} is not UTF-8 in percent encoding"
+        ) from None
 
 
 async def _posted(request: Request, most: int) -> tuple[bytes, str]:
@@ -223,23 +253,30 @@ async def _posted(request: Request, most: int) -> tuple[bytes, str]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _FORMS:
         raise ProblemError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the header Content-Type must be {JSON} or application/yaml"
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"the header Content-Type must be {JSON} or application/yaml",
         )
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > most:
-            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"what is posted has more than {most:,} bytes")
+            raise ProblemError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"what is posted has more than {most:,} bytes"
+            )
     return bytes(body), _FORMS[kind]
 
 
-def _response(content: bytes, kind: str, status: int = HTTPStatus.OK, state: ServedState | None = None) -> Response:
+def _response(
+    content: bytes, kind: str, status: int = HTTPStatus.OK, state: ServedState | None = None
+) -> Response:
     """Return a response; one about a state says when that was read."""
     from starlette.responses import Response
 
     headers = {"Content-Type": kind}
     if state is not None:
-        headers["Rmqalloc-Read-At"] = datetime.fromtimestamp(state.read_at, UTC).isoformat(timespec="milliseconds")
+        headers["Rmqalloc-Read-At"] = datetime.fromtimestamp(state.read_at, UTC).isoformat(
+            timespec="milliseconds"
+        )
         headers["Rmqalloc-Age"] = f"{max(0.0, time.time() - state.read_at):.1f}"
     return Response(content, status, headers)
 
@@ -256,7 +293,8 @@ async def _schema(request: Request) -> Response:
     name = _decoded(request.path_params["name"])
     if name not in SCHEMAS_SERVED:
         raise ProblemError(
-            HTTPStatus.NOT_FOUND, f"there is no document {name!r}; there are {', '.join(SCHEMAS_SERVED)}"
+            HTTPStatus.NOT_FOUND,
+            f"there is no document {name!r}; there are {', '.join(SCHEMAS_SERVED)}",
         )
     return _response(json_bytes(SCHEMAS_SERVED[name]()), "application/schema+json")
 
@@ -265,14 +303,20 @@ async def _page(request: Request) -> Response:
     name = request.path_params.get("name", INDEX)
     found = page_files().get(name)
     if found is None:
-        raise ProblemError(HTTPStatus.NOT_FOUND, "there is no such page; /metrics and /v1/groups are there")
+        raise ProblemError(
+            HTTPStatus.NOT_FOUND, "there is no such page; /metrics and /v1/groups are there"
+        )
     return _response(found.content, found.media_type)
 
 
 async def _refused(_request: Request, error: Any) -> Response:
     """Return what an error says, be it rmqalloc's, the system's or the router's."""
     status = getattr(error, "status_code", None) or status_of(error)
-    said = str(error) if isinstance(error, Error) else getattr(error, "detail", None) or "the system refused; try again"
+    said = (
+        str(error)
+        if isinstance(error, Error)
+        else getattr(error, "detail", None) or "the system refused; try again"
+    )
     made = _response(json_bytes(problem(status, said)), MEDIA_TYPE, status)
     made.headers.update(getattr(error, "headers", None) or {})
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -284,5 +328,7 @@ async def _defect(_request: Request, _error: Exception) -> Response:
     """Return that an answer failed by a defect; the log has its traceback."""
     text = "a defect of rmqalloc, not of what it was asked; its log has the traceback"
     return _response(
-        json_bytes(problem(HTTPStatus.INTERNAL_SERVER_ERROR, text)), MEDIA_TYPE, HTTPStatus.INTERNAL_SERVER_ERROR
+        json_bytes(problem(HTTPStatus.INTERNAL_SERVER_ERROR, text)),
+        MEDIA_TYPE,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
     )

@@ -1,4 +1,6 @@
-"""What is answered by computing: plans, explanations, recommendations and differences, each bounded in its work."""
+"""What is answered by computing: plans, explanations, recommendations and differences, each bounded
+in its work.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ _BALANCES = ("topic", "total")
 
 
 def plan(asked: ServiceRequest) -> Document:
-    """Return what changes do, as `rmqalloc plan` computes it: the plan that it saves, or tables of it."""
+    """Return what changes do, as `rmqalloc plan` computes it: the plan that it saves, or tables of
+    it.
+    """
     shown = asked.given.names("show", _TABLES)
     groups, scenarios = asked.groups, _scenarios(asked)
     _check_work(asked, scenarios)
@@ -61,7 +65,9 @@ def plan(asked: ServiceRequest) -> Document:
 
 def _shown(made: Plan, names: tuple[str, ...]) -> Document:
     """Return tables of a plan as rows, as `--show` prints them."""
-    tables = {one: made.transitions() if one == "transitions" else getattr(made, one) for one in names}
+    tables = {
+        one: made.transitions() if one == "transitions" else getattr(made, one) for one in names
+    }
     head = {"scenarios": [one.to_data() for one in made.scenarios], "warnings": list(made.warnings)}
     return {**head, **{one: table.to_pylist() for one, table in tables.items()}}
 
@@ -73,7 +79,9 @@ def _scenarios(asked: ServiceRequest) -> tuple[Scenario, ...]:
         made = scenario_of_flags(flags)
         return () if made is None else (made,)
     if flags:
-        raise ParameterError(f"{next(iter(flags))} is given together with posted scenarios; write it into them")
+        raise ParameterError(
+            f"{next(iter(flags))} is given together with posted scenarios; write it into them"
+        )
     document = parse(Source("the posted scenarios", asked.body, ScenarioError), asked.form)
     data = document.data
     if not isinstance(data, dict) or list(data) != ["scenarios"]:
@@ -87,7 +95,10 @@ def _scenarios(asked: ServiceRequest) -> tuple[Scenario, ...]:
 def _check_work(asked: ServiceRequest, scenarios: tuple[Scenario, ...] = ()) -> None:
     """Refuse what would take too long: 413."""
     if len(scenarios) > MOST_SCENARIOS:
-        raise ProblemError(413, f"{len(scenarios)} scenarios are given; at most {MOST_SCENARIOS} are planned at once")
+        raise ProblemError(
+            413,
+            f"{len(scenarios)} scenarios are given; at most {MOST_SCENARIOS} are planned at once",
+        )
     table = asked.state.observation.groups.groups
     if asked.group is not None:
         table = table.filter(pc.equal(table["consumer_group"], asked.group))
@@ -101,7 +112,9 @@ def _check_work(asked: ServiceRequest, scenarios: tuple[Scenario, ...] = ()) -> 
 
 
 def _work(scenario: Scenario, n_queues: int, n_clients: int, n_topics: int, n_groups: int) -> int:
-    """Return about how many queues and ring positions there are after a scenario, rather too many than too few."""
+    """Return about how many queues and ring positions there are after a scenario, rather too many
+    than too few.
+    """
     nodes = 1
     for one in scenario.changes:
         match one:
@@ -127,7 +140,9 @@ def explain(asked: ServiceRequest) -> Document:
     asked.groups  # noqa: B018 - 404 where there is none
     label = asked.given.text("strategy")
     name, params = (None, None) if label is None else from_label(label)
-    return rmqalloc.explain(asked.known(), str(asked.group), topic, broker, int(number), name, params).to_dict()
+    return rmqalloc.explain(
+        asked.known(), str(asked.group), topic, broker, int(number), name, params
+    ).to_dict()
 
 
 def recommend(asked: ServiceRequest) -> Document:
@@ -141,20 +156,30 @@ def recommend(asked: ServiceRequest) -> Document:
 
 
 def diff(asked: ServiceRequest) -> Document:
-    """Return what differs between a snapshot that is posted, or a moment of the history, and now, as `rmqalloc diff` does."""
+    """Return what differs between a snapshot that is posted, or a moment of the history, and now,
+    as `rmqalloc diff` does.
+    """
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
     moment, until = asked.given.text("at"), asked.given.text("until")
     if asked.body is None and moment is None:
-        raise ParameterError("post the snapshot to compare with, or give a moment of the history, such as ?at=03:10")
+        raise ParameterError(
+            "post the snapshot to compare with, or give a moment of the history, such as ?at=03:10"
+        )
     if asked.body is not None and moment is not None:
-        raise ParameterError("at is given together with a snapshot that is posted; leave one of them out")
+        raise ParameterError(
+            "at is given together with a snapshot that is posted; leave one of them out"
+        )
     _check_work(asked)
     if asked.body is not None:
         source = Source(f"the posted snapshot.{asked.form}", asked.body, SnapshotError)
         before, _ = read_snapshot_with_warnings(source, asked.form)
     else:
         before = snapshot_at(asked.history, str(moment))
-    after = asked.state.observation.reading.snapshot if until is None else snapshot_at(asked.history, until)
+    after = (
+        asked.state.observation.reading.snapshot
+        if until is None
+        else snapshot_at(asked.history, until)
+    )
     names = (moment or "posted", until or "now")
     return rmqalloc.diff(before, after, asked.groups, names=names).to_dict()

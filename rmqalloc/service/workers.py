@@ -1,4 +1,5 @@
-"""Heavy answers on few threads: so many run at once, so many wait, and who comes then is asked to come back.
+"""Heavy answers on few threads: so many run at once, so many wait, and who comes then is asked to
+come back.
 
 The threads are daemons: a process that has to end does not wait for a plan.
 """

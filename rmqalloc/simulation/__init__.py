@@ -1,12 +1,14 @@
-"""A whole cluster in virtual time: the client half and the broker half, wired by a network that can fail.
+"""A whole cluster in virtual time: the client half and the broker half, wired by a network that can
+fail.
 
-`read_script` reads what is to happen, `simulate` lets it happen, `text_timeline` and `svg_timeline` draw it. `simulate_group`
-makes the scripts of a group that a snapshot shows, and runs them over many seeds. `Cluster` is the same without a script, for
-tests and experiments. Equal scripts and seeds give equal results, whatever the time of day.
+`read_script` reads what is to happen, `simulate` lets it happen, `text_timeline` and `svg_timeline`
+draw it. `simulate_group` makes the scripts of a group that a snapshot shows, and runs them over
+many seeds. `Cluster` is the same without a script, for tests and experiments. Equal scripts and
+seeds give equal results, whatever the time of day.
 
-What is not modelled: single messages (production and consumption are rates), the loss of a name server, and several groups in
-one client. A step of a client is one moment for all others: the answers it waits for are those of the beginning of that step,
-and the time they take is added up.
+What is not modelled: single messages (production and consumption are rates), the loss of a name
+server, and several groups in one client. A step of a client is one moment for all others: the
+answers it waits for are those of the beginning of that step, and the time they take is added up.
 """
 
 from rmqalloc.simulation._cluster import Cluster

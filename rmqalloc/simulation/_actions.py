@@ -34,7 +34,9 @@ def perform(cluster: Cluster, event: Event) -> int:
 
 
 class _Actions:
-    """Do events to a cluster; each kind of event is a method ``on_`` with its name, which returns how long the event lasts."""
+    """Do events to a cluster; each kind of event is a method ``on_`` with its name, which returns
+    how long the event lasts.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -48,7 +50,9 @@ class _Actions:
 
     def _start(self, group: SimulatedGroup, name: str, *settings: Any) -> None:
         if name in self._cluster.members and self._cluster.members[name].process.is_alive:
-            raise ScenarioError(f"client {name} joins {group.name} while it is running; let it leave before")
+            raise ScenarioError(
+                f"client {name} joins {group.name} while it is running; let it leave before"
+            )
         self._cluster.join(group, name, *settings)
 
     def _leave(self, how: Callable[[Member], None], event: Shutdown) -> None:
@@ -66,8 +70,12 @@ class _Actions:
             for broker_name in broker_names:
                 member.close_connections(broker_name)
 
-    def _for_a_while(self, begin: Callable[[Member], None], end: Callable[[Member], None], event: Pause) -> int:
-        """Schedule the end first: what the beginning waits for does not make it later than the script says."""
+    def _for_a_while(
+        self, begin: Callable[[Member], None], end: Callable[[Member], None], event: Pause
+    ) -> int:
+        """Schedule the end first: what the beginning waits for does not make it later than the
+        script says.
+        """
         clock = self._cluster.clock
         for member in self._living(event.clients):
             clock.begin_action()
@@ -80,12 +88,17 @@ class _Actions:
 
     def on_rolling_restart(self, event: RollingRestart) -> int:
         group, clock = self._cluster.groups[event.group], self._cluster.clock
-        members = sorted((one for one in group.members if one.process.is_alive), key=lambda member: member.client_id)
+        members = sorted(
+            (one for one in group.members if one.process.is_alive),
+            key=lambda member: member.client_id,
+        )
         batches = [members[i : i + event.batch] for i in range(0, len(members), event.batch)]
         for i, batch in enumerate(batches):
             down = Shutdown(tuple(member.name for member in batch))
             clock.call_later(i * event.every, partial(self.on_shutdown, down))
-            clock.call_later(i * event.every + event.down, partial(self._restart, group, batch, event.new_ids))
+            clock.call_later(
+                i * event.every + event.down, partial(self._restart, group, batch, event.new_ids)
+            )
         return max(0, len(batches) - 1) * event.every + event.down
 
     def _restart(self, group: SimulatedGroup, members: Iterable[Member], new_ids: bool) -> None:

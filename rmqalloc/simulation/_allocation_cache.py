@@ -1,4 +1,6 @@
-"""One allocation of a group for all its clients: equal views are divided once, and each client takes its slice."""
+"""One allocation of a group for all its clients: equal views are divided once, and each client
+takes its slice.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ Slices = dict[str, tuple[Any, ...]]
 
 
 class SharedAllocation:
-    """Answer as `rmqalloc.rebalance.sorted_allocate` does, from one division of the whole group; an ``Allocate``.
+    """Answer as `rmqalloc.rebalance.sorted_allocate` does, from one division of the whole group; an
+    ``Allocate``.
 
-    Route views and lists of client ids are known by identity, as name servers and brokers hand out the same object until
-    something changes; lists of equal clients are then one view, whichever broker made them.
+    Route views and lists of client ids are known by identity, as name servers and brokers hand out
+    the same object until something changes; lists of equal clients are then one view, whichever
+    broker made them.
 
     Examples
     --------
@@ -46,18 +50,24 @@ class SharedAllocation:
         mq_all: Collection[MessageQueue],
         cid_all: Sequence[str],
     ) -> Sequence[Any] | None:
-        """Return the queues of one client, of unsorted lists; unusual cases are left to ``sorted_allocate``."""
+        """Return the queues of one client, of unsorted lists; unusual cases are left to
+        ``sorted_allocate``.
+        """
         known = self._shares.get((id(strategy), id(mq_all), id(cid_all)))
         slices = self._divided(strategy, mq_all, cid_all) if known is None else known[1]
         if slices is None or not current_cid or not current_cid.isascii():
             return sorted_allocate(strategy, consumer_group, current_cid, mq_all, cid_all)
         return slices.get(current_cid, ())
 
-    def _divided(self, strategy: Strategy, mq_all: Collection[MessageQueue], cid_all: Sequence[str]) -> Slices | None:
+    def _divided(
+        self, strategy: Strategy, mq_all: Collection[MessageQueue], cid_all: Sequence[str]
+    ) -> Slices | None:
         """Return the queues of every client; a view that equals a known one is divided as that was."""
         try:
             queues = _kept(self._queues, id(mq_all), mq_all, lambda: sort_queues(mq_all))
-            client_ids = _kept(self._client_ids, id(cid_all), cid_all, lambda: self._sorted_ids(cid_all))
+            client_ids = _kept(
+                self._client_ids, id(cid_all), cid_all, lambda: self._sorted_ids(cid_all)
+            )
         except ArgumentTypeError as error:
             raise UnsortableError(str(error)) from error
         key, sources = (id(strategy), id(queues), id(client_ids)), (strategy, queues, client_ids)
@@ -66,15 +76,22 @@ class SharedAllocation:
         return _kept(self._shares, given, source, lambda: slices)
 
     def _sorted_ids(self, cid_all: Sequence[str]) -> tuple[str, ...]:
-        """Return the ids in order; equal lists are one object, so that they too are known by identity."""
+        """Return the ids in order; equal lists are one object, so that they too are known by
+        identity.
+        """
         client_ids = tuple(sort_client_ids(cid_all))
         return _kept(self._equal, client_ids, None, lambda: client_ids)
 
 
 def _kept(
-    cache: OrderedDict[Hashable, tuple[object, Value]], key: Hashable, source: object, make: Callable[[], Value]
+    cache: OrderedDict[Hashable, tuple[object, Value]],
+    key: Hashable,
+    source: object,
+    make: Callable[[], Value],
 ) -> Value:
-    """Return the value of a key, made if it is missing; its source is kept alive, so that no other gets its identity."""
+    """Return the value of a key, made if it is missing; its source is kept alive, so that no other
+    gets its identity.
+    """
     found = cache.get(key)
     if found is not None:
         return found[1]
@@ -85,7 +102,9 @@ def _kept(
     return made
 
 
-def _divided(strategy: Strategy, queues: list[MessageQueue], client_ids: tuple[str, ...]) -> Slices | None:
+def _divided(
+    strategy: Strategy, queues: list[MessageQueue], client_ids: tuple[str, ...]
+) -> Slices | None:
     """Return the queues of every client; None where the strategy has no one answer for all."""
     if strategy.is_shared:
         return None

@@ -1,4 +1,6 @@
-"""A cluster: name server, brokers, and the members of consumer groups, wired and ready to be disturbed."""
+"""A cluster: name server, brokers, and the members of consumer groups, wired and ready to be
+disturbed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from typing import Any
 from rmqalloc.broker import Broker, RequestMode, SubscriptionGroup
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import RouteViews
-from rmqalloc.remoting import BrokerData, Profile, QueueData, ResponseCode, ResponseError, TopicRouteData
+from rmqalloc.remoting import (
+    BrokerData,
+    Profile,
+    QueueData,
+    ResponseCode,
+    ResponseError,
+    TopicRouteData,
+)
 from rmqalloc.simulation._allocation_cache import SharedAllocation
 from rmqalloc.simulation._member import Member, SimulatedGroup, identity_of
 from rmqalloc.simulation._messages import Flow
@@ -50,7 +59,9 @@ class NameServer:
 
     def topic_route(self, topic: str) -> TopicRouteData:
         """Return the route of a topic; the same object as long as nothing about it changes."""
-        holders = sorted(name for name, (broker, _) in self.brokers.items() if topic in broker.topics)
+        holders = sorted(
+            name for name, (broker, _) in self.brokers.items() if topic in broker.topics
+        )
         if not holders:
             raise ResponseError(ResponseCode.TOPIC_NOT_EXIST, f"no route to {topic}")
         queue_datas = tuple(self.brokers[name][0].topics[topic] for name in holders)
@@ -129,11 +140,19 @@ class Cluster:
         return [name for name, (broker, _) in self._brokers.items() if topic in broker.topics]
 
     def start_broker(self, name: str) -> None:
-        """Start a broker; one that ran before has its topics and offsets, but neither connections nor locks."""
+        """Start a broker; one that ran before has its topics and offsets, but neither connections
+        nor locks.
+        """
         process = Process(self.clock)
         old = self._brokers[name][0] if name in self._brokers else None
         modes = None if old is None else old.request_modes
-        broker = Broker(name, process, self._profile, topic_route=self._name_server.topic_route, request_modes=modes)
+        broker = Broker(
+            name,
+            process,
+            self._profile,
+            topic_route=self._name_server.topic_route,
+            request_modes=modes,
+        )
         if old is not None:
             broker.topics, broker.offsets = old.topics, old.offsets
             broker.subscription_groups = old.subscription_groups
@@ -163,7 +182,10 @@ class Cluster:
     def set_topic(self, topic: str, broker_name: str, read_queue_nums: int, perm: int = 6) -> None:
         """Set how many queues of a topic consumers may read on a broker."""
         broker, _ = self._brokers[broker_name]
-        old, new = broker.topics.get(topic), QueueData(broker_name, read_queue_nums, read_queue_nums, perm)
+        old, new = (
+            broker.topics.get(topic),
+            QueueData(broker_name, read_queue_nums, read_queue_nums, perm),
+        )
         broker.topics[topic] = new
         before = set() if old is None else set(TopicRouteData((old,)).readable_queues(topic))
         after = set(TopicRouteData((new,)).readable_queues(topic))
@@ -179,7 +201,9 @@ class Cluster:
             self.configure_broker(name, {"notify_consumer_ids_changed_enable": enabled})
 
     def configure_broker(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Change settings of a broker, by RocketMQ's names in snake case; it keeps them over a restart."""
+        """Change settings of a broker, by RocketMQ's names in snake case; it keeps them over a
+        restart.
+        """
         self._settings.setdefault(name, {}).update(settings)
         if (max_idle := settings.get("server_channel_max_idle_time_seconds")) is not None:
             self.network.max_idle[name] = int(max_idle)
@@ -187,11 +211,15 @@ class Cluster:
             configure(self._brokers[name][0], self._settings[name])
 
     def configure_group(self, consumer_group: str, name: str, **settings: Any) -> None:
-        """Configure a group on a broker; the fields of `rmqalloc.broker.SubscriptionGroup` that are not given stay."""
+        """Configure a group on a broker; the fields of `rmqalloc.broker.SubscriptionGroup` that are
+        not given stay.
+        """
         known = self._brokers[name][0].subscription_groups
         known[consumer_group] = replace(known.get(consumer_group, SubscriptionGroup()), **settings)
 
-    def set_request_mode(self, topic: str, consumer_group: str, name: str, mode: RequestMode) -> None:
+    def set_request_mode(
+        self, topic: str, consumer_group: str, name: str, mode: RequestMode
+    ) -> None:
         """Set how a group reads a topic of a broker; ResponseError if the broker refuses."""
         self._brokers[name][0].set_message_request_mode(topic, consumer_group, mode)
 
@@ -227,7 +255,14 @@ class Cluster:
         """Make a group known, so that its queues are watched; its members are still to join."""
         timeline = Timeline([queue for topic in sorted(flows) for queue in self._queues(topic)])
         group = SimulatedGroup(
-            name, tuple(sorted(flows)), strategy, flows, timeline, is_ordered, listener_time, server_assignment
+            name,
+            tuple(sorted(flows)),
+            strategy,
+            flows,
+            timeline,
+            is_ordered,
+            listener_time,
+            server_assignment,
         )
         self.groups[name] = group
         return group
@@ -240,11 +275,15 @@ class Cluster:
         strategy: Strategy | None = None,
         topics: Sequence[str] | None = None,
     ) -> Member:
-        """Start a process of a group; id, strategy and topics are those of the name and the group if not given."""
+        """Start a process of a group; id, strategy and topics are those of the name and the group
+        if not given.
+        """
         number = len(group.members)
         seed = self._random.getrandbits(64)
         identity = identity_of(name if client_id is None else client_id)
-        member = Member(name, identity, self.network, self._profile, Random(seed), self._allocate, self._views)
+        member = Member(
+            name, identity, self.network, self._profile, Random(seed), self._allocate, self._views
+        )
         self.members[name] = member
         group.members.append(member)
         self.clock.begin_action()
@@ -259,7 +298,9 @@ class Cluster:
         return member
 
     def _reader(self, group: SimulatedGroup, number: int, seed: int, process: Process) -> Reader:
-        return Reader(number, group, self.clock, process, self._profile.ordered_lock_wait, Random(seed + 1))
+        return Reader(
+            number, group, self.clock, process, self._profile.ordered_lock_wait, Random(seed + 1)
+        )
 
     # --- What is seen ---
 
@@ -272,8 +313,12 @@ class Cluster:
             if timeline.exists(place)
         }
 
-    def expected_owners(self, group: SimulatedGroup, broker_name: str) -> dict[MessageQueue, str | None]:
-        """Return who should work on each queue by the group's strategy and one broker's client list; None if unowned."""
+    def expected_owners(
+        self, group: SimulatedGroup, broker_name: str
+    ) -> dict[MessageQueue, str | None]:
+        """Return who should work on each queue by the group's strategy and one broker's client
+        list; None if unowned.
+        """
         broker, _ = self._brokers[broker_name]
         try:
             client_ids = broker.consumers.consumer_ids(group.name)
@@ -284,17 +329,25 @@ class Cluster:
             queues = frozenset(self._queues(topic))
             expected.update(dict.fromkeys(queues))
             for client_id in dict.fromkeys(client_ids):
-                share = self._allocate(group.strategy, group.name, client_id, queues, client_ids) if queues else ()
+                share = (
+                    self._allocate(group.strategy, group.name, client_id, queues, client_ids)
+                    if queues
+                    else ()
+                )
                 expected.update(dict.fromkeys(share or (), client_id))
         return expected
 
     def badly_owned(self) -> tuple[int, int]:
         """Return how many queues of all groups no process, and more than one process, works on now."""
-        n_owners = [len(owners) for group in self.groups.values() for owners in self.owners(group).values()]
+        n_owners = [
+            len(owners) for group in self.groups.values() for owners in self.owners(group).values()
+        ]
         return n_owners.count(0), sum(n > 1 for n in n_owners)
 
     def last_change(self) -> int:
-        """Return when the owners of any queue last changed, in milliseconds since the simulation began."""
+        """Return when the owners of any queue last changed, in milliseconds since the simulation
+        began.
+        """
         return max((group.timeline.last_change for group in self.groups.values()), default=0)
 
     def counts(self) -> Counter[str]:

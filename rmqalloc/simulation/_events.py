@@ -29,13 +29,19 @@ from rmqalloc.strategies.spelled import with_params
 
 @dataclass(frozen=True)
 class StrategyText(Text):
-    """A strategy by name, with or without its version, over another one, or with its parameters, as a command line has it."""
+    """A strategy by name, with or without its version, over another one, or with its parameters, as
+    a command line has it.
+    """
 
     choices: tuple[str, ...] = plain_strategies()
 
     def read(self, given: Any) -> str:
         """Return the text."""
-        return Text().read(given) if isinstance(given, str) and is_plain(given) else super().read(given)
+        return (
+            Text().read(given)
+            if isinstance(given, str) and is_plain(given)
+            else super().read(given)
+        )
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema: the names, or a text that begins with one."""
@@ -56,7 +62,9 @@ class WithStrategy(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.strategy is None and self.params is not None:
-            raise ScenarioError("needs a strategy beside it, such as strategy: CONSISTENT_HASH", "params")
+            raise ScenarioError(
+                "needs a strategy beside it, such as strategy: CONSISTENT_HASH", "params"
+            )
         self.made_strategy()
 
     def made_strategy(self) -> Strategy | None:
@@ -79,13 +87,21 @@ class Join(WithStrategy):
     """Clients join a group, perhaps with an id that another has, another strategy or other topics."""
 
     group: str = needed(Text(), "Name of the group.")
-    clients: tuple[str, ...] = needed(Texts(), "Names of clients that do not run then: new ones, or some that left.")
+    clients: tuple[str, ...] = needed(
+        Texts(), "Names of clients that do not run then: new ones, or some that left."
+    )
     client_id: str | None = optional(
         Text(), says="Client id instead of the name with @1, such as one that another client has."
     )
-    strategy: str | None = optional(StrategyText(), says=f"Strategy instead of the group's; {SPELLING}")
-    params: Mapping[str, Any] | None = optional(Params(), says="Parameters of that strategy, by name.")
-    topics: tuple[str, ...] | None = optional(Texts(), says="Topics to subscribe to instead of the group's.")
+    strategy: str | None = optional(
+        StrategyText(), says=f"Strategy instead of the group's; {SPELLING}"
+    )
+    params: Mapping[str, Any] | None = optional(
+        Params(), says="Parameters of that strategy, by name."
+    )
+    topics: tuple[str, ...] | None = optional(
+        Texts(), says="Topics to subscribe to instead of the group's."
+    )
 
 
 @dataclass(frozen=True)
@@ -140,9 +156,12 @@ class ChangeTopic(Checked):
     """A topic gets another number of read queues, or can no longer be read."""
 
     topic: str = needed(Text(), "Name of the topic.")
-    read_queue_nums: int = needed(Whole(0, MAX_READ_QUEUE_NUMS), "Read queues on each of the brokers.")
+    read_queue_nums: int = needed(
+        Whole(0, MAX_READ_QUEUE_NUMS), "Read queues on each of the brokers."
+    )
     brokers: tuple[str, ...] | None = optional(
-        Texts(), says="Names of brokers, also such that do not hold the topic yet; all that hold it if left out."
+        Texts(),
+        says="Names of brokers, also such that do not hold the topic yet; all that hold it if left out.",
     )
     readable: bool = optional(Truth(), True, "Whether it may be read.")
 
@@ -158,7 +177,9 @@ class Partition(Checked):
 
 @dataclass(frozen=True)
 class Notices(Checked):
-    """Brokers notify clients of changed groups, or no longer do: `update_broker_config` of that flag on all brokers."""
+    """Brokers notify clients of changed groups, or no longer do: `update_broker_config` of that
+    flag on all brokers.
+    """
 
     enabled: bool = needed(Truth(), "notifyConsumerIdsChangedEnable of all brokers.")
 
@@ -196,7 +217,11 @@ class Event:
             value = getattr(self.detail, one.name)
             if value != one.default:
                 shown_value = value.to_data() if isinstance(value, Milliseconds) else _short(value)
-                said.append(shown_value if one.name in ("clients", "brokers") else f"{one.name}={shown_value}")
+                said.append(
+                    shown_value
+                    if one.name in ("clients", "brokers")
+                    else f"{one.name}={shown_value}"
+                )
         return " ".join([self.kind, *said])
 
     def to_data(self) -> dict[str, Any]:
@@ -224,7 +249,9 @@ class Events:
     def _event(given: Any) -> Event:
         kinds = [kind for kind in given if kind != "at"] if isinstance(given, Mapping) else []
         if len(kinds) != 1 or kinds[0] not in EVENTS or "at" not in given:
-            raise ScenarioError(f"must be a mapping of at and one of {', '.join(EVENTS)}, got {shown(given)}")
+            raise ScenarioError(
+                f"must be a mapping of at and one of {', '.join(EVENTS)}, got {shown(given)}"
+            )
         reading = "at"
         try:
             at = Duration().read(given[reading])
@@ -236,7 +263,10 @@ class Events:
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema."""
         kinds = {kind: described(cls) for kind, cls in EVENTS.items()}
-        at = {**Duration().schema(), "description": "When it happens, from the beginning on; before the end."}
+        at = {
+            **Duration().schema(),
+            "description": "When it happens, from the beginning on; before the end.",
+        }
         one = {"type": "object", "properties": {"at": at, **kinds}, "required": ["at"]}
         return {
             "type": "array",

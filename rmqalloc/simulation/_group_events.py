@@ -1,7 +1,9 @@
-"""Events of one consumer group in a line of text, such as ``restart batch=2``, and the steps of a script that they become.
+"""Events of one consumer group in a line of text, such as ``restart batch=2``, and the steps of a
+script that they become.
 
-``KIND key=value ...``: the kinds are those of scripts, with two of a group's own (``restart``, ``scale``), and the fields are
-those of the kind. ``clients`` and ``brokers`` are names or patterns, or how many: then every run takes others.
+``KIND key=value ...``: the kinds are those of scripts, with two of a group's own (``restart``,
+``scale``), and the fields are those of the kind. ``clients`` and ``brokers`` are names or patterns,
+or how many: then every run takes others.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ Step = dict[str, Any]
 
 @dataclass(frozen=True)
 class Restart(WithStrategy):
-    """All clients are shut down and started again, a batch at a time, in another order in every run."""
+    """All clients are shut down and started again, a batch at a time, in another order in every
+    run.
+    """
 
     batch: int = optional(Whole(1, MOST_MEMBERS), 1, "How many clients at a time.")
     every: int = optional(Duration(1), Milliseconds(30_000), "From one batch to the next.")
@@ -41,7 +45,9 @@ class Restart(WithStrategy):
         "suffix",
         "Ids with which clients come back, as `rollout restart` has them.",
     )
-    strategy: str | None = optional(StrategyText(), says="Strategy with which they come back, if it is another one.")
+    strategy: str | None = optional(
+        StrategyText(), says="Strategy with which they come back, if it is another one."
+    )
     params: Mapping[str, Any] | None = None
 
 
@@ -53,7 +59,9 @@ class Scale(Checked):
 
 
 _LEFT_OUT = ("rolling_restart", "set_consume_mode")
-GROUP_EVENTS = by_name(Restart, Scale) | {kind: cls for kind, cls in EVENTS.items() if kind not in _LEFT_OUT}
+GROUP_EVENTS = by_name(Restart, Scale) | {
+    kind: cls for kind, cls in EVENTS.items() if kind not in _LEFT_OUT
+}
 """What can happen to a group, by what an event calls it."""
 
 _ALL_IF_LEFT_OUT = {"disconnect", "change_topic", "update_broker_config", "update_sub_group"}
@@ -97,10 +105,14 @@ def read_event(text: str) -> StagedEvent:
     try:
         kind, *words = shlex.split(text)
     except ValueError as error:
-        raise _wrong(text, f"must be KIND key=value ..., such as 'restart batch=2': {str(error).lower()}") from None
+        raise _wrong(
+            text, f"must be KIND key=value ..., such as 'restart batch=2': {str(error).lower()}"
+        ) from None
     if kind not in GROUP_EVENTS:
         near_it = did_you_mean(kind, GROUP_EVENTS)
-        raise _wrong(text, f"has no kind of event {kind!r}; there are {', '.join(GROUP_EVENTS)}{near_it}")
+        raise _wrong(
+            text, f"has no kind of event {kind!r}; there are {', '.join(GROUP_EVENTS)}{near_it}"
+        )
     given: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -136,7 +148,9 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
         raise ScenarioError("belongs to the group that is simulated; leave it out", "group")
     for name in ("clients", "brokers"):
         if isinstance(number := given.get(name), int) and not 1 <= number <= MOST_MEMBERS:
-            raise ScenarioError(f"must be names, patterns or a number from 1 on, got {number}", name)
+            raise ScenarioError(
+                f"must be names, patterns or a number from 1 on, got {number}", name
+            )
     some = {name: value for name, value in filled.items() if name in names}
     GROUP_EVENTS[kind].of({**given, **some, **{name: some[name] for name in given if name in some}})
 
@@ -180,9 +194,16 @@ class Director:
         Chooses where an event says how many.
     """
 
-    def __init__(self, consumer_group: str, brokers: Sequence[str], topics: Sequence[str], random: Random) -> None:
+    def __init__(
+        self, consumer_group: str, brokers: Sequence[str], topics: Sequence[str], random: Random
+    ) -> None:
         self.steps: list[Step] = []
-        self._group, self._brokers, self._topics, self._random = consumer_group, brokers, topics, random
+        self._group, self._brokers, self._topics, self._random = (
+            consumer_group,
+            brokers,
+            topics,
+            random,
+        )
         self._living: dict[str, StartedClient] = {}
         self._known: set[str] = set()
 
@@ -194,7 +215,10 @@ class Director:
             if event.after is not None:
                 at = start + event.after
             if timed and at <= timed[-1].at:
-                raise _wrong(event.text, "must begin after the event before it; give events in the order of time")
+                raise _wrong(
+                    event.text,
+                    "must begin after the event before it; give events in the order of time",
+                )
             try:
                 lasts = self._play(event, at)
             except ScenarioError as error:
@@ -217,7 +241,9 @@ class Director:
             given["clients"] = self._chosen(given.get("clients", 1), self._living, "client")
         if "brokers" in names and ("brokers" in given or event.kind not in _ALL_IF_LEFT_OUT):
             given["brokers"] = self._chosen(given.get("brokers", 1), self._brokers, "broker")
-        for topic in self._chosen(given["topic"], self._topics, "topic") if "topic" in names else [None]:
+        for topic in (
+            self._chosen(given["topic"], self._topics, "topic") if "topic" in names else [None]
+        ):
             self._add(at, event.kind, given if topic is None else given | {"topic": topic})
         if event.kind in ("shutdown", "crash", "vanish"):
             for name in given["clients"]:
@@ -235,7 +261,9 @@ class Director:
         for one in [asked] if isinstance(asked, str) else asked:
             mine = [one] if one in there else matching(one, dict.fromkeys(names))
             if not mine:
-                raise ScenarioError(f"names {one!r}, which no {what} has that is there then{near(one, names)}")
+                raise ScenarioError(
+                    f"names {one!r}, which no {what} has that is there then{near(one, names)}"
+                )
             found |= dict.fromkeys(mine)
         return list(found)
 
@@ -254,7 +282,9 @@ class Director:
             self._add(stop, "shutdown", {"clients": sorted(batch)})
             for old in (self._living.pop(name) for name in sorted(batch)):
                 back = (
-                    old if restart.strategy is None else old._replace(strategy=restart.strategy, params=restart.params)
+                    old
+                    if restart.strategy is None
+                    else old._replace(strategy=restart.strategy, params=restart.params)
                 )
                 if restart.ids != "stable":
                     taken.discard(old.client_id)
@@ -269,9 +299,17 @@ class Director:
             raise ScenarioError(f"changes nothing: {scale.to} clients are there already")
         if more > 0:
             taken = {one.client_id for one in self._living.values()} | self._known
-            self.join([StartedClient(one) for one, _ in zip(joining_names(taken), range(more), strict=False)], at)
+            self.join(
+                [
+                    StartedClient(one)
+                    for one, _ in zip(joining_names(taken), range(more), strict=False)
+                ],
+                at,
+            )
         else:
-            self._add(at, "shutdown", {"clients": (gone := self._chosen(-more, self._living, "client"))})
+            self._add(
+                at, "shutdown", {"clients": (gone := self._chosen(-more, self._living, "client"))}
+            )
             for name in gone:
                 del self._living[name]
         return 0
@@ -280,7 +318,9 @@ class Director:
         """Let clients join that an event names, or so many."""
         asked = given.pop("clients", 1)
         if isinstance(asked, int):
-            names: Iterable[str] = [one for one, _ in zip(joining_names(self._known), range(asked), strict=False)]
+            names: Iterable[str] = [
+                one for one, _ in zip(joining_names(self._known), range(asked), strict=False)
+            ]
         else:
             names = [asked] if isinstance(asked, str) else asked
         del given["group"]
@@ -288,17 +328,25 @@ class Director:
         self.join([StartedClient(client_id or one, **given) for one in names], at, names)
         return 0
 
-    def join(self, clients: Sequence[StartedClient], at: int, names: Iterable[str] | None = None) -> None:
-        """Let clients join; those that are alike and have no id besides their names do so in one step."""
+    def join(
+        self, clients: Sequence[StartedClient], at: int, names: Iterable[str] | None = None
+    ) -> None:
+        """Let clients join; those that are alike and have no id besides their names do so in one
+        step.
+        """
         alike: dict[str, Step] = {}
-        for client, wanted in zip(clients, names or [one.client_id for one in clients], strict=True):
+        for client, wanted in zip(
+            clients, names or [one.client_id for one in clients], strict=True
+        ):
             name = wanted if wanted not in self._living else self._free(wanted)
             self._living[name] = client
             self._known.add(name)
             step = {one: value for one, value in client._asdict().items() if value is not None}
             if name == client.client_id:
                 del step["client_id"]
-            step = alike.setdefault(repr(sorted(step.items())) if name == client.client_id else name, step)
+            step = alike.setdefault(
+                repr(sorted(step.items())) if name == client.client_id else name, step
+            )
             step["group"] = self._group
             step.setdefault("clients", []).append(name)
         for step in alike.values():

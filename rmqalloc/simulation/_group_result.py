@@ -1,4 +1,6 @@
-"""What many simulations of one group found: a row per run and event, and the distribution of every figure."""
+"""What many simulations of one group found: a row per run and event, and the distribution of every
+figure.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class GroupRun(NamedTuple):
     unowned_at_end, double_owned_at_end : int
         Queues without an owner, or with several, when the next event begins or the simulation ends.
     messages_delayed, longest_delay_seconds, messages_twice : float or None
-        Messages that waited longer than a second, the longest wait, and messages consumed again; None without rates.
+        Messages that waited longer than a second, the longest wait, and messages consumed again;
+        None without rates.
     """
 
     seed: int
@@ -62,7 +65,9 @@ FIGURES = GroupRun._fields[2:]
 
 
 class Quantiles(NamedTuple):
-    """A figure over all runs: its median, the value that 99 of 100 runs do not exceed, and the greatest; some run had each."""
+    """A figure over all runs: its median, the value that 99 of 100 runs do not exceed, and the
+    greatest; some run had each.
+    """
 
     p50: float
     p99: float
@@ -84,7 +89,8 @@ class Quantiles(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupSimulation(TableResult):
-    """What events do to a group of a cluster, over many runs; `simulate_group` makes it. Equal inputs give equal results.
+    """What events do to a group of a cluster, over many runs; `simulate_group` makes it. Equal
+    inputs give equal results.
 
     Attributes
     ----------
@@ -131,17 +137,23 @@ class GroupSimulation(TableResult):
         if figure not in FIGURES:
             raise ArgumentError(f"there is no figure {figure!r}; there are {', '.join(FIGURES)}")
         if not 1 <= event <= len(self.events):
-            raise ArgumentError(f"there is no event {event!r}; they have the numbers 1 to {len(self.events)}")
+            raise ArgumentError(
+                f"there is no event {event!r}; they have the numbers 1 to {len(self.events)}"
+            )
         return [getattr(row, figure) for row in self.rows if row.event == event]
 
     def quantiles(self, figure: str, event: int = 1) -> Quantiles | None:
-        """Return the distribution of a figure after an event over all runs; None where it is not known."""
+        """Return the distribution of a figure after an event over all runs; None where it is not
+        known.
+        """
         known = [value for value in self.values(figure, event) if value is not None]
         return Quantiles.of(known) if known else None
 
     @lazy_property
     def figures(self) -> pa.Table:
-        """A row for every event and figure: its median, 99th percentile and worst; null where rates are not known."""
+        """A row for every event and figure: its median, 99th percentile and worst; null where rates
+        are not known.
+        """
         import pyarrow as pa
 
         rows = []
@@ -151,7 +163,9 @@ class GroupSimulation(TableResult):
                 numbers = Quantiles._fields if found is None else ()
                 of_all = dict.fromkeys(numbers) if found is None else found._asdict()
                 rows.append({"event": number, "text": text, "figure": figure, **of_all})
-        return pa.Table.from_pylist(rows, columns("event: int64", "text figure: string", "p50 p99 worst: float64"))
+        return pa.Table.from_pylist(
+            rows, columns("event: int64", "text figure: string", "p50 p99 worst: float64")
+        )
 
     @lazy_property
     def runs(self) -> pa.Table:

@@ -29,7 +29,9 @@ LEAD = 10_000
 
 _NO_RATES = "how many messages the group is sent is not known, so nothing is said of messages"
 _AT_ONCE = "how many messages its clients can consume is not known: they catch up at once, and delays are lower bounds"
-_TOO_MANY = "the group gets as many messages as it can consume, or more: delays grow whatever happens"
+_TOO_MANY = (
+    "the group gets as many messages as it can consume, or more: delays grow whatever happens"
+)
 
 
 def simulate_group(
@@ -46,8 +48,9 @@ def simulate_group(
 ) -> GroupSimulation:
     """Simulate what events do to a group that a snapshot shows, many times.
 
-    Topics, brokers, queues, clients, what they divide by and their release come from the snapshot. The clients start, settle,
-    and then the events begin, at another moment of everybody's timers in every run.
+    Topics, brokers, queues, clients, what they divide by and their release come from the snapshot.
+    The clients start, settle, and then the events begin, at another moment of everybody's timers in
+    every run.
 
     Parameters
     ----------
@@ -55,25 +58,29 @@ def simulate_group(
     consumer_group : str
         Its name.
     events : sequence of str (or of what `events_of_scenario` returns), or str
-        ``KIND key=value ...``, such as ``restart batch=2``, ``crash clients=1``, ``freeze lasts=45s``, ``scale to=6``,
-        ``restart_broker brokers=broker-a lasts=30s``; see `rmqalloc.simulation.GROUP_EVENTS`.
+        ``KIND key=value ...``, such as ``restart batch=2``, ``crash clients=1``, ``freeze
+        lasts=45s``, ``scale to=6``, ``restart_broker brokers=broker-a lasts=30s``; see
+        `rmqalloc.simulation.GROUP_EVENTS`.
     seeds : int
         How many runs.
     first_seed : int
         Seed of the first run; the others count on.
     rates : MessageRates or float, optional
-        Messages per second that the group is sent; see `rates_between`. Without it nothing is said of messages.
+        Messages per second that the group is sent; see `rates_between`. Without it nothing is said
+        of messages.
     profile : str, optional
         Release, a key of `rmqalloc.remoting.PROFILES`; by default that of most of the clients.
     in_step : bool
-        Whether clients still rebalance in step, as soon after the last one has joined; else they have drifted apart.
+        Whether clients still rebalance in step, as soon after the last one has joined; else they
+        have drifted apart.
     on_progress : callable, optional
         Called after every run with the runs done and all runs.
 
     Raises
     ------
     UnsimulatedError
-        A simulation cannot represent the group: it broadcasts, pops messages, or its clients or strategy are not known.
+        A simulation cannot represent the group: it broadcasts, pops messages, or its clients or
+        strategy are not known.
     ScenarioError
         An event is wrong, or not possible when it comes.
     NoMatchError
@@ -92,13 +99,19 @@ def simulate_group(
         raise ArgumentError(f"seeds must be a number of runs from 1 on, got {seeds}")
     given = (events,) if isinstance(events, str) else tuple(events)
     if not given:
-        raise ScenarioError("needs an event, such as 'restart batch=2' or 'crash clients=1'", "events")
+        raise ScenarioError(
+            "needs an event, such as 'restart batch=2' or 'crash clients=1'", "events"
+        )
     shape = shape_of(snapshot, consumer_group, profile)
     staged = [read_event(one) if isinstance(one, str) else one for one in given]
     if isinstance(rates, int | float):
         rates = MessageRates(float(rates))
-    scripts = (group_script(shape, staged, first_seed + number, rates, in_step) for number in range(seeds))
-    rows, drawn = _all_runs(shape, scripts, lambda done: None if on_progress is None else on_progress(done, seeds))
+    scripts = (
+        group_script(shape, staged, first_seed + number, rates, in_step) for number in range(seeds)
+    )
+    rows, drawn = _all_runs(
+        shape, scripts, lambda done: None if on_progress is None else on_progress(done, seeds)
+    )
     return GroupSimulation(
         shape.consumer_group,
         "brokers assign" if shape.is_served else str(shape.method),
@@ -143,7 +156,9 @@ def _all_runs(
 
 
 def _figures(made: GroupScript, result: Result, known: Set[MessageQueue]) -> list[GroupRun]:
-    """Return the figures of a run, a row for every event; messages are those of queues that were there before."""
+    """Return the figures of a run, a row for every event; messages are those of queues that were
+    there before.
+    """
     [ownership] = result.ownerships
     readings = [one for one in ownership.readings if ownership.queues[one.place] in known]
     ownership = ownership._replace(readings=readings)
@@ -151,15 +166,26 @@ def _figures(made: GroupScript, result: Result, known: Set[MessageQueue]) -> lis
     return [_row(made, result, ownership, number, end) for number, end in enumerate(ends)]
 
 
-def _row(made: GroupScript, result: Result, ownership: Ownership, number: int, end: int) -> GroupRun:
+def _row(
+    made: GroupScript, result: Result, ownership: Ownership, number: int, end: int
+) -> GroupRun:
     timed = made.timed[number]
-    gaps, doubles = ownership.gaps.within(timed.at, end), ownership.double_owned.within(timed.at, end)
+    gaps, doubles = (
+        ownership.gaps.within(timed.at, end),
+        ownership.double_owned.within(timed.at, end),
+    )
     times = np.concatenate([ownership.intervals.start, ownership.intervals.end])
     last = int(times[(times >= timed.at) & (times < end)].max(initial=timed.at))
     messages: list[float | None] = [None, None, None]
     if made.scale is not None:
-        counts = count_all_messages(ownership.queues, ownership.flows, ownership.readings, end, timed.at)
-        messages = [counts.delayed / made.scale, counts.longest_delay / 1_000, counts.consumed_twice / made.scale]
+        counts = count_all_messages(
+            ownership.queues, ownership.flows, ownership.readings, end, timed.at
+        )
+        messages = [
+            counts.delayed / made.scale,
+            counts.longest_delay / 1_000,
+            counts.consumed_twice / made.scale,
+        ]
     return GroupRun(
         result.seed,
         number + 1,
@@ -176,7 +202,9 @@ def _row(made: GroupScript, result: Result, ownership: Ownership, number: int, e
 
 
 def _from_events(result: Result, timed: Sequence[Timed]) -> Result:
-    """Return a run from shortly before its first event on, with the events as they were given, for pictures."""
+    """Return a run from shortly before its first event on, with the events as they were given, for
+    pictures.
+    """
     since = timed[0].at - LEAD
     [ownership] = result.ownerships
     kept = ownership.intervals.end > since
@@ -195,7 +223,9 @@ def _from_events(result: Result, timed: Sequence[Timed]) -> Result:
 def _later(spans: Spans, since: int) -> Spans:
     """Return what of spans lies after a time, counted from it."""
     kept = spans.end > since
-    return Spans(spans.queue[kept], np.maximum(spans.start[kept] - since, 0), spans.end[kept] - since)
+    return Spans(
+        spans.queue[kept], np.maximum(spans.start[kept] - since, 0), spans.end[kept] - since
+    )
 
 
 def _marked(event: EventResult, timed: Timed, since: int) -> EventResult:

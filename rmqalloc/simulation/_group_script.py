@@ -1,10 +1,13 @@
-"""The script of a group that a snapshot shows: its clients start one after the other, settle, and then the events begin.
+"""The script of a group that a snapshot shows: its clients start one after the other, settle, and
+then the events begin.
 
-When clients start, when the first event begins, and whom events choose depends on the seed, so that timers of clients stand
-otherwise in every run, as they do in a cluster. Heartbeats and polls of routes keep the time at which their client started.
-Rebalances do not: the last join wakes all clients at once, and from then on they would rebalance in step, where the clients of
-a group that has run for days have drifted apart. So each is frozen for one period of its rebalance, from a moment of its own
-on: the pass that falls due meanwhile comes at the end, which is that moment again.
+When clients start, when the first event begins, and whom events choose depends on the seed, so that
+timers of clients stand otherwise in every run, as they do in a cluster. Heartbeats and polls of
+routes keep the time at which their client started. Rebalances do not: the last join wakes all
+clients at once, and from then on they would rebalance in step, where the clients of a group that
+has run for days have drifted apart. So each is frozen for one period of its rebalance, from a
+moment of its own on: the pass that falls due meanwhile comes at the end, which is that moment
+again.
 """
 
 from __future__ import annotations
@@ -17,12 +20,26 @@ from typing import Any, NamedTuple
 from rmqalloc.documents.fields import MAX_DURATION, ScenarioError
 from rmqalloc.evidence import Known
 from rmqalloc.globs import is_pattern
-from rmqalloc.simulation._group_events import Director, StagedEvent, StartedClient, Step, Timed, read_event
+from rmqalloc.simulation._group_events import (
+    Director,
+    StagedEvent,
+    StartedClient,
+    Step,
+    Timed,
+    read_event,
+)
 from rmqalloc.simulation._group_shape import GroupShape, shape_of
 from rmqalloc.simulation._message_rates import MessageRates, ScaledRates
 from rmqalloc.simulation._script import Script
 from rmqalloc.snapshot.snapshot import Snapshot, Topic
-from rmqalloc.timers import CHANNEL_EXPIRY, CHANNEL_SCAN, HEARTBEAT, LOCK_LIFE, REBALANCE, ROUTE_POLL
+from rmqalloc.timers import (
+    CHANNEL_EXPIRY,
+    CHANNEL_SCAN,
+    HEARTBEAT,
+    LOCK_LIFE,
+    REBALANCE,
+    ROUTE_POLL,
+)
 
 STARTS = 30
 """Moments, a second apart, at which clients start."""
@@ -77,7 +94,8 @@ def script_of_snapshot(
     rates: MessageRates | None = None,
     profile: str | None = None,
 ) -> Script:
-    """Return the script of a run of `simulate_group`, to change it by hand or to run it again alone.
+    """Return the script of a run of `simulate_group`, to change it by hand or to run it again
+    alone.
 
     Raises
     ------
@@ -109,7 +127,9 @@ def group_script(
     """Return the script of one run."""
     random = Random(seed)
     brokers = _brokers(shape, events)
-    director = Director(shape.consumer_group, brokers, [topic.name for topic in shape.topics], random)
+    director = Director(
+        shape.consumer_group, brokers, [topic.name for topic in shape.topics], random
+    )
     topics = [_topic(topic, director.steps) for topic in shape.topics]
     _start(director, shape, random)
     if not in_step:
@@ -140,20 +160,38 @@ def _brokers(shape: GroupShape, events: Sequence[StagedEvent]) -> list[str]:
     """Return the brokers of the topics, and those that an event brings."""
     more: list[str] = []
     for event in events:
-        if event.kind == "change_topic" and not isinstance(named := event.given.get("brokers", []), int):
-            more += [one for one in ([named] if isinstance(named, str) else named) if not is_pattern(one)]
+        if event.kind == "change_topic" and not isinstance(
+            named := event.given.get("brokers", []), int
+        ):
+            more += [
+                one for one in ([named] if isinstance(named, str) else named) if not is_pattern(one)
+            ]
     return list(dict.fromkeys([*shape.brokers, *more]))
 
 
 def _topic(topic: Topic, steps: list[Step]) -> dict[str, Any]:
-    """Return a topic of the script; brokers that hold it otherwise than most do so by a step at the beginning."""
-    of_most = Counter((one.read_queue_nums, one.is_readable) for one in topic.brokers).most_common(1)[0][0]
+    """Return a topic of the script; brokers that hold it otherwise than most do so by a step at the
+    beginning.
+    """
+    of_most = Counter((one.read_queue_nums, one.is_readable) for one in topic.brokers).most_common(
+        1
+    )[0][0]
     if not of_most[1]:
-        of_most = next(((one.read_queue_nums, True) for one in topic.brokers if one.is_readable), of_most)
-    alike = [one.broker_name for one in topic.brokers if (one.read_queue_nums, one.is_readable) == of_most]
+        of_most = next(
+            ((one.read_queue_nums, True) for one in topic.brokers if one.is_readable), of_most
+        )
+    alike = [
+        one.broker_name
+        for one in topic.brokers
+        if (one.read_queue_nums, one.is_readable) == of_most
+    ]
     for one in topic.brokers:
         if one.broker_name not in alike or not of_most[1]:
-            change = {"topic": topic.name, "brokers": one.broker_name, "read_queue_nums": one.read_queue_nums}
+            change = {
+                "topic": topic.name,
+                "brokers": one.broker_name,
+                "read_queue_nums": one.read_queue_nums,
+            }
             steps.append({"at": 0, "change_topic": {**change, "readable": one.is_readable}})
     return {"name": topic.name, "brokers": alike, "read_queue_nums": of_most[0]}
 
@@ -186,15 +224,21 @@ def _drift(director: Director, shape: GroupShape, random: Random) -> None:
     """Let the rebalances of clients drift apart."""
     for name in sorted(shape.clients):
         frozen = {"clients": name, "lasts": f"{REBALANCE}ms"}
-        director.steps.append({"at": f"{DRIFT_FROM + random.randrange(REBALANCE)}ms", "freeze": frozen})
+        director.steps.append(
+            {"at": f"{DRIFT_FROM + random.randrange(REBALANCE)}ms", "freeze": frozen}
+        )
 
 
 def _catching_up(rates: ScaledRates | None) -> int:
-    """Return the milliseconds that clients need to consume what has waited for them, before anything happens."""
+    """Return the milliseconds that clients need to consume what has waited for them, before
+    anything happens.
+    """
     if rates is None:
         return 0
     most = max(rates.produced.values(), default=0)
-    seconds = _BACKLOG * most / (rates.consumed - most) if most < rates.consumed else _MOST_CATCHING_UP
+    seconds = (
+        _BACKLOG * most / (rates.consumed - most) if most < rates.consumed else _MOST_CATCHING_UP
+    )
     return 1_000 * min(_MOST_CATCHING_UP, round(seconds))
 
 

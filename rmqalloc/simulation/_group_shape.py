@@ -1,4 +1,6 @@
-"""What a snapshot says of one consumer group, as far as a script can say it; what it cannot say is refused or noted."""
+"""What a snapshot says of one consumer group, as far as a script can say it; what it cannot say is
+refused or noted.
+"""
 
 from __future__ import annotations
 
@@ -67,15 +69,21 @@ class GroupShape(NamedTuple):
     @property
     def brokers(self) -> list[str]:
         """Names of the brokers that hold its topics."""
-        return list(dict.fromkeys(one.broker_name for topic in self.topics for one in topic.brokers))
+        return list(
+            dict.fromkeys(one.broker_name for topic in self.topics for one in topic.brokers)
+        )
 
     @property
     def n_queues(self) -> int:
         """Queues that its clients divide."""
-        return sum(one.read_queue_nums for topic in self.topics for one in topic.brokers if one.is_readable)
+        return sum(
+            one.read_queue_nums for topic in self.topics for one in topic.brokers if one.is_readable
+        )
 
 
-def shape_of(snapshot: Snapshot | Known, consumer_group: str, profile: str | None = None) -> GroupShape:
+def shape_of(
+    snapshot: Snapshot | Known, consumer_group: str, profile: str | None = None
+) -> GroupShape:
     """Return what a snapshot says of a group.
 
     Raises
@@ -95,14 +103,21 @@ def shape_of(snapshot: Snapshot | Known, consumer_group: str, profile: str | Non
         groups = by_name(known.groups, "groups")
     group = accepted(groups[consumer_group])
     _check(group, Unknowns(known))
-    names = sorted({*group.subscriptions, *(topic for one in group.clients for topic in one.subscriptions or ())})
+    names = sorted(
+        {
+            *group.subscriptions,
+            *(topic for one in group.clients for topic in one.subscriptions or ()),
+        }
+    )
     names = [name for name in names if not name.startswith(RETRY_PREFIX)]
     notes: list[str] = []
     topics = tuple(_topics(known, names, notes))
     main = method_of(group, Client(""))
     clients = _clients(group, main, tuple(topic.name for topic in topics))
     if any("@" not in one.client_id for one in group.clients):
-        notes.append('a client id without an instance name gets "@1", as RocketMQ makes none without')
+        notes.append(
+            'a client id without an instance name gets "@1", as RocketMQ makes none without'
+        )
     release = profile or _release(group, notes)
     if group.is_ordered:
         notes.append("how long listeners work on messages is not known, so no lock waits for one")
@@ -121,7 +136,10 @@ def _check(group: Group, unknown: Unknowns) -> None:
             group.message_model != "CLUSTERING",
             "its clients broadcast: each reads all queues, and no rebalance divides them",
         ),
-        (group.is_shared, "its clients share the messages of a queue behind a proxy, so no queue has an owner"),
+        (
+            group.is_shared,
+            "its clients share the messages of a queue behind a proxy, so no queue has an owner",
+        ),
         (
             is_served(group) and group.server_assignment == "POP",
             "brokers let it pop messages (POP), so no queue has an owner",
@@ -158,7 +176,9 @@ def _topics(snapshot: Snapshot, names: Iterable[str], notes: list[str]) -> Itera
         if topic is not None and topic.unknown:
             reason = reason or "; ".join(topic.unknown.values())
         if reason is not None:
-            raise UnsimulatedError(f"topic {name!r} cannot be simulated: its route is not known in full: {reason}")
+            raise UnsimulatedError(
+                f"topic {name!r} cannot be simulated: its route is not known in full: {reason}"
+            )
         if topic is None or not topic.brokers:
             notes.append(f"topic {name} has no route, so it is left out")
             continue
@@ -174,12 +194,20 @@ def _clients(group: Group, main: Method, topics: tuple[str, ...]) -> dict[str, S
     found: dict[str, StartedClient] = {}
     for client in sorted(group.clients, key=lambda one: one.client_id):
         if not client.client_id:
-            raise UnsimulatedError(f"group {group.name!r} cannot be simulated: a client of it has no id")
+            raise UnsimulatedError(
+                f"group {group.name!r} cannot be simulated: a client of it has no id"
+            )
         method = method_of(group, client)
         if method not in of_method:
             of_method[method] = _spelled(group, method)
-        own: tuple[str | None, Mapping[str, object] | None] = (None, None) if method == main else of_method[method]
-        reads = None if client.subscriptions is None else tuple(one for one in topics if one in client.subscriptions)
+        own: tuple[str | None, Mapping[str, object] | None] = (
+            (None, None) if method == main else of_method[method]
+        )
+        reads = (
+            None
+            if client.subscriptions is None
+            else tuple(one for one in topics if one in client.subscriptions)
+        )
         if reads == ():
             raise UnsimulatedError(
                 f"group {group.name!r} cannot be simulated: client {client.client_id!r} subscribes to none of its topics"
@@ -205,7 +233,9 @@ def _spelled(group: Group, method: Method) -> tuple[str, Mapping[str, object]]:
         except Error as error:
             why = str(error)
     if why is not None:
-        raise UnsimulatedError(f"group {group.name!r} cannot be simulated: of its strategy {method}: {why}")
+        raise UnsimulatedError(
+            f"group {group.name!r} cannot be simulated: of its strategy {method}: {why}"
+        )
     return method.name, method.params
 
 
@@ -217,7 +247,9 @@ def _release(group: Group, notes: list[str]) -> str:
     found = Counter(_line(one.version) for one in group.clients)
     of_most = max(found, key=lambda one: (found[one], one or ""))
     if of_most is None:
-        notes.append(f"the release of its clients is not known, so they are taken for {DEFAULT_PROFILE.name}")
+        notes.append(
+            f"the release of its clients is not known, so they are taken for {DEFAULT_PROFILE.name}"
+        )
         return DEFAULT_PROFILE.name
     if len(found) > 1:
         notes.append(

@@ -1,4 +1,6 @@
-"""Many simulations of a group as one picture: how often each figure had which value, above the timeline of the worst run."""
+"""Many simulations of a group as one picture: how often each figure had which value, above the
+timeline of the worst run.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _P50, _P99 = "#222222", "#d62728"
 
 
 def svg_simulation(made: GroupSimulation, rows: int = 48) -> str:
-    """Draw the distribution of the main figures after every event, and the timeline of the worst run.
+    """Draw the distribution of the main figures after every event, and the timeline of the worst
+    run.
 
     Every text is escaped and has no control characters; equal results give equal pictures.
 
@@ -45,7 +48,9 @@ def svg_simulation(made: GroupSimulation, rows: int = 48) -> str:
     """
     parts, top = [], _TOP
     for number, text in enumerate(made.events[:MOST_EVENTS], 1):
-        parts.append(f'<text x="{_LEFT}" y="{top}" font-weight="bold">{number}  {_text(text, 120)}</text>')
+        parts.append(
+            f'<text x="{_LEFT}" y="{top}" font-weight="bold">{number}  {_text(text, 120)}</text>'
+        )
         parts += _histograms(made, number, top + 8)
         top += _ROW
     if len(made.events) > MOST_EVENTS:
@@ -55,7 +60,10 @@ def svg_simulation(made: GroupSimulation, rows: int = 48) -> str:
     timeline, height = timeline_parts(made.drawn, rows)
     background = f'<rect width="{FULL}" height="{top + height}" fill="{BACKGROUND}"/>'
     below = [f'<g transform="translate(0 {top})">', *timeline, "</g>"]
-    return "\n".join([svg_head(top + height), background, _heading(made), *parts, *below, "</svg>"]) + "\n"
+    return (
+        "\n".join([svg_head(top + height), background, _heading(made), *parts, *below, "</svg>"])
+        + "\n"
+    )
 
 
 def _heading(made: GroupSimulation) -> str:

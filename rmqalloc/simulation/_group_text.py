@@ -1,4 +1,6 @@
-"""Draw many simulations of a group as text: a table of figures for every event, and the timeline of the worst run."""
+"""Draw many simulations of a group as text: a table of figures for every event, and the timeline of
+the worst run.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ HEADINGS = {
 }
 """What people read instead of the names of figures."""
 
-_TIMES = ("longest_gap_seconds", "longest_double_seconds", "settle_seconds", "longest_delay_seconds")
+_TIMES = (
+    "longest_gap_seconds",
+    "longest_double_seconds",
+    "settle_seconds",
+    "longest_delay_seconds",
+)
 _COUNTS = ("moved", "unowned_at_end", "double_owned_at_end", "messages_delayed", "messages_twice")
 
 
@@ -48,8 +55,12 @@ def figure_text(name: str, value: float) -> str:
     return figure(round(value)) if name in _COUNTS else tenths(value)
 
 
-def group_lines(made: GroupSimulation, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-    """Yield what was simulated, a table for every event, and the timeline; 10 events unless ``top`` is given."""
+def group_lines(
+    made: GroupSimulation, file: IO[str] | None = None, top: int | None = None
+) -> Iterator[str]:
+    """Yield what was simulated, a table for every event, and the timeline; 10 events unless ``top``
+    is given.
+    """
     clients, queues = counted(made.n_clients, "client"), counted(made.n_queues, "queue")
     lag = "" if made.lag is None else f", lag {figure(made.lag)}"
     about = f"{clients} on {queues}, {made.strategy}, RocketMQ {made.profile}{lag}; {counted(made.n_runs, 'run')}"
@@ -61,7 +72,9 @@ def group_lines(made: GroupSimulation, file: IO[str] | None = None, top: int | N
         yield from _figures(made, number, file)
     yield from (f"... {line}" for line in more(len(made.events) - most, "event"))
     yield ""
-    yield from wrapped(f"the run with the most unowned queue-seconds, seed {made.drawn.seed}:", file)
+    yield from wrapped(
+        f"the run with the most unowned queue-seconds, seed {made.drawn.seed}:", file
+    )
     for ownership in made.drawn.ownerships:
         yield from timeline_lines(made.drawn, ownership, file)
 

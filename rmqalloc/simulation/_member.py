@@ -9,7 +9,13 @@ from random import Random
 from typing import Any
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, RouteViews
+from rmqalloc.rebalance import (
+    ClientIdentity,
+    MQClientFactory,
+    MQClientManager,
+    PushConsumer,
+    RouteViews,
+)
 from rmqalloc.rebalance.allocation import Allocate
 from rmqalloc.rebalance.driving import Steps
 from rmqalloc.rebalance.offset_store import RemoteOffsetStore
@@ -24,14 +30,20 @@ from rmqalloc.strategies import Strategy
 
 
 class SimulatedOffsetStore(RemoteOffsetStore):
-    """Store the offsets of a client all at once; queue by queue only where a request could fail or take time."""
+    """Store the offsets of a client all at once; queue by queue only where a request could fail or
+    take time.
+    """
 
-    def __init__(self, factory: MQClientFactory, consumer_group: str, remoting: ClientRemoting) -> None:
+    def __init__(
+        self, factory: MQClientFactory, consumer_group: str, remoting: ClientRemoting
+    ) -> None:
         super().__init__(factory, consumer_group)
         self._remoting = remoting
 
     def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
-        """Send the offsets of these queues, and forget all others without sending them; nothing if there are none."""
+        """Send the offsets of these queues, and forget all others without sending them; nothing if
+        there are none.
+        """
         if not queues or not self._persist_together(queues):
             yield from super().persist_all(queues)
 
@@ -39,16 +51,26 @@ class SimulatedOffsetStore(RemoteOffsetStore):
         """Send all offsets together; return False, with nothing sent, where that is not possible."""
         assert isinstance(queues, QueueTable)
         forgotten = queues.lacks(self._offsets)
-        offsets = self._offsets if not forgotten else {q: n for q, n in self._offsets.items() if q in queues}
+        offsets = (
+            self._offsets
+            if not forgotten
+            else {q: n for q, n in self._offsets.items() if q in queues}
+        )
         by_address = self._by_address(offsets)
-        if by_address is None or not self._remoting.update_offsets(self._consumer_group, by_address):
+        if by_address is None or not self._remoting.update_offsets(
+            self._consumer_group, by_address
+        ):
             return False
         for queue in forgotten:
             self.remove_offset(queue)
         return True
 
-    def _by_address(self, offsets: Mapping[MessageQueue, int]) -> dict[str, dict[MessageQueue, int]] | None:
-        """Return the offsets by the address that they go to; None if a broker has no address or shares one."""
+    def _by_address(
+        self, offsets: Mapping[MessageQueue, int]
+    ) -> dict[str, dict[MessageQueue, int]] | None:
+        """Return the offsets by the address that they go to; None if a broker has no address or
+        shares one.
+        """
         routes = self._factory.routes
         find = routes.any_of if self._factory.profile.commits_to_known_server else routes.master_of
         by_broker: dict[str | None, dict[MessageQueue, int]] = {}
@@ -71,7 +93,9 @@ class CountingConsumer(PushConsumer):
 
     n_passes = 0
 
-    def __init__(self, member: Member, manager: MQClientManager, consumer_group: str, **settings: Any) -> None:
+    def __init__(
+        self, member: Member, manager: MQClientManager, consumer_group: str, **settings: Any
+    ) -> None:
         super().__init__(manager, consumer_group, **settings)
         self.rebalance = WatchedRebalance(self)
         self._member = member
@@ -130,7 +154,12 @@ class Member:
         self._network = network
         self.remoting = ClientRemoting(network, self)
         self._manager = MQClientManager(
-            self.process, lambda _: self.remoting, profile=profile, random=random, allocate=allocate, views=views
+            self.process,
+            lambda _: self.remoting,
+            profile=profile,
+            random=random,
+            allocate=allocate,
+            views=views,
         )
 
     # --- Life ---
@@ -146,7 +175,12 @@ class Member:
         self.reader = make_reader(self.process)
         self.process.after = self.reader.look
         self.consumer = CountingConsumer(
-            self, self._manager, consumer_group, identity=self._identity, dispatcher=self.reader, **settings
+            self,
+            self._manager,
+            consumer_group,
+            identity=self._identity,
+            dispatcher=self.reader,
+            **settings,
         )
         for topic in topics:
             self.consumer.subscribe(topic)
@@ -180,16 +214,23 @@ class Member:
         self.process.die()
 
     def close_connections(self, broker_name: str | None = None) -> None:
-        """Close the connections to a broker, or all; a living client reopens them with its next request."""
+        """Close the connections to a broker, or all; a living client reopens them with its next
+        request.
+        """
         for connection in list(self.remoting.connections.values()):
             if connection.is_open and broker_name in (None, connection.broker.name):
                 connection.close()
 
     def pulled(self, broker_name: str | None = None) -> None:
-        """Mark connections as used up to now: pulls are no requests here, but keep a connection busy."""
+        """Mark connections as used up to now: pulls are no requests here, but keep a connection
+        busy.
+        """
         broker_names = self.reader.broker_names()
         for connection in self.remoting.connections.values():
-            if connection.broker.name in broker_names and broker_name in (None, connection.broker.name):
+            if connection.broker.name in broker_names and broker_name in (
+                None,
+                connection.broker.name,
+            ):
                 connection.last_used = self.process.now()
 
     def freeze(self) -> None:
@@ -220,10 +261,14 @@ class Member:
     # --- At its end of the network ---
 
     def notified(self, consumer_group: str) -> None:
-        """Handle a notice that the members of a group changed; of all notices before a pass only the first matters."""
+        """Handle a notice that the members of a group changed; of all notices before a pass only
+        the first matters.
+        """
         if not self.is_woken:
             self.is_woken = True
-            self.process.do(partial(self.consumer.client_factory.notify_consumer_ids_changed, consumer_group))
+            self.process.do(
+                partial(self.consumer.client_factory.notify_consumer_ids_changed, consumer_group)
+            )
 
     def connected(self, address: str) -> None:
         """Handle a new broker connection. Follow-up work is scheduled, not run inline."""

@@ -1,4 +1,6 @@
-"""How many messages a group is sent, and how many it can consume: given, or from two readings of its offsets."""
+"""How many messages a group is sent, and how many it can consume: given, or from two readings of
+its offsets.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class MessageRates(NamedTuple):
     produced : float or mapping of str to float
         Messages that it is sent: in all, which are spread over its queues evenly, or by topic.
     consumed : float or None
-        Messages that it can consume in all; None where not known: then clients catch up at once, and delays are lower bounds.
+        Messages that it can consume in all; None where not known: then clients catch up at once,
+        and delays are lower bounds.
     """
 
     produced: float | Mapping[str, float]
@@ -36,7 +39,8 @@ class MessageRates(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> MessageRates:
-        """Read rates: ``1200`` messages per second, or ``1200/3000`` of a group that can consume 3,000.
+        """Read rates: ``1200`` messages per second, or ``1200/3000`` of a group that can consume
+        3,000.
 
         Raises
         ------
@@ -64,8 +68,11 @@ class MessageRates(NamedTuple):
         return {name: self.produced * n / n_all for name, n in n_queues.items()}
 
 
-def rates_between(first: Snapshot, second: Snapshot, consumer_group: str, seconds: float | None = None) -> MessageRates:
-    """Return the rates of a group from two snapshots: what the ends of its queues have moved in the time between.
+def rates_between(
+    first: Snapshot, second: Snapshot, consumer_group: str, seconds: float | None = None
+) -> MessageRates:
+    """Return the rates of a group from two snapshots: what the ends of its queues have moved in the
+    time between.
 
     Parameters
     ----------
@@ -78,7 +85,8 @@ def rates_between(first: Snapshot, second: Snapshot, consumer_group: str, second
     Raises
     ------
     ArgumentError
-        A snapshot does not say when it was taken or has no offsets of the group, or the second is not the later one.
+        A snapshot does not say when it was taken or has no offsets of the group, or the second is
+        not the later one.
 
     Examples
     --------
@@ -92,7 +100,9 @@ def rates_between(first: Snapshot, second: Snapshot, consumer_group: str, second
     before, after = _lags(first, consumer_group), _lags(second, consumer_group)
     length = _seconds(first, second) if seconds is None else seconds
     if not length > 0:
-        raise ArgumentError(f"the second snapshot must be later than the first; it is {length:g} s later")
+        raise ArgumentError(
+            f"the second snapshot must be later than the first; it is {length:g} s later"
+        )
     rates: dict[str, float] = {}
     for queue in before.keys() & after.keys():
         sent = max(0, after[queue].broker_offset - before[queue].broker_offset)
@@ -119,12 +129,15 @@ def _seconds(first: Snapshot, second: Snapshot) -> float:
         try:
             times.append(datetime.fromisoformat(one.fetched_at or ""))
         except ValueError:
-            raise ArgumentError("a snapshot does not say when it was taken; give the seconds between the two") from None
+            raise ArgumentError(
+                "a snapshot does not say when it was taken; give the seconds between the two"
+            ) from None
     return (times[1] - times[0]).total_seconds()
 
 
 class ScaledRates(NamedTuple):
-    """Rates of single queues as whole numbers: of so many times as many messages, as a script takes no fractions.
+    """Rates of single queues as whole numbers: of so many times as many messages, as a script takes
+    no fractions.
 
     Attributes
     ----------
@@ -151,7 +164,9 @@ class ScaledRates(NamedTuple):
         ScaledRates(produced={'t': 500}, consumed=1000000, scale=1000.0)
         """
         n_queues = {topic.name: sum(1 for _ in topic.queues()) for topic in topics}
-        of_queue = {name: rate / max(1, n_queues[name]) for name, rate in rates.by_topic(topics).items()}
+        of_queue = {
+            name: rate / max(1, n_queues[name]) for name, rate in rates.by_topic(topics).items()
+        }
         n_all = max(1, sum(n_queues.values()))
         reads = None if rates.consumed is None else rates.consumed / n_all
         some = [rate for rate in of_queue.values() if rate > 0]

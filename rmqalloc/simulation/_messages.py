@@ -1,4 +1,6 @@
-"""What a rebalance does to messages: computed on stretches of reading, for every message is produced and consumed at a rate."""
+"""What a rebalance does to messages: computed on stretches of reading, for every message is
+produced and consumed at a rate.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ DELAYED = 1_000
 
 
 class Flow(NamedTuple):
-    """Rates of one queue, in messages per second; production begins with the simulation and never ends.
+    """Rates of one queue, in messages per second; production begins with the simulation and never
+    ends.
 
     Examples
     --------
@@ -25,7 +28,9 @@ class Flow(NamedTuple):
     consumed_per_second: int
 
     def produced(self, now: int) -> int:
-        """Return the number of messages produced by ``now``, in milliseconds since the simulation began."""
+        """Return the number of messages produced by ``now``, in milliseconds since the simulation
+        began.
+        """
         return self.produced_per_second * now // 1_000
 
     def position(self, offset: int, since: int, now: int) -> int:
@@ -38,7 +43,9 @@ class Flow(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One client reads one queue from an offset on, from a time to a time (ms since the simulation began)."""
+    """One client reads one queue from an offset on, from a time to a time (ms since the simulation
+    began).
+    """
 
     place: int
     offset: int
@@ -52,7 +59,8 @@ class MessageCounts(NamedTuple):
     Attributes
     ----------
     consumed_twice : int
-        Consumptions of messages that had been consumed before, or were consumed by another client at the same time.
+        Consumptions of messages that had been consumed before, or were consumed by another client
+        at the same time.
     delayed : int
         Messages that waited longer than `DELAYED` for their first consumption.
     longest_delay : int
@@ -76,7 +84,9 @@ class MessageCounts(NamedTuple):
         )
 
 
-def count_messages(flow: Flow, readings: list[Reading], until: int, since: int = 0) -> MessageCounts:
+def count_messages(
+    flow: Flow, readings: list[Reading], until: int, since: int = 0
+) -> MessageCounts:
     """Follow one queue through all its readings; count what happens from ``since`` on.
 
     Examples
@@ -126,7 +136,8 @@ def count_all_messages(
 
 
 def _waits(flow: Flow, reading: Reading, first: int, end: int) -> tuple[int, int]:
-    """Return how many messages from ``first`` to ``end`` waited too long, and how long the longest did (ms).
+    """Return how many messages from ``first`` to ``end`` waited too long, and how long the longest
+    did (ms).
 
     Message x was there at x / p and consumed at s + (x - o) / c.
     """

@@ -1,4 +1,6 @@
-"""The network between clients and brokers: connections, requests that take time or fail, and notices on their way."""
+"""The network between clients and brokers: connections, requests that take time or fail, and
+notices on their way.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,10 @@ class NetworkConnection:
 
     def close_if_idle(self) -> None:
         """Let the broker close the connection once it is idle for too long; check again until then."""
-        clock, max_idle = self._network.clock, self._network.max_idle.get(self.broker.name, MAX_IDLE)
+        clock, max_idle = (
+            self._network.clock,
+            self._network.max_idle.get(self.broker.name, MAX_IDLE),
+        )
         if not self.is_open or not max_idle:
             return
         rest = self.last_used + max_idle - clock.now()
@@ -99,16 +104,20 @@ class Network:
     requests : Counter of str
         Requests of clients by kind, answered or not.
     max_idle : dict of str to int
-        Milliseconds after which a broker closes a connection that nothing goes over, by its name; 0 for never.
+        Milliseconds after which a broker closes a connection that nothing goes over, by its name; 0
+        for never.
     n_notices : int
         Notices of brokers.
     arrivals : list of int
         A heap of the times at which offsets arrive.
     notices : dict of NetworkConnection to str
-        What brokers send at this moment. Notices that reach a client together wake it once, so they travel together.
+        What brokers send at this moment. Notices that reach a client together wake it once, so they
+        travel together.
     """
 
-    def __init__(self, clock: VirtualClock, topic_route: Callable[[str], TopicRouteData], latency: int) -> None:
+    def __init__(
+        self, clock: VirtualClock, topic_route: Callable[[str], TopicRouteData], latency: int
+    ) -> None:
         self.clock = clock
         self.topic_route = topic_route
         self.latency = latency
@@ -133,7 +142,9 @@ class Network:
         return connection.is_open
 
     def notify(self, connections: Collection[NetworkConnection], consumer_group: str) -> None:
-        """Send one notice over many connections; all notices of one moment are one event on the clock."""
+        """Send one notice over many connections; all notices of one moment are one event on the
+        clock.
+        """
         self.n_notices += len(connections)
         now = self.clock.time
         for connection in connections:
@@ -144,18 +155,27 @@ class Network:
         self.notices.update(dict.fromkeys(connections, consumer_group))
 
     def _deliver(self, notices: dict[NetworkConnection, str]) -> None:
-        self.notices_sent = 0  # what is sent from now on travels separately, even if it is the same moment
+        self.notices_sent = (
+            0  # what is sent from now on travels separately, even if it is the same moment
+        )
         for connection, consumer_group in notices.items():
-            # First what costs least: nearly all notices reach a client that another broker has woken at this moment.
+            # First what costs least: nearly all notices reach a client that another broker has
+            # woken at this moment.
             if not connection.host.is_woken and self.is_up(connection):
                 self.clock.begin_action()
                 connection.host.notified(consumer_group)
 
-    def send(self, connection: NetworkConnection, action: Callable[[NetworkConnection], None]) -> None:
-        """Send something that takes effect when it arrives at the broker; it is lost if the connection is cut before."""
+    def send(
+        self, connection: NetworkConnection, action: Callable[[NetworkConnection], None]
+    ) -> None:
+        """Send something that takes effect when it arrives at the broker; it is lost if the
+        connection is cut before.
+        """
         self.later(lambda: action(connection) if self.is_up(connection) else None)
 
-    def commit(self, connection: NetworkConnection, consumer_group: str, offsets: dict[MessageQueue, int]) -> None:
+    def commit(
+        self, connection: NetworkConnection, consumer_group: str, offsets: dict[MessageQueue, int]
+    ) -> None:
         """Send offsets that are stored when they arrive."""
         arrival = self.clock.time + self.latency
         arriving = self._commits.get(arrival)
@@ -168,8 +188,9 @@ class Network:
     def arrive(self, until: int) -> None:
         """Store the offsets that are due by then (ms since the epoch).
 
-        Clients that act at one moment do so one after the other, but the offset that one of them asks for while it acts is the
-        one that another has stored by then. For locks it is not so: a lock given up must not be had before that moment is over.
+        Clients that act at one moment do so one after the other, but the offset that one of them
+        asks for while it acts is the one that another has stored by then. For locks it is not so: a
+        lock given up must not be had before that moment is over.
         """
         while self.arrivals and self.arrivals[0] <= until:
             for connection, consumer_group, offsets in self._commits.pop(heappop(self.arrivals)):
@@ -180,8 +201,8 @@ class Network:
 class ClientRemoting:
     """A client's requests; a `rmqalloc.rebalance.Remoting`.
 
-    A request that waits for its answer takes effect at once and spends its time on the clock, so that the client's later steps
-    are later; what is only sent takes effect when it arrives.
+    A request that waits for its answer takes effect at once and spends its time on the clock, so
+    that the client's later steps are later; what is only sent takes effect when it arrives.
     """
 
     def __init__(self, network: Network, host: Host) -> None:
@@ -208,7 +229,9 @@ class ClientRemoting:
         connection.last_used = network.clock.time
         return connection
 
-    def _ask(self, kind: str, address: str, timeout: int, question: Callable[[NetworkConnection], Answer]) -> Answer:
+    def _ask(
+        self, kind: str, address: str, timeout: int, question: Callable[[NetworkConnection], Answer]
+    ) -> Answer:
         """Send a request and return its answer; both ways take time."""
         self._begin(kind)
         network, connection = self._network, self._connection(address, timeout)
@@ -222,7 +245,9 @@ class ClientRemoting:
             raise RemotingError(f"{address} gave no answer within {timeout} ms")
         return answer
 
-    def _order(self, kind: str, address: str, timeout: int, action: Callable[[NetworkConnection], None]) -> None:
+    def _order(
+        self, kind: str, address: str, timeout: int, action: Callable[[NetworkConnection], None]
+    ) -> None:
         """Send a request whose answer says only that it arrived."""
         self._begin(kind)
         self._network.send(self._connection(address, timeout), action)
@@ -257,20 +282,45 @@ class ClientRemoting:
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
         """Code 35."""
-        self._order("unregister", address, TIMEOUT, lambda c: c.broker.unregister_client(c, client_id, consumer_group))
+        self._order(
+            "unregister",
+            address,
+            TIMEOUT,
+            lambda c: c.broker.unregister_client(c, client_id, consumer_group),
+        )
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
         """Return the code 38."""
-        return self._ask("consumer_ids", address, TIMEOUT, lambda c: c.broker.consumers.consumer_ids(consumer_group))
+        return self._ask(
+            "consumer_ids",
+            address,
+            TIMEOUT,
+            lambda c: c.broker.consumers.consumer_ids(consumer_group),
+        )
 
     def lock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], timeout: int
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        timeout: int,
     ) -> set[MessageQueue]:
         """Return the code 41."""
-        return self._ask("lock", address, timeout, lambda c: c.broker.lock_batch(consumer_group, client_id, queues))
+        return self._ask(
+            "lock",
+            address,
+            timeout,
+            lambda c: c.broker.lock_batch(consumer_group, client_id, queues),
+        )
 
     def unlock_batch(
-        self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], oneway: bool
+        self,
+        address: str,
+        consumer_group: str,
+        client_id: str,
+        queues: Iterable[MessageQueue],
+        oneway: bool,
     ) -> None:
         """Code 42."""
         given_up = list(queues)
@@ -286,14 +336,22 @@ class ClientRemoting:
             self._order("unlock", address, UNLOCK_TIMEOUT, unlock)
 
     def query_assignment(
-        self, address: str, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+        self,
+        address: str,
+        topic: str,
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        model: MessageModel,
     ) -> list[QueueAssignment] | None:
         """Return the code 400."""
         return self._ask(
             "query_assignment",
             address,
             TIMEOUT,
-            lambda c: c.broker.query_assignment(topic, consumer_group, client_id, strategy_name, model),
+            lambda c: c.broker.query_assignment(
+                topic, consumer_group, client_id, strategy_name, model
+            ),
         )
 
     def query_offset(self, address: str, consumer_group: str, queue: MessageQueue) -> int:
@@ -307,17 +365,24 @@ class ClientRemoting:
 
         return self._ask("query_offset", address, OFFSET_TIMEOUT, ask)
 
-    def update_offset(self, address: str, consumer_group: str, queue: MessageQueue, offset: int) -> None:
+    def update_offset(
+        self, address: str, consumer_group: str, queue: MessageQueue, offset: int
+    ) -> None:
         """Code 15."""
         self._begin("update_offset")  # finds a lock that was lost, past which nothing was consumed
         offset = self._host.reader.offset_of(queue, offset)
         self._network.commit(self._open_connection(address), consumer_group, {queue: offset})
 
-    def update_offsets(self, consumer_group: str, by_address: Mapping[str, Mapping[MessageQueue, int]]) -> bool:
-        """Return the code 15 for each of many queues; False, with nothing sent, unless all of it goes through without
-        delay."""
+    def update_offsets(
+        self, consumer_group: str, by_address: Mapping[str, Mapping[MessageQueue, int]]
+    ) -> bool:
+        """Return the code 15 for each of many queues; False, with nothing sent, unless all of it
+        goes through without delay.
+        """
         connections = {address: self.connections.get(address) for address in by_address}
-        if not self._host.reader.has_seen_all() or not all(one and one.is_open for one in connections.values()):
+        if not self._host.reader.has_seen_all() or not all(
+            one and one.is_open for one in connections.values()
+        ):
             return False
         network = self._network
         for address, offsets in by_address.items():
@@ -332,4 +397,9 @@ class ClientRemoting:
 
     def search_offset(self, address: str, queue: MessageQueue, timestamp: int) -> int:
         """Return the code 29."""
-        return self._ask("search_offset", address, TIMEOUT, lambda c: c.broker.store.search_offset(queue, timestamp))
+        return self._ask(
+            "search_offset",
+            address,
+            TIMEOUT,
+            lambda c: c.broker.store.search_offset(queue, timestamp),
+        )

@@ -24,11 +24,14 @@ from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies import sort_client_ids
 
 
-def events_of_scenario(scenario: Scenario, snapshot: Snapshot | Known, consumer_group: str) -> list[StagedEvent]:
-    """Return events for `simulate_group` that do to a group what a scenario does, one change after the other.
+def events_of_scenario(
+    scenario: Scenario, snapshot: Snapshot | Known, consumer_group: str
+) -> list[StagedEvent]:
+    """Return events for `simulate_group` that do to a group what a scenario does, one change after
+    the other.
 
-    Clients that leave are shut down, clients with another strategy are restarted one by one, and a broker that leaves is
-    taken from the routes.
+    Clients that leave are shut down, clients with another strategy are restarted one by one, and a
+    broker that leaves is taken from the routes.
 
     Raises
     ------
@@ -44,11 +47,15 @@ def events_of_scenario(scenario: Scenario, snapshot: Snapshot | Known, consumer_
     """
     shape = shape_of(snapshot, consumer_group)
     if not matcher(scenario.groups)(consumer_group):
-        raise UnsimulatedError(f"scenario {scenario.name!r} does not concern group {consumer_group!r}")
+        raise UnsimulatedError(
+            f"scenario {scenario.name!r} does not concern group {consumer_group!r}"
+        )
     topics = [topic.name for topic in shape.topics if matcher(scenario.topics)(topic.name)]
     found = [event for change in scenario.changes for event in _events(change, shape, topics)]
     if not found:
-        raise UnsimulatedError(f"scenario {scenario.name!r} changes nothing of group {consumer_group!r}")
+        raise UnsimulatedError(
+            f"scenario {scenario.name!r} changes nothing of group {consumer_group!r}"
+        )
     return found
 
 
@@ -68,12 +75,17 @@ def _events(change: Any, shape: GroupShape, topics: list[str]) -> Iterator[Stage
             named = {} if change.brokers == ("*",) else {"brokers": list(change.brokers)}
             if mine:
                 yield _event(
-                    "change_topic", topic=_all_or(mine, shape), **named, read_queue_nums=change.read_queue_nums
+                    "change_topic",
+                    topic=_all_or(mine, shape),
+                    **named,
+                    read_queue_nums=change.read_queue_nums,
                 )
         case RemoveBroker():
             gone = [one for one in change.brokers if one in shape.brokers]
             if gone:
-                yield _event("change_topic", topic=_all_or(topics, shape), brokers=gone, read_queue_nums=0)
+                yield _event(
+                    "change_topic", topic=_all_or(topics, shape), brokers=gone, read_queue_nums=0
+                )
         case AddBroker():
             numbers = {"brokers": [change.broker_name], "read_queue_nums": change.read_queue_nums}
             yield _event("change_topic", topic=_all_or(topics, shape), **numbers)
@@ -83,7 +95,9 @@ def _events(change: Any, shape: GroupShape, topics: list[str]) -> Iterator[Stage
             params = {**shape.method.params, "virtual_nodes": change.virtual_nodes}
             yield _event("restart", strategy=shape.method.name, **_params(params))
         case _:
-            raise UnsimulatedError(f"{type(change).__name__} is not simulated: a script does not know machine rooms")
+            raise UnsimulatedError(
+                f"{type(change).__name__} is not simulated: a script does not know machine rooms"
+            )
 
 
 def _event(kind: str, **given: Any) -> StagedEvent:
@@ -109,8 +123,12 @@ def _leaving(change: RemoveClients, shape: GroupShape) -> list[str]:
     """Return the clients of the group that a change removes."""
     ids = sort_client_ids(shape.clients)
     if change.machine_room is not None or change.which == "spread":
-        raise UnsimulatedError("RemoveClients by machine room or spread is not simulated; name the clients")
+        raise UnsimulatedError(
+            "RemoveClients by machine room or spread is not simulated; name the clients"
+        )
     if change.count is not None:
         return ids[: change.count] if change.which == "first" else ids[-change.count :]
     wanted = set(change.ids or ())
-    return [one for one in ids if one in wanted or (change.pattern and matcher(change.pattern)(one))]
+    return [
+        one for one in ids if one in wanted or (change.pattern and matcher(change.pattern)(one))
+    ]

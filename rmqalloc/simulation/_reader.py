@@ -20,7 +20,9 @@ NEVER = 2**62
 
 
 class _Read:
-    """One process queue, the n-th of its reader: its interval in the timeline if it is worked on now, and its reading."""
+    """One process queue, the n-th of its reader: its interval in the timeline if it is worked on
+    now, and its reading.
+    """
 
     __slots__ = (
         "flow", "interval", "lock_seen", "number", "offset", "place", "process_queue", "request", "since", "stopped"
@@ -43,9 +45,10 @@ class _Read:
 class Reader:
     """Reads the queues that one push consumer is given; a `rmqalloc.rebalance.PullDispatcher`.
 
-    `look` is called after each action of the consumer and before each of its requests, so that no time passes between a
-    change of a process queue and the look that finds it. It looks at those that have changed; at all of them only when the
-    first of the locks held has run out, of which there is no notice.
+    `look` is called after each action of the consumer and before each of its requests, so that no
+    time passes between a change of a process queue and the look that finds it. It looks at those
+    that have changed; at all of them only when the first of the locks held has run out, of which
+    there is no notice.
 
     Attributes
     ----------
@@ -58,7 +61,13 @@ class Reader:
     """
 
     def __init__(
-        self, number: int, group: ReadGroup, clock: VirtualClock, process: Process, lock_wait: int, random: Random
+        self,
+        number: int,
+        group: ReadGroup,
+        clock: VirtualClock,
+        process: Process,
+        lock_wait: int,
+        random: Random,
     ) -> None:
         self.n_created = 0
         self._number = number
@@ -86,14 +95,18 @@ class Reader:
     # --- What the consumer asks ---
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
-        """Begin to read, ``delay`` milliseconds from now; the queue is owned from the making of its process queue on."""
+        """Begin to read, ``delay`` milliseconds from now; the queue is owned from the making of its
+        process queue on.
+        """
         request.process_queue.pulling = True
         place = self._timeline.place.get(request.queue)
         if place is None:  # a retry topic's
             return
         self.look()
         self.n_created += 1
-        read = self._reads[request.queue] = _Read(self.n_created, request, place, self._flows[request.queue.topic])
+        read = self._reads[request.queue] = _Read(
+            self.n_created, request, place, self._flows[request.queue.topic]
+        )
         self._watch(read)
         if self._works:
             read.interval = self._timeline.begin(place, self._number, read.lock_seen - EPOCH)
@@ -127,14 +140,20 @@ class Reader:
         for read in dropped:
             del self._reads[read.request.queue]
             read.process_queue.unwatch()
-            # It is not pulled any longer: if it cannot be removed, it blocks its own return until it counts as stuck.
-            read.process_queue.pulling, read.process_queue.last_pull_timestamp = False, self._clock.time
+            # It is not pulled any longer: if it cannot be removed, it blocks its own return until
+            # it counts as stuck.
+            read.process_queue.pulling, read.process_queue.last_pull_timestamp = (
+                False,
+                self._clock.time,
+            )
             self._stop(read, now + self._rest(read))
             self._dropped_at[read.request.queue] = read.offset
         self.wait_for_listeners([read.request.queue for read in dropped])
 
     def wait_for_listeners(self, queues: Iterable[MessageQueue]) -> None:
-        """Spend the time until the user's code is done with dropped queues; one that needs too long is not waited for."""
+        """Spend the time until the user's code is done with dropped queues; one that needs too long
+        is not waited for.
+        """
         if not self._busy_until:
             return
         waited = self._clock.time
@@ -161,11 +180,17 @@ class Reader:
         self.look()
 
     def offset_of(self, queue: MessageQueue, offset: int) -> int:
-        """Return how far the queue is consumed now, or was when it was dropped; ``offset`` if it was never read."""
+        """Return how far the queue is consumed now, or was when it was dropped; ``offset`` if it
+        was never read.
+        """
         read = self._reads.get(queue)
         if read is None:
             return self._dropped_at.get(queue, offset)
-        return read.offset if read.since == OPEN else read.flow.position(read.offset, read.since, self._clock.elapsed())
+        return (
+            read.offset
+            if read.since == OPEN
+            else read.flow.position(read.offset, read.since, self._clock.elapsed())
+        )
 
     def offsets_of(self, offsets: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
         """Return the same of many queues."""
@@ -175,7 +200,11 @@ class Reader:
             if read is None:
                 found[queue] = self._dropped_at.get(queue, offset)
             else:
-                found[queue] = read.offset if read.since == OPEN else read.flow.position(read.offset, read.since, now)
+                found[queue] = (
+                    read.offset
+                    if read.since == OPEN
+                    else read.flow.position(read.offset, read.since, now)
+                )
         return found
 
     def broker_names(self) -> set[str]:
@@ -191,7 +220,9 @@ class Reader:
         steps = self._consumer.rebalance.prepare_ordered_pull(read.request)
         if self._consumer.client_factory.finish(steps):
             read.offset = read.request.next_offset
-            read.process_queue.add_messages(1, 1)  # some always wait, so the queue is not given up at once (4.9)
+            read.process_queue.add_messages(
+                1, 1
+            )  # some always wait, so the queue is not given up at once (4.9)
             self._begin_reading(read, self._clock.elapsed())
         else:
             self._process.call_later(RETRY_PULL, partial(self._first_pull, read))
@@ -205,17 +236,23 @@ class Reader:
             age = self._clock.time - process_queue.last_lock_timestamp
             self._process.call_later(LOCK_MAX_LIVE + 1 - age, partial(self._check_lock, read))
         elif self._consumer is not None and self._consumer.orderly_service is not None:
-            self._consumer.orderly_service.lock_later(read.request.queue, partial(self._recheck, read))
+            self._consumer.orderly_service.lock_later(
+                read.request.queue, partial(self._recheck, read)
+            )
 
     def _recheck(self, read: _Read, delay: int) -> None:
         self._process.call_later(delay, partial(self._check_lock, read))
 
     def _is_locked(self, read: _Read) -> bool:
         process_queue = read.process_queue
-        return not self._is_ordered or (process_queue.locked and not process_queue.is_lock_expired(self._clock.time))
+        return not self._is_ordered or (
+            process_queue.locked and not process_queue.is_lock_expired(self._clock.time)
+        )
 
     def _look_at_locks(self, reads: list[_Read]) -> None:
-        """End intervals of locks that were lost, 30 s after their last renewal; resume those that are held again."""
+        """End intervals of locks that were lost, 30 s after their last renewal; resume those that
+        are held again.
+        """
         for read in reads:
             renewed = read.process_queue.last_lock_timestamp
             lost = read.lock_seen + LOCK_MAX_LIVE
@@ -230,18 +267,24 @@ class Reader:
             if read.interval != OPEN:
                 self.first_loss = min(self.first_loss, renewed + LOCK_MAX_LIVE)
             elif self._works and read.process_queue.locked and not read.process_queue.dropped:
-                self.changed[read.number] = read  # too late or too early: that depends on when it is looked at next
+                self.changed[read.number] = (
+                    read  # too late or too early: that depends on when it is looked at next
+                )
 
     # --- What is to be looked at ---
 
     def _watch(self, read: _Read) -> None:
-        """Look at a read whenever its process queue changes, and once now if a lock says whether it is worked on."""
+        """Look at a read whenever its process queue changes, and once now if a lock says whether it
+        is worked on.
+        """
         if self._is_ordered or read.process_queue.dropped:
             self.changed[read.number] = read
         read.process_queue.watch(partial(self.changed.__setitem__, read.number, read))
 
     def _to_look_at(self) -> list[_Read]:
-        """Return the reads that may have changed, in the order they were made; all if time alone may have changed one."""
+        """Return the reads that may have changed, in the order they were made; all if time alone
+        may have changed one.
+        """
         if self._clock.time > self.first_loss:
             self.first_loss = NEVER
             reads = list(self._reads.values())
@@ -253,13 +296,18 @@ class Reader:
     # --- Intervals and readings ---
 
     def _begin_reading(self, read: _Read, since: int) -> None:
-        """Begin a reading; the consumer's memory gets an offset, for it stores only queues it knows: see `offset_of`."""
+        """Begin a reading; the consumer's memory gets an offset, for it stores only queues it
+        knows: see `offset_of`.
+        """
         read.since = since
         if self._consumer is not None:
-            self._consumer.offset_store.update_offset(read.request.queue, read.offset, increase_only=False)
+            self._consumer.offset_store.update_offset(
+                read.request.queue, read.offset, increase_only=False
+            )
 
     def _go_on(self, read: _Read, now: int) -> None:
-        # What a process sees while another of its requests waits is earlier than what that request has seen already.
+        # What a process sees while another of its requests waits is earlier than what that request
+        # has seen already.
         if read.interval == OPEN and now >= read.stopped:
             read.interval = self._timeline.begin(read.place, self._number, now)
             if read.since == OPEN and (not self._is_ordered or read.request.previously_locked):
@@ -275,7 +323,9 @@ class Reader:
         read.since = OPEN
 
     def _rest(self, read: _Read) -> int:
-        """Return how long the user's code still works on a dropped ordered queue and holds its consume lock; 0 otherwise."""
+        """Return how long the user's code still works on a dropped ordered queue and holds its
+        consume lock; 0 otherwise.
+        """
         if not self._listener_time or not self._is_ordered or read.since == OPEN:
             return 0
         rest = self._random.randrange(self._listener_time)

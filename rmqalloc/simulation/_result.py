@@ -80,7 +80,8 @@ class GroupResult(NamedTuple):
     n_queues, n_processes : int
         Queues that ever were, and processes that ever joined.
     moved, n_gaps, gap, longest_gap, n_double, double, longest_double : int
-        Moves of queues; number, sum and longest (ms) of the times without an owner and with more than one.
+        Moves of queues; number, sum and longest (ms) of the times without an owner and with more
+        than one.
     consumed_twice, delayed, longest_delay, left : int
         See `rmqalloc.simulation.MessageCounts`.
     """
@@ -137,7 +138,8 @@ class Ownership(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Result(TableResult):
-    """A simulation: what it was, and what it found. Equal scripts and seeds give equal results, to the byte.
+    """A simulation: what it was, and what it found. Equal scripts and seeds give equal results, to
+    the byte.
 
     Attributes
     ----------
@@ -175,7 +177,9 @@ class Result(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures, without the intervals, as plain data."""
-        figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "ownerships"}
+        figures = {
+            one.name: getattr(self, one.name) for one in fields(self) if one.name != "ownerships"
+        }
         return figures | {name: [row._asdict() for row in figures[name]] for name in self.TABLES}
 
     def to_json(self) -> str:
@@ -183,7 +187,8 @@ class Result(TableResult):
         return json.dumps(self.to_dict(), indent=2)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write ``summary.json``, ``events.parquet``, ``groups.parquet`` and ``intervals.parquet`` as a directory.
+        """Write ``summary.json``, ``events.parquet``, ``groups.parquet`` and ``intervals.parquet``
+        as a directory.
 
         An earlier result there is replaced when the new one is complete.
 
@@ -202,11 +207,19 @@ class Result(TableResult):
     def _fill(self, place: Path) -> None:
         import pyarrow.parquet as pq
 
-        write_file(place / "summary.json", self.to_json() + "\n", sync="nothing")  # the directory is, as a whole
-        for name, rows, kind in (("events", self.events, EventResult), ("groups", self.groups, GroupResult)):
+        write_file(
+            place / "summary.json", self.to_json() + "\n", sync="nothing"
+        )  # the directory is, as a whole
+        for name, rows, kind in (
+            ("events", self.events, EventResult),
+            ("groups", self.groups, GroupResult),
+        ):
             pq.write_table(_rows_table(rows, kind), place / f"{name}.parquet")
         schema = columns(
-            "consumer_group topic broker_name: string", "queue_id: int32", "client_id: string", "start end: int64"
+            "consumer_group topic broker_name: string",
+            "queue_id: int32",
+            "client_id: string",
+            "start end: int64",
         )
         with pq.ParquetWriter(place / "intervals.parquet", schema) as writer:
             for ownership in self.ownerships:
@@ -223,7 +236,9 @@ def _check_replaceable(path: str | os.PathLike[str], standing: Path) -> None:
         )
     foreign = sorted(name for name in os.listdir(standing) if name not in _FILES)
     if foreign:
-        raise FileExistsError(f"{path} holds {foreign[0]}, which no simulation wrote; give a new or empty directory")
+        raise FileExistsError(
+            f"{path} holds {foreign[0]}, which no simulation wrote; give a new or empty directory"
+        )
 
 
 def _rows_table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type) -> pa.Table:
@@ -244,7 +259,9 @@ def _intervals(ownership: Ownership, schema: Any) -> Any:
     columns = {
         "consumer_group": [ownership.consumer_group] * len(queues),
         **{name: [getattr(queue, name) for queue in queues] for name in MessageQueue._fields},
-        "client_id": [ownership.client_ids[process] for process in ownership.processes[order].tolist()],
+        "client_id": [
+            ownership.client_ids[process] for process in ownership.processes[order].tolist()
+        ],
         "start": spans.start[order],
         "end": spans.end[order],
     }

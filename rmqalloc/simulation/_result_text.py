@@ -54,7 +54,8 @@ class _Cells(NamedTuple):
 
 
 def text_timeline(result: Result, rows: int = MOST_ROWS) -> str:
-    """Draw one line per queue and one letter per client, with marks for unowned and double-owned queues.
+    """Draw one line per queue and one letter per client, with marks for unowned and double-owned
+    queues.
 
     Parameters
     ----------
@@ -72,7 +73,9 @@ def text_timeline(result: Result, rows: int = MOST_ROWS) -> str:
     t b 0  .........aaaaaaaaaaaaaaaaaaaaaaaa
     """
     blocks = (_picture(result, one, rows) for one in result.ownerships)
-    return "\n\n".join("\n".join([title, *lines, ", ".join(legend)]) for title, lines, legend in blocks)
+    return "\n\n".join(
+        "\n".join([title, *lines, ", ".join(legend)]) for title, lines, legend in blocks
+    )
 
 
 def _picture(
@@ -87,10 +90,19 @@ def _picture(
     if width is not None:  # names give way to the picture
         labels = [shortened(label, max(LEAST_COLUMNS, width // 2)) for label in labels]
     longest = max(map(width_of, labels), default=0)
-    n_columns = COLUMNS if width is None else min(COLUMNS, max(LEAST_COLUMNS, width - longest - len(GAP)))
+    n_columns = (
+        COLUMNS if width is None else min(COLUMNS, max(LEAST_COLUMNS, width - longest - len(GAP)))
+    )
     cells = _cells(ownership, places, result.duration, n_columns)
-    lines = [f"{label}{' ' * (longest - width_of(label))}  {_line(cells, row)}" for row, label in enumerate(labels)]
-    more = f" ({len(places)} of {len(ownership.queues)} queues)" if len(places) < len(ownership.queues) else ""
+    lines = [
+        f"{label}{' ' * (longest - width_of(label))}  {_line(cells, row)}"
+        for row, label in enumerate(labels)
+    ]
+    more = (
+        f" ({len(places)} of {len(ownership.queues)} queues)"
+        if len(places) < len(ownership.queues)
+        else ""
+    )
     step = result.duration / n_columns / 1000
     marks = f"{NOBODY} nobody, {BRIEFLY} nobody briefly, {SEVERAL} several"
     title = f"{printable(ownership.consumer_group)}{more}: one column is {step:.2f} s, {marks}"
@@ -99,7 +111,9 @@ def _picture(
 
 def spread_rows(n_queues: int, rows: int) -> list[int]:
     """Return the positions of all queues, or of as many as there is room for, at even distances."""
-    return list(range(n_queues)) if n_queues <= rows else [i * n_queues // rows for i in range(rows)]
+    return (
+        list(range(n_queues)) if n_queues <= rows else [i * n_queues // rows for i in range(rows)]
+    )
 
 
 def queue_label(ownership: Ownership, place: int) -> str:
@@ -128,11 +142,21 @@ def _cells(ownership: Ownership, places: Sequence[int], length: int, n_columns: 
 def _shares(
     spans: Spans, row_of: NDArray[np.int64], length: int, n_columns: int
 ) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield of every span shown its number, its row, the columns it touches and how much of each it covers."""
+    """Yield of every span shown its number, its row, the columns it touches and how much of each it
+    covers.
+    """
     for i in np.flatnonzero(row_of[spans.queue] >= 0).tolist():
-        first, last = int(spans.start[i]) * n_columns / length, int(spans.end[i]) * n_columns / length
+        first, last = (
+            int(spans.start[i]) * n_columns / length,
+            int(spans.end[i]) * n_columns / length,
+        )
         columns = np.arange(int(first), min(int(np.ceil(last)), n_columns))
-        yield i, int(row_of[spans.queue[i]]), columns, np.minimum(columns + 1, last) - np.maximum(columns, first)
+        yield (
+            i,
+            int(row_of[spans.queue[i]]),
+            columns,
+            np.minimum(columns + 1, last) - np.maximum(columns, first),
+        )
 
 
 def _line(cells: _Cells, row: int) -> str:
@@ -158,11 +182,15 @@ def _legend(ownership: Ownership) -> list[str]:
     return [*named, f"... ({len(ids):,} processes{others})"] if len(ids) > 12 else named
 
 
-def result_lines(result: Result, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+def result_lines(
+    result: Result, file: IO[str] | None = None, top: int | None = None
+) -> Iterator[str]:
     """Yield events, groups and the timeline; 40 events unless ``top`` is given."""
     most = top or MOST_EVENTS
     length = duration(result.duration / 1000)
-    yield from wrapped(f"{printable(result.name)}: RocketMQ {result.profile}, seed {result.seed}, {length}", file)
+    yield from wrapped(
+        f"{printable(result.name)}: RocketMQ {result.profile}, seed {result.seed}, {length}", file
+    )
     yield ""
     yield from _table(_EVENTS, result.events[:most], file)
     yield from (f"... {line}" for line in more(len(result.events) - most, "event"))
@@ -185,7 +213,9 @@ def _table(columns: str, rows: Sequence[Any], file: IO[str] | None) -> list[str]
     named = [column.partition("=") for column in columns.split()]
     by_heading = {heading: field or heading for heading, _, field in named}
     cells = [[_cell(getattr(row, one), one) for one in by_heading.values()] for row in rows]
-    return text_table(list(by_heading), cells, {*by_heading} - _TEXTS, file, prose=("event",), spare=_SPARE)
+    return text_table(
+        list(by_heading), cells, {*by_heading} - _TEXTS, file, prose=("event",), spare=_SPARE
+    )
 
 
 def _cell(value: Any, field: str) -> str:

@@ -28,7 +28,9 @@ from rmqalloc.simulation._timeline import Times
 OTHER_COUNTS = ("process_queues", "passes", "notices")
 
 
-def simulate(script: Script | str | os.PathLike[str], seed: int | None = None, profile: str | None = None) -> Result:
+def simulate(
+    script: Script | str | os.PathLike[str], seed: int | None = None, profile: str | None = None
+) -> Result:
     """Run a script from its beginning to its end.
 
     Parameters
@@ -75,10 +77,15 @@ def simulate(script: Script | str | os.PathLike[str], seed: int | None = None, p
         ownerships = [_ownership(group, script.duration) for group in cluster.groups.values()]
         moves = [_moves(group, script.duration) for group in cluster.groups.values()]
         ends = [*(event.at for event in seen[1:]), script.duration]
-        events = [_event(event, int(end), ownerships, moves) for event, end in zip(seen, ends, strict=True)]
+        events = [
+            _event(event, int(end), ownerships, moves)
+            for event, end in zip(seen, ends, strict=True)
+        ]
         groups = [
             _group(group, ownership, times, script.duration)
-            for group, ownership, times in zip(cluster.groups.values(), ownerships, moves, strict=True)
+            for group, ownership, times in zip(
+                cluster.groups.values(), ownerships, moves, strict=True
+            )
         ]
     requests = dict(sorted(cluster.network.requests.items()))
     return Result(script.name, profile, seed, script.duration, events, groups, requests, ownerships)
@@ -100,7 +107,12 @@ def _built(script: Script, cluster: Cluster) -> Cluster:
         assert strategy is not None  # it has a default
         flows = {topic: Flow(produced[topic], part.consumed_per_second) for topic in part.topics}
         group = cluster.add_group(
-            part.name, flows, strategy, part.ordered, int(part.listener_time), part.server_assignment
+            part.name,
+            flows,
+            strategy,
+            part.ordered,
+            int(part.listener_time),
+            part.server_assignment,
         )
         _configure(cluster, part, script, number)
         for i, name in enumerate(part.client_names):
@@ -117,7 +129,12 @@ def _configure(cluster: Cluster, part: GroupPart, script: Script, number: int) -
         return
     for topic in part.topics:
         mode = SetConsumeMode(part.name, topic, part.message_request_mode, part.pop_share_queue_num)
-        _perform(cluster, script, Event(0, "set_consume_mode", mode), ("groups", number, "message_request_mode"))
+        _perform(
+            cluster,
+            script,
+            Event(0, "set_consume_mode", mode),
+            ("groups", number, "message_request_mode"),
+        )
 
 
 def _perform(cluster: Cluster, script: Script, event: Event, place: Place) -> int:
@@ -129,9 +146,13 @@ def _perform(cluster: Cluster, script: Script, event: Event, place: Place) -> in
 
 
 def _run(script: Script, cluster: Cluster) -> list[EventResult]:
-    """Play the events; return what the cluster shows before each and at the end, with zeros for what timelines say."""
+    """Play the events; return what the cluster shows before each and at the end, with zeros for
+    what timelines say.
+    """
     seen: list[EventResult] = []
-    last_step = max((max(0, len(one.client_names) - 1) * one.start_every for one in script.groups), default=0)
+    last_step = max(
+        (max(0, len(one.client_names) - 1) * one.start_every for one in script.groups), default=0
+    )
     event, start, before = "start", 0, Counter[str]()
     for i, one in [*sorted(enumerate(script.events), key=lambda event: event[1].at), (0, None)]:
         end = int(script.duration if one is None else one.at)
@@ -142,7 +163,22 @@ def _run(script: Script, cluster: Cluster) -> list[EventResult]:
         made, passes, notices = (new.pop(name, 0) for name in OTHER_COUNTS)
         settled = max(0, cluster.last_change() - last_step)
         seen.append(
-            EventResult(start, event, settled, unowned, double_owned, made, 0, passes, notices, new.total(), 0, 0, 0, 0)
+            EventResult(
+                start,
+                event,
+                settled,
+                unowned,
+                double_owned,
+                made,
+                0,
+                passes,
+                notices,
+                new.total(),
+                0,
+                0,
+                0,
+                0,
+            )
         )
         if one is not None:
             event, start, before = str(one), end, counts
@@ -156,7 +192,9 @@ def _run(script: Script, cluster: Cluster) -> list[EventResult]:
 def _moves(group: SimulatedGroup, until: int) -> Times:
     """Return the times at which queues went to another client id."""
     numbers: dict[str, int] = {}
-    names = np.array([numbers.setdefault(member.client_id, len(numbers)) for member in group.members], np.int32)
+    names = np.array(
+        [numbers.setdefault(member.client_id, len(numbers)) for member in group.members], np.int32
+    )
     return group.timeline.moves(until, names)[1]
 
 
@@ -166,11 +204,21 @@ def _ownership(group: SimulatedGroup, until: int) -> Ownership:
     client_ids = [member.client_id for member in group.members]
     gaps, double_owned = timeline.gaps(until), timeline.double_owned(until)
     return Ownership(
-        group.name, timeline.queues, client_ids, intervals, processes, gaps, double_owned, group.flows, group.readings
+        group.name,
+        timeline.queues,
+        client_ids,
+        intervals,
+        processes,
+        gaps,
+        double_owned,
+        group.flows,
+        group.readings,
     )
 
 
-def _event(seen: EventResult, end: int, ownerships: list[Ownership], moves: list[Times]) -> EventResult:
+def _event(
+    seen: EventResult, end: int, ownerships: list[Ownership], moves: list[Times]
+) -> EventResult:
     """Add what timelines say of the time from an event to the next one."""
     gaps = [one.gaps.within(seen.at, end) for one in ownerships]
     doubles = [one.double_owned.within(seen.at, end) for one in ownerships]

@@ -36,7 +36,9 @@ class Script(ScriptFields):
         topics, groups = [one.name for one in self.topics], [one.name for one in self.groups]
         for what, names in (("brokers", self.brokers), ("topics", topics), ("groups", groups)):
             if repeated := _repeated(names):
-                raise ScenarioError(f"has {shown(repeated)} twice; give each a name of its own", what)
+                raise ScenarioError(
+                    f"has {shown(repeated)} twice; give each a name of its own", what
+                )
         for i, topic in enumerate(self.topics):
             _known(topic.brokers, self.brokers, ("topics", i, "brokers"))
         for i, group in enumerate(self.groups):
@@ -55,19 +57,26 @@ class Script(ScriptFields):
             The script asks for it.
         """
         release = PROFILES[profile]
-        settings: dict[Place, Any] = {("broker_settings", i): one for i, one in enumerate(self.broker_settings)}
+        settings: dict[Place, Any] = {
+            ("broker_settings", i): one for i, one in enumerate(self.broker_settings)
+        }
         settings |= {("events", i, one.kind): one.detail for i, one in enumerate(self.events)}
         unknown: list[Place] = [
             (*place, name)
             for place, one in settings.items()
-            if isinstance(one, UpdateBrokerConfig) and (name := unknown_setting(one, release)) is not None
+            if isinstance(one, UpdateBrokerConfig)
+            and (name := unknown_setting(one, release)) is not None
         ]
         if not release.server_assignment:
             unknown += [
-                ("groups", i, "server_assignment") for i, one in enumerate(self.groups) if one.server_assignment
+                ("groups", i, "server_assignment")
+                for i, one in enumerate(self.groups)
+                if one.server_assignment
             ]
         if unknown:
-            raise self.located(ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", unknown[0]))
+            raise self.located(
+                ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", unknown[0])
+            )
 
     def located(self, error: ScenarioError) -> ScenarioError:
         """Return the error with file, line and column, if the script was read from a file."""
@@ -83,25 +92,35 @@ class Script(ScriptFields):
                 for broker in one.brokers or self.brokers:
                     if (broker, setting) in seen:
                         raise ScenarioError(
-                            f"is set twice for broker {shown(broker)}; say it once", ("broker_settings", i, setting)
+                            f"is set twice for broker {shown(broker)}; say it once",
+                            ("broker_settings", i, setting),
                         )
                     seen.add((broker, setting))
 
     def _check_events(self, topics: list[str], groups: list[str]) -> None:
-        """Refuse names in events that do not exist by then; a client exists from the first event that lets it join."""
+        """Refuse names in events that do not exist by then; a client exists from the first event
+        that lets it join.
+        """
         names = [name for group in self.groups for name in group.client_names]
         if (repeated := _repeated(names)) is not None:
             raise ScenarioError(
-                f"name the client {shown(repeated)} twice; give each client a name of its own", "groups"
+                f"name the client {shown(repeated)} twice; give each client a name of its own",
+                "groups",
             )
         clients = set(names)
-        coming = clients | {name for one in self.events if isinstance(one.detail, Join) for name in one.detail.clients}
+        coming = clients | {
+            name
+            for one in self.events
+            if isinstance(one.detail, Join)
+            for name in one.detail.clients
+        }
         for i, event in sorted(enumerate(self.events), key=lambda one: one[1].at):
             place, detail = ("events", i, event.kind), event.detail
             if event.at >= self.duration:
                 what = "after the end" if event.at > self.duration else "the end"
                 raise ScenarioError(
-                    f"is {what} of the simulation ({Milliseconds(self.duration).to_data()})", ("events", i, "at")
+                    f"is {what} of the simulation ({Milliseconds(self.duration).to_data()})",
+                    ("events", i, "at"),
                 )
             if isinstance(detail, Join):
                 clients.update(detail.clients)
@@ -125,14 +144,16 @@ def script_schema() -> dict[str, Any]:
 
 
 def read_script(path: str | os.PathLike[str]) -> Script:
-    """Read a script from a YAML file (``.yaml``, ``.yml``; needs PyYAML) or a JSON file (any other name).
+    """Read a script from a YAML file (``.yaml``, ``.yml``; needs PyYAML) or a JSON file (any other
+    name).
 
     Raises
     ------
     OSError
         The file cannot be read.
     ScenarioError
-        It is no script; the message names the file, the line and the field, and what would be right.
+        It is no script; the message names the file, the line and the field, and what would be
+        right.
     ModuleNotFoundError
         A YAML file is given and PyYAML is not installed.
     """
@@ -151,7 +172,9 @@ def _known(names: Sequence[str] | None, known: Iterable[str], parts: tuple[str |
         raise ScenarioError(f"has {shown(repeated)} twice; name each once", parts)
     for name in names or ():
         if name not in known:
-            raise ScenarioError(f"names {shown(name)}, which is not there; there are {shown(sorted(known))}", parts)
+            raise ScenarioError(
+                f"names {shown(name)}, which is not there; there are {shown(sorted(known))}", parts
+            )
 
 
 def _repeated(names: Sequence[str]) -> str | None:

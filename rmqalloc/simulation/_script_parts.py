@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmqalloc.documents.fields import Duration, Members, Milliseconds, Params, ScenarioError, Text, Texts, Truth, Whole
+from rmqalloc.documents.fields import (
+    Duration,
+    Members,
+    Milliseconds,
+    Params,
+    ScenarioError,
+    Text,
+    Texts,
+    Truth,
+    Whole,
+)
 from rmqalloc.documents.records import Checked, Part, list_of, needed, optional
 from rmqalloc.limits import MAX_READ_QUEUE_NUMS
 from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
@@ -21,26 +31,38 @@ class TopicPart(Checked):
     """A topic: its queues on each broker, and how many messages each queue gets."""
 
     name: str = needed(Text(), "Name of the topic.")
-    read_queue_nums: int = needed(Whole(0, MAX_READ_QUEUE_NUMS), "Read queues on each of its brokers.")
-    brokers: tuple[str, ...] | None = optional(Texts(), says="Names of brokers that hold it; all if left out.")
+    read_queue_nums: int = needed(
+        Whole(0, MAX_READ_QUEUE_NUMS), "Read queues on each of its brokers."
+    )
+    brokers: tuple[str, ...] | None = optional(
+        Texts(), says="Names of brokers that hold it; all if left out."
+    )
     produced_per_second: int = optional(RATE, 10, "Messages that each of its queues gets.")
 
 
 @dataclass(frozen=True)
 class GroupPart(WithStrategy):
-    """A consumer group; its clients start with the simulation, one after the other, and read queues from the first message."""
+    """A consumer group; its clients start with the simulation, one after the other, and read queues
+    from the first message.
+    """
 
     name: str = needed(Text(), "Name of the group.")
     topics: tuple[str, ...] = needed(Texts(), "Names of the topics that its clients subscribe to.")
     clients: int | tuple[str, ...] = needed(
         Members(), "Names of its clients, or how many: 2 clients of a group g are g-0 and g-1."
     )
-    start_every: int = optional(Duration(), Milliseconds(0), "From the start of one client to that of the next.")
+    start_every: int = optional(
+        Duration(), Milliseconds(0), "From the start of one client to that of the next."
+    )
     strategy: str | None = optional(StrategyText(), "AVG", f"How queues are divided; {SPELLING}")
-    params: Mapping[str, Any] | None = optional(Params(), says="Parameters of the strategy, by name.")
+    params: Mapping[str, Any] | None = optional(
+        Params(), says="Parameters of the strategy, by name."
+    )
     ordered: bool = optional(Truth(), False, "Consume in order, under locks.")
     listener_time: int = optional(
-        Duration(), Milliseconds(0), "Longest time that the user's code works on messages of an ordered queue."
+        Duration(),
+        Milliseconds(0),
+        "Longest time that the user's code works on messages of an ordered queue.",
     )
     consumed_per_second: int = optional(RATE, 100, "Messages that a client consumes of one queue.")
     server_assignment: bool = optional(Truth(), False, "Brokers divide the queues (5.x).")
@@ -52,7 +74,9 @@ class GroupPart(WithStrategy):
         Text(MODES),
         says="How brokers let it read its topics from the start on, with server_assignment; see set_consume_mode.",
     )
-    pop_share_queue_num: int = optional(SHARE, 0, "With message_request_mode POP; see set_consume_mode.")
+    pop_share_queue_num: int = optional(
+        SHARE, 0, "With message_request_mode POP; see set_consume_mode."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,7 +96,9 @@ class GroupPart(WithStrategy):
 
 @dataclass(frozen=True)
 class ScriptFields(Checked):
-    """The fields of a script, each right by itself; `rmqalloc.simulation.Script` checks them against each other."""
+    """The fields of a script, each right by itself; `rmqalloc.simulation.Script` checks them
+    against each other.
+    """
 
     duration: int = needed(Duration(1), "How long it all takes, in virtual time.")
     brokers: tuple[str, ...] = needed(Texts(), "Names of the brokers.")
@@ -82,9 +108,13 @@ class ScriptFields(Checked):
         Events(), (), "What happens; of several at one time, the earlier in the list first."
     )
     broker_settings: tuple[BrokerSettings, ...] = optional(
-        list_of(BrokerSettings), (), "Settings of brokers at their start, each for some brokers or for all."
+        list_of(BrokerSettings),
+        (),
+        "Settings of brokers at their start, each for some brokers or for all.",
     )
     name: str = optional(Text(), "simulation", "What it is called in the output.")
-    seed: int = optional(Whole(0, 2**63 - 1), 0, "Of all that is random; equal seeds give equal output.")
+    seed: int = optional(
+        Whole(0, 2**63 - 1), 0, "Of all that is random; equal seeds give equal output."
+    )
     profile: str = optional(Text(tuple(PROFILES)), DEFAULT_PROFILE.name, "Release of RocketMQ.")
     latency: int = optional(Duration(1), Milliseconds(1), "Of the network, one way.")

@@ -1,4 +1,6 @@
-"""Settings of brokers and of groups on them, under RocketMQ's own names: at the start of a script, and changed in it."""
+"""Settings of brokers and of groups on them, under RocketMQ's own names: at the start of a script,
+and changed in it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from rmqalloc.broker import Broker, RequestMode
-from rmqalloc.documents.fields import Duration, Milliseconds, ScenarioError, Text, Texts, Truth, Whole
+from rmqalloc.documents.fields import (
+    Duration,
+    Milliseconds,
+    ScenarioError,
+    Text,
+    Texts,
+    Truth,
+    Whole,
+)
 from rmqalloc.documents.records import Checked, needed, optional
 from rmqalloc.remoting import MessageRequestMode, Profile
 
@@ -51,7 +61,9 @@ class _Needy(Checked):
 
 @dataclass(frozen=True)
 class UpdateBrokerConfig(_Needy):
-    """Settings of brokers that can be changed while they run (mqadmin updateBrokerConfig); kept over a restart."""
+    """Settings of brokers that can be changed while they run (mqadmin updateBrokerConfig); kept
+    over a restart.
+    """
 
     brokers: tuple[str, ...] | None = optional(Texts(), says="Names of brokers; all if left out.")
     notify_consumer_ids_changed_enable: bool | None = optional(
@@ -65,13 +77,16 @@ class UpdateBrokerConfig(_Needy):
         Truth(), says="Look up the groups of a closed connection by the connection. Default false."
     )
     auto_create_subscription_group: bool | None = optional(
-        Truth(), says="A heartbeat of an unknown group configures it; off, such a group is passed over. Default true."
+        Truth(),
+        says="A heartbeat of an unknown group configures it; off, such a group is passed over. Default true.",
     )
     server_load_balancer_enable: bool | None = optional(
-        Truth(), says="Divide queues for groups with server_assignment; off, each client is given all. Default true."
+        Truth(),
+        says="Divide queues for groups with server_assignment; off, each client is given all. Default true.",
     )
     default_message_request_mode: str | None = optional(
-        Text(MODES), says="How groups with server_assignment read topics without a mode of their own. Default PULL."
+        Text(MODES),
+        says="How groups with server_assignment read topics without a mode of their own. Default PULL.",
     )
     default_pop_share_queue_num: int | None = optional(
         SHARE, says="pop_share_queue_num that goes with a default of POP. Default -1."
@@ -87,7 +102,8 @@ class BrokerSettings(UpdateBrokerConfig):
         says="A client without a heartbeat for longer is dropped, unannounced, by a scan every 10s. Default 120s.",
     )
     lock_max_live_time: int | None = optional(
-        Duration(1), says="A lock of a queue that is not renewed for longer may be taken over. Default 60s."
+        Duration(1),
+        says="A lock of a queue that is not renewed for longer may be taken over. Default 60s.",
     )
     server_channel_max_idle_time_seconds: int | None = optional(
         Duration(),
@@ -97,7 +113,9 @@ class BrokerSettings(UpdateBrokerConfig):
 
 @dataclass(frozen=True)
 class GroupSettings(Checked):
-    """The configuration of a group on brokers: a group with one needs no auto_create_subscription_group."""
+    """The configuration of a group on brokers: a group with one needs no
+    auto_create_subscription_group.
+    """
 
     notify_consumer_ids_changed_enable: bool = optional(
         Truth(),
@@ -105,21 +123,28 @@ class GroupSettings(Checked):
         "Notify its clients when others come or unregister; a closed connection is announced whatever it says.",
     )
     retry_queue_nums: int = optional(
-        Whole(1, MAX_RETRY_QUEUES), 1, "Queues of its retry topic, which is made with its first heartbeat."
+        Whole(1, MAX_RETRY_QUEUES),
+        1,
+        "Queues of its retry topic, which is made with its first heartbeat.",
     )
 
 
 @dataclass(frozen=True)
 class UpdateSubGroup(_Needy):
-    """The configuration of a group on brokers is changed (mqadmin updateSubGroup); what is left out stays."""
+    """The configuration of a group on brokers is changed (mqadmin updateSubGroup); what is left out
+    stays.
+    """
 
     _where: ClassVar[tuple[str, ...]] = ("group", "brokers")
 
     group: str = needed(Text(), "Name of the group.")
     brokers: tuple[str, ...] | None = optional(Texts(), says="Names of brokers; all if left out.")
-    notify_consumer_ids_changed_enable: bool | None = optional(Truth(), says="As subscription_group of a group.")
+    notify_consumer_ids_changed_enable: bool | None = optional(
+        Truth(), says="As subscription_group of a group."
+    )
     retry_queue_nums: int | None = optional(
-        Whole(1, MAX_RETRY_QUEUES), says="As subscription_group of a group; a retry topic that is there stays as it is."
+        Whole(1, MAX_RETRY_QUEUES),
+        says="As subscription_group of a group; a retry topic that is there stays as it is.",
     )
 
 
@@ -130,10 +155,13 @@ class SetConsumeMode(Checked):
     group: str = needed(Text(), "Name of the group.")
     topic: str = needed(Text(), "Name of the topic.")
     mode: str = needed(
-        Text(MODES), "PULL: each queue has one owner. POP: clients share queues, which then count as unowned."
+        Text(MODES),
+        "PULL: each queue has one owner. POP: clients share queues, which then count as unowned.",
     )
     pop_share_queue_num: int = optional(
-        SHARE, 0, "Under POP, of how many further clients each client reads the queues; 0 or less: all queues."
+        SHARE,
+        0,
+        "Under POP, of how many further clients each client reads the queues; 0 or less: all queues.",
     )
     brokers: tuple[str, ...] | None = optional(
         Texts(), says="Names of brokers that hold the topic; all of them if left out."
@@ -146,13 +174,22 @@ class SetConsumeMode(Checked):
 
 def unknown_setting(settings: UpdateBrokerConfig, profile: Profile) -> str | None:
     """Return a setting that a release does not have; None if it has them all."""
-    return None if profile.server_assignment else next((name for name in settings.given() if name in _OF_5), None)
+    return (
+        None
+        if profile.server_assignment
+        else next((name for name in settings.given() if name in _OF_5), None)
+    )
 
 
 def configure(broker: Broker, settings: Mapping[str, Any]) -> None:
-    """Change settings of a broker, by RocketMQ's names; those not given stay. The idle time is set in the network."""
+    """Change settings of a broker, by RocketMQ's names; those not given stay. The idle time is set
+    in the network.
+    """
     targets: dict[str, tuple[Any, str]] = {
-        "notify_consumer_ids_changed_enable": (broker.notifier, "notify_consumer_ids_changed_enable"),
+        "notify_consumer_ids_changed_enable": (
+            broker.notifier,
+            "notify_consumer_ids_changed_enable",
+        ),
         "real_time_notify_consumer_change": (broker.notifier, "real_time"),
         "enable_fast_channel_event_process": (broker.consumers, "fast_channel_events"),
         "auto_create_subscription_group": (broker, "auto_create_subscription_group"),
@@ -165,4 +202,6 @@ def configure(broker: Broker, settings: Mapping[str, Any]) -> None:
             setattr(*targets[name], int(value) if isinstance(value, Milliseconds) else value)
     if "default_message_request_mode" in settings or "default_pop_share_queue_num" in settings:
         mode = settings.get("default_message_request_mode", MODES[0])
-        broker.request_modes.set_default(MessageRequestMode[mode], settings.get("default_pop_share_queue_num", -1))
+        broker.request_modes.set_default(
+            MessageRequestMode[mode], settings.get("default_pop_share_queue_num", -1)
+        )

@@ -1,7 +1,9 @@
-"""Check that every step of a script is possible when it comes: play the script on names alone before anything runs.
+"""Check that every step of a script is possible when it comes: play the script on names alone
+before anything runs.
 
-The script decides who runs at which time. A step without effect (a crash of a client that is gone, a restart of a broker that
-is down) is an error of the script and refused; a running cluster could only ignore it.
+The script decides who runs at which time. A step without effect (a crash of a client that is gone,
+a restart of a broker that is down) is an error of the script and refused; a running cluster could
+only ignore it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ _ENDED = {"shutdown": "was shut down", "crash": "crashed", "vanish": "vanished"}
 
 @dataclass
 class _Process:
-    """A process of a client, from its start to its end; times are milliseconds since the simulation began."""
+    """A process of a client, from its start to its end; times are milliseconds since the simulation
+    began.
+    """
 
     name: str
     group: str
@@ -66,7 +70,9 @@ class Rehearsal:
         self._down: dict[str, int] = {}
         self._cut: dict[tuple[str, str], int] = {}
         self._restarting: dict[str, int] = {}
-        self._holders = {topic.name: list(topic.brokers or script.brokers) for topic in script.topics}
+        self._holders = {
+            topic.name: list(topic.brokers or script.brokers) for topic in script.topics
+        }
 
     def play(self) -> None:
         """Play the whole script."""
@@ -116,7 +122,9 @@ class Rehearsal:
                 )
             for number, name in enumerate(group.client_names):
                 self._due[name] = number * group.start_every
-                self._call_later(self._due[name], partial(self._begin, group.name, name, name, None))
+                self._call_later(
+                    self._due[name], partial(self._begin, group.name, name, name, None)
+                )
 
     def _begin(self, group: str, name: str, client_id: str, topics: tuple[str, ...] | None) -> None:
         self._due.pop(name, None)
@@ -130,12 +138,15 @@ class Rehearsal:
         processes = []
         for name in names:
             if name in self._due:
-                raise ScenarioError(f"names {shown(name)}, which starts at {_time(self._due[name])} only", place)
+                raise ScenarioError(
+                    f"names {shown(name)}, which starts at {_time(self._due[name])} only", place
+                )
             last = self._processes[name][-1]
             if last.until is not None:
                 gone = f"it {last.ended} at {_time(last.until)}"
                 raise ScenarioError(
-                    f"names {shown(name)}, which does not run at {_time(self._now)}: {gone}; let it join before", place
+                    f"names {shown(name)}, which does not run at {_time(self._now)}: {gone}; let it join before",
+                    place,
                 )
             processes.append(last)
         return processes
@@ -146,14 +157,18 @@ class Rehearsal:
         for one in processes:
             if one.frozen_until > self._now:
                 until = _time(one.frozen_until)
-                raise ScenarioError(f"names {shown(one.name)}, which is stalled until {until}: {what}", place)
+                raise ScenarioError(
+                    f"names {shown(one.name)}, which is stalled until {until}: {what}", place
+                )
         return processes
 
     def on_shutdown(self, event: Shutdown, place: Place) -> None:
         kind, place = str(place[-1]), (*place, "clients")
         if kind == "shutdown":
             processes = self._awake(
-                event.clients, place, "it cannot leave in good order; let it crash or vanish, or wait"
+                event.clients,
+                place,
+                "it cannot leave in good order; let it crash or vanish, or wait",
             )
         else:
             processes = self._running(event.clients, place)
@@ -168,7 +183,8 @@ class Rehearsal:
             if name in self._due:
                 starts = _time(self._due[name])
                 raise ScenarioError(
-                    f"names {shown(name)}, which its group starts at {starts}; take another name", place
+                    f"names {shown(name)}, which its group starts at {starts}; take another name",
+                    place,
                 )
             self._check_absent(event.group, name, place)
             self._begin(event.group, name, event.client_id or name, event.topics)
@@ -192,7 +208,9 @@ class Rehearsal:
         names = (*place, "clients")
         for one in self._running(event.clients, names):
             if one.frozen_until > self._now:
-                self._overlaps(f"names {shown(one.name)}, which is stalled", one.frozen_until, names)
+                self._overlaps(
+                    f"names {shown(one.name)}, which is stalled", one.frozen_until, names
+                )
             one.frozen_until = self._now + event.lasts
 
     def on_disconnect(self, event: Disconnect, place: Place) -> None:
@@ -208,17 +226,26 @@ class Rehearsal:
 
     @staticmethod
     def _overlaps(what: str, until: int, place: Place) -> NoReturn:
-        raise ScenarioError(f"{what} until {_time(until)}; let that end before, or make it longer", place)
+        raise ScenarioError(
+            f"{what} until {_time(until)}; let that end before, or make it longer", place
+        )
 
     # --- Rolling restarts ---
 
     def on_rolling_restart(self, event: RollingRestart, place: Place) -> None:
         if (until := self._restarting.get(event.group, 0)) > self._now:
-            self._overlaps(f"names {shown(event.group)}, which is being restarted", until, (*place, "group"))
-        living = [one[-1] for one in self._processes.values() if one[-1].until is None and one[-1].group == event.group]
+            self._overlaps(
+                f"names {shown(event.group)}, which is being restarted", until, (*place, "group")
+            )
+        living = [
+            one[-1]
+            for one in self._processes.values()
+            if one[-1].until is None and one[-1].group == event.group
+        ]
         if not living:
             raise ScenarioError(
-                f"names {shown(event.group)}, of which no client runs at {_time(self._now)}", (*place, "group")
+                f"names {shown(event.group)}, of which no client runs at {_time(self._now)}",
+                (*place, "group"),
             )
         names = [one.name for one in sorted(living, key=lambda one: one.client_id)]
         batches = [names[i : i + event.batch] for i in range(0, len(names), event.batch)]
@@ -232,7 +259,9 @@ class Rehearsal:
         self._restarting[event.group] = last
         for i, batch in enumerate(batches):
             self._call_later(i * event.every, partial(self._restart, batch, place))
-            self._call_later(i * event.every + event.down, partial(self._come_back, event, batch, place))
+            self._call_later(
+                i * event.every + event.down, partial(self._come_back, event, batch, place)
+            )
 
     def _restart(self, names: Sequence[str], place: Place) -> None:
         for one in self._awake(names, place, "it cannot be restarted in good order"):
@@ -243,7 +272,12 @@ class Rehearsal:
             self._check_absent(event.group, name, place)
             starts = [one for one in self._processes[name] if one.group == event.group]
             new_id = f"{host_of(starts[-1].client_id)}@{len(starts) + 1}"
-            self._begin(event.group, name, new_id if event.new_ids else starts[-1].client_id, starts[-1].topics)
+            self._begin(
+                event.group,
+                name,
+                new_id if event.new_ids else starts[-1].client_id,
+                starts[-1].topics,
+            )
 
     # --- Brokers ---
 
@@ -251,7 +285,8 @@ class Rehearsal:
         for name in names:
             if (until := self._down.get(name, 0)) > self._now:
                 raise ScenarioError(
-                    f"needs broker {shown(name)}, which is down until {_time(until)}; wait, or name others", place
+                    f"needs broker {shown(name)}, which is down until {_time(until)}; wait, or name others",
+                    place,
                 )
 
     def on_restart_broker(self, event: RestartBroker, place: Place) -> None:
@@ -267,21 +302,32 @@ class Rehearsal:
         for client in event.clients:
             for broker in event.brokers:
                 if (until := self._cut.get((client, broker), 0)) > self._now:
-                    self._overlaps(f"cuts {shown(client)} off from {broker}, from which it is cut off", until, place)
+                    self._overlaps(
+                        f"cuts {shown(client)} off from {broker}, from which it is cut off",
+                        until,
+                        place,
+                    )
                 self._cut[client, broker] = self._now + event.lasts
 
     def _check_partition(self, event: Event, place: Place) -> None:
-        """Refuse a partition of a client that never runs while it lasts; the client may start during the partition."""
+        """Refuse a partition of a client that never runs while it lasts; the client may start
+        during the partition.
+        """
         until = event.at + event.detail.lasts
         for name in event.detail.clients:
             processes = self._processes.get(name, ())
-            if not any(one.since < until and (one.until is None or one.until >= event.at) for one in processes):
+            if not any(
+                one.since < until and (one.until is None or one.until >= event.at)
+                for one in processes
+            ):
                 raise ScenarioError(
                     f"names {shown(name)}, which does not run at any time from {_time(event.at)} to {_time(until)}",
                     (*place, "clients"),
                 )
 
-    def on_notices(self, event: UpdateBrokerConfig | UpdateSubGroup | Notices, place: Place) -> None:
+    def on_notices(
+        self, event: UpdateBrokerConfig | UpdateSubGroup | Notices, place: Place
+    ) -> None:
         self._up(getattr(event, "brokers", None) or self._script.brokers, place)
 
     on_update_broker_config = on_update_sub_group = on_notices
@@ -295,7 +341,9 @@ class Rehearsal:
             )
         holders = self._holders[event.topic]
         if lacking := [name for name in event.brokers or () if name not in holders]:
-            raise ScenarioError(f"names {shown(lacking[0])}, which has no topic {event.topic}", (*place, "brokers"))
+            raise ScenarioError(
+                f"names {shown(lacking[0])}, which has no topic {event.topic}", (*place, "brokers")
+            )
         self._up(event.brokers or holders, place)
 
 

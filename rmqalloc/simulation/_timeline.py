@@ -48,8 +48,9 @@ class Spans(NamedTuple):
 class Timeline:
     """Ownership of the queues of one consumer group.
 
-    A queue is owned by a client from the moment it has a process queue for it to the moment that is dropped or the client stops
-    working: shut down, dead, frozen or paused. In an ordered group the broker's lock must be held too, and not be lost.
+    A queue is owned by a client from the moment it has a process queue for it to the moment that is
+    dropped or the client stops working: shut down, dead, frozen or paused. In an ordered group the
+    broker's lock must be held too, and not be lost.
 
     Attributes
     ----------
@@ -129,7 +130,10 @@ class Timeline:
     def gaps(self, until: int) -> Spans:
         """Return when queues were unowned, from the first ownership of any queue of the topic on."""
         since = self._first_owned()
-        born = np.array([max(start, first) for (start, _), first in zip(self._exists, since, strict=True)], np.int64)
+        born = np.array(
+            [max(start, first) for (start, _), first in zip(self._exists, since, strict=True)],
+            np.int64,
+        )
         gone = np.array([until if end == OPEN else end for _, end in self._exists], np.int64)
         return self._counted(0, until, born, gone)
 
@@ -147,7 +151,9 @@ class Timeline:
         return queue[moved], spans.start[order][moved]
 
     def _first_owned(self) -> list[int]:
-        """Return by queue when any queue of its topic was first owned; the far future if none ever was."""
+        """Return by queue when any queue of its topic was first owned; the far future if none ever
+        was.
+        """
         first: dict[str, int] = {}
         for place, start in zip(self._queue, self._start, strict=True):
             topic = self.queues[place].topic
@@ -155,7 +161,9 @@ class Timeline:
         return [first.get(queue.topic, 2**62) for queue in self.queues]
 
     def _counted(self, level: int, until: int, born: Times, gone: Times) -> Spans:
-        """Return when a queue had no owner (level 0) or at least ``level``, between its birth and its end."""
+        """Return when a queue had no owner (level 0) or at least ``level``, between its birth and
+        its end.
+        """
         spans, _ = self.intervals(until)
         n = len(self.queues)
         everyone = np.arange(n, dtype=np.int32)

@@ -1,8 +1,9 @@
-"""The timeline of a simulation as SVG: a row per queue, a colour, pattern and number per client, and a legend of the clients.
+"""The timeline of a simulation as SVG: a row per queue, a colour, pattern and number per client,
+and a legend of the clients.
 
-The picture's size is bounded, and it says how much it leaves out. It brings its own white background, so it looks the
-same on light and on dark pages. All names are escaped and never become ids or attributes, and equal results give equal
-pictures.
+The picture's size is bounded, and it says how much it leaves out. It brings its own white
+background, so it looks the same on light and on dark pages. All names are escaped and never become
+ids or attributes, and equal results give equal pictures.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ MOST_GROUPS, MOST_EVENTS = 12, 60
 NUMBERED = 18.0
 """Width of the narrowest bar that bears the number of its client."""
 
-# The first eight clients have plain colours; the next ones repeat them under a pattern, because not everybody can tell more
-# than eight colours apart. The colours differ from each other, from white, from the two colours with a fixed meaning and from
-# the grey of all others, also for readers with protanopia, deuteranopia or tritanopia.
+# The first eight clients have plain colours; the next ones repeat them under a pattern, because not
+# everybody can tell more than eight colours apart. The colours differ from each other, from white,
+# from the two colours with a fixed meaning and from the grey of all others, also for readers with
+# protanopia, deuteranopia or tritanopia.
 COLOURS = ("#56b4e9", "#f28e2b", "#0072b2", "#f0e442", "#332288", "#8cd17d", "#882255", "#b07aa1")
 BACKGROUND, GAP, DOUBLE, OTHERS = "#ffffff", "#d62728", "#111111", "#c8c8c8"
 
@@ -73,10 +75,12 @@ def _ink(colour: str) -> str:
 
 
 def svg_timeline(result: Result, rows: int = 48) -> str:
-    """Draw the timeline: a row per queue, a colour per client, red for nobody, black for more than one.
+    """Draw the timeline: a row per queue, a colour per client, red for nobody, black for more than
+    one.
 
-    A legend names the clients of each group, 48 at most; all others are grey. The full names are titles, which browsers show
-    where one points. Every text is escaped and has no control characters; no number depends on anything but the result.
+    A legend names the clients of each group, 48 at most; all others are grey. The full names are
+    titles, which browsers show where one points. Every text is escaped and has no control
+    characters; no number depends on anything but the result.
 
     Parameters
     ----------
@@ -117,7 +121,9 @@ def timeline_parts(result: Result, rows: int = 48) -> tuple[list[str], int]:
         parts += legend
         below += 8 + LINE * block.legend_lines
     events, height = _events(result.events[1:], top, below, result.duration)
-    styles = "\n".join(["<defs>", *definitions(max((len(block.owning) for block in blocks), default=0)), "</defs>"])
+    styles = "\n".join(
+        ["<defs>", *definitions(max((len(block.owning) for block in blocks), default=0)), "</defs>"]
+    )
     background = f'<rect width="{FULL}" height="{height}" fill="{BACKGROUND}"/>'
     return [styles, background, _heading(result), *parts, *events], height
 
@@ -146,11 +152,16 @@ def _x(time: int, duration: int) -> float:
 def _bar(spans: Spans, i: int, y: float, duration: int) -> tuple[str, float]:
     """Place and size of a bar, and its width; the shortest is still to be seen."""
     width = max(0.6, WIDTH * int(spans.end[i] - spans.start[i]) / duration)
-    return f'x="{_x(int(spans.start[i]), duration):.2f}" y="{y:.1f}" width="{width:.2f}" height="{BAR:.1f}"', width
+    return (
+        f'x="{_x(int(spans.start[i]), duration):.2f}" y="{y:.1f}" width="{width:.2f}" height="{BAR:.1f}"',
+        width,
+    )
 
 
 class _Block:
-    """One group: the queues that are shown, and the clients that own them at any time, in the order in which they joined."""
+    """One group: the queues that are shown, and the clients that own them at any time, in the order
+    in which they joined.
+    """
 
     def __init__(self, ownership: Ownership, rows: int) -> None:
         self.of = ownership
@@ -172,7 +183,9 @@ class _Block:
         parts = [f'<text x="4" y="{top - 6}" font-weight="bold">{name}{some}</text>']
         for place, row in self._row_of.items():
             label = queue_label(self.of, place)
-            parts.append(f'<text x="4" y="{top + ROW * row + 9}">{escape(shortened(label, 28))}</text>')
+            parts.append(
+                f'<text x="4" y="{top + ROW * row + 9}">{escape(shortened(label, 28))}</text>'
+            )
         return [*parts, *self._bars(top, duration)]
 
     def _bars(self, top: int, duration: int) -> Iterator[str]:
@@ -203,7 +216,9 @@ class _Block:
         return 1 + -(-len(self._named) // COLUMNS)
 
     def legend(self, top: int) -> Iterator[str]:
-        """Yield how many clients there are and which are left out, then every client that is named, by its number."""
+        """Yield how many clients there are and which are left out, then every client that is named,
+        by its number.
+        """
         yield f'<text x="4" y="{top + 9}">{self._legend_head()}</text>'
         for number, client_id in enumerate(self._named):
             x, y = 4 + COLUMN * (number % COLUMNS), top + LINE * (1 + number // COLUMNS)
@@ -214,7 +229,9 @@ class _Block:
         n, n_owning, n_named = len(set(self.of.client_ids)), len(self.owning), len(self._named)
         parts = []
         if n_owning > n_named:
-            parts.append(f"{n_named} of them are named, {n_owning - n_named:,} more own queues shown here, in grey")
+            parts.append(
+                f"{n_named} of them are named, {n_owning - n_named:,} more own queues shown here, in grey"
+            )
         if n > n_owning:
             parts.append(f"{n - n_owning:,} own no queue that is shown")
         said = f": {counted(n, 'client')}" + "".join(f"; {part}" for part in parts)
@@ -222,7 +239,9 @@ class _Block:
 
 
 def _numbers_over(numbers: Sequence[str]) -> str:
-    """Return numbers of clients over their bars, readable on any colour; the pointer finds the bar beneath."""
+    """Return numbers of clients over their bars, readable on any colour; the pointer finds the bar
+    beneath.
+    """
     style = 'text-anchor="middle" font-size="8" stroke="#ffffff" stroke-width="2.5" paint-order="stroke" pointer-events="none"'
     return "\n".join([f"<g {style}>", *numbers, "</g>"]) if numbers else "<g/>"
 
@@ -235,8 +254,12 @@ def _axis(top: int, duration: int) -> str:
     )
 
 
-def _events(events: Sequence[EventResult], top: int, below: int, duration: int) -> tuple[list[str], int]:
-    """Return a line for every event with what happened below the picture, and where the picture ends."""
+def _events(
+    events: Sequence[EventResult], top: int, below: int, duration: int
+) -> tuple[list[str], int]:
+    """Return a line for every event with what happened below the picture, and where the picture
+    ends.
+    """
     parts = []
     for number, event in enumerate(events[:MOST_EVENTS], 1):
         x = f"{_x(event.at, duration):.2f}"

@@ -47,8 +47,9 @@ class ProcessTimer(VirtualTimer):
 class VirtualClock:
     """Time that passes only from timer to timer.
 
-    An action runs in an instant, but it may have waited for answers: `spend` says how long. Then `now` is later for the rest of
-    that action, and so are the timers it sets; other actions do not see it.
+    An action runs in an instant, but it may have waited for answers: `spend` says how long. Then
+    `now` is later for the rest of that action, and so are the timers it sets; other actions do not
+    see it.
 
     Attributes
     ----------
@@ -84,7 +85,9 @@ class VirtualClock:
         self.time += milliseconds
 
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
-        """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the earlier asked for first."""
+        """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the
+        earlier asked for first.
+        """
         timer = VirtualTimer(action)
         self.fire_later(delay, timer)
         return timer

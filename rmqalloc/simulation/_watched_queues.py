@@ -1,4 +1,6 @@
-"""Process queues that report when they are dropped or their lock changes, so that nobody has to look at all of them."""
+"""Process queues that report when they are dropped or their lock changes, so that nobody has to
+look at all of them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ def _watched(name: str) -> Any:
 
 
 class WatchableQueue(ProcessQueue):
-    """A process queue that somebody may hear of: while it is watched, and only then, it is one of a class that tells.
+    """A process queue that somebody may hear of: while it is watched, and only then, it is one of a
+    class that tells.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""What a cluster looks like: its topics, brokers and consumer groups, from files, text and running clusters.
+"""What a cluster looks like: its topics, brokers and consumer groups, from files, text and running
+clusters.
 
 ``model``
     Snapshot, Topic, Group, Client and their parts; what is not known is None.
@@ -49,6 +50,16 @@ __all__ = [
 
 _NAMES = {
     "plain_data": ("SnapshotError",),
-    "snapshot": ("Broker", "Client", "Filter", "Group", "Lag", "Snapshot", "SourceError", "Topic", "TopicBroker"),
+    "snapshot": (
+        "Broker",
+        "Client",
+        "Filter",
+        "Group",
+        "Lag",
+        "Snapshot",
+        "SourceError",
+        "Topic",
+        "TopicBroker",
+    ),
 }
 __getattr__ = imported_on_use(__name__, _NAMES)

@@ -31,4 +31,8 @@ def all_cut_names(topics: Collection[Topic]) -> dict[str, list[str]]:
     """Return `cut_names` of topics that have some, by topic."""
     some = {id(one.brokers): one for one in topics}  # topics share brokers
     cut = {key for key, one in some.items() if cut_brokers(one.brokers)}
-    return {one.name: cut_names(one) for one in topics if len(one.name) == MAX_TOPIC or id(one.brokers) in cut}
+    return {
+        one.name: cut_names(one)
+        for one in topics
+        if len(one.name) == MAX_TOPIC or id(one.brokers) in cut
+    }

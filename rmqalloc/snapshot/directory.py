@@ -1,4 +1,6 @@
-"""Directories of Parquet files that appear complete or not at all, and never at the cost of somebody else's files."""
+"""Directories of Parquet files that appear complete or not at all, and never at the cost of
+somebody else's files.
+"""
 
 import json
 import os
@@ -19,7 +21,8 @@ _UNFINISHED = f".{MARKER}.*.new"
 
 @contextmanager
 def replaced_result(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
-    """Fill a new directory, and let it take the place of ``path`` when the block ends without an error.
+    """Fill a new directory, and let it take the place of ``path`` when the block ends without an
+    error.
 
     Examples
     --------
@@ -33,22 +36,32 @@ def replaced_result(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     check_replaceable(path, kind)
     with store.replaced_directory(path, partial(_check_standing, path, kind)) as new:
         yield new
-        store.write_file(new / MARKER, _marked(kind), sync="nothing")  # the directory is brought to the disk as a whole
+        store.write_file(
+            new / MARKER, _marked(kind), sync="nothing"
+        )  # the directory is brought to the disk as a whole
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:
-    """Raise FileExistsError unless ``path`` is absent, empty, or wholly an earlier result of this kind."""
+    """Raise FileExistsError unless ``path`` is absent, empty, or wholly an earlier result of this
+    kind.
+    """
     _check_standing(path, kind, Path(path))
 
 
 def _check_standing(path: str | os.PathLike[str], kind: str, standing: Path) -> None:
-    """As `check_replaceable`, for a directory that may have been moved; ``path`` is what to call it."""
+    """As `check_replaceable`, for a directory that may have been moved; ``path`` is what to call
+    it.
+    """
     if not standing.exists():
         return
     if not standing.is_dir():
-        raise FileExistsError(f"{path} is a file; give a directory that is empty, absent, or was written by rmqalloc")
+        raise FileExistsError(
+            f"{path} is a file; give a directory that is empty, absent, or was written by rmqalloc"
+        )
     try:
-        entries = [entry for entry in sorted(standing.iterdir()) if not fnmatch(entry.name, _UNFINISHED)]
+        entries = [
+            entry for entry in sorted(standing.iterdir()) if not fnmatch(entry.name, _UNFINISHED)
+        ]
     except FileNotFoundError:  # being replaced, where that takes more than one step
         return
     if not entries:
@@ -59,7 +72,9 @@ def _check_standing(path: str | os.PathLike[str], kind: str, standing: Path) -> 
             f"{path} holds files that rmqalloc did not write (such as {entries[0].name}); give a new or empty directory"
         )
     if found != kind:
-        raise FileExistsError(f"{path} holds {found!r} and would be replaced by {kind!r}; give another directory")
+        raise FileExistsError(
+            f"{path} holds {found!r} and would be replaced by {kind!r}; give another directory"
+        )
     for entry in entries:
         if entry.is_dir() or not any(fnmatch(entry.name, name) for name in _OUR_NAMES):
             raise FileExistsError(

@@ -22,7 +22,9 @@ class NamedTwiceError(Error, ValueError):
 
 def none_planned(warnings: Sequence[str]) -> NoMatchError:
     """Return the error that nothing is left to plan, with what was left out."""
-    return NoMatchError(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
+    return NoMatchError(
+        f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}"
+    )
 
 
 def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
@@ -30,7 +32,9 @@ def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
     given = list(items)
     named = {item.name: item for item in given}
     if len(named) < len(given):
-        raise NamedTwiceError(f"two {what} of the snapshot are named {_twice(given)!r}; names must differ")
+        raise NamedTwiceError(
+            f"two {what} of the snapshot are named {_twice(given)!r}; names must differ"
+        )
     return named
 
 
@@ -61,11 +65,14 @@ def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict
 
 def no_match(name: str, names: Collection[str], what: str) -> NoMatchError:
     """Return the error that nothing has a name or matches a pattern."""
-    return NoMatchError(f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}")
+    return NoMatchError(
+        f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}"
+    )
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Return the end of an error about a name that is not there: those that may be meant, or nothing.
+    """Return the end of an error about a name that is not there: those that may be meant, or
+    nothing.
 
     Examples
     --------
@@ -73,4 +80,8 @@ def near(name: str, names: Iterable[str]) -> str:
     ("; near it is 'orders'", '')
     """
     found = nearest(name, names, 3, 0.5)
-    return f"; near it {'is' if len(found) == 1 else 'are'} {', '.join(map(repr, found))}" if found else ""
+    return (
+        f"; near it {'is' if len(found) == 1 else 'are'} {', '.join(map(repr, found))}"
+        if found
+        else ""
+    )

@@ -1,4 +1,6 @@
-"""A snapshot as plain data (what JSON and YAML files hold), and back, with errors that name the field."""
+"""A snapshot as plain data (what JSON and YAML files hold), and back, with errors that name the
+field.
+"""
 
 from __future__ import annotations
 
@@ -55,16 +57,21 @@ def from_document(document: Any) -> Snapshot:
         raise SnapshotError(f"must be a mapping with apiVersion and kind, got {shown(document)}")
     for name, right in {"apiVersion": READABLE_VERSIONS, "kind": (KIND,)}.items():
         if document.get(name) not in right:
-            raise SnapshotError(f"must be {' or '.join(map(repr, right))}, got {shown(document.get(name))}", (name,))
+            raise SnapshotError(
+                f"must be {' or '.join(map(repr, right))}, got {shown(document.get(name))}", (name,)
+            )
     try:
-        read: Snapshot = record(Snapshot).read({key: document[key] for key in document.keys() - HEAD.keys()})
+        read: Snapshot = record(Snapshot).read(
+            {key: document[key] for key in document.keys() - HEAD.keys()}
+        )
     except FieldError as error:
         raise SnapshotError(error.what, error.parts) from None
     return with_shared(read)
 
 
 def snapshot_schema() -> dict[str, Any]:
-    """Return JSON Schema (2020-12) of JSON and YAML files of a snapshot, for editors and other programs.
+    """Return JSON Schema (2020-12) of JSON and YAML files of a snapshot, for editors and other
+    programs.
 
     Examples
     --------
@@ -99,11 +106,18 @@ def _plain(value: Any) -> Any:
         return value._asdict()
     if is_dataclass(kind):
         named = ((name, default, getattr(value, name)) for name, default in _defaults(kind))
-        return {name: _plain(item) for name, default, item in named if default is MISSING or item != default}
+        return {
+            name: _plain(item)
+            for name, default, item in named
+            if default is MISSING or item != default
+        }
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, set, frozenset)):
-        return [_plain(item) for item in (sorted(value) if isinstance(value, (set, frozenset)) else value)]
+        return [
+            _plain(item)
+            for item in (sorted(value) if isinstance(value, (set, frozenset)) else value)
+        ]
     return value
 
 

@@ -1,4 +1,6 @@
-"""Which clients sit behind a RocketMQ proxy: these share the messages of a queue, so a queue has no owner among them."""
+"""Which clients sit behind a RocketMQ proxy: these share the messages of a queue, so a queue has no
+owner among them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ _GRPC_ID = re.compile(r".+@\d+@\d+@-?[0-9a-z]+", re.DOTALL)
 def is_behind_proxy(client_id: str) -> bool:
     """Return whether a client speaks gRPC to a proxy rather than to brokers, by its id.
 
-    Such clients take messages of any queue (POP), register without a table of queues and never answer running info.
+    Such clients take messages of any queue (POP), register without a table of queues and never
+    answer running info.
 
     Notes
     -----
@@ -30,7 +33,9 @@ def is_behind_proxy(client_id: str) -> bool:
 
 
 def with_shared(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the groups marked that have clients behind a proxy, which share queues whatever a file says."""
+    """Return the snapshot with the groups marked that have clients behind a proxy, which share
+    queues whatever a file says.
+    """
 
     def marked(group: Group) -> Group:
         is_lite = group.lite_topic is not None  # only a proxy's clients can read lite topics

@@ -1,8 +1,9 @@
 """What a cluster looked like at one moment: its topics, and the consumer groups with their clients.
 
-Everything that is not known is None, so that nothing has to be made up: a file may hold routes and client ids alone, a live
-cluster reports most of the rest. A list cannot be None where a part of it is known, so ``unknown`` says of which lists and
-why: an empty one that is not named there is known to be empty. `rmqalloc.snapshot.unknown` answers what follows.
+Everything that is not known is None, so that nothing has to be made up: a file may hold routes and
+client ids alone, a live cluster reports most of the rest. A list cannot be None where a part of it
+is known, so ``unknown`` says of which lists and why: an empty one that is not named there is known
+to be empty. `rmqalloc.snapshot.unknown` answers what follows.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class TopicBroker:
 
     @property
     def n_written_queues(self) -> int:
-        """Queues that producers write to, ids from 0, be they read or not: none without the write bit.
+        """Queues that producers write to, ids from 0, be they read or not: none without the write
+        bit.
 
         Where the write queues are not known, they are taken to be as many as the read queues.
         """
@@ -108,7 +110,8 @@ class Filter:
     Attributes
     ----------
     expression : str
-        Tags parted by ``||``, ``*`` for all messages, a condition of SQL92, or the name of a filter class.
+        Tags parted by ``||``, ``*`` for all messages, a condition of SQL92, or the name of a filter
+        class.
     type : str
         TAG, SQL92, CLASS for a filter class, or what else the broker was taught.
     """
@@ -118,7 +121,8 @@ class Filter:
 
     @property
     def tags(self) -> frozenset[str] | None:
-        """The tags of the messages that are taken; None for another type, and where all messages are.
+        """The tags of the messages that are taken; None for another type, and where all messages
+        are.
 
         Examples
         --------
@@ -137,7 +141,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client of a group, as one broker's list has it; a client id that is listed twice is two of these.
+    """One client of a group, as one broker's list has it; a client id that is listed twice is two
+    of these.
 
     Attributes
     ----------
@@ -148,7 +153,8 @@ class Client:
     subscriptions : tuple of str, or None
         Topics the client itself says it subscribes to.
     filters : mapping of topic to Filter, or None
-        Topics of which the client says that it takes only some messages; of all others it takes all. None where not known.
+        Topics of which the client says that it takes only some messages; of all others it takes
+        all. None where not known.
     owned : tuple of MessageQueue, or None
         Queues the client says it has now; None where it was not asked or did not answer.
     sees_read_queue_nums : mapping of topic to {broker_name: read_queue_nums}, or None
@@ -213,37 +219,45 @@ class Group:
     strategy : str or None
         RocketMQ's name of the strategy of the group's clients; None where it is not known.
     strategy_params : mapping
-        Its parameters, as `rmqalloc.strategy` takes them (``virtual_nodes``, ``machine_rooms``, ...).
+        Its parameters, as `rmqalloc.strategy` takes them (``virtual_nodes``, ``machine_rooms``,
+        ...).
     strategy_source : {"given", "reported", "fitted", "assumed"} or None
-        How the strategy is known: somebody wrote it down, the clients report it, it is the one that explains what they own,
-        or it is RocketMQ's default because nothing shows it. None where `rmqalloc.evidence.with_strategies` has not looked yet.
+        How the strategy is known: somebody wrote it down, the clients report it, it is the one that
+        explains what they own, or it is RocketMQ's default because nothing shows it. None where
+        `rmqalloc.evidence.with_strategies` has not looked yet.
     strategy_explains : float or None
-        Share of the queues with one known owner that the strategy gives to that owner; None where no owner is known.
+        Share of the queues with one known owner that the strategy gives to that owner; None where
+        no owner is known.
     strategy_doubt : str or None
-        Why the clients may divide by something else, so that no owners are computed from the strategy; None for no doubt.
+        Why the clients may divide by something else, so that no owners are computed from the
+        strategy; None for no doubt.
     is_shared : bool
-        Whether clients share the messages of a queue, as those behind a proxy (gRPC) do, be it only some of them: then no queue
-        has an owner. See `is_behind_proxy`.
+        Whether clients share the messages of a queue, as those behind a proxy (gRPC) do, be it only
+        some of them: then no queue has an owner. See `is_behind_proxy`.
     is_ordered : bool
     server_assignment : str or None
         ``PULL`` or ``POP`` where brokers assign the queues, None where clients do.
     pop_share_queue_num : int
         RocketMQ's ``popShareQueueNum``, for POP.
     broker_client_ids : mapping of broker name to tuple of str, or None
-        The client ids as single brokers list them, where they do not agree: each client asks one broker at random.
+        The client ids as single brokers list them, where they do not agree: each client asks one
+        broker at random.
     lags : tuple of Lag
     consume_tps : float or None
         Messages consumed per second, over the group.
     paused_brokers : tuple of str
-        Brokers that do not let the group consume (``consumeEnable`` is false in its settings there), as far as it is known.
+        Brokers that do not let the group consume (``consumeEnable`` is false in its settings
+        there), as far as it is known.
     filters : mapping of topic to tuple of Filter, or None
-        Topics of which brokers say that the group takes only some messages; several where the brokers do not agree. A broker
-        has one for the whole group, the newest that any client sent. None where not known.
+        Topics of which brokers say that the group takes only some messages; several where the
+        brokers do not agree. A broker has one for the whole group, the newest that any client sent.
+        None where not known.
     lite_topic : str or None
-        The topic whose lite topics (RocketMQ 5.5) the group reads, where it is a group for these: every client then subscribes
-        to lite topics of its own, which no reader of clusters sees.
+        The topic whose lite topics (RocketMQ 5.5) the group reads, where it is a group for these:
+        every client then subscribes to lite topics of its own, which no reader of clusters sees.
     unknown : mapping of str to str
-        What of ``clients``, ``subscriptions`` and ``owners`` (what clients own) is not known or known only in part, and why.
+        What of ``clients``, ``subscriptions`` and ``owners`` (what clients own) is not known or
+        known only in part, and why.
     """
 
     name: str
@@ -252,7 +266,9 @@ class Group:
     message_model: Annotated[str, Text(MESSAGE_MODELS)] = "CLUSTERING"
     strategy: str | None = None
     strategy_params: Mapping[str, Any] = field(default_factory=dict)
-    strategy_source: Annotated[str | None, Maybe(Text(("given", "reported", "fitted", "assumed")))] = None
+    strategy_source: Annotated[
+        str | None, Maybe(Text(("given", "reported", "fitted", "assumed")))
+    ] = None
     strategy_explains: float | None = None
     strategy_doubt: str | None = None
     is_shared: bool = False
@@ -283,13 +299,15 @@ class Broker:
     address : str
         ``host:port``.
     role : {"MASTER", "SLAVE", "ACTING_MASTER"}
-        A slave is asked only where the name server knows no master of that name. One that stands in for the master
-        (RocketMQ's ``enableActingMaster``, if the name server has ``supportActingMaster``) takes care of offsets and locks
-        meanwhile; nothing can be written there either.
+        A slave is asked only where the name server knows no master of that name. One that stands in
+        for the master (RocketMQ's ``enableActingMaster``, if the name server has
+        ``supportActingMaster``) takes care of offsets and locks meanwhile; nothing can be written
+        there either.
     role_doubt : str or None
         Why it is not known whether it stands in for the master.
     is_silent : bool
-        Whether it does not answer, be it that its connection is refused or that it takes longer than it may.
+        Whether it does not answer, be it that its connection is refused or that it takes longer
+        than it may.
     """
 
     broker_name: str
@@ -325,7 +343,8 @@ class Snapshot:
     brokers : tuple of Broker
         Brokers that were asked; none where the snapshot is not of a running cluster.
     unknown : mapping of str to str
-        ``subscriptions`` and why, where there may be more groups; ``routes`` and why, where there may be more topics.
+        ``subscriptions`` and why, where there may be more groups; ``routes`` and why, where there
+        may be more topics.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -344,7 +363,8 @@ class Snapshot:
 def with_fields(part: T, **others: Any) -> T:
     """Return a part of a snapshot with other values of some fields.
 
-    `dataclasses.replace` of a class with slots, whose ``__init__`` checks nothing, in a quarter of the time.
+    `dataclasses.replace` of a class with slots, whose ``__init__`` checks nothing, in a quarter of
+    the time.
 
     Examples
     --------

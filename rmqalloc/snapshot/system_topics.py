@@ -1,4 +1,6 @@
-"""Topics that RocketMQ makes for itself; the names of brokers and clusters, which have a topic each, are not among them."""
+"""Topics that RocketMQ makes for itself; the names of brokers and clusters, which have a topic
+each, are not among them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A snapshot as the table that plans are made of: a row for every consumer group and topic that it subscribes to."""
+"""A snapshot as the table that plans are made of: a row for every consumer group and topic that it
+subscribes to.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Units(NamedTuple):
     warnings: tuple[str, ...]  # what is left out, and why
 
 
-def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL) -> pa.RecordBatch:
+def units_of(
+    snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
+) -> pa.RecordBatch:
     """Return the rows that `rmqalloc.evaluation.plan_batch` reads, in the order of the snapshot.
 
     Examples
@@ -46,7 +50,10 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
 
 
 def read_units(
-    snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_retry: bool = False
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    with_retry: bool = False,
 ) -> Units:
     """`units_of` with what it leaves out; ``with_retry`` as for `unit_pairs`."""
     pairs, warnings = unit_pairs(snapshot, groups, topics, with_retry)
@@ -91,18 +98,26 @@ class _Reading:
         retry = RETRY_PREFIX + group.name
         if self._with_retry and retry not in names:
             made = Topic(
-                retry, tuple(TopicBroker(name, 1, machine_room=room) for name, room in _brokers(topics).items())
+                retry,
+                tuple(
+                    TopicBroker(name, 1, machine_room=room)
+                    for name, room in _brokers(topics).items()
+                ),
             )
             topics.append(self._routes.get(retry, made))
         return topics
 
     def is_planned(self, group: Group) -> bool:
-        """Return whether the group's queues have one owner each, or readers, where these are wanted."""
+        """Return whether the group's queues have one owner each, or readers, where these are
+        wanted.
+        """
         is_pop = group.server_assignment == "POP" and not group.is_ordered
         if self._with_shared and (group.message_model != "CLUSTERING" or group.is_shared or is_pop):
             return True
         if group.message_model != "CLUSTERING":
-            self._tell("groups of the model BROADCASTING, whose clients all take every queue", group.name)
+            self._tell(
+                "groups of the model BROADCASTING, whose clients all take every queue", group.name
+            )
         elif group.server_assignment == "POP":
             self._tell("groups in POP mode, where a queue has no single owner", group.name)
         elif group.is_shared:
@@ -125,10 +140,14 @@ class _Reading:
         """Return whether consumers see queues of the topic."""
         key = id(topic.brokers)  # that many topics share
         if key not in self._readable:
-            self._readable[key] = any(broker.is_readable and broker.read_queue_nums for broker in topic.brokers)
+            self._readable[key] = any(
+                broker.is_readable and broker.read_queue_nums for broker in topic.brokers
+            )
         if self._readable[key]:
             return True
-        self._tell("subscriptions to topics without a readable route", f"{group.name} to {topic.name}")
+        self._tell(
+            "subscriptions to topics without a readable route", f"{group.name} to {topic.name}"
+        )
         return False
 
     def _tell(self, what: str, name: str) -> None:
@@ -148,7 +167,9 @@ def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
 def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
     """Return a row for every group and topic; see `units_of`."""
     groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
-    readable_of = {id(one.brokers): [each for each in one.brokers if each.perm & PERM_READ] for one in topics}
+    readable_of = {
+        id(one.brokers): [each for each in one.brokers if each.perm & PERM_READ] for one in topics
+    }
     readable = [readable_of[id(topic.brokers)] for topic in topics]
     clients = [group.clients for group in groups]
     rule_of = {id(group): _rule(group) for group in groups}
@@ -162,8 +183,14 @@ def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
         "virtual_nodes": pa.array([nodes for _, nodes, _ in rules], pa.int64()),
         "strategy_params": pa.array([params for _, _, params in rules], pa.string()),
     }
-    distinct = {id(row): row for row in clients}.values()  # topics of one group have one list of clients
-    if any(one.machine_room is not None for row in chain[Any](readable_of.values(), distinct) for one in row):
+    distinct = {
+        id(row): row for row in clients
+    }.values()  # topics of one group have one list of clients
+    if any(
+        one.machine_room is not None
+        for row in chain[Any](readable_of.values(), distinct)
+        for one in row
+    ):
         columns["broker_rooms"] = _lists(readable, "machine_room")
         columns["client_rooms"] = _lists(clients, "machine_room")
     return pa.RecordBatch.from_pydict(columns)
@@ -187,12 +214,20 @@ def _lists(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> pa.Arra
     return _arrays(rows, lambda row: list(map(attribute, row)), _TEXTS)
 
 
-def _arrays(rows: Sequence[_Row], list_of: Callable[[_Row], list[Any]], kind: pa.DataType) -> pa.Array:
-    """Return lists of rows; those of one group have one list of clients, and topics share brokers, which are read once."""
+def _arrays(
+    rows: Sequence[_Row], list_of: Callable[[_Row], list[Any]], kind: pa.DataType
+) -> pa.Array:
+    """Return lists of rows; those of one group have one list of clients, and topics share brokers,
+    which are read once.
+    """
     distinct = {id(row): row for row in rows}
     number = {key: i for i, key in enumerate(distinct)}
     lists = pa.array(list(map(list_of, distinct.values())), kind)
-    return lists if len(distinct) == len(rows) else lists.take(pa.array([number[id(row)] for row in rows]))
+    return (
+        lists
+        if len(distinct) == len(rows)
+        else lists.take(pa.array([number[id(row)] for row in rows]))
+    )
 
 
 def _structs(rows: Sequence[Sequence[TopicBroker]]) -> pa.Array:
@@ -200,7 +235,11 @@ def _structs(rows: Sequence[Sequence[TopicBroker]]) -> pa.Array:
     return _arrays(
         rows,
         lambda row: [
-            {"broker_name": one.broker_name, "read_queue_nums": min(one.read_queue_nums, _INT32_MAX)} for one in row
+            {
+                "broker_name": one.broker_name,
+                "read_queue_nums": min(one.read_queue_nums, _INT32_MAX),
+            }
+            for one in row
         ],
         _BROKERS,
     )

@@ -1,8 +1,10 @@
-"""What a snapshot does not know: what it says of itself (``unknown``), and the requests that failed while it was taken.
+"""What a snapshot does not know: what it says of itself (``unknown``), and the requests that failed
+while it was taken.
 
-The rule: silence is not an answer. A fact is known, known in part or unknown, and what follows from an unknown fact is unknown.
-So whoever concludes something from an absence (a group without clients, a topic without subscribers, a queue that no client
-reports) asks here first whether the absence is known.
+The rule: silence is not an answer. A fact is known, known in part or unknown, and what follows from
+an unknown fact is unknown. So whoever concludes something from an absence (a group without clients,
+a topic without subscribers, a queue that no client reports) asks here first whether the absence is
+known.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
 _ALL = ""
 _BROKER = "broker "
 _OF_ROUTE = "route of topic "
-_OF_GROUP = re.compile(r"([A-Z_]+) ([^,]+)(?:, (.*))?", re.DOTALL)  # of one group, perhaps of one client of it
+_OF_GROUP = re.compile(
+    r"([A-Z_]+) ([^,]+)(?:, (.*))?", re.DOTALL
+)  # of one group, perhaps of one client of it
 _OF_SERVER = re.compile(r"[A-Z_]+")  # of all that a server knows
 
 _HIDES: dict[str, tuple[str, ...]] = {
@@ -41,7 +45,8 @@ class NotKnown(NamedTuple):
     """A fact that is not known, or known only in part."""
 
     kind: str  # one of `KINDS`
-    # the consumer group, for routes the topic, for brokers the broker; empty where any may be there that is not
+    # the consumer group, for routes the topic, for brokers the broker; empty where any may be there
+    # that is not
     subject: str
     reason: str  # why it is not known
     is_scope: bool = False  # whether it only says what was given: that there may be more of which nothing here depends
@@ -105,14 +110,18 @@ class Unknowns:
 
     def __iter__(self) -> Iterator[NotKnown]:
         """Yield all of it: what the snapshot says of itself after what failed."""
-        yield from (NotKnown(kind, subject, reason) for (kind, subject), reason in self._reasons.items())
+        yield from (
+            NotKnown(kind, subject, reason) for (kind, subject), reason in self._reasons.items()
+        )
 
     def why(self, kind: str, subject: str) -> str | None:
         """Return why a fact of a group, topic or broker is not known, or not whole; None if it is."""
         return self._reasons.get((kind, subject)) or self.anything
 
     def why_more(self, kind: str) -> str | None:
-        """Return why there may be groups (``subscriptions``) or topics (``routes``) that the snapshot does not have."""
+        """Return why there may be groups (``subscriptions``) or topics (``routes``) that the
+        snapshot does not have.
+        """
         return self._reasons.get((kind, _ALL)) or self.anything
 
     def scope(self) -> Iterator[NotKnown]:
@@ -128,8 +137,12 @@ class Unknowns:
         return self.why("clients", group) is not None
 
     def hides_topic(self, name: str) -> bool:
-        """Return whether there may be such a topic, or more brokers of it, though the snapshot does not have it."""
-        return bool(self.why("routes", name) or (name not in self._topics and self.why_more("routes")))
+        """Return whether there may be such a topic, or more brokers of it, though the snapshot does
+        not have it.
+        """
+        return bool(
+            self.why("routes", name) or (name not in self._topics and self.why_more("routes"))
+        )
 
     def silent_clients(self, group: str) -> tuple[str, ...]:
         """Return the client ids of a group that were asked what they own and did not answer."""
@@ -138,21 +151,27 @@ class Unknowns:
     # --- The requests themselves ---
 
     def touching(self, group: Group, topics: Iterable[Topic]) -> list[str]:
-        """Return what is not known that concerns a group, given the topics that it reads: kinds of facts with the
-        reason, and requests that failed; those that name nothing known concern all groups.
+        """Return what is not known that concerns a group, given the topics that it reads: kinds of
+        facts with the reason, and requests that failed; those that name nothing known concern all
+        groups.
         """
         stated = [f"{kind}: {reason}" for kind, reason in group.unknown.items()]
         if not self._errors:
             return stated
         failed = self._failed
-        return [*stated, *(text for key in dict.fromkeys(_keys(group, topics)) for text in failed.get(key, ()))]
+        return [
+            *stated,
+            *(text for key in dict.fromkeys(_keys(group, topics)) for text in failed.get(key, ())),
+        ]
 
     @lazy_property
     def _failed(self) -> dict[tuple[str, str], list[str]]:
         """Requests that failed, by what they are about."""
         found: dict[tuple[str, str], list[str]] = {}
         for one in self._errors:
-            found.setdefault(self._touched(one), []).append(f"{one.request} of {one.source}: {one.message}")
+            found.setdefault(self._touched(one), []).append(
+                f"{one.request} of {one.source}: {one.message}"
+            )
         return found
 
     def _touched(self, error: SourceError) -> tuple[str, str]:

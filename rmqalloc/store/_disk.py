@@ -50,7 +50,9 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def move(old: Path, new: Path) -> bool:
-    """Rename unless something bears the new name (FileExistsError); False where that is not offered."""
+    """Rename unless something bears the new name (FileExistsError); False where that is not
+    offered.
+    """
     return _renameat2(old, new, _NOREPLACE)
 
 
@@ -86,7 +88,9 @@ def _reraise(error: OSError) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk; where it cannot be read, or be synced, that is left to the system."""
+    """Bring the names in a folder to the disk; where it cannot be read, or be synced, that is left
+    to the system.
+    """
     if os.name != "posix":
         return
     try:
@@ -113,7 +117,8 @@ def _sync(descriptor: int) -> None:
 
 
 def keep_rights(new: int | Path, there: os.stat_result) -> None:
-    """Give what is new the permissions of what it replaces, and its owner and group, each where we may.
+    """Give what is new the permissions of what it replaces, and its owner and group, each where we
+    may.
 
     It was made with no more permissions than that, so nothing is opened to anybody if we may not.
     """

@@ -89,7 +89,9 @@ def try_lock(descriptor: int, shared: bool = False) -> bool | None:
 
 
 def unlock(descriptor: int) -> None:
-    """Let go of a lock at once: a child that was forked has the descriptor too, so closing it would not be enough."""
+    """Let go of a lock at once: a child that was forked has the descriptor too, so closing it would
+    not be enough.
+    """
     if fcntl is not None:
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)

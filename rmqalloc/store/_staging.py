@@ -1,9 +1,11 @@
-"""Files and directories that are being written, under names of our own, and what killed writers leave of them.
+"""Files and directories that are being written, under names of our own, and what killed writers
+leave of them.
 
-Two invariants: whoever makes a name locks it before anything else, and gives it up if somebody else has locked or removed it.
-So what a sweeper can lock belongs to no living writer. And a directory that stood at its place is locked while it is moved
-away, so no sweeper takes it for a leftover before that is settled; if its writer is killed while nothing stands there, it
-bears the suffix ``.old`` and is put back.
+Two invariants: whoever makes a name locks it before anything else, and gives it up if somebody else
+has locked or removed it. So what a sweeper can lock belongs to no living writer. And a directory
+that stood at its place is locked while it is moved away, so no sweeper takes it for a leftover
+before that is settled; if its writer is killed while nothing stands there, it bears the suffix
+``.old`` and is put back.
 """
 
 from __future__ import annotations
@@ -29,9 +31,11 @@ _LONGEST_STEM = 100  # bytes: with what is added, far below the longest name of 
 
 
 def sweep(path: str | os.PathLike[str]) -> None:
-    """Remove what killed writers to ``path`` have left beside it; what a living one is writing stays.
+    """Remove what killed writers to ``path`` have left beside it; what a living one is writing
+    stays.
 
-    A directory that a killed writer had moved away from ``path``, where nothing stands now, is put back.
+    A directory that a killed writer had moved away from ``path``, where nothing stands now, is put
+    back.
 
     Examples
     --------
@@ -65,7 +69,9 @@ def new_name(target: Path, suffix: str = "new") -> Path:
 
 @contextmanager
 def staged_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Make a locked file beside the target, with no more permissions than the target has; remove it unless it was renamed."""
+    """Make a locked file beside the target, with no more permissions than the target has; remove it
+    unless it was renamed.
+    """
     mode = _mode_of(target, 0o666)
     for _ in range(_MOST_NAMES):
         new = new_name(target)
@@ -82,7 +88,9 @@ def staged_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 @contextmanager
 def staged_directory(target: Path) -> Iterator[tuple[Path, int]]:
-    """Make a directory as `staged_file` does a file, with its lock's descriptor or -1; remove what has its name in the end."""
+    """Make a directory as `staged_file` does a file, with its lock's descriptor or -1; remove what
+    has its name in the end.
+    """
     mode = _mode_of(target, 0o777) | stat.S_IRWXU
     for _ in range(_MOST_NAMES):
         new = new_name(target)
@@ -100,7 +108,9 @@ def staged_directory(target: Path) -> Iterator[tuple[Path, int]]:
             remove_tree(new)
             if descriptor >= 0:
                 os.close(descriptor)
-    raise LockedError(errno.EAGAIN, "another program locks every new directory here", os.fspath(target))
+    raise LockedError(
+        errno.EAGAIN, "another program locks every new directory here", os.fspath(target)
+    )
 
 
 def remove_tree(path: Path) -> None:
@@ -136,7 +146,8 @@ def _settle(leftover: Path, target: Path) -> None:
             return
         descriptor = os.open(leftover, os.O_RDONLY | NOFOLLOW | CLOEXEC | os.O_NONBLOCK)
         try:
-            # A shared lock shows that nobody holds it, and NFS grants one on what is open for reading only.
+            # A shared lock shows that nobody holds it, and NFS grants one on what is open for
+            # reading only.
             is_dead = try_lock(descriptor, shared=True) is True
             if not is_dead or not os.path.samestat(os.fstat(descriptor), leftover.lstat()):
                 return  # else it may be what has just taken its place, and the name another directory's

@@ -61,12 +61,14 @@ def replaced_file(path: StrPath, *, sync: Synced = "all") -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : path
-        Where the file shall stand. A link is followed, and what it points to is replaced. A device, a pipe or an open file
-        such as ``/dev/stdout`` is written to as it is. Permissions and, where allowed, owner and group of a file that is
-        there are kept; one that is read-only is refused.
+        Where the file shall stand. A link is followed, and what it points to is replaced. A device,
+        a pipe or an open file such as ``/dev/stdout`` is written to as it is. Permissions and,
+        where allowed, owner and group of a file that is there are kept; one that is read-only is
+        refused.
     sync : str
-        What is on the disk when this returns: ``all``; ``content``, after which a loss of power may bring back the earlier
-        file, which is whole; or ``nothing``, after which it may leave an empty one.
+        What is on the disk when this returns: ``all``; ``content``, after which a loss of power may
+        bring back the earlier file, which is whole; or ``nothing``, after which it may leave an
+        empty one.
 
     Yields
     ------
@@ -138,22 +140,25 @@ def create_file(path: StrPath, content: bytes) -> bool:
 
 
 @contextmanager
-def replaced_directory(path: StrPath, check: Callable[[Path], object] | None = None) -> Iterator[Path]:
+def replaced_directory(
+    path: StrPath, check: Callable[[Path], object] | None = None
+) -> Iterator[Path]:
     """Fill a new directory that takes the place of ``path`` when the block ends without an error.
 
     Parameters
     ----------
     path : path
-        Where the directory shall stand; whatever directory is there then is removed with all that it holds. Its permissions
-        are kept.
+        Where the directory shall stand; whatever directory is there then is removed with all that
+        it holds. Its permissions are kept.
     check : callable, optional
-        Called with where the earlier directory is: before it is replaced, and again when it is out of everybody's way. An
-        error of it leaves everything as it was.
+        Called with where the earlier directory is: before it is replaced, and again when it is out
+        of everybody's way. An error of it leaves everything as it was.
 
     Yields
     ------
     Path
-        An empty directory beside ``path``. An error in the block removes it; ``path`` stays as it was.
+        An empty directory beside ``path``. An error in the block removes it; ``path`` stays as it
+        was.
 
     Raises
     ------
@@ -179,7 +184,9 @@ def replaced_directory(path: StrPath, check: Callable[[Path], object] | None = N
             sync_tree(new)
             with locked(target.parent):
                 _take_place(new, target, check or (lambda _: None))
-                unlock(descriptor)  # it stands at the target now, where the next writer will lock it
+                unlock(
+                    descriptor
+                )  # it stands at the target now, where the next writer will lock it
             sync_names(target.parent)
 
 
@@ -187,7 +194,9 @@ def replaced_directory(path: StrPath, check: Callable[[Path], object] | None = N
 
 
 def _followed(path: StrPath) -> Path:
-    """Return where a path leads; for a link to an open file that link, for its file may have lost its name or be longer."""
+    """Return where a path leads; for a link to an open file that link, for its file may have lost
+    its name or be longer.
+    """
     at = os.fspath(path)
     if at.endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), at)
@@ -200,13 +209,19 @@ def _followed(path: StrPath) -> Path:
 
 
 def _is_written_in_place(target: Path) -> bool:
-    """Return whether it is a device, a pipe or an open file; a directory counts too, and opening it says what is wrong."""
+    """Return whether it is a device, a pipe or an open file; a directory counts too, and opening it
+    says what is wrong.
+    """
     there = _stat(target)
-    return os.fspath(target).startswith(_OPEN_FILES) or (there is not None and not stat.S_ISREG(there.st_mode))
+    return os.fspath(target).startswith(_OPEN_FILES) or (
+        there is not None and not stat.S_ISREG(there.st_mode)
+    )
 
 
 def _opened(target: Path) -> int:
-    """Return a descriptor to write to; our own open files go on where they are, so that nothing in them is overwritten."""
+    """Return a descriptor to write to; our own open files go on where they are, so that nothing in
+    them is overwritten.
+    """
     if os.fspath(target.parent) in (f"/proc/{os.getpid()}/fd", "/dev/fd") and target.name.isdigit():
         return os.dup(int(target.name))
     return os.open(target, os.O_WRONLY | CLOEXEC)
@@ -232,7 +247,11 @@ def _check_replaceable(target: Path) -> None:
     if not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(target))
     if os.path.ismount(target):
-        raise OSError(errno.EBUSY, "a mount point cannot be replaced; give a directory in it", os.fspath(target))
+        raise OSError(
+            errno.EBUSY,
+            "a mount point cannot be replaced; give a directory in it",
+            os.fspath(target),
+        )
     _check_writable(target)
 
 
@@ -287,7 +306,10 @@ def _take_place(new: Path, target: Path, check: Callable[[Path], object]) -> Non
             new.rename(target)
             return
         except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # one that came meanwhile, where nothing is locked
+            if error.errno not in (
+                errno.ENOTEMPTY,
+                errno.EEXIST,
+            ):  # one that came meanwhile, where nothing is locked
                 raise
     keep_rights(new, target.stat())
     with locked(target):
@@ -324,7 +346,9 @@ def _swap(new: Path, target: Path, check: Callable[[Path], object]) -> None:
 
 @contextmanager
 def _named(path: StrPath) -> Iterator[None]:
-    """Name the path that was asked for in errors, not the staged file, whose name would mean nothing to the caller."""
+    """Name the path that was asked for in errors, not the staged file, whose name would mean
+    nothing to the caller.
+    """
     try:
         yield
     except LockedError:
@@ -347,4 +371,6 @@ def _renamed(error: OSError, path: str) -> OSError:
     name = path
     if isinstance(error.filename, str | bytes | os.PathLike):
         name = ours.sub(lambda _: path, os.fsdecode(error.filename))
-    return OSError(error.errno, ours.sub(lambda _: path, str(error.strerror)), path if name == real else name)
+    return OSError(
+        error.errno, ours.sub(lambda _: path, str(error.strerror)), path if name == real else name
+    )

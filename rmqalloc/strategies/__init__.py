@@ -61,26 +61,38 @@ def strategy(
 ) -> GoConsistentHash: ...
 @overload
 def strategy(
-    name: Literal["MACHINE_ROOM"], *, dialect: Literal["go"], machine_rooms: Iterable[str] | None = None
+    name: Literal["MACHINE_ROOM"],
+    *,
+    dialect: Literal["go"],
+    machine_rooms: Iterable[str] | None = None,
 ) -> GoMachineRoom: ...
 @overload
 def strategy(name: Literal["MACHINE_ROOM_NEARBY"], *, dialect: Literal["go"]) -> Averagely: ...
 @overload
-def strategy(name: Literal["AVG"], *, dialect: Literal["java", "go", "cpp"] = "java") -> Averagely: ...
+def strategy(
+    name: Literal["AVG"], *, dialect: Literal["java", "go", "cpp"] = "java"
+) -> Averagely: ...
 @overload
-def strategy(name: Literal["AVG_BY_CIRCLE"], *, dialect: Literal["java", "go"] = "java") -> AveragelyByCircle: ...
+def strategy(
+    name: Literal["AVG_BY_CIRCLE"], *, dialect: Literal["java", "go"] = "java"
+) -> AveragelyByCircle: ...
 @overload
 def strategy(name: Literal["CONSISTENT_HASH"], *, virtual_nodes: int = 10) -> ConsistentHash: ...
 @overload
 def strategy(
-    name: Literal["CONSISTENT_HASH"], *, virtual_nodes: int = 10, hash_function: HashFunction | None = None
+    name: Literal["CONSISTENT_HASH"],
+    *,
+    virtual_nodes: int = 10,
+    hash_function: HashFunction | None = None,
 ) -> ConsistentHash: ...
 @overload
 def strategy(name: Literal["CONFIG"], *, message_queues: None = None) -> Config[Any]: ...
 @overload
 def strategy(name: Literal["CONFIG"], *, message_queues: list[Queue] | None) -> Config[Queue]: ...
 @overload
-def strategy(name: Literal["MACHINE_ROOM"], *, machine_rooms: Iterable[str] | None = None) -> MachineRoom: ...
+def strategy(
+    name: Literal["MACHINE_ROOM"], *, machine_rooms: Iterable[str] | None = None
+) -> MachineRoom: ...
 @overload
 def strategy(
     name: Literal["MACHINE_ROOM_NEARBY"],
@@ -90,9 +102,13 @@ def strategy(
     client_room: ClientRoom | None = None,
 ) -> MachineRoomNearby[_Inner]: ...
 @overload
-def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1) -> Pop[_Inner]: ...
+def strategy(
+    name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1
+) -> Pop[_Inner]: ...
 @overload
-def strategy(name: Literal["ORDINAL", "ORDINAL/1"], *, pattern: str = "-#", tables: bool = False) -> Ordinal: ...
+def strategy(
+    name: Literal["ORDINAL", "ORDINAL/1"], *, pattern: str = "-#", tables: bool = False
+) -> Ordinal: ...
 @overload
 def strategy(name: Literal["ORDINAL/2"], *, pattern: str = "-#") -> Ordinal2: ...
 @overload
@@ -130,12 +146,24 @@ def strategy(
 @overload
 def strategy(name: Literal["STICKY"], *, owners: Mapping[Any, str]) -> ExclusiveStrategy: ...
 @overload
-def strategy(name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...) -> ExclusiveStrategy: ...
+def strategy(
+    name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...
+) -> ExclusiveStrategy: ...
 @overload
-def strategy(name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM"]) -> Strategy: ...
+def strategy(
+    name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM"],
+) -> Strategy: ...
 @overload
 def strategy(  # type: ignore[overload-overlap]
-    name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"],
+    name: Literal[
+        "AVG",
+        "AVG_BY_CIRCLE",
+        "CONSISTENT_HASH",
+        "CONFIG",
+        "MACHINE_ROOM",
+        "MACHINE_ROOM_NEARBY",
+        "POP",
+    ],
     *,
     dialect: Any = ...,
     virtual_nodes: Any = ...,
@@ -175,33 +203,38 @@ def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
     Parameters
     ----------
     name : str
-        ``AVG``, ``AVG_BY_CIRCLE``, ``CONSISTENT_HASH``, ``CONFIG``, ``MACHINE_ROOM``, ``MACHINE_ROOM_NEARBY`` or ``POP``;
-        or a strategy of this package's own, such as ``ROTATED/1``. Without its version the newest is meant. A dash leads to
-        the strategy inside, as in ``ROTATED-AVG``, which then takes the parameters that the outer one does not.
+        ``AVG``, ``AVG_BY_CIRCLE``, ``CONSISTENT_HASH``, ``CONFIG``, ``MACHINE_ROOM``,
+        ``MACHINE_ROOM_NEARBY`` or ``POP``; or a strategy of this package's own, such as
+        ``ROTATED/1``. Without its version the newest is meant. A dash leads to the strategy inside,
+        as in ``ROTATED-AVG``, which then takes the parameters that the outer one does not.
     dialect : str
-        Whose client's rule of that name: ``java``, ``go`` (client-go) or ``cpp`` (C++). It is the same object as Java's where
-        the rule is; ``MACHINE_ROOM_NEARBY`` of Go is AVG, and takes no parameters.
+        Whose client's rule of that name: ``java``, ``go`` (client-go) or ``cpp`` (C++). It is the
+        same object as Java's where the rule is; ``MACHINE_ROOM_NEARBY`` of Go is AVG, and takes no
+        parameters.
     **parameters
-        ``CONSISTENT_HASH``: ``virtual_nodes`` (10), ``hash_function`` (MD5). ``CONFIG``: ``message_queues``.
-        ``MACHINE_ROOM``: ``machine_rooms``. ``MACHINE_ROOM_NEARBY``: ``inner``, ``broker_room``, ``client_room``.
-        ``POP``: ``inner``, ``pop_share_queue_num``. ``ORDINAL``: ``pattern`` (``-#``), ``tables`` (False). ``STABLE``:
-        ``slack`` (0). ``ROTATED``: ``inner`` (AVG). ``CONSISTENT_HASH_BOUNDED``: ``load_factor``
-        (1.25), ``virtual_nodes`` (10). ``CANARY``: ``share``, ``pattern`` (``*@gray``), ``inner``.
-        ``MACHINE_ROOM_NEARBY_POOLED``: ``inner``, ``broker_room``, ``client_room``. ``WEIGHTED``: ``capacities``, ``weights``.
+        ``CONSISTENT_HASH``: ``virtual_nodes`` (10), ``hash_function`` (MD5). ``CONFIG``:
+        ``message_queues``. ``MACHINE_ROOM``: ``machine_rooms``. ``MACHINE_ROOM_NEARBY``: ``inner``,
+        ``broker_room``, ``client_room``. ``POP``: ``inner``, ``pop_share_queue_num``. ``ORDINAL``:
+        ``pattern`` (``-#``), ``tables`` (False). ``STABLE``: ``slack`` (0). ``ROTATED``: ``inner``
+        (AVG). ``CONSISTENT_HASH_BOUNDED``: ``load_factor`` (1.25), ``virtual_nodes`` (10).
+        ``CANARY``: ``share``, ``pattern`` (``*@gray``), ``inner``. ``MACHINE_ROOM_NEARBY_POOLED``:
+        ``inner``, ``broker_room``, ``client_room``. ``WEIGHTED``: ``capacities``, ``weights``.
         ``STICKY``: ``owners``.
 
     Returns
     -------
     Strategy
-        To a type checker the class of the name, where the name is a literal; with a name from elsewhere what every strategy
-        has, whose `allocate` gives a list. (Of ``CONFIG`` it may be None: give it the list.) A parameter that no strategy takes
-        is an error of the call there; those that do not fit a literal name are an error where the strategy is used, for it is
-        a plain ``object`` then.
+        To a type checker the class of the name, where the name is a literal; with a name from
+        elsewhere what every strategy has, whose `allocate` gives a list. (Of ``CONFIG`` it may be
+        None: give it the list.) A parameter that no strategy takes is an error of the call there;
+        those that do not fit a literal name are an error where the strategy is used, for it is a
+        plain ``object`` then.
 
     Raises
     ------
     ValueError
-        The name or the dialect is unknown, the dialect has no such strategy, or a parameter is out of bounds.
+        The name or the dialect is unknown, the dialect has no such strategy, or a parameter is out
+        of bounds.
     TypeError
         A parameter is unknown or of the wrong type.
 

@@ -18,13 +18,17 @@ from rmqalloc.strategies.base import ExclusiveStrategy, Owners, position_of
 from rmqalloc.strategies.formula import INTEGERS, Arithmetic, Formula
 
 KEPT_QUEUES = 1024  # queues of a group whose owners are worth keeping
-LEAST_QUEUES = 1 << 22  # queues that are worth a thread: half a millisecond and more, most of it waiting for memory
+LEAST_QUEUES = (
+    1 << 22
+)  # queues that are worth a thread: half a millisecond and more, most of it waiting for memory
 
 Kernel = Callable[..., None]
 
 
 class Even(ExclusiveStrategy):
-    """Shares that depend on the number of queues and the place of the client alone: a kernel over all queues of a unit."""
+    """Shares that depend on the number of queues and the place of the client alone: a kernel over
+    all queues of a unit.
+    """
 
     decided_by = "counts"
     reads_topic = False
@@ -40,17 +44,22 @@ class Even(ExclusiveStrategy):
         self._kernel(queue_offsets, n_clients, out)
 
     def _repair(self, fleet: Fleet, out: Owners) -> None:
-        """Mark as unowned the shares of repeated and empty ids: a second holder of an id looks up the position of the first."""
+        """Mark as unowned the shares of repeated and empty ids: a second holder of an id looks up
+        the position of the first.
+        """
         if not fleet.is_regular:
             odd = fleet.irregular
             first, places = odd.vacant
-            self._vacate(odd.units, odd.unit_list, fleet.queue_offsets, fleet.n_clients, first, places, out)
+            self._vacate(
+                odd.units, odd.unit_list, fleet.queue_offsets, fleet.n_clients, first, places, out
+            )
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         for queue in mq_all:
             if type(queue) is not MessageQueue:
                 queue_fields(queue)
-        # Ids beyond ASCII may be equal though Python calls them different, so they take the long way.
+        # Ids beyond ASCII may be equal though Python calls them different, so they take the long
+        # way.
         if len(set(cid_all)) < len(cid_all) or "" in cid_all or not all(map(str.isascii, cid_all)):
             return super()._group_owners(mq_all, cid_all)
         make = _kept if len(mq_all) <= KEPT_QUEUES else _made
@@ -59,7 +68,10 @@ class Even(ExclusiveStrategy):
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         offsets, n_clients, kernel = fleet.queue_offsets, fleet.n_clients, self._kernel
         bounds = even_cuts(offsets, threads, LEAST_QUEUES)
-        in_threads(lambda start, stop: kernel(offsets[start : stop + 1], n_clients[start:stop], out), bounds)
+        in_threads(
+            lambda start, stop: kernel(offsets[start : stop + 1], n_clients[start:stop], out),
+            bounds,
+        )
         self._repair(fleet, out)
 
 
@@ -77,8 +89,9 @@ _kept = lru_cache(maxsize=1024)(_made)
 def _in_blocks(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: Any) -> Any:
     """Return the position of the client whose block a queue is in.
 
-    The first clients have blocks of ``size + 1``. Counted in those a queue comes to a greater position than counted in the
-    blocks behind them as long as it is in front, and to a lesser one from there on.
+    The first clients have blocks of ``size + 1``. Counted in those a queue comes to a greater
+    position than counted in the blocks behind them as long as it is in front, and to a lesser one
+    from there on.
     """
     size, extra = arithmetic.div(n_queues, n_clients), n_queues % n_clients
     behind = arithmetic.div(queue - extra, arithmetic.greatest(size, 1))
@@ -103,7 +116,8 @@ class Averagely(Even):
     [('t', 'b', 0), ('t', 'b', 1), ('t', 'b', 2)]
     """
 
-    # Both strategies of this family give a client equally many queues, so blocks are rounds in order.
+    # Both strategies of this family give a client equally many queues, so blocks are rounds in
+    # order.
     formula = Formula(_in_blocks, "sorted")
     weighed = ({},)
     _kernel = staticmethod(split.contiguous)
@@ -140,7 +154,9 @@ class Averagely(Even):
         start, length = client * size + min(client, extra), size + (client < extra)
         more = f", the first {extra} take one more" if extra else ""
         reasons.say(
-            f"{n} queues = {m} clients × {size} + {extra}: each client takes {size}{more}", size=size, extra=extra
+            f"{n} queues = {m} clients × {size} + {extra}: each client takes {size}{more}",
+            size=size,
+            extra=extra,
         )
         reasons.say(
             f"client {client_ids[client]} is at place {client} and begins at "
@@ -177,7 +193,9 @@ class AveragelyByCircle(Even):
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
     ) -> list[Queue]:
         """Return queues of one client; see `Strategy.allocate`."""
-        if type(cid_all) is list:  # which another thread may change between two looks; at the queues there is one
+        if (
+            type(cid_all) is list
+        ):  # which another thread may change between two looks; at the queues there is one
             cid_all = tuple(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
         return list(mq_all[position :: len(cid_all)]) if position >= 0 else []
@@ -193,6 +211,8 @@ class AveragelyByCircle(Even):
         m, reasons = len(client_ids), Reasons()
         client = _in_circles(INTEGERS, position, len(queues), m)
         sums = f"{position} mod {m} clients = {client}, client {client_ids[client]}"
-        reasons.say(f"the queue is at place {position} of {len(queues)}: {sums}", client_place=client)
+        reasons.say(
+            f"the queue is at place {position} of {len(queues)}: {sums}", client_place=client
+        )
         reasons.check_id(client_ids, client)
         return reasons

@@ -1,4 +1,6 @@
-"""``CANARY/1-<inner>``: some clients get a given share of the queues of every broker, and nothing to retry."""
+"""``CANARY/1-<inner>``: some clients get a given share of the queues of every broker, and nothing
+to retry.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
+from rmqalloc.fleet.columns import (
+    distinct_strings,
+    lengths_of,
+    list_positions,
+    offsets_of,
+    repeats_of,
+)
 from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.globs import glob
 from rmqalloc.model import RETRY_PREFIX, java_name, joined, queue_fields
@@ -44,12 +52,19 @@ class Canary(ExclusiveOver[Inner]):
     """
 
     parameters = (
-        Parameter("share", "decimal", "Share of the queues of each broker that canary clients get", is_needed=True),
+        Parameter(
+            "share",
+            "decimal",
+            "Share of the queues of each broker that canary clients get",
+            is_needed=True,
+        ),
         Parameter("pattern", "text", "Ids of the canary clients"),
         INNER,
     )
 
-    def __init__(self, share: float | str | Decimal, pattern: str = GRAY, inner: Inner | None = None) -> None:
+    def __init__(
+        self, share: float | str | Decimal, pattern: str = GRAY, inner: Inner | None = None
+    ) -> None:
         super().__init__(inner)
         self.points = decimal_units("share", share, POINTS, 0, POINTS)
         if not isinstance(pattern, str):
@@ -87,8 +102,15 @@ class Canary(ExclusiveOver[Inner]):
             at = f"this one at place {places.index(position)} is {whose}"
             text += f"; the first {first} of the {len(places)} queues of broker {broker} are theirs, {at}"
         members = [client_ids[i] for i in mine.clients]
-        inner = self.inner.explain([queues[i] for i in mine.queues], members, list(mine.queues).index(position))
-        facts = {"n_canary": n_canary, "n_canary_queues": first, "n_broker_queues": len(places), "inner": inner.facts}
+        inner = self.inner.explain(
+            [queues[i] for i in mine.queues], members, list(mine.queues).index(position)
+        )
+        facts = {
+            "n_canary": n_canary,
+            "n_canary_queues": first,
+            "n_broker_queues": len(places),
+            "inner": inner.facts,
+        }
         return Reasons([text, *inner.steps], facts)
 
     def _n_first(self, n_queues: Any) -> Any:
@@ -106,7 +128,10 @@ class Canary(ExclusiveOver[Inner]):
         n_first = 0 if topic.startswith(RETRY_PREFIX) else self._n_first(np.bincount(codes)[codes])
         is_first = repeats_of(codes) < n_first
         others = np.delete(np.arange(len(client_ids)), canary).tolist()
-        both = Share(np.flatnonzero(is_first).tolist(), canary), Share(np.flatnonzero(~is_first).tolist(), others)
+        both = (
+            Share(np.flatnonzero(is_first).tolist(), canary),
+            Share(np.flatnonzero(~is_first).tolist(), others),
+        )
         return [share for share in both if share.queues]
 
     def _parts(self, fleet: Fleet) -> Parts:
@@ -125,7 +150,9 @@ class Canary(ExclusiveOver[Inner]):
         kind = np.repeat(np.arange(3), [one.size for one in units])
         client_lists = clients.rearranged(slots, slot_offsets)
         if fleet.is_regular:
-            client_lists.__dict__["irregular"] = np.zeros(3 * n_c, np.uint8)  # as the lazy property would find
+            client_lists.__dict__["irregular"] = np.zeros(
+                3 * n_c, np.uint8
+            )  # as the lazy property would find
         parts = replace(
             fleet,
             consumer_groups=fleet.consumer_groups.take_unchecked(unit),
@@ -137,7 +164,9 @@ class Canary(ExclusiveOver[Inner]):
             errors=(),
         )
         in_list = list_positions(queues.offsets)[places]
-        queue_places = np.repeat(fleet.queue_offsets[unit], parts.n_queues) + in_list[parts.queue_places()]
+        queue_places = (
+            np.repeat(fleet.queue_offsets[unit], parts.n_queues) + in_list[parts.queue_places()]
+        )
         return Parts(parts, unit, queue_places, clients.first[slots])
 
     def _canary_slots(self, clients: ClientLists) -> Mask:
@@ -146,7 +175,9 @@ class Canary(ExclusiveOver[Inner]):
         return np.fromiter(map(self._matches, ids.to_list()), bool, len(ids))[codes]
 
     def _first_queues(self, fleet: Fleet) -> Mask:
-        """Return queues of the lists that canary clients get, where a list of clients has both kinds."""
+        """Return queues of the lists that canary clients get, where a list of clients has both
+        kinds.
+        """
         lists = fleet.queue_lists
         list_ = np.repeat(np.arange(lists.offsets.size - 1), lengths_of(lists.offsets))
         keys = list_ * np.int64(len(fleet.brokers)) + lists.route_broker[lists.queue_route]
@@ -154,13 +185,15 @@ class Canary(ExclusiveOver[Inner]):
         retry = np.array([topic.startswith(RETRY_PREFIX) for topic in fleet.topics.to_list()], bool)
         topics = lists.route_topic[lists.queue_route]
         firsts = topics[lists.offsets[:-1][list_]] if topics.size else topics
-        found: Mask = (repeats_of(codes) < self._n_first(sizes[codes].astype(np.int64))) & ~retry[firsts]
+        found: Mask = (repeats_of(codes) < self._n_first(sizes[codes].astype(np.int64))) & ~retry[
+            firsts
+        ]
         return found
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return whether a text matches a pattern of ``*`` and ``?``; capitals count, and all other characters stand for
-    themselves.
+    """Return whether a text matches a pattern of ``*`` and ``?``; capitals count, and all other
+    characters stand for themselves.
 
     Examples
     --------
@@ -178,7 +211,11 @@ def _counts(mask: Mask, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _thrice(mask: Mask, offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return places of the elements of all lists, of those that are marked, and of the others; and where these lists begin."""
+    """Return places of the elements of all lists, of those that are marked, and of the others; and
+    where these lists begin.
+    """
     marked = _counts(mask, offsets)
     lengths = np.concatenate([lengths_of(offsets), marked, lengths_of(offsets) - marked])
-    return np.concatenate([np.arange(mask.size), np.flatnonzero(mask), np.flatnonzero(~mask)]), offsets_of(lengths)
+    return np.concatenate(
+        [np.arange(mask.size), np.flatnonzero(mask), np.flatnonzero(~mask)]
+    ), offsets_of(lengths)

@@ -1,4 +1,5 @@
-"""What client-go computes under the names of ``CONSISTENT_HASH`` and ``MACHINE_ROOM``; its other strategies are Java's.
+"""What client-go computes under the names of ``CONSISTENT_HASH`` and ``MACHINE_ROOM``; its other
+strategies are Java's.
 
 Go's strategies are functions, which return nothing where Java's classes raise.
 """
@@ -37,13 +38,17 @@ class _GoFunction(ExclusiveStrategy):
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         for i, queue in enumerate(mq_all):
             if None in queue_fields(queue):
-                raise ArgumentTypeError(f"queue {i} has a null field, which a string of Go cannot be: {queue!r}")
+                raise ArgumentTypeError(
+                    f"queue {i} has a null field, which a string of Go cannot be: {queue!r}"
+                )
         return super()._group_owners(mq_all, cid_all)
 
     if not TYPE_CHECKING:  # typed as `ExclusiveStrategy.allocate` is
 
         def allocate(self, consumer_group, current_cid, mq_all, cid_all):
-            """Queues of one client, as client-go's function answers: none without a client id, queues or client ids."""
+            """Queues of one client, as client-go's function answers: none without a client id,
+            queues or client ids.
+            """
             mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
             if not current_cid or not mq_all or not cid_all:
                 return []
@@ -51,13 +56,14 @@ class _GoFunction(ExclusiveStrategy):
 
 
 class GoConsistentHash(_GoFunction, ConsistentHash):
-    """Client-go's ring: points by CRC-32, and a queue belongs to the first point *after* its own hash.
+    """Client-go's ring: points by CRC-32, and a queue belongs to the first point *after* its own
+    hash.
 
     Parameters
     ----------
     virtual_nodes : int
-        Points per client, Go's ``virtualNodeCnt``. Its function has no default; 10 is Java's. With 0 client-go panics when it
-        divides, so every group is refused.
+        Points per client, Go's ``virtualNodeCnt``. Its function has no default; 10 is Java's. With
+        0 client-go panics when it divides, so every group is refused.
 
     Raises
     ------
@@ -104,12 +110,22 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
         return GoConsistentHash(virtual_nodes)
 
     def _points_of(self, client_ids: Sequence[str]) -> Ring:
-        return {self._hash(f"{k}{one}"): (one, k) for one in client_ids for k in range(self.virtual_nodes)}
+        return {
+            self._hash(f"{k}{one}"): (one, k)
+            for one in client_ids
+            for k in range(self.virtual_nodes)
+        }
 
     def _hash(self, key: str) -> int:
         return zlib.crc32(key.encode("utf-8", "replace"))
 
-    def _divide(self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None) -> None:
+    def _divide(
+        self,
+        queues: tuple[Any, ...],
+        client_ids: tuple[str, ...],
+        position: int,
+        out: Owners | None,
+    ) -> None:
         return None  # that kernel is of Java's ring
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
@@ -123,13 +139,15 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
 
     def _ready_made(self, fleet: Fleet, pieces: Pieces, threads: int) -> tuple[Hashes, Hashes]:
         hashes = _queue_hashes(fleet, threads)
-        # RocketMQ's ring looks for a point at or after a hash; the one after it is at or after the next number.
+        # RocketMQ's ring looks for a point at or after a hash; the one after it is at or after the
+        # next number.
         np.add(hashes, np.uint32(1), out=hashes)
         return _points(fleet, self.virtual_nodes, threads), hashes
 
 
 class GoMachineRoom(_GoFunction, MachineRoom):
-    """Equal blocks of *all* queues, as large as if they were of the rooms' queues; what the rooms have over, one by one.
+    """Equal blocks of *all* queues, as large as if they were of the rooms' queues; what the rooms
+    have over, one by one.
 
     Parameters
     ----------
@@ -171,9 +189,7 @@ class GoMachineRoom(_GoFunction, MachineRoom):
         reasons, rooms = Reasons(), ", ".join(sorted(self.machine_rooms or ()))
         kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
         size, over = divmod(len(kept), len(client_ids))
-        text = (
-            f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, {over} over"
-        )
+        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, {over} over"
         reasons.say(text, n_kept=len(kept))
         in_blocks, place = size * len(client_ids), kept.index(position) if position in kept else -1
         first = f"Go's client takes the first {in_blocks} of all queues, whatever their room"
@@ -195,7 +211,9 @@ class GoMachineRoom(_GoFunction, MachineRoom):
         return room if at and "@" not in name else None
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        kept = np.flatnonzero(of_queues(fleet, [self._keeps(name) for name in fleet.brokers.to_list()]))
+        kept = np.flatnonzero(
+            of_queues(fleet, [self._keeps(name) for name in fleet.brokers.to_list()])
+        )
         begins = np.searchsorted(kept, fleet.queue_offsets)
         counts = np.diff(begins)
         owners = np.empty(kept.size, np.int32)
@@ -229,7 +247,11 @@ def _points(fleet: Fleet, virtual_nodes: int, threads: int) -> Hashes:
 
 def _queue_hashes(fleet: Fleet, threads: int) -> Hashes:
     """Return hashes of all queues of the lists of a fleet."""
-    lists, topics, brokers = fleet.queue_lists, fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
+    lists, topics, brokers = (
+        fleet.queue_lists,
+        fleet.topics.as_java_bytes,
+        fleet.brokers.as_java_bytes,
+    )
     hashes = np.empty(lists.queue_ids.size, np.uint32)
 
     def some(first: int, last: int) -> None:

@@ -1,4 +1,6 @@
-"""``CONSISTENT_HASH_BOUNDED/1``: a ring of virtual nodes on which nobody gets more than a bounded share."""
+"""``CONSISTENT_HASH_BOUNDED/1``: a ring of virtual nodes on which nobody gets more than a bounded
+share.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import ring
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, distinct, lengths_of, list_positions, offsets_of, order_keys, ranges
+from rmqalloc.fleet.columns import (
+    Index,
+    Offsets,
+    distinct,
+    lengths_of,
+    list_positions,
+    offsets_of,
+    order_keys,
+    ranges,
+)
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.lists import places_of
 from rmqalloc.strategies._parallel import even_cuts, in_threads
@@ -29,10 +40,12 @@ MOST_PERCENT = 10**8
 
 
 class ConsistentHashBounded(ExclusiveStrategy):
-    """A queue goes up the ring of ``CONSISTENT_HASH`` to the first client that has fewer queues than all may have.
+    """A queue goes up the ring of ``CONSISTENT_HASH`` to the first client that has fewer queues
+    than all may have.
 
-    With Q queues and N distinct client ids nobody has more than ``ceil(load_factor * Q / N)``. What exceeds that on the plain
-    ring goes on to the next clients, so when a client comes or goes a few other queues move besides its own.
+    With Q queues and N distinct client ids nobody has more than ``ceil(load_factor * Q / N)``. What
+    exceeds that on the plain ring goes on to the next clients, so when a client comes or goes a few
+    other queues move besides its own.
 
     Notes
     -----
@@ -54,7 +67,9 @@ class ConsistentHashBounded(ExclusiveStrategy):
     )
 
     def __init__(
-        self, load_factor: float | str | Decimal = DEFAULT_LOAD_FACTOR, virtual_nodes: int = DEFAULT_VIRTUAL_NODES
+        self,
+        load_factor: float | str | Decimal = DEFAULT_LOAD_FACTOR,
+        virtual_nodes: int = DEFAULT_VIRTUAL_NODES,
     ) -> None:
         self.percent = decimal_units("load_factor", load_factor, 100, 100, MOST_PERCENT)
         self._plain = ConsistentHash(virtual_nodes)
@@ -74,7 +89,9 @@ class ConsistentHashBounded(ExclusiveStrategy):
         return ConsistentHashBounded(self.load_factor, virtual_nodes)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Return the reasons of the plain ring, the cap, and how far the queue goes beyond its first point."""
+        """Return the reasons of the plain ring, the cap, and how far the queue goes beyond its
+        first point.
+        """
         reasons = self._plain.explain(queues, client_ids, position)
         points = self._plain._points_of(client_ids)
         if not points:
@@ -91,10 +108,14 @@ class ConsistentHashBounded(ExclusiveStrategy):
         full = [one for one, load in loads.items() if load >= cap]
         reasons.facts |= {"full": full}
         if found == first:
-            reasons.say(f"client {first} has {loads[first]} of the queues before this one, so it takes this one, too")
+            reasons.say(
+                f"client {first} has {loads[first]} of the queues before this one, so it takes this one, too"
+            )
         else:
             on = f"goes on up the ring, past {len(full)} full clients, to {found}"
-            reasons.say(f"client {first} has {loads[first]} of the queues before this one, so this one {on}")
+            reasons.say(
+                f"client {first} has {loads[first]} of the queues before this one, so this one {on}"
+            )
         if owner < 0:
             reasons.say(EMPTY_ID)
         return reasons
@@ -107,11 +128,14 @@ class ConsistentHashBounded(ExclusiveStrategy):
         lists = fleet.unit_client_list[order]
         is_first = np.append(True, lists[1:] != lists[:-1])
         cost = offsets_of(
-            fleet.n_queues[order] + is_first * fleet.n_clients[order].astype(np.int64) * self.virtual_nodes
+            fleet.n_queues[order]
+            + is_first * fleet.n_clients[order].astype(np.int64) * self.virtual_nodes
         )
 
         def some(start: int, stop: int) -> Iterator[None]:
-            begins = start + np.searchsorted(cost[start:stop], np.arange(cost[start], cost[stop], BLOCK))
+            begins = start + np.searchsorted(
+                cost[start:stop], np.arange(cost[start], cost[stop], BLOCK)
+            )
             for first, last in pairwise(distinct(np.r_[start, begins, stop]).tolist()):
                 units = order[first:last]
                 part = units_alone(fleet, units).own_lists()
@@ -137,7 +161,9 @@ class ConsistentHashBounded(ExclusiveStrategy):
         return owners
 
     def _rings(self, fleet: Fleet) -> tuple[Offsets, Hashes, Index]:
-        """Return the rings of all client lists, of equal points the last one put, and each point's holder."""
+        """Return the rings of all client lists, of equal points the last one put, and each point's
+        holder.
+        """
         lists, v = fleet.client_lists, self.virtual_nodes
         points = self._plain._md5_points(fleet)
         offsets = lists.offsets * v

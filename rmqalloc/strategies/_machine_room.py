@@ -22,14 +22,16 @@ NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues 
 
 
 class MachineRoom(ExclusiveStrategy):
-    """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other queues are unowned.
+    """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other
+    queues are unowned.
 
     What is left over after equal blocks is dealt from the tail, one each from the first client on.
 
     Parameters
     ----------
     machine_rooms : iterable of str, or None
-        Java's ``consumeridcs``. ``None`` (unset) is an error as soon as a broker name with a room is met.
+        Java's ``consumeridcs``. ``None`` (unset) is an error as soon as a broker name with a room
+        is met.
 
     Raises
     ------
@@ -50,16 +52,26 @@ class MachineRoom(ExclusiveStrategy):
     decided_by = "positions"
     reads_topic = False
     parameters = (
-        Parameter("machine_rooms", "names", "Machine rooms to take queues from", is_needed=True, metavar="ROOM"),
+        Parameter(
+            "machine_rooms",
+            "names",
+            "Machine rooms to take queues from",
+            is_needed=True,
+            metavar="ROOM",
+        ),
     )
 
     def __init__(self, machine_rooms: Iterable[str] | None = None) -> None:
         if isinstance(machine_rooms, str):
-            raise ArgumentTypeError(f"machine_rooms must be a set of names, got the string {machine_rooms!r}")
+            raise ArgumentTypeError(
+                f"machine_rooms must be a set of names, got the string {machine_rooms!r}"
+            )
         try:
             self.machine_rooms = None if machine_rooms is None else frozenset(machine_rooms)
         except TypeError:
-            raise ArgumentTypeError(f"machine_rooms must be a set of names, got {machine_rooms!r}") from None
+            raise ArgumentTypeError(
+                f"machine_rooms must be a set of names, got {machine_rooms!r}"
+            ) from None
         if not all(isinstance(room, str) for room in self.machine_rooms or ()):
             raise ArgumentTypeError(f"machine_rooms must hold strings, got {machine_rooms!r}")
 
@@ -69,11 +81,18 @@ class MachineRoom(ExclusiveStrategy):
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return equal blocks of the rooms' queues, the rest from the tail."""
-        reasons, rooms, broker = Reasons(), ", ".join(sorted(self.machine_rooms or ())), queues[position].broker_name
+        reasons, rooms, broker = (
+            Reasons(),
+            ", ".join(sorted(self.machine_rooms or ())),
+            queues[position].broker_name,
+        )
         room = self._room_of(broker)
         if not self._keeps(broker):
             where = "names no machine room" if room is None else f"stands in machine room {room}"
-            reasons.say(f"broker {broker} {where}, and only queues of {rooms} are consumed", machine_room=room)
+            reasons.say(
+                f"broker {broker} {where}, and only queues of {rooms} are consumed",
+                machine_room=room,
+            )
             return reasons
         kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
         at, size = kept.index(position), len(kept) // len(client_ids)
@@ -96,7 +115,9 @@ class MachineRoom(ExclusiveStrategy):
         for i, queue in enumerate(mq_all):
             broker_name = queue_fields(queue)[1]
             if broker_name is None:
-                raise ArgumentTypeError(f"the broker_name of queue {i} is null, so it has no machine room: {queue!r}")
+                raise ArgumentTypeError(
+                    f"the broker_name of queue {i} is null, so it has no machine room: {queue!r}"
+                )
             if self._room_of(broker_name) is not None and self.machine_rooms is None:
                 raise ArgumentTypeError(NULL_ROOMS)
         return super()._group_owners(mq_all, cid_all)
@@ -122,7 +143,9 @@ class MachineRoom(ExclusiveStrategy):
         if self.machine_rooms is not None:
             return
         wrong = of_queues(fleet, [room_of(name) is not None for name in fleet.brokers.to_list()])
-        for unit in np.flatnonzero(np.diff(np.r_[0, np.cumsum(wrong)][fleet.queue_offsets])).tolist():
+        for unit in np.flatnonzero(
+            np.diff(np.r_[0, np.cumsum(wrong)][fleet.queue_offsets])
+        ).tolist():
             reasons.setdefault(unit, NULL_ROOMS)
 
 

@@ -12,7 +12,15 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Index, Offsets, Strings, among, distinct_strings
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, java_text, queue_fields, queue_text
+from rmqalloc.model import (
+    Assignment,
+    MessageQueue,
+    Queue,
+    SharedAssignment,
+    java_text,
+    queue_fields,
+    queue_text,
+)
 from rmqalloc.strategies._over import OverParts
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
@@ -38,17 +46,20 @@ IN_ROOMS: DecidedBy = "positions in rooms"
 
 
 class MachineRoomNearby(OverParts[Inner]):
-    """Every room's queues are split among its own clients by an inner strategy, those of a room without clients among all.
+    """Every room's queues are split among its own clients by an inner strategy, those of a room
+    without clients among all.
 
     Parameters
     ----------
     inner : Strategy
         Splits each room.
     broker_room : callable or mapping, optional
-        Room of a queue: called with the queue, or looked up by broker name. In a fleet it is asked once per distinct
-        broker, with one queue of it. Without it a fleet must bring the column ``broker_rooms``.
+        Room of a queue: called with the queue, or looked up by broker name. In a fleet it is asked
+        once per distinct broker, with one queue of it. Without it a fleet must bring the column
+        ``broker_rooms``.
     client_room : callable or mapping, optional
-        Room of a client id. In a fleet it is asked once per distinct id. Without it a fleet must bring ``client_rooms``.
+        Room of a client id. In a fleet it is asked once per distinct id. Without it a fleet must
+        bring ``client_rooms``.
 
     Raises
     ------
@@ -78,27 +89,43 @@ class MachineRoomNearby(OverParts[Inner]):
     )
 
     def __init__(
-        self, inner: Inner, broker_room: BrokerRoom | None = None, client_room: ClientRoom | None = None
+        self,
+        inner: Inner,
+        broker_room: BrokerRoom | None = None,
+        client_room: ClientRoom | None = None,
     ) -> None:
         if inner is None:
             raise ArgumentTypeError("allocateMessageQueueStrategy is null: give an inner strategy")
         if not isinstance(inner, Strategy):
             raise ArgumentTypeError(f"inner must be a strategy, got {inner!r}")
         for name, resolver in (("broker_room", broker_room), ("client_room", client_room)):
-            if resolver is not None and not callable(resolver) and not isinstance(resolver, Mapping):
+            if (
+                resolver is not None
+                and not callable(resolver)
+                and not isinstance(resolver, Mapping)
+            ):
                 raise ArgumentTypeError(f"{name} must be a callable or a mapping, got {resolver!r}")
         super().__init__(inner)
         self.broker_room, self.client_room = broker_room, client_room
-        # Ids give every queue an owner of its own room, so only the queues of a client that leaves move here, too.
-        within: dict[DecidedBy, DecidedBy] = {"counts": IN_ROOMS, "positions": IN_ROOMS, "ids": "ids"}
+        # Ids give every queue an owner of its own room, so only the queues of a client that leaves
+        # move here, too.
+        within: dict[DecidedBy, DecidedBy] = {
+            "counts": IN_ROOMS,
+            "positions": IN_ROOMS,
+            "ids": "ids",
+        }
         self.decided_by = within.get(inner.decided_by, "anything")
 
     def _over(self, inner: Strategy) -> Strategy:
         return MachineRoomNearby(inner, self.broker_room, self.client_room)
 
-    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+    def with_rooms(
+        self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None
+    ) -> Strategy:
         """Return the same strategy with the machine rooms of brokers and clients by name."""
-        return MachineRoomNearby(self.inner.with_rooms(broker_room, client_room), broker_room, client_room)
+        return MachineRoomNearby(
+            self.inner.with_rooms(broker_room, client_room), broker_room, client_room
+        )
 
     def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
         """Return a fleet as units of one machine room each, and the inner strategy."""
@@ -111,7 +138,9 @@ class MachineRoomNearby(OverParts[Inner]):
             return Reasons(["no client has an id, so none asks for a machine room"])
         room = next(name for name, places in queue_rooms.items() if position in places)
         mine = queue_rooms[room]
-        members = [client_ids[i] for i in client_rooms[room]] if room in client_rooms else client_ids
+        members = (
+            [client_ids[i] for i in client_rooms[room]] if room in client_rooms else client_ids
+        )
         if room in client_rooms:
             among = f"{len(members)} of the {len(client_ids)} clients stand there too, who share"
         else:
@@ -140,7 +169,9 @@ class MachineRoomNearby(OverParts[Inner]):
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
-        """Return queues of one client: its own room's first, then rooms without clients by name; see `Strategy.allocate`."""
+        """Return queues of one client: its own room's first, then rooms without clients by name;
+        see `Strategy.allocate`.
+        """
         mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
@@ -162,11 +193,17 @@ class MachineRoomNearby(OverParts[Inner]):
 
     @overload
     def assign(
-        self: MachineRoomNearby[ExclusiveStrategy], mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+        self: MachineRoomNearby[ExclusiveStrategy],
+        mq_all: Sequence[Queue],
+        cid_all: Sequence[str],
+        sort: bool = False,
     ) -> Assignment[Queue]: ...
     @overload
     def assign(
-        self: MachineRoomNearby[SharingStrategy], mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+        self: MachineRoomNearby[SharingStrategy],
+        mq_all: Sequence[Any],
+        cid_all: Sequence[str],
+        sort: bool = False,
     ) -> SharedAssignment[Any]: ...
     @overload
     def assign(
@@ -175,7 +212,9 @@ class MachineRoomNearby(OverParts[Inner]):
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
     ) -> Assignment[Any] | SharedAssignment[Any]:
-        """Return owners of all queues of one group; what each client gets where the inner strategy shares queues (CONFIG)."""
+        """Return owners of all queues of one group; what each client gets where the inner strategy
+        shares queues (CONFIG).
+        """
         mq_all, cid_all = in_order(mq_all, cid_all, sort)
         check_lists(mq_all, cid_all)
         check_client_ids(cid_all)
@@ -192,7 +231,8 @@ class MachineRoomNearby(OverParts[Inner]):
         return Assignment(owners, mq_all, cid_all)
 
     def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
-        """Return places of the queues and of the clients of every room, in order; all queues are checked before any client.
+        """Return places of the queues and of the clients of every room, in order; all queues are
+        checked before any client.
 
         No places where no client has an id: one without is refused before it asks for any room.
         """
@@ -218,17 +258,28 @@ class MachineRoomNearby(OverParts[Inner]):
         return split_by_room(fleet)
 
     def _find_missing(self, fleet: Fleet, reasons: dict[int, str]) -> None:
-        """Add units of which a broker or a client has no machine room, unless no client has an id and so none asks for one."""
+        """Add units of which a broker or a client has no machine room, unless no client has an id
+        and so none asks for one.
+        """
         queues, clients = fleet.queue_lists, fleet.client_lists
         assert queues.route_room is not None
         assert clients.slot_room is not None
-        for unit, place in _first_missing(queues.route_room[queues.queue_route], queues.offsets, fleet.unit_queue_list):
+        for unit, place in _first_missing(
+            queues.route_room[queues.queue_route], queues.offsets, fleet.unit_queue_list
+        ):
             if not _asks(fleet, unit):
                 continue
             route = queues.queue_route[place]
-            topic, broker_name = fleet.topics[queues.route_topic[route]], fleet.brokers[queues.route_broker[route]]
-            reasons.setdefault(unit, _no_queue_room(topic, broker_name, int(queues.queue_ids[place])))
-        for unit, place in _first_missing(clients.slot_room, clients.offsets, fleet.unit_client_list):
+            topic, broker_name = (
+                fleet.topics[queues.route_topic[route]],
+                fleet.brokers[queues.route_broker[route]],
+            )
+            reasons.setdefault(
+                unit, _no_queue_room(topic, broker_name, int(queues.queue_ids[place]))
+            )
+        for unit, place in _first_missing(
+            clients.slot_room, clients.offsets, fleet.unit_client_list
+        ):
             if _asks(fleet, unit):
                 reasons.setdefault(unit, _no_client_room(clients.client_ids[place]))
 
@@ -258,7 +309,9 @@ class MachineRoomNearby(OverParts[Inner]):
 
 
 def _asks(fleet: Fleet, unit: int) -> bool:
-    """Return False if a unit has clients and none an id: one without is refused before it asks for any room."""
+    """Return False if a unit has clients and none an id: one without is refused before it asks for
+    any room.
+    """
     lists, at = fleet.client_lists, fleet.unit_client_list[unit]
     mine = slice(lists.offsets[at], lists.offsets[at + 1])
     return lists.offsets[at] == lists.offsets[at + 1] or not lists.empty_id[mine].all()
@@ -267,7 +320,9 @@ def _asks(fleet: Fleet, unit: int) -> bool:
 def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list[tuple[int, int]]:
     """Return units whose list has an element without a room, each with the place of the first one."""
     places = np.flatnonzero(room < 0)
-    lists, at = np.unique(np.searchsorted(list_offsets, places, side="right") - 1, return_index=True)
+    lists, at = np.unique(
+        np.searchsorted(list_offsets, places, side="right") - 1, return_index=True
+    )
     first = dict(zip(lists.tolist(), places[at].tolist(), strict=True))
     units = np.flatnonzero(among(unit_list, first)).tolist()
     return [(unit, first[int(unit_list[unit])]) for unit in units]
@@ -281,7 +336,9 @@ def _route_rooms(fleet: Fleet, broker_room: BrokerRoom, numbers: dict[str, int])
     for broker, route in zip(brokers.tolist(), routes.tolist(), strict=True):
         start = int(lists.route_offsets[route])
         queue_id = int(lists.queue_ids[start]) if start < lists.route_offsets[route + 1] else 0
-        queue = MessageQueue(fleet.topics[lists.route_topic[route]], fleet.brokers[broker], queue_id)
+        queue = MessageQueue(
+            fleet.topics[lists.route_topic[route]], fleet.brokers[broker], queue_id
+        )
         rooms[broker] = _number(_ask_broker(broker_room, queue), numbers)
     return rooms[lists.route_broker]
 
@@ -298,7 +355,11 @@ def _number(room: str | None, numbers: dict[str, int]) -> int:
 
 
 def _ask_broker(resolver: BrokerRoom, queue: Any) -> str | None:
-    return resolver.get(str(queue_fields(queue)[1])) if isinstance(resolver, Mapping) else resolver(queue)
+    return (
+        resolver.get(str(queue_fields(queue)[1]))
+        if isinstance(resolver, Mapping)
+        else resolver(queue)
+    )
 
 
 def _ask_client(resolver: ClientRoom, client_id: str) -> str | None:

@@ -1,4 +1,6 @@
-"""``MACHINE_ROOM_NEARBY_POOLED/1-<inner>``: queues of rooms without clients go one by one to who has the fewest."""
+"""``MACHINE_ROOM_NEARBY_POOLED/1-<inner>``: queues of rooms without clients go one by one to who
+has the fewest.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ Mask = NDArray[np.bool_]
 class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
     """As ``MACHINE_ROOM_NEARBY``, but the queues of all rooms without clients are one pool.
 
-    Queues of a room with clients are divided among these by the inner strategy. Those of all other rooms together go, in
-    the order of the list, each to the client that has the fewest queues of the topic so far, ties to the first.
+    Queues of a room with clients are divided among these by the inner strategy. Those of all other
+    rooms together go, in the order of the list, each to the client that has the fewest queues of
+    the topic so far, ties to the first.
 
     Notes
     -----
@@ -58,16 +61,22 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
     def _over(self, inner: Strategy) -> Strategy:
         return MachineRoomNearbyPooled(inner, self.broker_room, self.client_room)
 
-    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+    def with_rooms(
+        self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None
+    ) -> Strategy:
         """Return the same strategy with the machine rooms of brokers and clients by name."""
-        return MachineRoomNearbyPooled(self.inner.with_rooms(broker_room, client_room), broker_room, client_room)
+        return MachineRoomNearbyPooled(
+            self.inner.with_rooms(broker_room, client_room), broker_room, client_room
+        )
 
     def get_name(self) -> str:
         """``MACHINE_ROOM_NEARBY_POOLED/1-`` and the inner strategy's name."""
         return f"MACHINE_ROOM_NEARBY_POOLED/1-{self.inner.get_name()}"
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Return the queue's machine room and the reasons of the inner strategy, or how many queues the clients have so far."""
+        """Return the queue's machine room and the reasons of the inner strategy, or how many queues
+        the clients have so far.
+        """
         queue_rooms, client_rooms = self._nearby._rooms(queues, client_ids)
         room = next((name for name, places in queue_rooms.items() if position in places), None)
         if room is None or room in client_rooms:
@@ -96,7 +105,11 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
 
     def _shares(self, topic: str, queues: Sequence[Any], client_ids: Sequence[str]) -> list[Share]:
         queue_rooms, client_rooms = self._nearby._rooms(queues, client_ids)
-        return [Share(places, client_rooms[room]) for room, places in queue_rooms.items() if room in client_rooms]
+        return [
+            Share(places, client_rooms[room])
+            for room, places in queue_rooms.items()
+            if room in client_rooms
+        ]
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         owners = super()._group_owners(mq_all, cid_all)
@@ -120,7 +133,14 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
             is_open[parts.queue_places] = False
         lists = fleet.client_lists
         slots = ranges(fleet.slot_starts, fleet.n_clients)
-        _pool(fleet.queue_offsets, fleet.client_offsets, is_open, lists.first[slots], lists.empty_id[slots], out)
+        _pool(
+            fleet.queue_offsets,
+            fleet.client_offsets,
+            is_open,
+            lists.first[slots],
+            lists.empty_id[slots],
+            out,
+        )
 
     def _parts(self, fleet: Fleet) -> Parts:
         """Return the rooms of every unit that have clients."""
@@ -140,9 +160,15 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
 
 
 def _pool(
-    queue_offsets: Offsets, client_offsets: Offsets, is_open: Mask, first: Index, is_empty: Mask, owners: Owners
+    queue_offsets: Offsets,
+    client_offsets: Offsets,
+    is_open: Mask,
+    first: Index,
+    is_empty: Mask,
+    owners: Owners,
 ) -> None:
-    """Give the open queues to the clients with the fewest of the others; of an id that repeats the first place counts.
+    """Give the open queues to the clients with the fewest of the others; of an id that repeats the
+    first place counts.
 
     No client asks as the empty id, so what it gets is unowned.
     """

@@ -1,9 +1,10 @@
 """Names of strategies: versions, and strategies over other ones.
 
-``NAME/2`` is the second version of a rule that RocketMQ does not ship. Clients that divide by two versions of a rule would own
-queues twice, so every such name carries its version; without one the newest is meant, except those that are always named in
-full. ``OUTER-INNER`` is a strategy over another one. Which names there are is the caller's registry; which of them go on with
-that of another, and which are always named in full, is declared by the class.
+``NAME/2`` is the second version of a rule that RocketMQ does not ship. Clients that divide by two
+versions of a rule would own queues twice, so every such name carries its version; without one the
+newest is meant, except those that are always named in full. ``OUTER-INNER`` is a strategy over
+another one. Which names there are is the caller's registry; which of them go on with that of
+another, and which are always named in full, is declared by the class.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ Registry = Mapping[str, type[Strategy]]
 
 
 def registered(name: str, known: Registry) -> str | None:
-    """Return the name in the registry that a name without another one inside stands for, None if there is none.
+    """Return the name in the registry that a name without another one inside stands for, None if
+    there is none.
 
     Examples
     --------
@@ -44,7 +46,8 @@ def _version(name: str) -> int:
 
 
 def split(name: str, known: Registry) -> tuple[str, str | None]:
-    """Return the outer name, as it is registered if it is, and the name of the strategy inside, None where none is named.
+    """Return the outer name, as it is registered if it is, and the name of the strategy inside,
+    None where none is named.
 
     Examples
     --------
@@ -64,7 +67,8 @@ def split(name: str, known: Registry) -> tuple[str, str | None]:
 
 
 def chain(name: str, known: Registry) -> Iterator[str]:
-    """Yield names from the outermost strategy to the innermost one, defaults included, each as it is registered if it is.
+    """Yield names from the outermost strategy to the innermost one, defaults included, each as it
+    is registered if it is.
 
     A strategy that needs another one and has no default ends the chain.
     """
@@ -76,7 +80,9 @@ def chain(name: str, known: Registry) -> Iterator[str]:
             inner = known[outer].default_inner
 
 
-def divided(outer: type[Strategy], params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def divided(
+    outer: type[Strategy], params: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return parameters of a strategy whose inner one is named, and parameters of that one."""
     if "inner" in params:
         raise ArgumentTypeError("the name says which strategy is inside: leave out inner")

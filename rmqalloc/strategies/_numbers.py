@@ -1,7 +1,8 @@
-"""Names as numbers: what strategies draw from that decide by names, and the loop over units that they share.
+"""Names as numbers: what strategies draw from that decide by names, and the loop over units that
+they share.
 
-A queue's number is mixed from the hashes of its topic, its broker and its id, never from its place in a list, so that queues
-that come and go leave the draws of the others as they are.
+A queue's number is mixed from the hashes of its topic, its broker and its id, never from its place
+in a list, so that queues that come and go leave the draws of the others as they are.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Kernel = Callable[[slice], None]
 Width = TypeVar("Width", np.uint32, np.uint64)
 MakeKernel = Callable[[int, int], Kernel]
 
-# Queues of one call of a kernel, and queues that are worth a thread. Ctrl-C is heard of between calls only.
+# Queues of one call of a kernel, and queues that are worth a thread. Ctrl-C is heard of between
+# calls only.
 STEP = 1 << 17
 LEAST_QUEUES = 1 << 12
 
@@ -38,7 +40,8 @@ def _hash_codes(texts: Strings) -> Index:
 
 
 def java_hashes(texts: Strings) -> Numbers:
-    """Return Java's ``String.hashCode`` of every text, as a signed number of 64 bits read as unsigned.
+    """Return Java's ``String.hashCode`` of every text, as a signed number of 64 bits read as
+    unsigned.
 
     Examples
     --------
@@ -62,7 +65,9 @@ def mix64(numbers: Numbers) -> Numbers:
 
 
 def queue_numbers(fleet: Fleet, threads: int, kind: type[Width]) -> NDArray[Width]:
-    """Number every queue of the queue lists, by uint64 or its upper half, uint32, for which the wide ones are never held."""
+    """Number every queue of the queue lists, by uint64 or its upper half, uint32, for which the
+    wide ones are never held.
+    """
     lists = fleet.queue_lists
     out = np.empty(lists.queue_ids.size, kind)
     topics, brokers = _hash_codes(fleet.topics), _hash_codes(fleet.brokers)
@@ -84,7 +89,9 @@ def queue_numbers(fleet: Fleet, threads: int, kind: type[Width]) -> NDArray[Widt
 
 
 def first_topics(fleet: Fleet) -> Index:
-    """Return the row in ``fleet.topics`` of the topic of each unit's first queue; of units without queues any."""
+    """Return the row in ``fleet.topics`` of the topic of each unit's first queue; of units without
+    queues any.
+    """
     lists = fleet.queue_lists
     if not lists.route_topic.size:
         return fleet.unit_topic
@@ -116,7 +123,9 @@ def by_unit(fleet: Fleet, threads: int, make: MakeKernel, n_clients: Index | Non
 
 
 def own_slots(fleet: Fleet) -> NDArray[np.bool_]:
-    """Return which slots of the client lists take part: the first of each id, and none of an empty id."""
+    """Return which slots of the client lists take part: the first of each id, and none of an empty
+    id.
+    """
     lists = fleet.client_lists
     own = np.ones(len(lists.client_ids), bool)
     if lists.irregular.any():

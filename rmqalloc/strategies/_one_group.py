@@ -1,4 +1,6 @@
-"""One group by one kernel that reads its objects: what a client that rebalances asks for, again and again."""
+"""One group by one kernel that reads its objects: what a client that rebalances asks for, again and
+again.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,24 @@ class DividesOneGroup(ExclusiveStrategy):
 
     @abstractmethod
     def _divide(
-        self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None
+        self,
+        queues: tuple[Any, ...],
+        client_ids: tuple[str, ...],
+        position: int,
+        out: Owners | None,
     ) -> list[Any] | int | None:
-        """Return the queues of one client, or write all owners to `out`; None if the kernel does not take the group."""
+        """Return the queues of one client, or write all owners to `out`; None if the kernel does
+        not take the group.
+        """
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         queues, client_ids = tuple(mq_all), tuple(cid_all)  # the kernel reads them twice
         out = np.empty(len(queues), np.int32)
-        return super()._group_owners(queues, client_ids) if self._divide(queues, client_ids, -1, out) is None else out
+        return (
+            super()._group_owners(queues, client_ids)
+            if self._divide(queues, client_ids, -1, out) is None
+            else out
+        )
 
     def _queues_of(self, position: int, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
         if not isinstance(cid_all, str):  # which is no list of client ids

@@ -1,4 +1,6 @@
-"""``ORDINAL/1`` and ``ORDINAL/2``: few moves, by slot numbers of client ids. docs/strategies/ordinal.md defines both."""
+"""``ORDINAL/1`` and ``ORDINAL/2``: few moves, by slot numbers of client ids.
+docs/strategies/ordinal.md defines both.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ from rmqalloc._engine import names, slots
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, longest_of, offsets_of, utf8_of
-from rmqalloc.strategies._numbers import Kernel, MakeKernel, Numbers, by_unit, own_slots, queue_numbers, topic_hashes
+from rmqalloc.strategies._numbers import (
+    Kernel,
+    MakeKernel,
+    Numbers,
+    by_unit,
+    own_slots,
+    queue_numbers,
+    topic_hashes,
+)
 from rmqalloc.strategies._one_group import DividesOneGroup
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 from rmqalloc.strategies.base import Owners, group_fleet
@@ -34,15 +44,17 @@ FILE = "ordinal-tables.txt"
 
 
 class Ordinal(DividesOneGroup):
-    """Queues stay with slot numbers that survive a restart; a slot below the highest that leaves moves no others.
+    """Queues stay with slot numbers that survive a restart; a slot below the highest that leaves
+    moves no others.
 
     Parameters
     ----------
     pattern : str
-        What the instance name of a client id ends in: a text with one ``#`` where the slot number stands. Clients must use
-        the same, or they own queues twice.
+        What the instance name of a client id ends in: a text with one ``#`` where the slot number
+        stands. Clients must use the same, or they own queues twice.
     tables : bool
-        Go by tables for up to six slots: no excess move under any pattern of failures. See the page.
+        Go by tables for up to six slots: no excess move under any pattern of failures. See the
+        page.
 
     Raises
     ------
@@ -67,7 +79,12 @@ class Ordinal(DividesOneGroup):
     """
 
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("pattern", "text", "Where the slot number stands at the end of an instance name", metavar="PATTERN"),
+        Parameter(
+            "pattern",
+            "text",
+            "Where the slot number stands at the end of an instance name",
+            metavar="PATTERN",
+        ),
         Parameter("tables", "switch", "Go by tables, for up to six slots"),
     )
     guesses: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"tables": True})
@@ -78,7 +95,9 @@ class Ordinal(DividesOneGroup):
 
     def __init__(self, pattern: str = DEFAULT_PATTERN, tables: bool = False) -> None:
         if not isinstance(pattern, str):
-            raise ArgumentTypeError(f"pattern must be a text such as {DEFAULT_PATTERN!r}, got {pattern!r}")
+            raise ArgumentTypeError(
+                f"pattern must be a text such as {DEFAULT_PATTERN!r}, got {pattern!r}"
+            )
         before, sharp, after = pattern.partition("#")
         if not sharp or "#" in after or before[-1:].isdigit() or after[:1].isdigit():
             raise ArgumentError(
@@ -90,7 +109,9 @@ class Ordinal(DividesOneGroup):
         self._around = utf8_of(before), utf8_of(after)
 
     def get_name(self) -> str:
-        """``ORDINAL/1``: the version is of the definition, since clients of different ones would own queues twice."""
+        """``ORDINAL/1``: the version is of the definition, since clients of different ones would
+        own queues twice.
+        """
         return "ORDINAL/1"
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
@@ -99,9 +120,7 @@ class Ordinal(DividesOneGroup):
         numbered = self._numbered(fleet)[0][fleet.unit_client_list]
         most = tables().slots_for(fleet.n_queues)
         for unit in np.flatnonzero((numbered > most) & (fleet.n_queues > 0)).tolist():
-            text = (
-                f"{fleet.n_queues[unit]} queues have a table of {most[unit]} slots, the highest is {numbered[unit] - 1}"
-            )
+            text = f"{fleet.n_queues[unit]} queues have a table of {most[unit]} slots, the highest is {numbered[unit] - 1}"
             reasons.setdefault(unit, text)
 
     def _taking_part(self, fleet: Fleet) -> Index:
@@ -116,7 +135,10 @@ class Ordinal(DividesOneGroup):
     def _numbered(self, fleet: Fleet) -> tuple[Index, Index]:
         """Return how many numbers each client list has, and the number of every entry."""
         lists = fleet.client_lists
-        n_numbers, numbers = np.empty(lists.offsets.size - 1, np.int32), np.empty(len(lists.client_ids), np.int32)
+        n_numbers, numbers = (
+            np.empty(lists.offsets.size - 1, np.int32),
+            np.empty(len(lists.client_ids), np.int32),
+        )
         scratch = np.empty(slots.scratch_size(0, longest_of(lists.offsets)), np.int32)
         slots.number(lists.offsets, self._taking_part(fleet), scratch, n_numbers, numbers)
         return n_numbers, numbers
@@ -127,9 +149,15 @@ class Ordinal(DividesOneGroup):
         if fleet.empty_units.size:
             vacate(fleet, fleet.empty_units, out)
         seeds, found = topic_hashes(fleet), self._taking_part(fleet)
-        by_unit(fleet, threads, (self._by_tables if self.tables else self._by_draws)(fleet, seeds, found, threads, out))
+        by_unit(
+            fleet,
+            threads,
+            (self._by_tables if self.tables else self._by_draws)(fleet, seeds, found, threads, out),
+        )
 
-    def _by_draws(self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners) -> MakeKernel:
+    def _by_draws(
+        self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners
+    ) -> MakeKernel:
         numbers = queue_numbers(fleet, threads, np.uint64)
         starts = fleet.queue_offsets[:-1]
 
@@ -142,7 +170,9 @@ class Ordinal(DividesOneGroup):
 
         return make
 
-    def _by_tables(self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners) -> MakeKernel:
+    def _by_tables(
+        self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners
+    ) -> MakeKernel:
         starts, orders = fleet.queue_offsets[:-1], tables()
 
         def make(most_queues: int, most_clients: int) -> Kernel:
@@ -155,10 +185,16 @@ class Ordinal(DividesOneGroup):
         return make
 
     def _divide(
-        self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None
+        self,
+        queues: tuple[Any, ...],
+        client_ids: tuple[str, ...],
+        position: int,
+        out: Owners | None,
     ) -> list[Any] | int | None:
         return (
-            None if self.tables else slots.own_group(queues, client_ids, *self._around, self._is_chained, position, out)
+            None
+            if self.tables
+            else slots.own_group(queues, client_ids, *self._around, self._is_chained, position, out)
         )
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
@@ -167,7 +203,9 @@ class Ordinal(DividesOneGroup):
         return super()._group_owners(mq_all, cid_all)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Return the numbers of the clients, and whether the queue stands in for one that is missing."""
+        """Return the numbers of the clients, and whether the queue stands in for one that is
+        missing.
+        """
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
         fleet = group_fleet(queues, client_ids)
         n_numbers, found = self._numbered(fleet)
@@ -186,7 +224,10 @@ class Ordinal(DividesOneGroup):
                 if at_home not in missing
                 else "which is missing: its queues go to others by their draws"
             )
-            reasons.say(f"with all of them present the queue belongs to number {at_home}, {where}", home=at_home)
+            reasons.say(
+                f"with all of them present the queue belongs to number {at_home}, {where}",
+                home=at_home,
+            )
         reasons.say(f"number {numbers[owner]} is client {client_ids[owner]}", number=numbers[owner])
         return reasons
 
@@ -194,8 +235,8 @@ class Ordinal(DividesOneGroup):
 class Ordinal2(Ordinal):
     """Queues stay with slot numbers; a slot that leaves moves no others, be it the highest or not.
 
-    Lost brokers and added queues move more than under ``ORDINAL/1`` where a group has unusually few or many slots for its
-    queues: see the page. ``ORDINAL`` without a version is ``ORDINAL/1``.
+    Lost brokers and added queues move more than under ``ORDINAL/1`` where a group has unusually few
+    or many slots for its queues: see the page. ``ORDINAL`` without a version is ``ORDINAL/1``.
 
     Parameters
     ----------
@@ -235,7 +276,9 @@ class Ordinal2(Ordinal):
 class OrderTables(NamedTuple):
     """Orders for 1 to 60 queues."""
 
-    digits: NDArray[np.uint8]  # uint8, shape (6 * n_orders,): Those past the slots of an order are 255
+    digits: NDArray[
+        np.uint8
+    ]  # uint8, shape (6 * n_orders,): Those past the slots of an order are 255
     starts: Offsets  # int64, shape (61,): First order of the table for so many queues
     n_slots: Index  # int32, shape (61,)
 

@@ -1,4 +1,6 @@
-"""Strategies of our own over an inner one: they choose the queues and the clients that it gets to see, and in which order."""
+"""Strategies of our own over an inner one: they choose the queues and the clients that it gets to
+see, and in which order.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ INNER = Parameter("inner", "strategy", "Strategy that divides; AVG by default")
 
 
 class Share(NamedTuple):
-    """Queues and clients of a group that the inner strategy gets at once, as positions in the group's lists."""
+    """Queues and clients of a group that the inner strategy gets at once, as positions in the
+    group's lists.
+    """
 
     queues: Sequence[int]
     clients: Sequence[int]
@@ -37,7 +41,9 @@ class OverParts(WrappingStrategy[Inner]):
 
     @abstractmethod
     def _parts(self, fleet: Fleet) -> Parts:
-        """Return the parts of a fleet that the inner strategy divides; every unit has queues and clients."""
+        """Return the parts of a fleet that the inner strategy divides; every unit has queues and
+        clients.
+        """
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         self._divide(self._parts(fleet), out, threads)
@@ -61,7 +67,8 @@ class OverParts(WrappingStrategy[Inner]):
 class ExclusiveOver(OverParts[Inner], ExclusiveStrategy):
     """A strategy that divides by parts and owns nothing itself.
 
-    Subclasses state the parts twice: `_shares` of a group, whose queues may be any objects, and `_parts` of a fleet.
+    Subclasses state the parts twice: `_shares` of a group, whose queues may be any objects, and
+    `_parts` of a fleet.
     """
 
     names_inner = True
@@ -72,7 +79,9 @@ class ExclusiveOver(OverParts[Inner], ExclusiveStrategy):
         if not isinstance(made, Strategy):
             raise ArgumentTypeError(f"inner must be a strategy, got {inner!r}")
         if made.is_shared:
-            raise ArgumentTypeError(f"inner must give every queue to one client, got {made.get_name()}")
+            raise ArgumentTypeError(
+                f"inner must give every queue to one client, got {made.get_name()}"
+            )
         super().__init__(cast(Inner, made))
 
     @abstractmethod
@@ -86,7 +95,9 @@ class ExclusiveOver(OverParts[Inner], ExclusiveStrategy):
         for queues, clients in self._shares(java_text(queue_fields(mq_all[0])[0]), mq_all, cid_all):
             part = self.inner.assign([mq_all[i] for i in queues], [cid_all[i] for i in clients])
             assert isinstance(part, Assignment), "an inner strategy gives a queue to one client"
-            owners[list(queues)] = np.array([*(places[i] for i in clients), -1], np.int32)[part.owners]
+            owners[list(queues)] = np.array([*(places[i] for i in clients), -1], np.int32)[
+                part.owners
+            ]
         return owners
 
     def _prepared(self, fleet: Fleet) -> Fleet:

@@ -1,8 +1,9 @@
 """Work on several threads. Kernels release the interpreter lock, so threads are all it takes.
 
-Threads live for one call: nothing is left behind that a forked child could inherit half-alive. Work comes in steps of well
-below a second, for Python hears of Ctrl-C between calls only, and a thread can be stopped there only. They are started by
-`_thread`, for to import `concurrent.futures`, with `logging`, takes a fourth of what to import this package does.
+Threads live for one call: nothing is left behind that a forked child could inherit half-alive. Work
+comes in steps of well below a second, for Python hears of Ctrl-C between calls only, and a thread
+can be stopped there only. They are started by `_thread`, for to import `concurrent.futures`, with
+`logging`, takes a fourth of what to import this package does.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ THREADS_VARIABLE = "RMQALLOC_THREADS"
 
 
 def n_threads(threads: int | None) -> int:
-    """Return how many threads to use: those asked for, else what the environment variable RMQALLOC_THREADS says, else one."""
+    """Return how many threads to use: those asked for, else what the environment variable
+    RMQALLOC_THREADS says, else one.
+    """
     if threads is None:
         given = os.environ.get(THREADS_VARIABLE, "1")
         if not given.isdecimal() or int(given) < 1:
-            raise ArgumentError(f"environment variable {THREADS_VARIABLE} must be a number above zero, got {given!r}")
+            raise ArgumentError(
+                f"environment variable {THREADS_VARIABLE} must be a number above zero, got {given!r}"
+            )
         return int(given)
     if isinstance(threads, bool) or not hasattr(threads, "__index__"):
         raise ArgumentTypeError(f"threads must be an integer, got {threads!r}")
@@ -61,10 +66,12 @@ def equal_parts(n_items: int, parts: int) -> list[int]:
 
 
 def in_threads(work: Callable[[int, int], Iterable[None] | None], bounds: list[int]) -> None:
-    """Do ``work(start, stop)`` for every part at once; the first error is raised when all have ended.
+    """Do ``work(start, stop)`` for every part at once; the first error is raised when all have
+    ended.
 
-    Work that yields is done in steps, and is left undone between two of them when the call is interrupted, or another part has
-    failed. The calling thread takes the first part itself: it has a processor already, a new thread has to find one.
+    Work that yields is done in steps, and is left undone between two of them when the call is
+    interrupted, or another part has failed. The calling thread takes the first part itself: it has
+    a processor already, a new thread has to find one.
     """
     halted: list[bool] = []
 

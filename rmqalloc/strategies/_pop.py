@@ -43,11 +43,13 @@ class FleetShares(NamedTuple):
     Attributes
     ----------
     offsets : ndarray of int64, shape (fleet.client_offsets[-1] + 1,)
-        Client slot ``s`` (``fleet.client_offsets`` says which unit's) pops ``queues[offsets[s]:offsets[s + 1]]``.
+        Client slot ``s`` (``fleet.client_offsets`` says which unit's) pops
+        ``queues[offsets[s]:offsets[s + 1]]``.
     queues : ndarray of int32
         Places in the unit's list of queues, in Java's order, repeats and all.
     whole_broker : ndarray of bool, shape (n_units,)
-        Units in which every client pops every broker of the topic (queue id -1); their slots list nothing.
+        Units in which every client pops every broker of the topic (queue id -1); their slots list
+        nothing.
     refused : ndarray of bool, shape (fleet.client_offsets[-1],)
         Slots whose call Java refuses (``currentCID is empty``); they list nothing.
     """
@@ -66,7 +68,8 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
     inner : Strategy
         Splits the queues; the broker itself knows AVG and AVG_BY_CIRCLE only.
     pop_share_queue_num : int
-        With 0 or less, or as many as the clients less one, every client gets every broker as a whole.
+        With 0 or less, or as many as the clients less one, every client gets every broker as a
+        whole.
 
     Raises
     ------
@@ -88,7 +91,12 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
 
     parameters = (
         Parameter("inner", "strategy", "Strategy that splits the queues", is_needed=True),
-        Parameter("pop_share_queue_num", "count", "Clients whose shares a client gets besides its own", default=-1),
+        Parameter(
+            "pop_share_queue_num",
+            "count",
+            "Clients whose shares a client gets besides its own",
+            default=-1,
+        ),
     )
     _instead = "POP gives a queue to several clients, so it has no single owner; use share_fleet"
 
@@ -96,7 +104,9 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
         if not isinstance(inner, Strategy):
             raise ArgumentTypeError(f"inner must be a strategy, got {inner!r}")
         if isinstance(pop_share_queue_num, bool) or not hasattr(pop_share_queue_num, "__index__"):
-            raise ArgumentTypeError(f"pop_share_queue_num must be an integer, got {pop_share_queue_num!r}")
+            raise ArgumentTypeError(
+                f"pop_share_queue_num must be an integer, got {pop_share_queue_num!r}"
+            )
         super().__init__(inner)
         self.pop_share_queue_num = int(pop_share_queue_num)
 
@@ -133,11 +143,15 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
-        """Return queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
+        """Return queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it
+        gets whole brokers.
+        """
         mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         if mq_all is None or (cid_all is None and self.pop_share_queue_num > 0):
             missing = "mq_all is null; give a list of queues"
-            raise ArgumentTypeError(missing if mq_all is None else "cid_all is null; give a list of client ids")
+            raise ArgumentTypeError(
+                missing if mq_all is None else "cid_all is null; give a list of client ids"
+            )
         if self.pop_share_queue_num <= 0 or self._is_whole(len(cid_all)):
             return [MessageQueue(*queue_fields(queue)[:2], WHOLE_BROKER) for queue in mq_all]  # type: ignore[arg-type]
         if len(cid_all) > len(mq_all):
@@ -162,15 +176,25 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
 
     @overload
     def assign(
-        self: Pop[ExclusiveStrategy], mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+        self: Pop[ExclusiveStrategy],
+        mq_all: Sequence[Queue],
+        cid_all: Sequence[str],
+        sort: bool = False,
     ) -> SharedAssignment[Queue | MessageQueue]: ...
     @overload
     def assign(
-        self: Pop[Config[Listed]], mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+        self: Pop[Config[Listed]],
+        mq_all: Sequence[Queue],
+        cid_all: Sequence[str],
+        sort: bool = False,
     ) -> SharedAssignment[Queue | Listed | MessageQueue]: ...
     @overload
-    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> SharedAssignment[Any]: ...
-    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> SharedAssignment[Any]:
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Any]: ...
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Any]:
         """Return what every client of one group pops; see `SharedAssignment`."""
         mq_all, cid_all = in_order(mq_all, cid_all, sort)
         check_client_ids(cid_all)
@@ -184,7 +208,9 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
             del reasons[unit]
         self.inner._find_errors(self.inner._prepared(fleet), reasons)
 
-    def share_fleet(self, fleet: Fleet, on_error: Literal["raise", "report"] = "raise") -> FleetShares:
+    def share_fleet(
+        self, fleet: Fleet, on_error: Literal["raise", "report"] = "raise"
+    ) -> FleetShares:
         """Return what every client of every unit pops.
 
         Parameters
@@ -212,10 +238,19 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
         whole = ~bad & self._is_whole(fleet.n_clients)
         single = ~bad & ~whole & (fleet.n_clients > fleet.n_queues)
         windowed = ~bad & ~whole & ~single
-        unit, place = np.repeat(np.arange(fleet.n_units), fleet.n_clients), ranges(fleet.slot_starts, fleet.n_clients)
-        slots = _Slots(unit, place, fleet.client_offsets[:-1][unit] + fleet.client_lists.first[place])
-        starts, lengths = np.zeros((2, unit.size, 1 + self.pop_share_queue_num if windowed.any() else 1), np.int64)
-        shares = _Shares(starts, lengths, np.zeros(unit.size, bool), np.arange(int(fleet.queue_offsets[-1])))
+        unit, place = (
+            np.repeat(np.arange(fleet.n_units), fleet.n_clients),
+            ranges(fleet.slot_starts, fleet.n_clients),
+        )
+        slots = _Slots(
+            unit, place, fleet.client_offsets[:-1][unit] + fleet.client_lists.first[place]
+        )
+        starts, lengths = np.zeros(
+            (2, unit.size, 1 + self.pop_share_queue_num if windowed.any() else 1), np.int64
+        )
+        shares = _Shares(
+            starts, lengths, np.zeros(unit.size, bool), np.arange(int(fleet.queue_offsets[-1]))
+        )
         _take_one(fleet, slots, single[slots.unit], shares)
         _take_windows(fleet, slots, windowed, self.inner, shares)
         return FleetShares(*shares.flattened(slots, fleet), whole, shares.refused)
@@ -230,7 +265,9 @@ class _Slots(NamedTuple):
 
 
 class _Shares(NamedTuple):
-    """What the slots get: stretches of a pool that holds every unit's queues, side by side in ``width`` columns."""
+    """What the slots get: stretches of a pool that holds every unit's queues, side by side in
+    ``width`` columns.
+    """
 
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -247,20 +284,28 @@ class _Shares(NamedTuple):
 
 
 def _take_one(fleet: Fleet, slots: _Slots, chosen: NDArray[np.bool_], shares: _Shares) -> None:
-    """Give each client one queue, round and round, where there are more clients than queues; refuse a blank id."""
+    """Give each client one queue, round and round, where there are more clients than queues; refuse
+    a blank id.
+    """
     unit = slots.unit[chosen]
     position = slots.first[chosen] - fleet.client_offsets[:-1][unit]
     shares.starts[chosen, 0] = fleet.queue_offsets[:-1][unit] + position % fleet.n_queues[unit]
     shares.lengths[chosen, 0] = 1
     ids = fleet.client_lists.client_ids
     first_byte = ids.values[np.minimum(ids.offsets[:-1][slots.place], ids.values.size - 1)]
-    suspects = chosen & (fleet.client_lists.empty_id[slots.place] | (first_byte <= 0x20) | (first_byte >= 0x80))
+    suspects = chosen & (
+        fleet.client_lists.empty_id[slots.place] | (first_byte <= 0x20) | (first_byte >= 0x80)
+    )
     for slot in np.flatnonzero(suspects).tolist():
         shares.refused[slot] = _is_blank(ids[int(slots.place[slot])])
 
 
-def _take_windows(fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: Strategy, shares: _Shares) -> None:
-    """Give each client the inner share of its own and of the clients that follow it, round the list."""
+def _take_windows(
+    fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: Strategy, shares: _Shares
+) -> None:
+    """Give each client the inner share of its own and of the clients that follow it, round the
+    list.
+    """
     if not units.any():
         return
     owners = np.zeros(shares.pool.size, np.int32)
@@ -273,10 +318,13 @@ def _take_windows(fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: 
     owner_slots = (np.repeat(fleet.client_offsets[:-1], fleet.n_queues) + owners)[owned]
     loads = np.bincount(owner_slots, minlength=slots.unit.size)
     n_unowned = np.bincount(
-        np.repeat(np.arange(fleet.n_units), fleet.n_queues)[mine & (owners < 0)], minlength=fleet.n_units
+        np.repeat(np.arange(fleet.n_units), fleet.n_queues)[mine & (owners < 0)],
+        minlength=fleet.n_units,
     )
     before = offsets_of(loads)
-    begins = (fleet.queue_offsets[:-1] + n_unowned - before[fleet.client_offsets[:-1]])[slots.unit] + before[:-1]
+    begins = (fleet.queue_offsets[:-1] + n_unowned - before[fleet.client_offsets[:-1]])[
+        slots.unit
+    ] + before[:-1]
     chosen = np.flatnonzero(units[slots.unit])
     unit, empty = slots.unit[chosen], fleet.client_lists.empty_id[slots.place]
     bottom, size = fleet.client_offsets[:-1][unit], fleet.n_clients[unit]
@@ -301,7 +349,8 @@ def _one_queue(current_cid: str | None, mq_all: Sequence[Any], cid_all: Sequence
 
 
 def _is_blank(text: str) -> bool:
-    """Return whether a text is white space to Java alone: no-break spaces do not count, the separators U+001C to U+001F do.
+    """Return whether a text is white space to Java alone: no-break spaces do not count, the
+    separators U+001C to U+001F do.
 
     Examples
     --------
@@ -309,6 +358,7 @@ def _is_blank(text: str) -> bool:
     [True, True, True, False, False]
     """
     return all(
-        c in "\t\n\x0b\f\r\x1c\x1d\x1e\x1f" or (unicodedata.category(c)[0] == "Z" and c not in "\u00a0\u2007\u202f")
+        c in "\t\n\x0b\f\r\x1c\x1d\x1e\x1f"
+        or (unicodedata.category(c)[0] == "Z" and c not in "\u00a0\u2007\u202f")
         for c in text
     )

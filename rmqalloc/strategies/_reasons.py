@@ -32,7 +32,8 @@ class Reasons:
         self.facts |= facts
 
     def check_id(self, client_ids: Sequence[str], client: int) -> None:
-        """Say that the client at a position gets nothing, if its id is empty or is that of a client before it.
+        """Say that the client at a position gets nothing, if its id is empty or is that of a client
+        before it.
 
         Two processes with one id both find themselves at its first position.
         """

@@ -22,7 +22,9 @@ from rmqalloc.strategies._parts import Parts
 
 
 class _Cut(NamedTuple):
-    """Lists cut by room: part ``p``, of list ``list_[p]`` and room ``room[p]``, is ``places[offsets[p]:offsets[p+1]]``."""
+    """Lists cut by room: part ``p``, of list ``list_[p]`` and room ``room[p]``, is
+    ``places[offsets[p]:offsets[p+1]]``.
+    """
 
     list_: NDArray[Any]
     room: Index
@@ -38,14 +40,18 @@ def _cut(room: Index, list_offsets: Offsets) -> _Cut:
     places = np.repeat(list_offsets[:-1], lengths) + order
     list_ = np.repeat(np.arange(lengths.size), lengths)
     starts = np.flatnonzero(
-        np.r_[True, (list_[1:] != list_[:-1]) | (room[places][1:] != room[places][:-1])][: places.size]
+        np.r_[True, (list_[1:] != list_[:-1]) | (room[places][1:] != room[places][:-1])][
+            : places.size
+        ]
     )
     offsets = np.append(starts, places.size).astype(np.int64)
     return _Cut(list_[starts], room[places][starts], offsets, places, order)
 
 
 def split_by_room(fleet: Fleet) -> Parts:
-    """Make a unit of each room of each unit: with the room's own clients, or with all where the room has none."""
+    """Make a unit of each room of each unit: with the room's own clients, or with all where the
+    room has none.
+    """
     fleet = fleet.own_lists() if fleet.is_sparse else fleet
     queues, clients = fleet.queue_lists, fleet.client_lists
     assert queues.route_room is not None
@@ -59,9 +65,13 @@ def split_by_room(fleet: Fleet) -> Parts:
     part = ranges(offsets_of(per_list)[:-1][fleet.unit_queue_list], counts)
     stride = len(fleet.rooms) + 1  # one more than there are rooms, for a missing room is -1
     wanted = fleet.unit_client_list[unit].astype(np.int64) * stride + by_queue.room[part]
-    have = np.append(by_client.list_ * stride + by_client.room, n_lists * stride)  # above all that are wanted
+    have = np.append(
+        by_client.list_ * stride + by_client.room, n_lists * stride
+    )  # above all that are wanted
     at = np.searchsorted(have, wanted)
-    client_list = np.where(have[at] == wanted, n_lists + at, fleet.unit_client_list[unit]).astype(np.int32)
+    client_list = np.where(have[at] == wanted, n_lists + at, fleet.unit_client_list[unit]).astype(
+        np.int32
+    )
     both = np.r_[np.arange(len(clients.client_ids)), by_client.places]
     both_offsets = np.r_[clients.offsets, clients.offsets[-1] + by_client.offsets[1:]]
     parts = replaced(
@@ -78,4 +88,6 @@ def split_by_room(fleet: Fleet) -> Parts:
     )
     positions = by_queue.positions[parts.queue_places()]
     queue_places = np.repeat(fleet.queue_offsets[unit], parts.n_queues) + positions
-    return Parts(parts, unit, queue_places, np.r_[list_positions(clients.offsets), by_client.positions])
+    return Parts(
+        parts, unit, queue_places, np.r_[list_positions(clients.offsets), by_client.positions]
+    )

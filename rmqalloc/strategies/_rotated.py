@@ -21,10 +21,12 @@ BY_POSITION: DecidedBy = "positions"
 
 
 class Rotated(ExclusiveOver[Inner]):
-    """The inner strategy gets the clients from one on that the topic decides, and those before it behind the last.
+    """The inner strategy gets the clients from one on that the topic decides, and those before it
+    behind the last.
 
-    What is left over after even shares falls to the first clients of the list, so a group of many topics with few queues
-    each loads these. By another first client in every topic it is spread over all.
+    What is left over after even shares falls to the first clients of the list, so a group of many
+    topics with few queues each loads these. By another first client in every topic it is spread
+    over all.
 
     Notes
     -----
@@ -42,9 +44,11 @@ class Rotated(ExclusiveOver[Inner]):
 
     def __init__(self, inner: Inner | None = None) -> None:
         super().__init__(inner)
-        # Numbers decide where the list begins and who gets what from there on. Ids do not: where points of a ring collide
-        # the order of clients decides, and that changes if one leaves.
-        self.decided_by = BY_POSITION if self.inner.decided_by in ("counts", "positions") else "anything"
+        # Numbers decide where the list begins and who gets what from there on. Ids do not: where
+        # points of a ring collide the order of clients decides, and that changes if one leaves.
+        self.decided_by = (
+            BY_POSITION if self.inner.decided_by in ("counts", "positions") else "anything"
+        )
 
     def _over(self, inner: Strategy) -> Strategy:
         return Rotated(inner)
@@ -76,19 +80,29 @@ class Rotated(ExclusiveOver[Inner]):
         list_, first = rotated // longest, rotated % longest
         lengths = lengths_of(lists.offsets)[list_]
         offsets = offsets_of(lengths)
-        places = (list_positions(offsets) + np.repeat(first, lengths)) % np.repeat(np.maximum(lengths, 1), lengths)
+        places = (list_positions(offsets) + np.repeat(first, lengths)) % np.repeat(
+            np.maximum(lengths, 1), lengths
+        )
         slots = np.repeat(lists.offsets[list_], lengths) + places
         client_lists = lists.rearranged(slots, offsets)
-        client_lists.__dict__["irregular"] = lists.irregular[list_]  # as the lazy property would find
-        parts = replaced(fleet, unit_client_list=unit_list.astype(np.int32), client_lists=client_lists)
+        client_lists.__dict__["irregular"] = lists.irregular[
+            list_
+        ]  # as the lazy property would find
+        parts = replaced(
+            fleet, unit_client_list=unit_list.astype(np.int32), client_lists=client_lists
+        )
         in_list: Index = places if fleet.is_regular else lists.first[slots]
         return Parts(
-            parts, np.arange(fleet.n_units, dtype=np.int32), ranges(fleet.queue_offsets[:-1], fleet.n_queues), in_list
+            parts,
+            np.arange(fleet.n_units, dtype=np.int32),
+            ranges(fleet.queue_offsets[:-1], fleet.n_queues),
+            in_list,
         )
 
 
 def first_clients(topic_hashes: Numbers, n_clients: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the position of the client that a list begins with, for the hashes of topics and the lengths of lists.
+    """Return the position of the client that a list begins with, for the hashes of topics and the
+    lengths of lists.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""``STABLE/1``: few moves for random client ids, by scores. The definition is docs/strategies/stable.md."""
+"""``STABLE/1``: few moves for random client ids, by scores. The definition is
+docs/strategies/stable.md.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,14 @@ from rmqalloc.strategies.parameters import Parameter
 
 
 class Stable(DividesOneGroup):
-    """Every queue and client have a score for each other, and the best pairs come first, as far as there is room.
+    """Every queue and client have a score for each other, and the best pairs come first, as far as
+    there is room.
 
     Parameters
     ----------
     slack : int
-        0: loads differ by one at most. 1: by two, which saves about half of the moves beyond the least.
+        0: loads differ by one at most. 1: by two, which saves about half of the moves beyond the
+        least.
 
     Raises
     ------
@@ -54,11 +58,17 @@ class Stable(DividesOneGroup):
         self.slack = int(slack)
 
     def get_name(self) -> str:
-        """``STABLE/1``: the version is of the definition, since clients of different ones would own queues twice."""
+        """``STABLE/1``: the version is of the definition, since clients of different ones would own
+        queues twice.
+        """
         return "STABLE/1"
 
     def _divide(
-        self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None
+        self,
+        queues: tuple[Any, ...],
+        client_ids: tuple[str, ...],
+        position: int,
+        out: Owners | None,
     ) -> list[Any] | int | None:
         return preferences.match_group(queues, client_ids, self.slack == 1, position, out)
 
@@ -70,7 +80,9 @@ class Stable(DividesOneGroup):
         slot_starts, n_clients, odd = fleet.slot_starts, fleet.n_clients, None
         if not fleet.is_regular:
             odd = fleet.irregular
-            slot_starts, n_clients, clients, (place_starts, places) = _without_repeats(fleet, clients)
+            slot_starts, n_clients, clients, (place_starts, places) = _without_repeats(
+                fleet, clients
+            )
         none = np.flatnonzero((n_clients == 0) & (fleet.n_queues > 0))
         if none.size:
             vacate(fleet, none, out)
@@ -89,16 +101,24 @@ class Stable(DividesOneGroup):
             split.rename_some(odd.units, fleet.queue_offsets, place_starts, places, out)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Return the owner's score for the queue, and the clients that prefer it more but are full of better ones."""
+        """Return the owner's score for the queue, and the clients that prefer it more but are full
+        of better ones.
+        """
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
         if owner < 0:
             reasons.say(EMPTY_ID)
             return reasons
         queue = queue_numbers(group_fleet([queues[position]], ["x"]), 1, np.uint32)
         scores = fmix32(queue ^ client_numbers(Strings.from_list(client_ids)))
-        better = {client_ids[i] for i in np.flatnonzero(scores > scores[owner]).tolist() if client_ids[i]}
+        better = {
+            client_ids[i] for i in np.flatnonzero(scores > scores[owner]).tolist() if client_ids[i]
+        }
         score = int(scores[owner])
-        reasons.say(f"the queue and client {client_ids[owner]} score {score:,}", score=score, n_better=len(better))
+        reasons.say(
+            f"the queue and client {client_ids[owner]} score {score:,}",
+            score=score,
+            n_better=len(better),
+        )
         if better:
             have = "have" if len(better) > 1 else "has"
             reasons.say(
@@ -121,10 +141,12 @@ def fmix32(h: Halves) -> Halves:
     return h ^ h >> np.uint32(16)
 
 
-def _without_repeats(fleet: Fleet, clients: Halves) -> tuple[Offsets, Index, Halves, tuple[Offsets, Index]]:
-    """Return where each unit's clients begin and how many they are, given that irregular units have lists without
-    repeats and empty ids, which follow the others; and for these units where the places begin that their clients have
-    in the whole list.
+def _without_repeats(
+    fleet: Fleet, clients: Halves
+) -> tuple[Offsets, Index, Halves, tuple[Offsets, Index]]:
+    """Return where each unit's clients begin and how many they are, given that irregular units have
+    lists without repeats and empty ids, which follow the others; and for these units where the
+    places begin that their clients have in the whole list.
     """
     odd = fleet.irregular
     kept = np.flatnonzero(odd.sole_holder >= 0)

@@ -21,8 +21,8 @@ _Key = tuple[str, str, int]
 class Sticky(ExclusiveStrategy):
     """Queues stay where they are as far as loads that differ by one at most allow.
 
-    It reads who owned the queues so far, so clients could divide by it only if all of them knew that for certain, which
-    RocketMQ's clients do not. It serves to measure other strategies by.
+    It reads who owned the queues so far, so clients could divide by it only if all of them knew
+    that for certain, which RocketMQ's clients do not. It serves to measure other strategies by.
 
     Notes
     -----
@@ -39,10 +39,16 @@ class Sticky(ExclusiveStrategy):
     [0, 0, 0, 1, 1, 1]
     """
 
-    parameters = (Parameter("owners", "owners", "Client id of the owner so far of every queue", is_needed=True),)
+    parameters = (
+        Parameter(
+            "owners", "owners", "Client id of the owner so far of every queue", is_needed=True
+        ),
+    )
 
     def __init__(self, owners: Mapping[Any, str]) -> None:
-        if not isinstance(owners, Mapping) or not all(isinstance(one, str) for one in owners.values()):
+        if not isinstance(owners, Mapping) or not all(
+            isinstance(one, str) for one in owners.values()
+        ):
             raise ArgumentTypeError(f"owners must map queues to client ids, got {owners!r}")
         self.owners = {_key(queue): joined(client_id) for queue, client_id in owners.items()}
 
@@ -53,20 +59,32 @@ class Sticky(ExclusiveStrategy):
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return whether the queue stays, and why not."""
         owners, reasons = self.assign(queues, client_ids).owners, Reasons()
-        before, load = self.owners.get(_key(queues[position])), int((owners == owners[position]).sum())
+        before, load = (
+            self.owners.get(_key(queues[position])),
+            int((owners == owners[position]).sum()),
+        )
         size, extra = divmod(len(queues), len(set(client_ids)))
         more = f", {extra} of them one more" if extra else ""
         reasons.say(
-            f"{len(set(client_ids))} clients have {size} of the {len(queues)} queues each{more}", size=size, extra=extra
+            f"{len(set(client_ids))} clients have {size} of the {len(queues)} queues each{more}",
+            size=size,
+            extra=extra,
         )
         owner = client_ids[owners[position]] if owners[position] >= 0 else ""
         if before == owner:
-            reasons.say(f"client {owner} owned the queue and keeps it, one of its {load}", owner_before=before)
+            reasons.say(
+                f"client {owner} owned the queue and keeps it, one of its {load}",
+                owner_before=before,
+            )
             return reasons
         has = "nobody owned it"
         if before is not None:
-            has = f"client {before}, which owned it, " + ("has its share" if before in client_ids else "is gone")
-        reasons.say(f"{has}: it goes to client {owner}, which had the most room left", owner_before=before)
+            has = f"client {before}, which owned it, " + (
+                "has its share" if before in client_ids else "is gone"
+            )
+        reasons.say(
+            f"{has}: it goes to client {owner}, which had the most room left", owner_before=before
+        )
         return reasons
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
@@ -75,7 +93,9 @@ class Sticky(ExclusiveStrategy):
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         for unit in range(fleet.n_units):
             lo, hi = fleet.queue_offsets[unit : unit + 2]
-            out[lo:hi] = self._divided([_key(queue) for queue in fleet.queues_of(unit)], fleet.client_ids_of(unit))
+            out[lo:hi] = self._divided(
+                [_key(queue) for queue in fleet.queues_of(unit)], fleet.client_ids_of(unit)
+            )
 
     def _divided(self, queues: Sequence[_Key], client_ids: Sequence[str]) -> list[int]:
         """Return the position of the owner of every queue; what the empty id gets is unowned."""
@@ -100,14 +120,19 @@ class Sticky(ExclusiveStrategy):
 
 
 def _roomiest_first(room: Mapping[str, int]) -> list[str]:
-    """Return each client as often as it has room: always the one with the most left, ties to the first.
+    """Return each client as often as it has room: always the one with the most left, ties to the
+    first.
 
     Examples
     --------
     >>> _roomiest_first({"a": 1, "b": 3, "c": 2})
     ['b', 'b', 'c', 'a', 'b', 'c']
     """
-    levels = ((-left, place, one) for place, (one, most) in enumerate(room.items()) for left in range(1, most + 1))
+    levels = (
+        (-left, place, one)
+        for place, (one, most) in enumerate(room.items())
+        for left in range(1, most + 1)
+    )
     return [one for _, _, one in sorted(levels)]
 
 

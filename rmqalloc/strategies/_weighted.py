@@ -28,7 +28,8 @@ Weights = NDArray[np.int64]
 
 
 class Weighted(ExclusiveStrategy):
-    """The greatest load over capacity of any client is made small, a load being the weights of the queues that it has.
+    """The greatest load over capacity of any client is made small, a load being the weights of the
+    queues that it has.
 
     Notes
     -----
@@ -52,10 +53,15 @@ class Weighted(ExclusiveStrategy):
     )
 
     def __init__(
-        self, capacities: Mapping[str, int] | None = None, weights: Mapping[tuple[Any, ...], int] | None = None
+        self,
+        capacities: Mapping[str, int] | None = None,
+        weights: Mapping[tuple[Any, ...], int] | None = None,
     ) -> None:
         self.capacities = {joined(one): n for one, n in _checked("capacities", capacities).items()}
-        self.weights = {(*map(java_name, one[:-1]), one[-1]): n for one, n in _checked("weights", weights).items()}
+        self.weights = {
+            (*map(java_name, one[:-1]), one[-1]): n
+            for one, n in _checked("weights", weights).items()
+        }
 
     def get_name(self) -> str:
         """``WEIGHTED/1``."""
@@ -67,19 +73,24 @@ class Weighted(ExclusiveStrategy):
         loads: Counter[str] = Counter()
         for queue, owner in zip(queues, owners, strict=True):
             loads[client_ids[owner] if owner >= 0 else ""] += self._weight(queue)
-        weight, owner = self._weight(queues[position]), client_ids[owners[position]] if owners[position] >= 0 else ""
-        capacity = self.capacities.get(joined(owner), 1)
-        text = (
-            f"the queue weighs {weight}; client {owner} has the capacity {capacity} and queues of {loads[owner]} in all"
+        weight, owner = (
+            self._weight(queues[position]),
+            client_ids[owners[position]] if owners[position] >= 0 else "",
         )
+        capacity = self.capacities.get(joined(owner), 1)
+        text = f"the queue weighs {weight}; client {owner} has the capacity {capacity} and queues of {loads[owner]} in all"
         reasons.say(text, weight=weight, capacity=capacity, load=loads[owner])
         # Not by `max` over quotients: floats are no measure where integers decide.
         full = next(iter(loads))
         for one in loads:
-            if loads[one] * self.capacities.get(joined(full), 1) > loads[full] * self.capacities.get(joined(one), 1):
+            if loads[one] * self.capacities.get(joined(full), 1) > loads[
+                full
+            ] * self.capacities.get(joined(one), 1):
                 full = one
         has = f"{loads[full]} for a capacity of {self.capacities.get(joined(full), 1)}"
-        reasons.say(f"the fullest client is {full}, which has {has}: no move or swap that was tried makes that less")
+        reasons.say(
+            f"the fullest client is {full}, which has {has}: no move or swap that was tried makes that less"
+        )
         if not owner:
             reasons.say(EMPTY_ID)
         return reasons
@@ -100,7 +111,14 @@ class Weighted(ExclusiveStrategy):
         def some(start: int, stop: int) -> None:
             cut = slice(start, stop + 1)
             weigh.weighted(
-                queue_offsets[cut], slot_offsets[cut], heaviest_first, weights, capacities, IMPROVED, loads, out
+                queue_offsets[cut],
+                slot_offsets[cut],
+                heaviest_first,
+                weights,
+                capacities,
+                IMPROVED,
+                loads,
+                out,
             )
 
         in_threads(some, even_cuts(queue_offsets, threads, LEAST_QUEUES))

@@ -1,4 +1,6 @@
-"""What every strategy is: RocketMQ's face for one client, and the faces for a whole group and a whole fleet."""
+"""What every strategy is: RocketMQ's face for one client, and the faces for a whole group and a
+whole fleet.
+"""
 
 from __future__ import annotations
 
@@ -38,21 +40,22 @@ NO_CLIENTS = "cidAll is null or cidAll empty"
 class Strategy(ABC):
     """A rule that splits message queues among the clients of a consumer group.
 
-    A strategy holds its parameters and no state. Subclasses write one hook, `_owners`. Strategies do not sort: RocketMQ's
-    rebalance sorts queues and clients before it asks, and so does the caller here (`sort_queues`, `sort_client_ids`,
-    ``sort=True``, `Fleet.sorted`).
+    A strategy holds its parameters and no state. Subclasses write one hook, `_owners`. Strategies
+    do not sort: RocketMQ's rebalance sorts queues and clients before it asks, and so does the
+    caller here (`sort_queues`, `sort_client_ids`, ``sort=True``, `Fleet.sorted`).
 
-    What else the product has to know of a strategy is declared by its class, so that no other room asks for its name. All
-    defaults are safe: they promise nothing.
+    What else the product has to know of a strategy is declared by its class, so that no other room
+    asks for its name. All defaults are safe: they promise nothing.
 
     Attributes
     ----------
     decided_by : str
-        What decides the owners of a unit whose client ids are distinct and not empty. "counts": the numbers of queues and
-        clients (then there is a `formula`). "positions": the queues and the number of clients, not their ids. "positions in
-        rooms": the same for every machine room by itself (see `by_room`). "ids": for each queue the ids of the clients, so
-        that if a client leaves, its queues move and no others; of an id that is there twice, some of them. "anything": more
-        than that.
+        What decides the owners of a unit whose client ids are distinct and not empty. "counts": the
+        numbers of queues and clients (then there is a `formula`). "positions": the queues and the
+        number of clients, not their ids. "positions in rooms": the same for every machine room by
+        itself (see `by_room`). "ids": for each queue the ids of the clients, so that if a client
+        leaves, its queues move and no others; of an id that is there twice, some of them.
+        "anything": more than that.
     formula : Formula or None
         The owner of a queue by counts alone.
     virtual_nodes : int or None
@@ -63,7 +66,8 @@ class Strategy(ABC):
     is_listed : bool
         Whether somebody wrote down by client id what each client gets.
     is_shared : bool
-        Whether a queue may go to several clients, so that no vector of owners says what the strategy does.
+        Whether a queue may go to several clients, so that no vector of owners says what the
+        strategy does.
     reads_topic, reads_rooms : bool
         Whether it reads the topic of queues, the machine rooms of brokers and clients.
     parameters : tuple of Parameter
@@ -83,7 +87,8 @@ class Strategy(ABC):
     named_in_full : bool
         Whether it is meant only where its version is given.
     dialect : str
-        Whose client computes it so: "java", or "go" of what client-go computes otherwise under the same name.
+        Whose client computes it so: "java", or "go" of what client-go computes otherwise under the
+        same name.
     """
 
     decided_by: DecidedBy = "anything"
@@ -104,9 +109,7 @@ class Strategy(ABC):
     named_in_full: ClassVar[bool] = False
     dialect: ClassVar[str] = "java"
 
-    _takes_empty = (
-        False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues unowned
-    )
+    _takes_empty = False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues unowned
 
     @abstractmethod
     def get_name(self) -> str:
@@ -114,7 +117,9 @@ class Strategy(ABC):
 
     @abstractmethod
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        """Write the owner of every queue of every unit; each unit has at least one queue and one client, or none is asked."""
+        """Write the owner of every queue of every unit; each unit has at least one queue and one
+        client, or none is asked.
+        """
 
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
@@ -128,17 +133,17 @@ class Strategy(ABC):
         current_cid : str
             Client id of the client that asks.
         mq_all : sequence of queues
-            Queues in Java's order: objects with ``topic``, ``broker_name``/``brokerName`` and ``queue_id``/``queueId``,
-            mappings, or 3-tuples.
+            Queues in Java's order: objects with ``topic``, ``broker_name``/``brokerName`` and
+            ``queue_id``/``queueId``, mappings, or 3-tuples.
         cid_all : sequence of str
             Client ids in Java's order, repeats kept.
 
         Returns
         -------
         list
-            The caller's own queue objects, in the order Java returns them; empty if ``current_cid`` is not in ``cid_all``.
-            CONFIG alone answers with the queues of its list, or None without one; the types of `Config` and `ConfigByClient`
-            say so.
+            The caller's own queue objects, in the order Java returns them; empty if ``current_cid``
+            is not in ``cid_all``. CONFIG alone answers with the queues of its list, or None without
+            one; the types of `Config` and `ConfigByClient` say so.
 
         Raises
         ------
@@ -155,8 +160,12 @@ class Strategy(ABC):
         position = position_of(current_cid, mq_all, cid_all)
         return self._queues_of(position, mq_all, cid_all) if position >= 0 else []
 
-    def _queues_of(self, position: int, mq_all: Sequence[Queue], cid_all: Sequence[str]) -> list[Queue]:
-        """Return the queues of the client at a place of a list of client ids that may hold anything."""
+    def _queues_of(
+        self, position: int, mq_all: Sequence[Queue], cid_all: Sequence[str]
+    ) -> list[Queue]:
+        """Return the queues of the client at a place of a list of client ids that may hold
+        anything.
+        """
         check_client_ids(cid_all)
         owners = self._group_owners(mq_all, cid_all).tolist()
         return [queue for queue, owner in zip(mq_all, owners, strict=True) if owner == position]
@@ -176,7 +185,8 @@ class Strategy(ABC):
         Returns
         -------
         Assignment
-            ``owners[i]`` is the first position in ``cid_all`` of the client that owns queue ``i``, -1 where nobody does.
+            ``owners[i]`` is the first position in ``cid_all`` of the client that owns queue ``i``,
+            -1 where nobody does.
 
         Raises
         ------
@@ -210,18 +220,20 @@ class Strategy(ABC):
         fleet : Fleet
             Sorted by the caller (`Fleet.sorted`).
         out : ndarray of int32, shape (fleet.queue_offsets[-1],), optional
-            Written and returned; reuse it, for fresh memory costs more than the work. It must overlap no array of the fleet.
+            Written and returned; reuse it, for fresh memory costs more than the work. It must
+            overlap no array of the fleet.
         on_error : {"raise", "report"}
-            With "report", the units of `fleet_errors` are left unowned (-1) and all others are assigned.
+            With "report", the units of `fleet_errors` are left unowned (-1) and all others are
+            assigned.
         threads : int, optional
-            Threads to work on; by default what the environment variable RMQALLOC_THREADS says, else one. Every answer is
-            the same whatever their number.
+            Threads to work on; by default what the environment variable RMQALLOC_THREADS says, else
+            one. Every answer is the same whatever their number.
 
         Returns
         -------
         ndarray of int32
-            Unit ``u`` has entries ``fleet.queue_offsets[u]`` to ``fleet.queue_offsets[u + 1]``: first positions in its
-            client list, -1 where nobody owns the queue.
+            Unit ``u`` has entries ``fleet.queue_offsets[u]`` to ``fleet.queue_offsets[u + 1]``:
+            first positions in its client list, -1 where nobody owns the queue.
 
         Raises
         ------
@@ -238,7 +250,9 @@ class Strategy(ABC):
         if errors and on_error == "raise":
             raise FleetError(errors, fleet.n_units)
         bad = [error.position for error in errors]
-        if bad and not (self._takes_empty and not np.minimum(fleet.n_queues[bad], fleet.n_clients[bad]).any()):
+        if bad and not (
+            self._takes_empty and not np.minimum(fleet.n_queues[bad], fleet.n_clients[bad]).any()
+        ):
             self._owners_but(bad, fleet, out, threads)
         elif out.size:
             self._owners(fleet, out, threads)
@@ -256,7 +270,9 @@ class Strategy(ABC):
             out[np.repeat(good, fleet.n_queues)] = owners
 
     def fleet_errors(self, fleet: Fleet) -> list[UnitError]:
-        """Return units this strategy cannot assign, by position: malformed ones and those Java refuses."""
+        """Return units this strategy cannot assign, by position: malformed ones and those Java
+        refuses.
+        """
         return self._errors(self._prepared(fleet))
 
     def _prepared(self, fleet: Fleet) -> Fleet:
@@ -273,17 +289,24 @@ class Strategy(ABC):
         self._find_errors(fleet, reasons)
         if not reasons:  # nearly always; a fleet of one unit is asked in a few microseconds
             return []
-        return [UnitError(u, fleet.consumer_group(u), fleet.topic(u), reasons[u]) for u in sorted(reasons)]
+        return [
+            UnitError(u, fleet.consumer_group(u), fleet.topic(u), reasons[u])
+            for u in sorted(reasons)
+        ]
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:  # noqa: B027 (most strategies add none)
         """Add units that this strategy in particular refuses."""
 
     def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
-        """Return the position of the owner of one queue, -1 for none; errors as `assign`, and of the position as `explain`."""
+        """Return the position of the owner of one queue, -1 for none; errors as `assign`, and of
+        the position as `explain`.
+        """
         position = checked_position(position, len(queues), "queue")
         assigned = self.assign(queues, client_ids)
         if not isinstance(assigned, Assignment):
-            raise ArgumentTypeError(f"{self.get_name()} may give a queue to several clients, so it has no single owner")
+            raise ArgumentTypeError(
+                f"{self.get_name()} may give a queue to several clients, so it has no single owner"
+            )
         return int(assigned.owners[position])
 
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
@@ -314,7 +337,9 @@ class Strategy(ABC):
         """Return the reasons; the position is one of a queue, from 0 on."""
         return Reasons()
 
-    def owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
+    def owners_by_count(
+        self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners
+    ) -> None:
         """Write the owners of units of distinct client ids from numbers alone, by the `formula`.
 
         Parameters
@@ -336,23 +361,35 @@ class Strategy(ABC):
         check_counts(queue_offsets, n_clients, out)
         self._owners_by_count(queue_offsets, n_clients, out)
 
-    def _owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
+    def _owners_by_count(
+        self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners
+    ) -> None:
         """Write the owners of checked counts."""
         assert self.formula is not None, f"{self.get_name()} reads names"
         sizes = np.diff(queue_offsets)
         clients = np.repeat(n_clients, sizes)
-        out[:] = self.formula.owner(NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients)
+        out[:] = self.formula.owner(
+            NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients
+        )
 
     def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
-        """Return the same strategy with another number of points per client on its ring; itself if it has none."""
+        """Return the same strategy with another number of points per client on its ring; itself if
+        it has none.
+        """
         return self
 
-    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
-        """Return the same strategy with the machine rooms of brokers and clients by name; itself if it reads none."""
+    def with_rooms(
+        self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None
+    ) -> Strategy:
+        """Return the same strategy with the machine rooms of brokers and clients by name; itself if
+        it reads none.
+        """
         return self
 
     def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
-        """Return units of one machine room each, and the strategy that divides these, where positions in rooms decide."""
+        """Return units of one machine room each, and the strategy that divides these, where
+        positions in rooms decide.
+        """
         raise ArgumentTypeError(f"strategy {self.get_name()} does not divide by machine room")
 
 
@@ -367,16 +404,22 @@ else:
 
 
 class ExclusiveStrategy(Strategy):
-    """A strategy by which every queue has one owner at most, and clients get none but the caller's queues."""
+    """A strategy by which every queue has one owner at most, and clients get none but the caller's
+    queues.
+    """
 
     if TYPE_CHECKING:  # the method of `Strategy`, in a narrower type
 
-        def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
+        def assign(
+            self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+        ) -> Assignment[Queue]:
             """Return owners of all queues of one group; see `Strategy.assign`."""
 
 
 class SharingStrategy(Strategy):
-    """A strategy that may give a queue to several clients, so that no vector of owners can say what it does."""
+    """A strategy that may give a queue to several clients, so that no vector of owners can say what
+    it does.
+    """
 
     is_shared = True
 
@@ -403,7 +446,9 @@ class SharingStrategy(Strategy):
 
 
 class WrappingStrategy(Strategy, Generic[Inner]):
-    """A strategy over another one: what is known of the inner strategy is known of it, as far as it holds."""
+    """A strategy over another one: what is known of the inner strategy is known of it, as far as it
+    holds.
+    """
 
     def __init__(self, inner: Inner) -> None:
         self.inner = inner
@@ -419,7 +464,9 @@ class WrappingStrategy(Strategy, Generic[Inner]):
         """Return the same over the inner strategy with other virtual nodes."""
         return self._over(self.inner.with_virtual_nodes(virtual_nodes))
 
-    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+    def with_rooms(
+        self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None
+    ) -> Strategy:
         """Return the same over the inner strategy with its machine rooms."""
         return self._over(self.inner.with_rooms(broker_room, client_room))
 
@@ -431,7 +478,11 @@ def as_of_now(items: Any) -> Any:
 
 def in_order(mq_all: Any, cid_all: Any, sort: bool) -> tuple[Any, Any]:
     """Return the queues and client ids given to ``assign``, in Java's order if asked for."""
-    return (sort_queues(mq_all), sort_client_ids(cid_all)) if sort else (as_of_now(mq_all), as_of_now(cid_all))
+    return (
+        (sort_queues(mq_all), sort_client_ids(cid_all))
+        if sort
+        else (as_of_now(mq_all), as_of_now(cid_all))
+    )
 
 
 def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
@@ -448,11 +499,16 @@ def _check_sequences(mq_all: Any, cid_all: Any) -> None:
     """Refuse arrays, sets and whatever else is not read by position as a list is."""
     for name, given in (("mq_all", mq_all), ("cid_all", cid_all)):
         if given is not None and not hasattr(given, "index"):
-            raise ArgumentTypeError(f"{name} must be a sequence, such as a list, got {type(given).__name__}")
+            raise ArgumentTypeError(
+                f"{name} must be a sequence, such as a list, got {type(given).__name__}"
+            )
 
 
-def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> int:
-    """Return first place of a client, -1 if it is not there, after the checks all strategies begin with.
+def position_of(
+    current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
+) -> int:
+    """Return first place of a client, -1 if it is not there, after the checks all strategies begin
+    with.
 
     ``AbstractAllocateMessageQueueStrategy.check`` and ``List.indexOf``.
     """
@@ -470,12 +526,19 @@ def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: 
         except ValueError:
             return -1
     # Two Python strings may be one to Java: a character above U+FFFF and its two surrogate halves.
-    same = [client_id is not None and joined(client_id) == joined(current_cid) for client_id in cid_all]
+    same = [
+        client_id is not None and joined(client_id) == joined(current_cid) for client_id in cid_all
+    ]
     return same.index(True) if True in same else -1
 
 
 def group_fleet(mq_all: Sequence[Any], cid_all: Sequence[str]) -> Fleet:
-    """Return one group as a fleet of one unit; a null topic or broker name reads ``null``, as in Java's text of a queue."""
+    """Return one group as a fleet of one unit; a null topic or broker name reads ``null``, as in
+    Java's text of a queue.
+    """
     fields = map(queue_fields, mq_all)
-    named = [(java_text(topic), java_text(broker_name), queue_id) for topic, broker_name, queue_id in fields]
+    named = [
+        (java_text(topic), java_text(broker_name), queue_id)
+        for topic, broker_name, queue_id in fields
+    ]
     return Fleet.from_groups([("", named[0][0], named, cid_all)])

@@ -37,8 +37,14 @@ def rule(name: str, /, **params: Any) -> Strategy:
     lists = params.get("message_queues")
     if name == "CONFIG" and lists and isinstance(lists, Mapping) and len(params) == 1:
         return ConfigByClient(lists)
-    if class_of(outer).names_inner and class_of(outer).default_inner is None and "inner" not in params:
-        raise ArgumentTypeError(f"strategy {name} needs an inner strategy: write {name}-AVG, for example")
+    if (
+        class_of(outer).names_inner
+        and class_of(outer).default_inner is None
+        and "inner" not in params
+    ):
+        raise ArgumentTypeError(
+            f"strategy {name} needs an inner strategy: write {name}-AVG, for example"
+        )
     made = strategy(name, **params)
     if name == "CONFIG" and not lists:
         raise ArgumentTypeError(
@@ -52,8 +58,8 @@ def rule(name: str, /, **params: Any) -> Strategy:
 def whole_rule(name: str, /, **params: Any) -> Strategy:
     """Return a strategy as `rule`, with all that a user must give.
 
-    What is known of a client may lack the machine rooms of MACHINE_ROOM, and yet say which queues it reads. A table or a spec
-    that lacks them is a mistake.
+    What is known of a client may lack the machine rooms of MACHINE_ROOM, and yet say which queues
+    it reads. A table or a spec that lacks them is a mistake.
 
     Examples
     --------
@@ -71,7 +77,9 @@ def whole_rule(name: str, /, **params: Any) -> Strategy:
     return made
 
 
-def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None) -> tuple[str, dict[str, Any]]:
+def in_dialect(
+    name: str, params: Mapping[str, Any], dialect: str | None = None
+) -> tuple[str, dict[str, Any]]:
     """Name and parameters of what a client of a dialect computes under a name.
 
     Examples
@@ -97,16 +105,20 @@ def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strat
     """Return a strategy over another one, given the whole name and its two parts."""
     if class_of(inner).is_listed:
         each = "machine room" if class_of(outer).reads_rooms else "part that it divides"
-        raise ArgumentTypeError(f"{name} gives a client its whole list once for every {each}; name {inner} itself")
+        raise ArgumentTypeError(
+            f"{name} gives a client its whole list once for every {each}; name {inner} itself"
+        )
     own, others = divided(STRATEGIES[outer], params)
     resolvers = {one.name for one in class_of(outer).parameters if one.kind == "resolver"}
-    others |= {one: own.pop(one) for one in resolvers & own.keys()}  # refused there: rooms come from the table
+    others |= {
+        one: own.pop(one) for one in resolvers & own.keys()
+    }  # refused there: rooms come from the table
     return strategy(outer, inner=rule(inner, **others), **own)
 
 
 def class_of(name: str) -> type[Strategy]:
-    """Return the class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the outer strategy; `Strategy` itself if there
-    is none.
+    """Return the class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the outer strategy;
+    `Strategy` itself if there is none.
 
     Examples
     --------
@@ -117,8 +129,9 @@ def class_of(name: str) -> type[Strategy]:
 
 
 def inner_class_of(name: str) -> type[Strategy]:
-    """Return the class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the innermost one; `Strategy` itself if there
-    is none."""
+    """Return the class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the innermost one;
+    `Strategy` itself if there is none.
+    """
     *_, innermost = chain(name, STRATEGIES)
     return class_of(innermost)
 
@@ -146,20 +159,26 @@ def outer_name(name: str) -> str:
 
 
 def full_name(name: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a strategy's name with versions and those of the strategies inside it, and its parameters without these.
+    """Return a strategy's name with versions and those of the strategies inside it, and its
+    parameters without these.
 
     Examples
     --------
     >>> full_name("MACHINE_ROOM_NEARBY", {"inner": "AVG"}), full_name("ROTATED", {})
     (('MACHINE_ROOM_NEARBY-AVG', {}), ('ROTATED/1-AVG', {}))
     """
-    if isinstance(params.get("inner"), str) and class_of(name).names_inner and split(name, STRATEGIES)[1] is None:
+    if (
+        isinstance(params.get("inner"), str)
+        and class_of(name).names_inner
+        and split(name, STRATEGIES)[1] is None
+    ):
         name = f"{name}-{params.pop('inner')}"
     return "-".join(chain(name, STRATEGIES)), params
 
 
 def is_same(reported: str, name: str) -> bool:
-    """Return whether a client that reports a strategy may use another one: the strategy inside is not always reported.
+    """Return whether a client that reports a strategy may use another one: the strategy inside is
+    not always reported.
 
     Examples
     --------
@@ -167,7 +186,11 @@ def is_same(reported: str, name: str) -> bool:
     (True, True)
     """
     outer, inner = split(reported, STRATEGIES)
-    return outer == outer_name(name) if inner is None else full_name(reported, {})[0] == full_name(name, {})[0]
+    return (
+        outer == outer_name(name)
+        if inner is None
+        else full_name(reported, {})[0] == full_name(name, {})[0]
+    )
 
 
 def lacks_inner(name: str) -> bool:
@@ -220,12 +243,17 @@ def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
         name
         for name, made in STRATEGIES.items()
         if (rooms or not made.reads_rooms)
-        and all(p.is_spelled or (made.names_inner and p.kind == "strategy") for p in made.parameters if p.is_needed)
+        and all(
+            p.is_spelled or (made.names_inner and p.kind == "strategy")
+            for p in made.parameters
+            if p.is_needed
+        )
     )
 
 
 def is_plain(name: str, rooms: bool = False) -> bool:
-    """Return whether a text describes a strategy and all that is inside it; what it says of parameters is not looked at.
+    """Return whether a text describes a strategy and all that is inside it; what it says of
+    parameters is not looked at.
 
     Examples
     --------
@@ -236,7 +264,9 @@ def is_plain(name: str, rooms: bool = False) -> bool:
 
 
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
-    """Yield parameters of these that flags can give, each with the names of the strategies that take it."""
+    """Yield parameters of these that flags can give, each with the names of the strategies that
+    take it.
+    """
     takers: dict[str, list[str]] = {}
     first: dict[str, Parameter] = {}
     for name in plain_strategies():
@@ -262,7 +292,9 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
         value, own = given.get(parameter.name), taken.get(parameter.name)
         is_given = value is not None or parameter.name in said
         if (own or parameter).is_needed and is_given != (own is not None):
-            raise ArgumentError(f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}")
+            raise ArgumentError(
+                f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}"
+            )
         if value is not None and own is None:
             raise ArgumentError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
         if value is not None:
@@ -282,7 +314,9 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     if "(" in name:
         return spelled(label)
     known = {
-        one: plain[-1] for one in plain_strategies() if (plain := [p for p in class_of(one).parameters if p.is_plain])
+        one: plain[-1]
+        for one in plain_strategies()
+        if (plain := [p for p in class_of(one).parameters if p.is_plain])
     }
     *_, innermost = chain(name, STRATEGIES)
     of_outer, of_inner = known.get(registered(name, STRATEGIES) or name), known.get(innermost)
@@ -293,8 +327,14 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     if given and of_outer is not None:
         return name, {of_outer.name: given.split("+")}
     if colon or (of_outer is not None and of_outer.is_needed):
-        forms = [f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()]
-        meant = did_you_mean(name, plain_strategies()) if registered(name, STRATEGIES) not in plain_strategies() else ""
+        forms = [
+            f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()
+        ]
+        meant = (
+            did_you_mean(name, plain_strategies())
+            if registered(name, STRATEGIES) not in plain_strategies()
+            else ""
+        )
         forms.append("NAME(PARAMETER=VALUE,...)")
         raise ArgumentError(f"{label!r} is neither NAME, nor {', nor '.join(forms)}{meant}")
     return name, {}

@@ -35,14 +35,15 @@ class Config(SharingStrategy, Generic[Queue]):
     [('t', 'b', 0)]
     """
 
-    _instead = (
-        "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
-    )
+    _instead = "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
 
     is_listed = True
     parameters = (
         Parameter(
-            "message_queues", "queues", "Queues of every client; or lists of queues by client id", is_needed=True
+            "message_queues",
+            "queues",
+            "Queues of every client; or lists of queues by client id",
+            is_needed=True,
         ),
     )
 
@@ -54,7 +55,11 @@ class Config(SharingStrategy, Generic[Queue]):
         return "CONFIG"
 
     def allocate(  # type: ignore[override]  # Java's null, of this strategy alone
-        self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
+        self,
+        consumer_group: str,
+        current_cid: str | None,
+        mq_all: Sequence[Any] | None,
+        cid_all: Sequence[str] | None,
     ) -> list[Queue] | None:
         """Return the configured list itself, whoever asks."""
         return self.message_queues
@@ -75,8 +80,9 @@ class ConfigByClient(Strategy):
     Parameters
     ----------
     message_queues : mapping of client id to list of queues
-        What each client is configured with. Lists stay as they are whatever becomes of clients and queues: a client without a
-        list owns nothing, and a queue that is in no list of a client that is there has no owner.
+        What each client is configured with. Lists stay as they are whatever becomes of clients and
+        queues: a client without a list owns nothing, and a queue that is in no list of a client
+        that is there has no owner.
 
     Notes
     -----
@@ -95,8 +101,12 @@ class ConfigByClient(Strategy):
 
     def __init__(self, message_queues: Mapping[str, Sequence[Any]]) -> None:
         if not isinstance(message_queues, Mapping):
-            raise ArgumentTypeError(f"message_queues must map client ids to lists of queues, got {message_queues!r}")
-        self.message_queues = {client_id: listed_queues(queues) for client_id, queues in message_queues.items()}
+            raise ArgumentTypeError(
+                f"message_queues must map client ids to lists of queues, got {message_queues!r}"
+            )
+        self.message_queues = {
+            client_id: listed_queues(queues) for client_id, queues in message_queues.items()
+        }
         self._holders: dict[MessageQueue, list[str]] = {}
         for client_id, queues in self.message_queues.items():
             for queue in dict.fromkeys(queues):
@@ -107,14 +117,20 @@ class ConfigByClient(Strategy):
         return "CONFIG"
 
     def allocate(  # type: ignore[override]  # Java's null, of this strategy alone
-        self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
+        self,
+        consumer_group: str,
+        current_cid: str | None,
+        mq_all: Sequence[Any] | None,
+        cid_all: Sequence[str] | None,
     ) -> list[MessageQueue] | None:
         """Return the list of one client, whatever queues and clients there are; None without one."""
         return None if current_cid is None else self.message_queues.get(current_cid)
 
     if TYPE_CHECKING:  # the method of `Strategy`, in narrower types
 
-        def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
+        def assign(
+            self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+        ) -> Assignment[Queue]:
             """Return owners of all queues of one group; see `Strategy.assign`."""
 
     def holders(self, queue: MessageQueue) -> list[str]:
@@ -122,17 +138,31 @@ class ConfigByClient(Strategy):
         return self._holders.get(queue, [])
 
     def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
-        """Return the owner of one queue; what is wrong with the others does not matter, for each is looked up by itself."""
-        return super().owner_of([queues[checked_position(position, len(queues), "queue")]], client_ids, 0)
+        """Return the owner of one queue; what is wrong with the others does not matter, for each is
+        looked up by itself.
+        """
+        return super().owner_of(
+            [queues[checked_position(position, len(queues), "queue")]], client_ids, 0
+        )
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return whose lists have the queue."""
-        reasons, holders, n_lists = Reasons(), self.holders(queues[position]), len(self.message_queues)
+        reasons, holders, n_lists = (
+            Reasons(),
+            self.holders(queues[position]),
+            len(self.message_queues),
+        )
         if not holders:
-            reasons.say(f"none of the {counted(n_lists, 'list')} has the queue", n_lists=n_lists, holders=[])
+            reasons.say(
+                f"none of the {counted(n_lists, 'list')} has the queue", n_lists=n_lists, holders=[]
+            )
         for client_id in holders:
             there = "" if client_id in client_ids else ", which is no client of the group,"
-            reasons.say(f"the list of client {client_id}{there} has the queue", n_lists=n_lists, holders=holders)
+            reasons.say(
+                f"the list of client {client_id}{there} has the queue",
+                n_lists=n_lists,
+                holders=holders,
+            )
         return reasons
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
@@ -150,7 +180,9 @@ class ConfigByClient(Strategy):
             for queue in fleet.queues_of(unit):
                 both = [client_id for client_id in self.holders(queue) if client_id in there]
                 if len(both) > 1:
-                    reasons.setdefault(unit, f"{queue} is in the lists of {' and '.join(both)}, who all consume it")
+                    reasons.setdefault(
+                        unit, f"{queue} is in the lists of {' and '.join(both)}, who all consume it"
+                    )
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         for error in self.fleet_errors(group_fleet(mq_all, cid_all)):
@@ -159,7 +191,8 @@ class ConfigByClient(Strategy):
 
 
 def listed_queues(queues: Any) -> list[MessageQueue]:
-    """Return a list of queues as files have it: each a mapping, or a list of topic, broker name and queue id.
+    """Return a list of queues as files have it: each a mapping, or a list of topic, broker name and
+    queue id.
 
     Examples
     --------
@@ -174,4 +207,7 @@ def listed_queues(queues: Any) -> list[MessageQueue]:
             raise ArgumentTypeError(
                 f"a queue of CONFIG must have a topic and a broker_name, got {topic!r} and {broker_name!r}"
             )
-    return [MessageQueue(str(topic), str(broker_name), queue_id) for topic, broker_name, queue_id in found]
+    return [
+        MessageQueue(str(topic), str(broker_name), queue_id)
+        for topic, broker_name, queue_id in found
+    ]

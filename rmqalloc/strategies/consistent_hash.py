@@ -21,7 +21,16 @@ from rmqalloc.strategies._one_group import DividesOneGroup
 from rmqalloc.strategies._parallel import equal_parts, in_threads
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 from rmqalloc.strategies.base import Owners
-from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, hash_ids, is_small, md5_queues, ring_at_once
+from rmqalloc.strategies.hashing import (
+    STEP,
+    Hashes,
+    Pieces,
+    RingJob,
+    hash_ids,
+    is_small,
+    md5_queues,
+    ring_at_once,
+)
 from rmqalloc.strategies.owner_vectors import rename_holders, vacate
 from rmqalloc.strategies.parameters import Parameter
 
@@ -33,22 +42,40 @@ INT32_MAX = 2**31 - 1
 DEFAULT_VIRTUAL_NODES = 10
 """RocketMQ's."""
 
-COMMON_VIRTUAL_NODES = (DEFAULT_VIRTUAL_NODES, 16, 20, 32, 50, 64, 100, 128, 160, 200, 256, 500, 512, 1000)
+COMMON_VIRTUAL_NODES = (
+    DEFAULT_VIRTUAL_NODES,
+    16,
+    20,
+    32,
+    50,
+    64,
+    100,
+    128,
+    160,
+    200,
+    256,
+    500,
+    512,
+    1000,
+)
 """Numbers that people choose."""
 
-# How often the points of a list that collide are looked at together; with MD5 once or twice is enough.
+# How often the points of a list that collide are looked at together; with MD5 once or twice is
+# enough.
 ROUNDS = 8
 
 
 class ConsistentHash(DividesOneGroup):
-    """Every client puts virtual nodes on a ring; a queue belongs to the first node at or after its own hash.
+    """Every client puts virtual nodes on a ring; a queue belongs to the first node at or after its
+    own hash.
 
     Parameters
     ----------
     virtual_nodes : int
         Points per client, Java's ``virtualNodeCnt``; with 0 nobody owns anything.
     hash_function : callable, optional
-        From a key (str) to a signed 64-bit integer. Default: the first four bytes of the key's MD5, biggest first.
+        From a key (str) to a signed 64-bit integer. Default: the first four bytes of the key's MD5,
+        biggest first.
 
     Raises
     ------
@@ -73,7 +100,11 @@ class ConsistentHash(DividesOneGroup):
     virtual_nodes: int = DEFAULT_VIRTUAL_NODES
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
-            "virtual_nodes", "count", "Ring positions per client", default=DEFAULT_VIRTUAL_NODES, alias="--vnodes"
+            "virtual_nodes",
+            "count",
+            "Ring positions per client",
+            default=DEFAULT_VIRTUAL_NODES,
+            alias="--vnodes",
         ),
         Parameter("hash_function", "function", "From a key to a signed 64-bit integer"),
     )
@@ -84,7 +115,9 @@ class ConsistentHash(DividesOneGroup):
     _search = staticmethod(bisect.bisect_left)
     _which = "at or after it"
 
-    def __init__(self, virtual_nodes: int = DEFAULT_VIRTUAL_NODES, hash_function: HashFunction | None = None) -> None:
+    def __init__(
+        self, virtual_nodes: int = DEFAULT_VIRTUAL_NODES, hash_function: HashFunction | None = None
+    ) -> None:
         if isinstance(virtual_nodes, bool) or not hasattr(virtual_nodes, "__index__"):
             raise ArgumentTypeError(f"virtual_nodes must be an integer, got {virtual_nodes!r}")
         if virtual_nodes < 0:
@@ -92,7 +125,9 @@ class ConsistentHash(DividesOneGroup):
         if virtual_nodes > INT32_MAX:
             raise ArgumentError(f"virtual_nodes must be at most {INT32_MAX}, got {virtual_nodes}")
         if hash_function is not None and not callable(hash_function):
-            raise ArgumentTypeError(f"hash_function must be callable (str) -> int64, got {hash_function!r}")
+            raise ArgumentTypeError(
+                f"hash_function must be callable (str) -> int64, got {hash_function!r}"
+            )
         self.virtual_nodes = int(virtual_nodes)
         self.hash_function = hash_function
         self.has_shared_points = hash_function is None and self.virtual_nodes > 0
@@ -114,7 +149,10 @@ class ConsistentHash(DividesOneGroup):
         reasons.say(f"the queue's key is {key!r}, its hash {hashed:,}", key=key, hash=hashed)
         ring = self._points_of(client_ids)
         if not ring:
-            reasons.say("the ring has no points, for there are no virtual nodes: nobody owns anything", n_points=0)
+            reasons.say(
+                "the ring has no points, for there are no virtual nodes: nobody owns anything",
+                n_points=0,
+            )
             return reasons
         points = sorted(ring)
         at = self._search(points, hashed)
@@ -126,15 +164,23 @@ class ConsistentHash(DividesOneGroup):
         size = f"{len(client_ids):,} clients × {self.virtual_nodes:,} virtual nodes = {len(points):,} points"
         whence = self._which if at < len(points) else "of all, for none comes after it"
         hit = around["hit"]
-        reasons.say(f"{size}; the first {whence} is {hit['point']:,}, {hit['name']}", n_points=len(points), **around)
-        near = "its neighbours: {before[point]:,}, {before[name]}, and {after[point]:,}, {after[name]}"
+        reasons.say(
+            f"{size}; the first {whence} is {hit['point']:,}, {hit['name']}",
+            n_points=len(points),
+            **around,
+        )
+        near = (
+            "its neighbours: {before[point]:,}, {before[name]}, and {after[point]:,}, {after[name]}"
+        )
         reasons.say(near.format(**around))
         if not hit["client_id"]:
             reasons.say(EMPTY_ID)
         return reasons
 
     def _points_of(self, client_ids: Sequence[str]) -> Ring:
-        """Return the ring as Java builds it: a repeated id goes on numbering where it ended, the last of equal points stays."""
+        """Return the ring as Java builds it: a repeated id goes on numbering where it ended, the
+        last of equal points stays.
+        """
         ring: Ring = {}
         held: Counter[str] = Counter()  # points of each id that are still its own
         for client_id in client_ids:
@@ -161,9 +207,16 @@ class ConsistentHash(DividesOneGroup):
         return "CONSISTENT_HASH"
 
     def _divide(
-        self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None
+        self,
+        queues: tuple[Any, ...],
+        client_ids: tuple[str, ...],
+        position: int,
+        out: Owners | None,
     ) -> list[Any] | int | None:
-        if self.hash_function is not None or len(client_ids) * self.virtual_nodes + len(queues) > STEP:
+        if (
+            self.hash_function is not None
+            or len(client_ids) * self.virtual_nodes + len(queues) > STEP
+        ):
             return None
         return ring_of_one.consistent_hash(queues, client_ids, self.virtual_nodes, position, out)
 
@@ -175,10 +228,13 @@ class ConsistentHash(DividesOneGroup):
         if is_md5 and is_small(fleet, self.virtual_nodes):
             ring_at_once(fleet, self.virtual_nodes, out)
             return
-        if fleet.is_sparse:  # what is hashed is whole lists, and all between the first and the last of a block
+        if (
+            fleet.is_sparse
+        ):  # what is hashed is whole lists, and all between the first and the last of a block
             fleet = fleet.own_lists()
         empty = fleet.empty_units
-        # An empty list begins where another one does, so its units would stand between those of that list.
+        # An empty list begins where another one does, so its units would stand between those of
+        # that list.
         vacate(fleet, empty, out)
         if fleet.is_regular or not is_md5:
             units = np.delete(np.arange(fleet.n_units), empty) if empty.size else None
@@ -189,21 +245,31 @@ class ConsistentHash(DividesOneGroup):
         rename_holders(fleet, out)
 
     def _apart(self, fleet: Fleet, odd: IrregularUnits, out: Owners, threads: int) -> None:
-        """Assign the units of which an id repeats, whose points must be ready-made, and then all others."""
+        """Assign the units of which an id repeats, whose points must be ready-made, and then all
+        others.
+        """
         if odd.units.size:  # a list that no unit names may be irregular, too
             part = fleet.irregular_alone()
-            self._ring(part, Pieces.of(part, out_starts=fleet.queue_offsets[odd.units]), out, threads)
+            self._ring(
+                part, Pieces.of(part, out_starts=fleet.queue_offsets[odd.units]), out, threads
+            )
         others = np.delete(np.arange(fleet.n_units), np.concatenate([fleet.empty_units, odd.units]))
         if others.size:
             pieces = Pieces.of(fleet, others)
-            RingJob(fleet, pieces, self.virtual_nodes, None, self._hashes(fleet, pieces, threads), out).run(threads)
+            RingJob(
+                fleet, pieces, self.virtual_nodes, None, self._hashes(fleet, pieces, threads), out
+            ).run(threads)
 
     def _ring(self, fleet: Fleet, pieces: Pieces, out: Owners, threads: int) -> None:
         points, hashes = self._ready_made(fleet, pieces, threads)
         RingJob(fleet, pieces, self.virtual_nodes, points, hashes, out).run(threads)
 
-    def _ready_made(self, fleet: Fleet, pieces: Pieces, threads: int) -> tuple[Hashes | None, Hashes | None]:
-        """Return points and hashes that cannot be made block by block: of a custom function, of repeats, of shared lists."""
+    def _ready_made(
+        self, fleet: Fleet, pieces: Pieces, threads: int
+    ) -> tuple[Hashes | None, Hashes | None]:
+        """Return points and hashes that cannot be made block by block: of a custom function, of
+        repeats, of shared lists.
+        """
         if self.hash_function is not None:
             return self._custom(fleet, self.hash_function)
         points = None if fleet.is_regular else self._md5_points(fleet)
@@ -222,13 +288,17 @@ class ConsistentHash(DividesOneGroup):
         points = np.empty(len(fleet.client_lists.client_ids) * v, np.uint32)
 
         def put(first: int, last: int, starts: Index | None) -> None:
-            hash_ids(fleet.client_lists.client_ids, v, first, last, starts, points[first * v : last * v])
+            hash_ids(
+                fleet.client_lists.client_ids, v, first, last, starts, points[first * v : last * v]
+            )
 
         self._place(fleet, points, put)
         return points
 
     def _custom(self, fleet: Fleet, hash_function: HashFunction) -> tuple[Hashes, Hashes]:
-        """Return the same by a hash function of the caller's; ranks stand for its values, for only their order matters."""
+        """Return the same by a hash function of the caller's; ranks stand for its values, for only
+        their order matters.
+        """
         ids, v = fleet.client_lists.client_ids, self.virtual_nodes
         points = np.empty(len(ids) * v, np.int64)
 
@@ -240,8 +310,12 @@ class ConsistentHash(DividesOneGroup):
                 ]
 
         self._place(fleet, points, put)
-        hashes = np.array([_checked(hash_function, str(queue)) for queue in listed_queues(fleet)], np.int64)
-        ranks = np.unique(np.concatenate([points, hashes]), return_inverse=True)[1].astype(np.uint32)
+        hashes = np.array(
+            [_checked(hash_function, str(queue)) for queue in listed_queues(fleet)], np.int64
+        )
+        ranks = np.unique(np.concatenate([points, hashes]), return_inverse=True)[1].astype(
+            np.uint32
+        )
         return ranks[: points.size], ranks[points.size :]
 
     def _place(self, fleet: Fleet, points: NDArray[Any], put: Put) -> None:
@@ -256,15 +330,24 @@ class ConsistentHash(DividesOneGroup):
         for row in np.flatnonzero(lists.irregular).tolist():
             slots = slice(int(lists.offsets[row]), int(lists.offsets[row + 1]))
             if starts[slots].any():
-                self._settle(slots, first[slots].tolist(), occurrences[slots].tolist(), points, starts, put)
+                self._settle(
+                    slots, first[slots].tolist(), occurrences[slots].tolist(), points, starts, put
+                )
 
     def _settle(
-        self, slots: slice, same_id: list[int], occurrence: list[int], points: NDArray[Any], starts: Index, put: Put
+        self,
+        slots: slice,
+        same_id: list[int],
+        occurrence: list[int],
+        points: NDArray[Any],
+        starts: Index,
+        put: Put,
     ) -> None:
-        """Correct where repeated ids go on when points collide: at the number of points they still hold, as Java counts them.
+        """Correct where repeated ids go on when points collide: at the number of points they still
+        hold, as Java counts them.
 
-        Whatever comes before the first slot that is wrong is right, so every round makes at least that one right. Points
-        that are there once cannot be lost, so the others alone are counted.
+        Whatever comes before the first slot that is wrong is right, so every round makes at least
+        that one right. Points that are there once cannot be lost, so the others alone are counted.
         """
         v = self.virtual_nodes
         for _ in range(ROUNDS):
@@ -273,11 +356,15 @@ class ConsistentHash(DividesOneGroup):
             twice = distinct(ordered[1:][ordered[1:] == ordered[:-1]])
             if not twice.size:
                 return
-            contended = np.flatnonzero(twice[np.minimum(np.searchsorted(twice, mine), twice.size - 1)] == mine)
+            contended = np.flatnonzero(
+                twice[np.minimum(np.searchsorted(twice, mine), twice.size - 1)] == mine
+            )
             if contended.size > mine.size // 8:
                 break
             have = starts[slots].copy()
-            starts[slots] = _held(v, same_id, occurrence, contended.tolist(), mine[contended].tolist())
+            starts[slots] = _held(
+                v, same_id, occurrence, contended.tolist(), mine[contended].tolist()
+            )
             wrong = np.flatnonzero(starts[slots] != have)
             for place in wrong.tolist():
                 put(slots.start + place, slots.start + place + 1, starts)
@@ -285,7 +372,9 @@ class ConsistentHash(DividesOneGroup):
                 return
         self._replay(slots, same_id, points, starts, put)
 
-    def _replay(self, slots: slice, same_id: list[int], points: NDArray[Any], starts: Index, put: Put) -> None:
+    def _replay(
+        self, slots: slice, same_id: list[int], points: NDArray[Any], starts: Index, put: Put
+    ) -> None:
         """Settle slot by slot, for points that collide all the time."""
         v, holder, held = self.virtual_nodes, dict[int, int](), [0] * len(same_id)
         for slot, same in enumerate(same_id, slots.start):
@@ -301,11 +390,20 @@ class ConsistentHash(DividesOneGroup):
 
 def _point(ring: Ring, point: int) -> dict[str, Any]:
     client_id, number = ring[point]
-    return {"point": point, "client_id": client_id, "number": number, "name": f"{client_id}#{number}"}
+    return {
+        "point": point,
+        "client_id": client_id,
+        "number": number,
+        "name": f"{client_id}#{number}",
+    }
 
 
-def _held(v: int, same_id: list[int], occurrence: list[int], contended: list[int], points: list[int]) -> list[int]:
-    """Return how many points each slot's id holds when its turn comes, given the points that are there more than once."""
+def _held(
+    v: int, same_id: list[int], occurrence: list[int], contended: list[int], points: list[int]
+) -> list[int]:
+    """Return how many points each slot's id holds when its turn comes, given the points that are
+    there more than once.
+    """
     lost, holder, at, starts = [0] * len(same_id), dict[int, int](), 0, []
     for slot, same in enumerate(same_id):
         starts.append(v * occurrence[slot] - lost[same])
@@ -333,7 +431,11 @@ def _occurrences(offsets: Offsets, first: Index) -> Index:
 def _checked(hash_function: HashFunction, key: str) -> int:
     value = hash_function(key)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentTypeError(f"hash_function must return an integer, got {value!r} for the key {key!r}")
+        raise ArgumentTypeError(
+            f"hash_function must return an integer, got {value!r} for the key {key!r}"
+        )
     if not -(2**63) <= int(value) < 2**63:
-        raise ArgumentError(f"hash_function must return a signed 64-bit integer, got {value!r} for the key {key!r}")
+        raise ArgumentError(
+            f"hash_function must return a signed 64-bit integer, got {value!r} for the key {key!r}"
+        )
     return int(value)

@@ -1,7 +1,7 @@
 """What clients that are not Java's compute under the names of RocketMQ's strategies.
 
-Where a client of another language computes what Java's does, the class is the same. The Rust client, and every client that
-speaks gRPC, allocates nothing: brokers do that for them.
+Where a client of another language computes what Java's does, the class is the same. The Rust
+client, and every client that speaks gRPC, allocates nothing: brokers do that for them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class Dialect(NamedTuple):
     label: str  # what stands before the name of a strategy to say that it is this client's
     languages: tuple[str, ...]  # as brokers name the language of its clients
     made: Mapping[str, type[Strategy]]  # its strategies, by RocketMQ's name for them
-    only: str | None = None  # its strategy if it has just one, which it computes whatever the others of its group do
+    only: str | None = (
+        None  # its strategy if it has just one, which it computes whatever the others of its group do
+    )
     differs: Mapping[str, str] = {}  # what it does otherwise under a name
 
     def class_of(self, name: str) -> type[Strategy]:
@@ -69,7 +71,9 @@ DIALECTS: dict[str, Dialect] = {
     "cpp": Dialect("the C++ client", "C++'s", ("CPP", "PYTHON"), {"AVG": Averagely}, only="AVG"),
 }
 
-_OF_LANGUAGE = {language: name for name, dialect in DIALECTS.items() for language in dialect.languages}
+_OF_LANGUAGE = {
+    language: name for name, dialect in DIALECTS.items() for language in dialect.languages
+}
 
 
 def dialect_of(language: str | None) -> str | None:

@@ -1,7 +1,8 @@
-"""A formula that is written once and calculated over numbers, numpy arrays, Spark columns or SQL text.
+"""A formula that is written once and calculated over numbers, numpy arrays, Spark columns or SQL
+text.
 
-Operands bring ``+``, ``-``, ``*`` and ``%`` themselves. What they call by other names comes as `Arithmetic`, so a formula names
-no library.
+Operands bring ``+``, ``-``, ``*`` and ``%`` themselves. What they call by other names comes as
+`Arithmetic`, so a formula names no library.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 class Arithmetic(NamedTuple):
     """What a formula may use besides operators."""
 
-    # whole quotient of two operands; the divisor is above 0. Negative dividends may be rounded either way
+    # whole quotient of two operands; the divisor is above 0. Negative dividends may be rounded
+    # either way
     div: Callable[[Any, Any], Any]
     greatest: Callable[[Any, Any], Any]  # the greater of two operands
 
@@ -34,10 +36,10 @@ class Formula(NamedTuple):
     1
     """
 
-    # from an `Arithmetic`, the position of the queue, the number of queues and that of clients to the position of the
-    # owner
+    # from an `Arithmetic`, the position of the queue, the number of queues and that of clients to
+    # the position of the owner
     owner: Callable[[Arithmetic, Any, Any, Any], Any]
-    # {"in turn", "sorted"} or None: How all owners follow from the first ``min(n_queues, n_clients)`` positions
-    # repeated until every queue has one, a form that Spark computes without a lambda: as they stand, or sorted. None
-    # if they do not
+    # {"in turn", "sorted"} or None: How all owners follow from the first ``min(n_queues,
+    # n_clients)`` positions repeated until every queue has one, a form that Spark computes without
+    # a lambda: as they stand, or sorted. None if they do not
     rounds: Literal["in turn", "sorted"] | None = None

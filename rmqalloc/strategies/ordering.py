@@ -55,7 +55,8 @@ def _sorted(texts: Collection[str]) -> list[str]:
 
 
 class QueuesInOrder(Sequence[MessageQueue]):
-    """Queues of one topic in Java's order, made when one of them is looked at; how many there are is known before.
+    """Queues of one topic in Java's order, made when one of them is looked at; how many there are
+    is known before.
 
     Examples
     --------
@@ -88,7 +89,9 @@ class QueuesInOrder(Sequence[MessageQueue]):
     def made(self) -> tuple[MessageQueue, ...]:
         """All of them."""
         topic, ids = self._topic, self._ids
-        return tuple(MessageQueue(topic, name, number) for name in _sorted(ids) for number in ids[name])
+        return tuple(
+            MessageQueue(topic, name, number) for name in _sorted(ids) for number in ids[name]
+        )
 
 
 def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
@@ -107,7 +110,8 @@ def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
     Raises
     ------
     TypeError
-        A queue lacks a field, or one of several has a null topic or broker name, which Java cannot compare.
+        A queue lacks a field, or one of several has a null topic or broker name, which Java cannot
+        compare.
 
     Notes
     -----
@@ -125,9 +129,12 @@ def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
         for i, (topic, broker_name, _) in enumerate(fields):
             if topic is None or (broker_name is None and sum(t == topic for t, _, _ in fields) > 1):
                 missing = "topic" if topic is None else "broker_name"
-                raise ArgumentTypeError(f"the {missing} of queue {i} is null, so it cannot be sorted: {items[i]!r}")
+                raise ArgumentTypeError(
+                    f"the {missing} of queue {i} is null, so it cannot be sorted: {items[i]!r}"
+                )
         keys: list[Any] = [
-            (utf16(str(topic)), utf16(str(broker_name)), number) for topic, broker_name, number in fields
+            (utf16(str(topic)), utf16(str(broker_name)), number)
+            for topic, broker_name, number in fields
         ]
         order = sorted(range(len(items)), key=keys.__getitem__)
         return [items[i] for i in order]

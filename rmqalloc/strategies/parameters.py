@@ -8,7 +8,17 @@ from typing import Any, Literal, NamedTuple
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 
 ParameterKind = Literal[
-    "count", "names", "decimal", "text", "numbers", "owners", "queues", "strategy", "resolver", "function", "switch"
+    "count",
+    "names",
+    "decimal",
+    "text",
+    "numbers",
+    "owners",
+    "queues",
+    "strategy",
+    "resolver",
+    "function",
+    "switch",
 ]
 
 
@@ -16,11 +26,12 @@ class Parameter(NamedTuple):
     """One parameter of a strategy."""
 
     name: str  # as the constructor takes it
-    # "count" is a number from 0 on and "names" a collection of texts: a command line has options for these. These,
-    # "decimal" (a number with few decimals), "text" and "switch" (yes or no) can be spelled behind the strategy's
-    # name. No text gives "numbers" (whole numbers by name), "owners" (client ids by queue), "queues" (lists of
-    # queues), "strategy" (another one, which is part of the name), "resolver" (from a broker or a client to its
-    # machine room) and "function" (a hash function)
+    # "count" is a number from 0 on and "names" a collection of texts: a command line has options
+    # for these. These, "decimal" (a number with few decimals), "text" and "switch" (yes or no) can
+    # be spelled behind the strategy's name. No text gives "numbers" (whole numbers by name),
+    # "owners" (client ids by queue), "queues" (lists of queues), "strategy" (another one, which is
+    # part of the name), "resolver" (from a broker or a client to its machine room) and "function"
+    # (a hash function)
     kind: ParameterKind
     text: str  # what it is, as a sentence begins
     is_needed: bool = False  # whether nothing can be divided without it
@@ -57,7 +68,8 @@ class Parameter(NamedTuple):
 
 
 def decimal_units(name: str, given: Any, unit: int, least: int, most: int) -> int:
-    """Return a number with few decimals as a whole number of units: what integers compute is the same on every platform.
+    """Return a number with few decimals as a whole number of units: what integers compute is the
+    same on every platform.
 
     Examples
     --------
@@ -71,7 +83,11 @@ def decimal_units(name: str, given: Any, unit: int, least: int, most: int) -> in
     except InvalidOperation:
         raise ArgumentError(f"{name} must be a number, got {given!r}") from None
     if not (units.is_finite() and least <= units <= most):
-        raise ArgumentError(f"{name} must be from {Decimal(least) / unit} to {Decimal(most) / unit}, got {given!r}")
+        raise ArgumentError(
+            f"{name} must be from {Decimal(least) / unit} to {Decimal(most) / unit}, got {given!r}"
+        )
     if units != int(units):
-        raise ArgumentError(f"{name} must have at most {len(str(unit)) - 1} decimals, got {given!r}")
+        raise ArgumentError(
+            f"{name} must have at most {len(str(unit)) - 1} decimals, got {given!r}"
+        )
     return int(units)

@@ -1,8 +1,10 @@
-"""How a strategy is spelled with its parameters: ``CANARY-CONSISTENT_HASH(share=0.05,virtual_nodes=160)``.
+"""How a strategy is spelled with its parameters:
+``CANARY-CONSISTENT_HASH(share=0.05,virtual_nodes=160)``.
 
-The one spelling for command lines, scripts and SQL. Parameters of all strategies of the name stand together. A value is a
-number, ``true`` or ``false``, or a text; texts that belong together have ``+`` between them. A text with a comma, a quote or a
-parenthesis in it stands in double quotes, with a backslash before a quote or backslash of its own.
+The one spelling for command lines, scripts and SQL. Parameters of all strategies of the name stand
+together. A value is a number, ``true`` or ``false``, or a text; texts that belong together have
+``+`` between them. A text with a comma, a quote or a parenthesis in it stands in double quotes,
+with a backslash before a quote or backslash of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from rmqalloc.text import did_you_mean, quoted, shortened
 MAX_LENGTH = 1 << 16
 """Most characters of a text with strategies: room for the names of thousands of machine rooms."""
 
-# What a text may begin with from some place on. None of them can give back what it took, so each looks at a character once.
+# What a text may begin with from some place on. None of them can give back what it took, so each
+# looks at a character once.
 _KEY = re.compile(r"\s*+(\w++)\s*+=\s*+")
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BARE = re.compile(r'[^,()"]*+')
@@ -51,11 +54,19 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
         raise ArgumentError(
             f"{quoted(text)} does not end with the parenthesis that it opens: write NAME(PARAMETER=VALUE,...)"
         )
-    taken = {one.name: one for made in names for one in STRATEGIES[made].parameters if one.kind != "strategy"}
+    taken = {
+        one.name: one
+        for made in names
+        for one in STRATEGIES[made].parameters
+        if one.kind != "strategy"
+    }
     params: dict[str, Any] = {}
     for key, value in _pairs(text, rest[:-1]):
         if key not in taken:
-            takes = ", ".join(one for one, parameter in taken.items() if parameter.is_spelled) or "no parameters"
+            takes = (
+                ", ".join(one for one, parameter in taken.items() if parameter.is_spelled)
+                or "no parameters"
+            )
             raise ArgumentError(
                 f"{quoted(text)}: {name} takes {takes}, got {shortened(key, 100)}{did_you_mean(key, taken)}"
             )
@@ -66,7 +77,8 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def with_params(text: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Name and parameters of a strategy whose parameters stand in its text, beside it, or some here and some there.
+    """Name and parameters of a strategy whose parameters stand in its text, beside it, or some here
+    and some there.
 
     Examples
     --------
@@ -108,7 +120,8 @@ def labels_of(text: str) -> list[str]:
 
 
 def _closings(text: str) -> list[int]:
-    """Return where the parenthesis closes that is open at each place of a text, outside quotes; -1 where none does.
+    """Return where the parenthesis closes that is open at each place of a text, outside quotes; -1
+    where none does.
 
     From the end on, for what is known of the places behind it then says it: one look at each.
     """
@@ -116,7 +129,9 @@ def _closings(text: str) -> list[int]:
     for at in range(len(text) - 1, -1, -1):
         c = text[at]
         outside[at] = at if c == ")" else quoted[at + 1] if c == '"' else outside[at + 1]
-        quoted[at] = outside[at + 1] if c == '"' else quoted[at + 2] if c == "\\" else quoted[at + 1]
+        quoted[at] = (
+            outside[at + 1] if c == '"' else quoted[at + 2] if c == "\\" else quoted[at + 1]
+        )
     return outside
 
 
@@ -162,11 +177,19 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
         plain = _unquoted(given)
         return plain if kind == "text" else plain.split("+")
     if not parameter.is_spelled:
-        raise ArgumentError(f"{quoted(text)}: no text can give {name}; give it from Python, or as params in a file")
-    wanted = {"count": "a whole number", "decimal": "a number such as 0.25", "switch": "true or false"}[kind]
+        raise ArgumentError(
+            f"{quoted(text)}: no text can give {name}; give it from Python, or as params in a file"
+        )
+    wanted = {
+        "count": "a whole number",
+        "decimal": "a number such as 0.25",
+        "switch": "true or false",
+    }[kind]
     raise ArgumentError(f"{quoted(text)}: {name} must be {wanted}, got {quoted(given)}")
 
 
 def _unquoted(given: str) -> str:
-    """Return a text without its quotes, and without the backslash before a quote or a backslash in it."""
+    """Return a text without its quotes, and without the backslash before a quote or a backslash in
+    it.
+    """
     return re.sub(r"\\(.)", r"\1", given[1:-1], flags=re.DOTALL) if given.startswith('"') else given

@@ -1,7 +1,7 @@
 """What happens while the clients of a group are informed of a change one by one, and for how long.
 
-Clients share no state, and none waits for another: between a change and the moment at which the last client has acted on it a
-queue may have no owner or several.
+Clients share no state, and none waits for another: between a change and the moment at which the
+last client has acted on it a queue may have no owner or several.
 
 ``worst_moment``
     The most queues that are open at one moment, over all sets of informed clients.

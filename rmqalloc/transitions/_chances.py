@@ -1,7 +1,8 @@
 """How likely queues with several readers are open while clients are informed, and for how long.
 
-A queue is given up by some clients when they are informed, taken up by some others, taken up by some that join, and read by
-some throughout. Each client is informed independently of the others with the same probability, so that is all there is to know.
+A queue is given up by some clients when they are informed, taken up by some others, taken up by
+some that join, and read by some throughout. Each client is informed independently of the others
+with the same probability, so that is all there is to know.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _NODES, _WEIGHTS = (one / 2 for one in np.polynomial.legendre.leggauss(32))
 
 
 class ReaderCounts(NamedTuple):
-    """Queues by how many clients give them up when they are informed, take them up then, or read them throughout."""
+    """Queues by how many clients give them up when they are informed, take them up then, or read
+    them throughout.
+    """
 
     # Clients; those that ``joins`` counts join and take the queue up
     gives_up: Counts
@@ -38,11 +41,15 @@ class ReaderCounts(NamedTuple):
     def distinct(self) -> ReaderCounts:
         """Return every kind once, with its queues added up."""
         kinds, place = np.unique(np.stack(self[:4]), axis=1, return_inverse=True)
-        sums = (np.bincount(place.reshape(-1), one, kinds.shape[1]).astype(np.int64) for one in self[4:])
+        sums = (
+            np.bincount(place.reshape(-1), one, kinds.shape[1]).astype(np.int64) for one in self[4:]
+        )
         return ReaderCounts(*kinds, *sums)
 
     def chances(self, p: Figures, joined: bool) -> tuple[Figures, Figures]:
-        """Return the chances that each kind has no reader, and several, if a client is informed with probability ``p``."""
+        """Return the chances that each kind has no reader, and several, if a client is informed
+        with probability ``p``.
+        """
         p = p[:, None]
         sure = self.stays + (self.joins if joined else 0)
         no_old, no_new = p**self.gives_up, (1 - p) ** self.takes_up
@@ -64,13 +71,18 @@ def expected_by_chance(kinds: ReaderCounts, at_join: float) -> tuple[float, floa
     >>> expected_by_chance(ReaderCounts(2 * one, one, 0 * one, 0 * one, one, one), 0.0)
     (0.148..., 1.0)
     """
-    phases = [_greatest(kinds, joined, *ends) for joined, ends in ((False, (0.0, at_join)), (True, (at_join, 1.0)))]
+    phases = [
+        _greatest(kinds, joined, *ends)
+        for joined, ends in ((False, (0.0, at_join)), (True, (at_join, 1.0)))
+    ]
     unowned, double = (max(one) for one in zip(*phases, strict=True))
     return unowned, double
 
 
 def _greatest(kinds: ReaderCounts, joined: bool, low: float, high: float) -> list[float]:
-    """Return the greatest expected numbers over a range: smooth sums of few terms, sampled more finely where they are high."""
+    """Return the greatest expected numbers over a range: smooth sums of few terms, sampled more
+    finely where they are high.
+    """
     coarse, step = np.linspace(low, high, _COARSE), (high - low) / (_COARSE - 1)
     found = []
     for which, chance in enumerate(kinds.chances(coarse, joined)):
@@ -82,11 +94,12 @@ def _greatest(kinds: ReaderCounts, joined: bool, low: float, high: float) -> lis
 
 
 def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tuple[float, float]:
-    """Return the greatest expected number of queues without a reader, and with several, where no timer applies.
+    """Return the greatest expected number of queues without a reader, and with several, where no
+    timer applies.
 
-    All sets of ``k`` informed clients are equally likely then, and the greatest value over ``k`` counts; clients that join act
-    from the start. A queue that ``a`` give up and ``b`` take up has none of these readers in C(n - a - b, k - a) of the C(n, k)
-    sets.
+    All sets of ``k`` informed clients are equally likely then, and the greatest value over ``k``
+    counts; clients that join act from the start. A queue that ``a`` give up and ``b`` take up has
+    none of these readers in C(n - a - b, k - a) of the C(n, k) sets.
 
     Examples
     --------
@@ -104,7 +117,9 @@ def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tup
         return np.where(inside == some, np.exp(ways), 0.0)
 
     unowned, double = np.zeros((2, k.size))
-    for a, b, joins, stays, n_unowned, n_double in zip(*(column.tolist() for column in kinds), strict=True):
+    for a, b, joins, stays, n_unowned, n_double in zip(
+        *(column.tolist() for column in kinds), strict=True
+    ):
         others, sure = n - a - b, joins + stays
         nobody = share(others, k - a)
         one = a * share(others, k - a + 1) + b * share(others, k - a - 1)
@@ -123,8 +138,8 @@ class OpenSeconds(NamedTuple):
 def open_seconds(kinds: ReaderCounts, hearing: Hearing) -> tuple[OpenSeconds, OpenSeconds]:
     """Return for how long queues have no reader, and several; queues that stay so do not count.
 
-    The chance of a kind to be open is a polynomial in the share of informed clients, and that is one in time between the
-    moments at which one of a client's waits is over.
+    The chance of a kind to be open is a polynomial in the share of informed clients, and that is
+    one in time between the moments at which one of a client's waits is over.
 
     Examples
     --------
@@ -136,13 +151,21 @@ def open_seconds(kinds: ReaderCounts, hearing: Hearing) -> tuple[OpenSeconds, Op
     (20.0, 3.333333333, 3.333333333)
     """
     delay, waits = hearing.join_delay, hearing.waits
-    ends = {hearing.fixed + sum(some) for n in range(len(waits) + 1) for some in combinations(waits, n)}
+    ends = {
+        hearing.fixed + sum(some) for n in range(len(waits) + 1) for some in combinations(waits, n)
+    }
     bounds = np.array(sorted({0.0, delay, *ends}))
     widths = np.diff(bounds)
     times = (bounds[:-1, None] + widths[:, None] * (_NODES + 0.5)).reshape(-1)
     weights, informed = (widths[:, None] * _WEIGHTS).reshape(-1), 1 - hearing.later_than(times)
     nobody, everybody = np.zeros(1), np.ones(1)
-    moments = (informed, False), (informed, True), (nobody, False), (nobody, True), (everybody, True)
+    moments = (
+        (informed, False),
+        (informed, True),
+        (nobody, False),
+        (nobody, True),
+        (everybody, True),
+    )
     found = []
     for counts, (early, late, first, joined, after) in zip(
         kinds[4:], zip(*(kinds.chances(*one) for one in moments), strict=True), strict=True

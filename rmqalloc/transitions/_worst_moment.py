@@ -1,29 +1,36 @@
 """The worst moment of a step, of which the clients of a group are informed one by one.
 
-While a step lasts, every client that will be informed of it reads its share of the old allocation until it is informed, and of
-the new one from then on. A queue that passes from client ``a`` to client ``b`` is unowned while ``a`` is informed and ``b`` is
-not, and double-owned the other way round. So a moment is the set S of informed clients, any such set can occur, and the number
-of queues that are open (unowned, or double-owned) in it is::
+While a step lasts, every client that will be informed of it reads its share of the old allocation
+until it is informed, and of the new one from then on. A queue that passes from client ``a`` to
+client ``b`` is unowned while ``a`` is informed and ``b`` is not, and double-owned the other way
+round. So a moment is the set S of informed clients, any such set can occur, and the number of
+queues that are open (unowned, or double-owned) in it is::
 
-    const + informed[v] for v in S + uninformed[v] for v not in S + weight[e] for e with its tail in S and its head outside
+    const + informed[v] for v in S + uninformed[v] for v not in S + weight[e] for e with its tail in
+    S and its head outside
 
-with an edge for each pair of clients that hands over queues. Its maximum over all S is a maximum directed cut, which is
-NP-hard in general. Goals, in this order: never below the maximum; exact, and known to be; cheap for a million graphs at once.
-Four methods, cheapest first, solve nearly all graphs that occur:
+with an edge for each pair of clients that hands over queues. Its maximum over all S is a maximum
+directed cut, which is NP-hard in general. Goals, in this order: never below the maximum; exact, and
+known to be; cheap for a million graphs at once. Four methods, cheapest first, solve nearly all
+graphs that occur:
 
-1. **Decided clients.** If ``informed[v] >= uninformed[v] + weight of edges into v``, some best S contains v: with v in S at
-   least ``informed[v]`` of its terms count, with v outside at most the right-hand side. Likewise v is outside some best S if
-   ``uninformed[v] >= informed[v] + weight of edges out of v``. Such clients are fixed and their edges folded into those that
-   remain, for some rounds. Invariant: a condition that holds for one client still holds after another has been fixed, because
-   the weight of a folded edge stays on the smaller side of its inequality, disappears from it, or joins the greater side. So
-   all clients whose condition holds are fixed at once.
-2. **A bound.** An edge counts if its tail is in S and its head is not. Giving each end half of its weight, no S has more than
-   the sum over v of ``max(informed[v] + out[v] / 2, uninformed[v] + in[v] / 2)``.
+1. **Decided clients.** If ``informed[v] >= uninformed[v] + weight of edges into v``, some best S
+   contains v: with v in S at least ``informed[v]`` of its terms count, with v outside at most the
+   right-hand side. Likewise v is outside some best S if ``uninformed[v] >= informed[v] + weight of
+   edges out of v``. Such clients are fixed and their edges folded into those that remain, for some
+   rounds. Invariant: a condition that holds for one client still holds after another has been
+   fixed, because the weight of a folded edge stays on the smaller side of its inequality,
+   disappears from it, or joins the greater side. So all clients whose condition holds are fixed at
+   once.
+2. **A bound.** An edge counts if its tail is in S and its head is not. Giving each end half of its
+   weight, no S has more than the sum over v of ``max(informed[v] + out[v] / 2, uninformed[v] +
+   in[v] / 2)``.
 3. **The set that the bound suggests.** If it attains the bound, both are the maximum.
-4. **Dynamic programming along the row of clients.** If edges only join clients at most k positions apart (AVG hands out runs
-   of queues in the order of client ids, so a client passes queues to its neighbours), the best of all that comes after a
-   position depends on the last k choices alone: a table of ``2 ** k`` values passed along the row gives the maximum. With k
-   one less than the number of clients it tries every set.
+4. **Dynamic programming along the row of clients.** If edges only join clients at most k positions
+   apart (AVG hands out runs of queues in the order of client ids, so a client passes queues to its
+   neighbours), the best of all that comes after a position depends on the last k choices alone: a
+   table of ``2 ** k`` values passed along the row gives the maximum. With k one less than the
+   number of clients it tries every set.
 
 If the table would be too large, the bound is the answer, and ``is_exact`` is False.
 """
@@ -58,7 +65,8 @@ _VALUES_AT_ONCE = 1 << 20
 class Graphs(NamedTuple):
     """The terms of the sum above, for many groups and steps."""
 
-    # Shape (n_graphs + 1,): Clients of each graph, in an order that keeps those that hand over to one another close
+    # Shape (n_graphs + 1,): Clients of each graph, in an order that keeps those that hand over to
+    # one another close
     offsets: Counts
     const: Counts  # shape (n_graphs,): queues that are open whoever is informed
     # Shape (n_clients,): Queues that are open if this client is informed, and if it is not
@@ -104,7 +112,9 @@ class Worst(NamedTuple):
     """The most queues that can be open at one moment."""
 
     most: Counts  # shape (n_graphs,)
-    is_exact: Mask  # shape (n_graphs,): whether some moment attains it; if not, it is an upper bound
+    is_exact: (
+        Mask  # shape (n_graphs,): whether some moment attains it; if not, it is an upper bound
+    )
 
 
 def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
@@ -138,12 +148,21 @@ def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
 
 
 def _with_one(graphs: Graphs) -> Worst:
-    """Return the maximum over all non-empty sets: the greatest over clients of the maximum over the sets with this client."""
+    """Return the maximum over all non-empty sets: the greatest over clients of the maximum over the
+    sets with this client.
+    """
     sizes, starts = np.diff(graphs.offsets), graphs.offsets[:-1]
     copies = graphs.part(np.repeat(np.arange(sizes.size), sizes))
-    # The i-th copy of a graph rewards its i-th client for being informed, so much that every best set contains it.
-    reward = 1 + graphs.const + graphs.total(graphs.informed + graphs.uninformed + graphs.of_clients(graphs.tail))
-    copies.informed[copies.offsets[:-1] + list_positions(graphs.offsets)] += np.repeat(reward, sizes)
+    # The i-th copy of a graph rewards its i-th client for being informed, so much that every best
+    # set contains it.
+    reward = (
+        1
+        + graphs.const
+        + graphs.total(graphs.informed + graphs.uninformed + graphs.of_clients(graphs.tail))
+    )
+    copies.informed[copies.offsets[:-1] + list_positions(graphs.offsets)] += np.repeat(
+        reward, sizes
+    )
     found = _solved(copies)
     best = np.maximum.reduceat(found.most, starts)
     reached = found.is_exact & (found.most == np.repeat(best, sizes))
@@ -151,7 +170,9 @@ def _with_one(graphs: Graphs) -> Worst:
 
 
 def _solved(graphs: Graphs) -> Worst:
-    """Solve each graph the cheapest way: long rows of neighbours at once, as rounds would decide their ends alone."""
+    """Solve each graph the cheapest way: long rows of neighbours at once, as rounds would decide
+    their ends alone.
+    """
     sizes, reach = np.diff(graphs.offsets), _reach(graphs)
     is_row = (sizes >= LONG_ROW) & (reach > 0) & (reach <= NEAR) & (sizes <= MOST_VALUES >> NEAR)
     if not is_row.any():
@@ -173,7 +194,9 @@ def _by_rounds(graphs: Graphs, rounds: int) -> Worst:
     inside = with_it > without
     open_ = graphs.const + graphs.total(np.where(inside, graphs.informed, graphs.uninformed))
     counts = inside[graphs.tail] & ~inside[graphs.head]
-    open_ += np.bincount(graphs.graph_of[graphs.tail[counts]], graphs.weight[counts], bound.size).astype(np.int64)
+    open_ += np.bincount(
+        graphs.graph_of[graphs.tail[counts]], graphs.weight[counts], bound.size
+    ).astype(np.int64)
     is_exact = open_ == bound
     reach = _reach(graphs)
     sizes = np.diff(graphs.offsets)
@@ -207,10 +230,16 @@ def _undecided(graphs: Graphs, rounds: int) -> Graphs:
             break
         const += now.total(np.where(inside, informed, np.where(outside, uninformed, 0)))
         counts = inside[tail] & outside[head]
-        const += np.bincount(now.graph_of[tail[counts]], weight[counts], const.size).astype(np.int64)
+        const += np.bincount(now.graph_of[tail[counts]], weight[counts], const.size).astype(
+            np.int64
+        )
         to_head, to_tail = inside[tail] & left[head], left[tail] & outside[head]
-        uninformed = uninformed + np.bincount(head[to_head], weight[to_head], informed.size).astype(np.int64)
-        informed = informed + np.bincount(tail[to_tail], weight[to_tail], informed.size).astype(np.int64)
+        uninformed = uninformed + np.bincount(head[to_head], weight[to_head], informed.size).astype(
+            np.int64
+        )
+        informed = informed + np.bincount(tail[to_tail], weight[to_tail], informed.size).astype(
+            np.int64
+        )
         upto = np.append(0, np.cumsum(left))
         stays = left[tail] & left[head]
         tail, head, weight = upto[tail[stays]], upto[head[stays]], weight[stays]
@@ -231,12 +260,17 @@ def _in_rows(graphs: Graphs, k: int) -> Counts:
 
 
 def _along(graphs: Graphs, k: int) -> Counts:
-    """Solve all graphs at once; bit ``d - 1`` of a state is set if the client ``d`` positions back is informed."""
+    """Solve all graphs at once; bit ``d - 1`` of a state is set if the client ``d`` positions back
+    is informed.
+    """
     sizes, graph = np.diff(graphs.offsets), graphs.graph_of
     n, longest = sizes.size, int(sizes.max())
     position = np.arange(graphs.informed.size) - graphs.offsets[:-1][graph]
     informed, uninformed = np.zeros((2, longest, n, 1))
-    informed[position, graph, 0], uninformed[position, graph, 0] = graphs.informed, graphs.uninformed
+    informed[position, graph, 0], uninformed[position, graph, 0] = (
+        graphs.informed,
+        graphs.uninformed,
+    )
     forth, back = np.zeros(
         (2, longest, n, k)
     )  # edges to the client at a place from one before it, and from it to one before

@@ -1,9 +1,11 @@
-"""Queues that pass from one client to another in a step, and in which sets of informed clients nobody or two read them.
+"""Queues that pass from one client to another in a step, and in which sets of informed clients
+nobody or two read them.
 
-A client that will be informed of the step reads its old queues until then and its new ones afterwards. A client that leaves
-reads nothing. A client that is neither informed nor leaves (one that keeps its strategy while others change theirs) reads the
-same queues before and after. Every queue that can be open belongs to one of four kinds: it is open whoever is informed, while
-one client is informed, while one is not, or while one is informed and another is not.
+A client that will be informed of the step reads its old queues until then and its new ones
+afterwards. A client that leaves reads nothing. A client that is neither informed nor leaves (one
+that keeps its strategy while others change theirs) reads the same queues before and after. Every
+queue that can be open belongs to one of four kinds: it is open whoever is informed, while one
+client is informed, while one is not, or while one is informed and another is not.
 """
 
 from __future__ import annotations
@@ -22,28 +24,30 @@ Mask = NDArray[np.bool_]
 class Handovers(NamedTuple):
     """Queues of steps, and who reads them; a row is a step of a group, or of one topic of it."""
 
-    # Shape (n_rows + 1,): Clients to inform of each row; with ``n_staying`` those alone that read a queue which changes its
-    # reader, unless the row needs one
+    # Shape (n_rows + 1,): Clients to inform of each row; with ``n_staying`` those alone that read a
+    # queue which changes its reader, unless the row needs one
     offsets: Positions
-    informee: (
-        Positions  # of the clients of all rows laid end to end: its index among the clients to inform, if it is one
-    )
+    informee: Positions  # of the clients of all rows laid end to end: its index among the clients to inform, if it is one
     row: Positions  # shape (n_queues,): row of every queue
-    # Shape (n_queues,): Who reads it before and after the step, as positions in ``informee``; -1 for nobody, or a client
-    # that leaves
+    # Shape (n_queues,): Who reads it before and after the step, as positions in ``informee``; -1
+    # for nobody, or a client that leaves
     old: Positions
     new: Positions
     # Shape (n_queues,): Whether that client is informed of the step
     inform_old: Mask
     inform_new: Mask
     written: Mask  # shape (n_queues,): whether producers write to the queue
-    needs_one: Mask  # shape (n_rows,): whether the step begins with the first client that is informed
+    needs_one: (
+        Mask  # shape (n_rows,): whether the step begins with the first client that is informed
+    )
     joins: Mask  # shape (n_informees,): clients to inform that join in the step: they know of it from the start
-    # Shape (n_rows,): Number of all clients to inform that do not join; by default those of ``offsets`` are all
+    # Shape (n_rows,): Number of all clients to inform that do not join; by default those of
+    # ``offsets`` are all
     n_staying: Positions | None = None
 
     def unowned(self, counted: Mask | None = None) -> OpenQueues:
-        """Return the queues without a reader: the old one is informed or gone, and the new one is not informed or missing.
+        """Return the queues without a reader: the old one is informed or gone, and the new one is
+        not informed or missing.
 
         A reader that need not be informed reads it throughout.
         """
@@ -51,16 +55,26 @@ class Handovers(NamedTuple):
         had, has = self.old >= 0, self.new >= 0
         mine = every & (~had | self.inform_old) & (~has | self.inform_new)
         return OpenQueues.of(
-            self, mine & ~had & ~has, mine & had & ~has, mine & ~had & has, mine & had & has, self.old, self.new
+            self,
+            mine & ~had & ~has,
+            mine & had & ~has,
+            mine & ~had & has,
+            mine & had & has,
+            self.old,
+            self.new,
         )
 
     def double_owned(self, counted: Mask | None = None) -> OpenQueues:
-        """Return the queues with two readers: the new one is informed or need not be, the old one is not or need not be."""
+        """Return the queues with two readers: the new one is informed or need not be, the old one
+        is not or need not be.
+        """
         both = (self.old >= 0) & (self.new >= 0)
         both = both if counted is None else both & counted
         late, early = both & self.inform_old, both & ~self.inform_old
         new = self.inform_new
-        return OpenQueues.of(self, early & ~new, early & new, late & ~new, late & new, self.new, self.old)
+        return OpenQueues.of(
+            self, early & ~new, early & new, late & ~new, late & new, self.new, self.old
+        )
 
 
 class OpenQueues(NamedTuple):
@@ -86,7 +100,9 @@ class OpenQueues(NamedTuple):
         first: Positions,
         then: Positions,
     ) -> OpenQueues:
-        """Collect queues by masks: open once ``first`` is informed, until ``then`` is; a reader that stays opens nothing."""
+        """Collect queues by masks: open once ``first`` is informed, until ``then`` is; a reader
+        that stays opens nothing.
+        """
         differs = first != then
         passed = passed & differs
         return cls(
@@ -105,8 +121,14 @@ class OpenQueues(NamedTuple):
         pairs, weight = np.unique(self.tail * max(n, 1) + self.head, return_counts=True)
         const = np.bincount(self.always, minlength=h.needs_one.size).astype(np.int64)
         by_informed, by_uninformed = (
-            np.bincount(some, minlength=n).astype(np.int64) for some in (self.informed, self.uninformed)
+            np.bincount(some, minlength=n).astype(np.int64)
+            for some in (self.informed, self.uninformed)
         )
         return Graphs(
-            h.offsets, const, by_informed, by_uninformed, *np.divmod(pairs, max(n, 1)), weight.astype(np.int64)
+            h.offsets,
+            const,
+            by_informed,
+            by_uninformed,
+            *np.divmod(pairs, max(n, 1)),
+            weight.astype(np.int64),
         )

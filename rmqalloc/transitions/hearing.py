@@ -1,9 +1,10 @@
 """How long it takes until clients are informed of a change, by the timers of RocketMQ.
 
-Each client is informed independently of the others, after a time ``T`` that is 0 with some probability and otherwise a fixed
-wait and a sum of independent uniform waits; a common wait may come before. All that is asked of ``T`` has a closed form: its
-distribution is that of a sum of uniform variables, and so is that of the difference of two, because ``-U`` of a uniform ``U``
-on [0, w] is distributed as ``U - w``.
+Each client is informed independently of the others, after a time ``T`` that is 0 with some
+probability and otherwise a fixed wait and a sum of independent uniform waits; a common wait may
+come before. All that is asked of ``T`` has a closed form: its distribution is that of a sum of
+uniform variables, and so is that of the difference of two, because ``-U`` of a uniform ``U`` on [0,
+w] is distributed as ``U - w``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ Seconds = NDArray[np.float64]
 REBALANCE, ROUTE_POLL, HEARTBEAT, SCAN, EXPIRY, LOCK_LIFE, LOCK_RENEWAL = (
     timer / 1_000
     for timer in (
-        *(timers.REBALANCE, timers.ROUTE_POLL, timers.HEARTBEAT, timers.CHANNEL_SCAN, timers.CHANNEL_EXPIRY),
+        *(
+            timers.REBALANCE,
+            timers.ROUTE_POLL,
+            timers.HEARTBEAT,
+            timers.CHANNEL_SCAN,
+            timers.CHANNEL_EXPIRY,
+        ),
         *(timers.LOCK_LIFE, timers.LOCK_RENEWAL),
     )
 )
@@ -35,7 +42,8 @@ WAYS = ("notice", "timer", "scan", "crash")
 
 
 def sum_below(x: Seconds, widths: tuple[float, ...], integrals: int = 0) -> Seconds:
-    """Compute the distribution function of a sum of uniform variables on [0, w], integrated ``integrals`` times from 0.
+    """Compute the distribution function of a sum of uniform variables on [0, w], integrated
+    ``integrals`` times from 0.
 
     Examples
     --------
@@ -64,13 +72,15 @@ class Hearing:
     waits: tuple[float, ...]  # each client waits for the sum of times that are uniform on [0, wait]
     at_once: float = 0.0  # probability that it does not wait
     fixed: float = 0.0  # what is added to these waits
-    # Earliest and latest time at which the first client can be informed: a wait that all have in common, its mean in
-    # between
+    # Earliest and latest time at which the first client can be informed: a wait that all have in
+    # common, its mean in between
     first: tuple[float, float] = (0.0, 0.0)
     join_delay: float = 0.0  # when a client that joins acts for the first time
 
     def of_a_join(self) -> Hearing:
-        """Return the time after a join: the client sends heartbeats to all brokers at once, so no list is out of date."""
+        """Return the time after a join: the client sends heartbeats to all brokers at once, so no
+        list is out of date.
+        """
         return hearing_of("notice") if self.fixed else replace(self, first=(0.0, 0.0))
 
     @property
@@ -108,13 +118,21 @@ class Hearing:
 
     @property
     def before_a_join(self) -> float:
-        """Expected time for which a client is informed and one that joins does not act yet: E max(join_delay - T, 0)."""
-        waited = float(sum_below(np.array([max(self.join_delay - self.fixed, 0.0)]), self.waits, integrals=1)[0])
+        """Expected time for which a client is informed and one that joins does not act yet: E
+        max(join_delay - T, 0).
+        """
+        waited = float(
+            sum_below(np.array([max(self.join_delay - self.fixed, 0.0)]), self.waits, integrals=1)[
+                0
+            ]
+        )
         return self.at_once * self.join_delay + (1 - self.at_once) * waited
 
     @property
     def after_a_join(self) -> float:
-        """Expected time for which a client that joined acts and another is not informed yet: E max(T - join_delay, 0)."""
+        """Expected time for which a client that joined acts and another is not informed yet: E
+        max(T - join_delay, 0).
+        """
         return self.mean - sum(self.first) / 2 - self.join_delay + self.before_a_join
 
     def later_than(self, x: Seconds) -> Seconds:
@@ -122,18 +140,25 @@ class Hearing:
         return (1 - self.at_once) * self._waits_longer(x)
 
     def _waits_longer(self, x: Seconds) -> Seconds:
-        return np.asarray(np.where(x < self.fixed, 1.0, 1 - sum_below(np.maximum(x - self.fixed, 0.0), self.waits)))
+        return np.asarray(
+            np.where(
+                x < self.fixed, 1.0, 1 - sum_below(np.maximum(x - self.fixed, 0.0), self.waits)
+            )
+        )
 
     def later_and_apart(self, *times: Seconds) -> tuple[list[Seconds], Seconds]:
-        """Return `later_than` for each of several times, and how probably a client is informed the first of them after
-        another."""
+        """Return `later_than` for each of several times, and how probably a client is informed the
+        first of them after another.
+        """
         longer = self._waits_longer(np.stack(times))
         both, one = (1 - self.at_once) ** 2, self.at_once * (1 - self.at_once)
         after_another = 1 - sum_below(times[0] + sum(self.waits), self.waits * 2)
         return list((1 - self.at_once) * longer), both * after_another + one * longer[0]
 
 
-def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1, is_ordered: bool = False) -> Hearing:
+def hearing_of(
+    way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1, is_ordered: bool = False
+) -> Hearing:
     """Return how clients learn that others joined or left.
 
     Examples
@@ -150,14 +175,17 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1,
         return Hearing((REBALANCE,), first=(EXPIRY - HEARTBEAT, EXPIRY + SCAN), join_delay=least)
     if way == "crash":
         notice = hearing_of("notice", profile, n_brokers)
-        return replace(notice, first=(LOCK_LIFE - LOCK_RENEWAL, LOCK_LIFE)) if is_ordered else notice
+        return (
+            replace(notice, first=(LOCK_LIFE - LOCK_RENEWAL, LOCK_LIFE)) if is_ordered else notice
+        )
     if way != "notice":
         raise ArgumentError(f"clients learn of joins and leaves by {', '.join(WAYS)}, got {way!r}")
     if not least:
         return Hearing(())
     if n_brokers > 1:
         return Hearing((), at_once=1 / n_brokers, fixed=least, join_delay=least)
-    # The last pass was uniformly long ago, so the rest of the least interval is uniform where it is not over.
+    # The last pass was uniformly long ago, so the rest of the least interval is uniform where it is
+    # not over.
     return Hearing((least,), at_once=1 - least / REBALANCE, join_delay=least)
 
 

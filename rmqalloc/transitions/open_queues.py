@@ -2,18 +2,20 @@
 
 **Worst.** `rmqalloc.transitions._worst_moment`: the maximum over all sets of informed clients.
 
-**Expected.** A client is informed at a time with probability ``p``, each independently of the others. A queue that waits for
-one client is then open with probability ``1 - p``, one that a client has given up with ``p``, one that passes between two with
-``p (1 - p)``: a sum that is concave in ``p``. A client that joins acts first after a delay of its own, so there is one such sum
-before that and one afterwards. The greatest value over the time from the moment before anybody is informed is reported. Where
-no timer says when clients follow, all sets of ``k`` informed clients count as equally likely, and the greatest value over ``k``
-is reported.
+**Expected.** A client is informed at a time with probability ``p``, each independently of the
+others. A queue that waits for one client is then open with probability ``1 - p``, one that a client
+has given up with ``p``, one that passes between two with ``p (1 - p)``: a sum that is concave in
+``p``. A client that joins acts first after a delay of its own, so there is one such sum before that
+and one afterwards. The greatest value over the time from the moment before anybody is informed is
+reported. Where no timer says when clients follow, all sets of ``k`` informed clients count as
+equally likely, and the greatest value over ``k`` is reported.
 
-**Seconds.** Each client is informed after a time ``T`` of its own, see `Hearing`. A queue that passes from ``a`` to ``b`` has
-no owner for ``max(T_b - T_a, 0)``, one whose owner has left for ``T_b``. So the expected sum over queues is a sum of means. The
-longest of these times has no closed form, for they depend on each other; its 99th percentile is bounded from above by two
-probabilities that no dependence can exceed: that of any being longer, as the sum over pairs and clients, and that of the last
-client which gets a queue being informed so late.
+**Seconds.** Each client is informed after a time ``T`` of its own, see `Hearing`. A queue that
+passes from ``a`` to ``b`` has no owner for ``max(T_b - T_a, 0)``, one whose owner has left for
+``T_b``. So the expected sum over queues is a sum of means. The longest of these times has no closed
+form, for they depend on each other; its 99th percentile is bounded from above by two probabilities
+that no dependence can exceed: that of any being longer, as the sum over pairs and clients, and that
+of the last client which gets a queue being informed so late.
 """
 
 from __future__ import annotations
@@ -42,15 +44,17 @@ class Open(NamedTuple):
     is_exact: Mask  # whether some moment attains it; if not, it is an upper bound
     expected: Figures  # the greatest expected number at one moment
     after: Counts  # queues that stay open when all clients are informed; they have no part in the seconds
-    # The longest time that one queue can be open, and an upper bound of the 99th percentile of the longest; nan where it is
-    # not known how clients are informed
+    # The longest time that one queue can be open, and an upper bound of the 99th percentile of the
+    # longest; nan where it is not known how clients are informed
     seconds_worst: Figures
     seconds_p99: Figures
     queue_seconds: Figures  # expected sum over queues of the seconds for which each is open
 
 
 class _Sum(NamedTuple):
-    """Numbers of queues by kind, row by row: always open, while one client is informed, while one is not, between two."""
+    """Numbers of queues by kind, row by row: always open, while one client is informed, while one
+    is not, between two.
+    """
 
     always: Counts
     informed: Counts
@@ -58,8 +62,12 @@ class _Sum(NamedTuple):
     passed: Counts
 
     def at(self, p: Figures) -> Figures:
-        """Return the expected number of open queues if each client is informed with probability ``p``."""
-        return np.asarray(self.always + self.informed * p + self.uninformed * (1 - p) + self.passed * p * (1 - p))
+        """Return the expected number of open queues if each client is informed with probability
+        ``p``.
+        """
+        return np.asarray(
+            self.always + self.informed * p + self.uninformed * (1 - p) + self.passed * p * (1 - p)
+        )
 
     def greatest(self, least: float, most: float) -> Figures:
         """Return the greatest expected number over a range of probabilities."""
@@ -70,7 +78,9 @@ class _Sum(NamedTuple):
     def greatest_by_number(self, n: Counts, needs_one: Mask) -> Figures:
         """Return the greatest expected number over the number of informed clients of ``n``."""
         clients = np.maximum(n, 1)
-        apart = self.passed / np.maximum(clients * (clients - 1), 1)  # pairs of a single client do not exist
+        apart = self.passed / np.maximum(
+            clients * (clients - 1), 1
+        )  # pairs of a single client do not exist
 
         def at(k: Figures) -> Figures:
             single = (self.informed * k + self.uninformed * (clients - k)) / clients
@@ -79,7 +89,11 @@ class _Sum(NamedTuple):
         least = np.where(needs_one & (n > 0), 1.0, 0.0)
         slope = (self.informed - self.uninformed) / clients + apart * clients
         top = slope / np.maximum(2 * apart, 1e-300)
-        tried = [least, clients.astype(float), *(np.clip(near(top), least, clients) for near in (np.floor, np.ceil))]
+        tried = [
+            least,
+            clients.astype(float),
+            *(np.clip(near(top), least, clients) for near in (np.floor, np.ceil)),
+        ]
         found = np.maximum.reduce([at(k) for k in tried])
         return np.asarray(np.where(n > 0, found, self.always + self.informed))
 
@@ -113,7 +127,9 @@ def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.
         rows = np.flatnonzero(way == number)
         if hearing is not None and rows.size:
             at_join = hearing.at_join
-            timed = np.maximum(terms.before.greatest(0.0, at_join), terms.since.greatest(at_join, 1.0))
+            timed = np.maximum(
+                terms.before.greatest(0.0, at_join), terms.since.greatest(at_join, 1.0)
+            )
             expected[rows] = timed[rows]
             longest[rows], p99[rows], total[rows] = _seconds(terms, rows, hearing)
     after = terms.since.always + terms.since.informed
@@ -174,7 +190,9 @@ def _seconds(t: _Terms, rows: Counts, hearing: Hearing) -> tuple[Figures, Figure
         + t.to_join * hearing.before_a_join
         + t.from_join * hearing.after_a_join
     )
-    clients = np.stack([t.pairs, t.waits, t.heads, t.tails, t.late, np.where(t.join_waits > 0, 1, 0)])
+    clients = np.stack(
+        [t.pairs, t.waits, t.heads, t.tails, t.late, np.where(t.join_waits > 0, 1, 0)]
+    )
     distinct, of_row = np.unique(clients, axis=1, return_inverse=True)
     p99 = _percentile(distinct, hearing)[of_row.reshape(-1)]
     common = np.where(waits, hearing.first[1], 0.0)  # of the common wait the longest
@@ -188,13 +206,17 @@ def _some(column: Any, rows: Counts) -> Any:
 
 
 def _percentile(clients: Counts, hearing: Hearing) -> Figures:
-    """Find the time exceeded with a probability of at most `P99`, by bisection: both bounds fall as the time grows."""
+    """Find the time exceeded with a probability of at most `P99`, by bisection: both bounds fall as
+    the time grows.
+    """
     pairs, waits, heads, tails, late, join_waits = clients
     delay = hearing.join_delay
 
     def may_exceed(x: Figures) -> Figures:
         waiting = x < delay  # for one that joins
-        (later, later_than_join, not_early), apart = hearing.later_and_apart(x, x + delay, np.maximum(delay - x, 0.0))
+        (later, later_than_join, not_early), apart = hearing.later_and_apart(
+            x, x + delay, np.maximum(delay - x, 0.0)
+        )
         some = pairs * apart + waits * later + late * later_than_join
         some = some + np.where(waiting, tails * (1 - not_early) + join_waits, 0.0)
         last = np.where(waiting & (tails + join_waits > 0), 1.0, 1 - (1 - later) ** heads)
@@ -205,5 +227,7 @@ def _percentile(clients: Counts, hearing: Hearing) -> Figures:
         middle = (low + high) / 2
         fits = may_exceed(middle) <= P99
         low, high = np.where(fits, low, middle), np.where(fits, middle, high)
-    found: Figures = np.where(may_exceed(np.zeros(pairs.size)) <= P99, 0.0, np.ceil(high / _STEP) * _STEP)
+    found: Figures = np.where(
+        may_exceed(np.zeros(pairs.size)) <= P99, 0.0, np.ceil(high / _STEP) * _STEP
+    )
     return found

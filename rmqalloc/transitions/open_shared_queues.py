@@ -1,11 +1,13 @@
-"""What is open while steps last in groups where a queue may have many readers: corrections of the graphs.
+"""What is open while steps last in groups where a queue may have many readers: corrections of the
+graphs.
 
-The graphs of `rmqalloc.transitions` know one reader before a step and one after. Of several one is kept there: too few queues
-without a reader are never counted so. The most is known by trying every set of informed clients where few change, and is a
-bound elsewhere. All else follows from how many clients give a queue up, take it up, and read it throughout.
+The graphs of `rmqalloc.transitions` know one reader before a step and one after. Of several one is
+kept there: too few queues without a reader are never counted so. The most is known by trying every
+set of informed clients where few change, and is a bound elsewhere. All else follows from how many
+clients give a queue up, take it up, and read it throughout.
 
-An informed client reads what it reads after the step, any other what it reads before. So with the readers of a queue as bits,
-the readers with the set S informed are ``old & ~S | new & S``.
+An informed client reads what it reads after the step, any other what it reads before. So with the
+readers of a queue as bits, the readers with the set S informed are ``old & ~S | new & S``.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ MOST_CLIENTS = 12
 class ReadersOfStep(NamedTuple):
     """Who reads the queues of a step."""
 
-    # Shape (n, n_queues): Readers before and after it, as positions in the group; -1 for nobody. A client that leaves reads
-    # nothing before.
+    # Shape (n, n_queues): Readers before and after it, as positions in the group; -1 for nobody. A
+    # client that leaves reads nothing before.
     old: Clients
     new: Clients
     written: Mask  # shape (n_queues,): whether producers write to the queue
@@ -83,9 +85,15 @@ class _Kinds(NamedTuple):
     @classmethod
     def of(cls, step: ReadersOfStep) -> _Kinds:
         shared = np.zeros_like(step.written) if step.shared is None else step.shared
-        rows = np.concatenate([np.sort(step.old, axis=0), np.sort(step.new, axis=0), step.written[None], shared[None]])
+        rows = np.concatenate(
+            [np.sort(step.old, axis=0), np.sort(step.new, axis=0), step.written[None], shared[None]]
+        )
         kinds, counts = np.unique(rows, axis=1, return_counts=True)
-        old, new, owned = kinds[: len(step.old)], kinds[len(step.old) : -2], np.where(kinds[-1] > 0, 0, counts)
+        old, new, owned = (
+            kinds[: len(step.old)],
+            kinds[len(step.old) : -2],
+            np.where(kinds[-1] > 0, 0, counts),
+        )
         same = (old[:, None] == new[None]) & (old >= 0)[:, None]
         comes = (new >= 0) & ~same.any(axis=0)
         return cls(old, new, kinds[-2] > 0, counts.astype(np.int64), owned, same.any(axis=1), comes)
@@ -102,11 +110,16 @@ class _Kinds(NamedTuple):
         return distinct(np.append(self.old[self.goes], self.new[self.comes]))
 
     def bits(self) -> tuple[Clients, Clients]:
-        """Return the changing readers before and after as bits; two further bits stand for one, or several, other readers."""
+        """Return the changing readers before and after as bits; two further bits stand for one, or
+        several, other readers.
+        """
         changing = self.changing
         always = ((1 << np.minimum(self.stays.sum(axis=0), 2)) - 1) << changing.size
         old, new = (
-            np.where(moves, 1 << np.searchsorted(changing, np.where(moves, readers, 0)), 0).sum(axis=0) + always
+            np.where(moves, 1 << np.searchsorted(changing, np.where(moves, readers, 0)), 0).sum(
+                axis=0
+            )
+            + always
             for readers, moves in ((self.old, self.goes), (self.new, self.comes))
         )
         return old, new
@@ -117,11 +130,15 @@ class _Kinds(NamedTuple):
         goes, comes, joining, stays = (
             one.sum(axis=0) for one in (self.goes, self.comes & ~joining, joining, self.stays)
         )
-        return ReaderCounts(goes, comes, joining, stays, np.where(mask, self.counts, 0), self.owned).distinct()
+        return ReaderCounts(
+            goes, comes, joining, stays, np.where(mask, self.counts, 0), self.owned
+        ).distinct()
 
 
 class _Figure(NamedTuple):
-    """The most open queues where it is known, the greatest expected number, how many stay open, and for how long others are."""
+    """The most open queues where it is known, the greatest expected number, how many stay open, and
+    for how long others are.
+    """
 
     most: int | None
     expected: float
@@ -138,13 +155,20 @@ def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _
     most: tuple[int | None, int | None] = None, None
     if changing.size <= MOST_CLIENTS:
         counts = np.where(mask, kinds.counts, 0), kinds.owned
-        most = most_in_subsets(*kinds.bits(), counts, changing.size, needs_one and changing.size == n_informees)
+        most = most_in_subsets(
+            *kinds.bits(), counts, changing.size, needs_one and changing.size == n_informees
+        )
     counted = kinds.reader_counts(mask, step.joins)
     seconds: tuple[OpenSeconds | None, OpenSeconds | None] = None, None
     if step.hearing is None:
-        expected = expected_by_number(counted, int((step.to_inform & ~step.joins).sum()), int(needs_one))
+        expected = expected_by_number(
+            counted, int((step.to_inform & ~step.joins).sum()), int(needs_one)
+        )
     else:
-        expected, seconds = expected_by_chance(counted, step.hearing.at_join), open_seconds(counted, step.hearing)
+        expected, seconds = (
+            expected_by_chance(counted, step.hearing.at_join),
+            open_seconds(counted, step.hearing),
+        )
     none, several = (_Figure(*one) for one in zip(most, expected, after, seconds, strict=True))
     return none, several
 
@@ -162,7 +186,8 @@ def _put(one: Open, row: int, figure: _Figure) -> None:
 def most_in_subsets(
     old: Bits, new: Bits, counts: tuple[Bits, Bits], n_clients: int, needs_one: bool
 ) -> tuple[int, int]:
-    """Return the most queues without a reader, and with several, over all sets, or all non-empty sets.
+    """Return the most queues without a reader, and with several, over all sets, or all non-empty
+    sets.
 
     Examples
     --------
@@ -176,5 +201,7 @@ def most_in_subsets(
     informed = np.arange(first, 1 << n_clients)[:, None]
     readers = old & ~informed | new & informed
     several = (readers & (readers - 1)) != 0
-    unowned, double = (int((is_open @ n).max()) for is_open, n in zip((readers == 0, several), counts, strict=True))
+    unowned, double = (
+        int((is_open @ n).max()) for is_open, n in zip((readers == 0, several), counts, strict=True)
+    )
     return unowned, double

@@ -31,20 +31,22 @@ class SecondsBound(NamedTuple):
         """
         found = _SECONDS.fullmatch(text.strip())
         if found is None:
-            raise ArgumentError(f"must be a number of seconds such as 30, 30@worst or 30@p99, got {text!r}")
+            raise ArgumentError(
+                f"must be a number of seconds such as 30, 30@worst or 30@p99, got {text!r}"
+            )
         return cls(float(found[1]), found[2] or "worst")
 
     def of_row(self, row: Mapping[str, Any]) -> float:
-        """Return the upper bound of a row in seconds; infinity if a queue stays unowned or no timer applies."""
+        """Return the upper bound of a row in seconds; infinity if a queue stays unowned or no timer
+        applies.
+        """
         seconds = row[f"unowned_seconds_{self.of}"]
         return math.inf if row["unowned_after"] or seconds is None else float(seconds)
 
     def violation(self, row: Mapping[str, Any]) -> str:
         """Say why a row does not keep the bound."""
         if row["unowned_after"]:
-            said = (
-                f"{counted(row['unowned_after'], 'queue has', 'queues have')} no owner when all clients have followed"
-            )
+            said = f"{counted(row['unowned_after'], 'queue has', 'queues have')} no owner when all clients have followed"
         elif self.of_row(row) == math.inf:
             said = "no timer says when clients follow"
         else:

@@ -21,7 +21,9 @@ from rmqalloc.views.view import View
 
 
 def is_clustering(group: Group) -> bool:
-    """Return True if clients divide the queues of a group: they do not if they broadcast or share the messages of queues."""
+    """Return True if clients divide the queues of a group: they do not if they broadcast or share
+    the messages of queues.
+    """
     return group.message_model == "CLUSTERING" and not group.is_shared
 
 
@@ -45,7 +47,9 @@ class GroupViews:
 
     @property
     def is_clustering(self) -> bool:
-        """Whether clients divide the queues: they do not if they broadcast or share the messages of queues."""
+        """Whether clients divide the queues: they do not if they broadcast or share the messages of
+        queues.
+        """
         return is_clustering(self.group)
 
     @property
@@ -100,7 +104,9 @@ class GroupViews:
         return anything, subscribed
 
     def subscribers(self, topic: str) -> Sequence[int]:
-        """Return the slots that subscribe to a topic or may do so, ascending; all subscribe to retry topics."""
+        """Return the slots that subscribe to a topic or may do so, ascending; all subscribe to
+        retry topics.
+        """
         if topic.startswith(RETRY_PREFIX):
             return range(len(self.clients))
         anything, subscribed = self._by_topic
@@ -120,7 +126,9 @@ class GroupViews:
         return self._alike(self._by_topic[0])
 
     def alike(self, topic: str) -> list[list[int]]:
-        """Return the subscribers of a topic in lists of those that see and divide alike, each list ascending."""
+        """Return the subscribers of a topic in lists of those that see and divide alike, each list
+        ascending.
+        """
         if topic.startswith(RETRY_PREFIX):
             return self._alike_of_all
         return [*self._alike_of_anything, *self._alike(self._by_topic[1].get(topic, ()))]
@@ -141,7 +149,11 @@ class GroupViews:
         """Return the distinct client lists that brokers of a topic may give to a client."""
         by_broker = self.group.broker_client_ids or {}
         route = self.routes.get(topic)
-        asked = [b.broker_name for b in route.brokers if b.broker_name in by_broker] if route is not None else []
+        asked = (
+            [b.broker_name for b in route.brokers if b.broker_name in by_broker]
+            if route is not None
+            else []
+        )
         names = tuple(asked or by_broker)
         if names not in self._lists:  # sorted once for all topics
             lists = [by_broker[name] for name in names] or [tuple(self.group.client_ids)]
@@ -159,7 +171,8 @@ class ViewReader:
     def views_of(self, group: Group, apart: Mapping[str, str] | None = None) -> GroupViews:
         """Read the clients of a group and their strategies.
 
-        Clients of several dialects that divide alike have one view, unless ``apart`` tells them apart: see `ToldApart.among`.
+        Clients of several dialects that divide alike have one view, unless ``apart`` tells them
+        apart: see `ToldApart.among`.
         """
         listed = Counter(group.client_ids)
         clients = list(group.clients)
@@ -184,10 +197,18 @@ class ViewReader:
             return None
         group, views = found.group, dict[tuple[object, ...], View]()
         lists = found.client_lists(topic)
-        is_pop = found.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
+        is_pop = (
+            found.is_served
+            and group.server_assignment == "POP"
+            and not topic.startswith(RETRY_PREFIX)
+        )
         options: list[Sharing] = []
         for slots in sorted(found.alike(topic)):
-            client, method, dialect = found.clients[slots[0]], found.methods[slots[0]], found.dialects[slots[0]]
+            client, method, dialect = (
+                found.clients[slots[0]],
+                found.methods[slots[0]],
+                found.dialects[slots[0]],
+            )
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
             seen = queues if found.is_served else _seen(client, topic, queues)
@@ -211,24 +232,32 @@ class ViewReader:
         if topic not in self._queues:
             if (route := self._routes.get(topic)) is not None:
                 check_queue_count(topic, sum(broker.read_queue_nums for broker in route.brokers))
-            self._queues[topic] = () if route is None else QueuesInOrder(topic, _read_ids(route)).made
+            self._queues[topic] = (
+                () if route is None else QueuesInOrder(topic, _read_ids(route)).made
+            )
         return self._queues[topic]
 
 
 def _read_ids(route: Topic) -> dict[str, Sequence[int]]:
-    """Return the ids of the queues that consumers see, by broker; of a broker that is listed twice both."""
+    """Return the ids of the queues that consumers see, by broker; of a broker that is listed twice
+    both.
+    """
     found: dict[str, Sequence[int]] = {}
     for one in route.brokers:
         if one.is_readable:
             ids = range(one.read_queue_nums)
-            found[one.broker_name] = sorted([*found[one.broker_name], *ids]) if one.broker_name in found else ids
+            found[one.broker_name] = (
+                sorted([*found[one.broker_name], *ids]) if one.broker_name in found else ids
+            )
     return found
 
 
 def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
     """Return the strategy of every client; equal ones are one object."""
     kinds = [(one.strategy, one.virtual_nodes, one.language) for one in clients]
-    made = {kind: method_of(group, one) for kind, one in dict(zip(kinds, clients, strict=True)).items()}
+    made = {
+        kind: method_of(group, one) for kind, one in dict(zip(kinds, clients, strict=True)).items()
+    }
     return [made[kind] for kind in kinds]
 
 

@@ -1,4 +1,6 @@
-"""Recognise groups that own what one strategy gives them, by their reports and how much of these the strategy explains."""
+"""Recognise groups that own what one strategy gives them, by their reports and how much of these
+the strategy explains.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,22 @@ class OwnedAsComputed:
         return self._owned_by(group) is not None
 
     def otherwise(self, group: Group, topic: Topic) -> bool:
-        """Return True if all clients report, and a queue of the topic may have other owners than by the group's strategy."""
+        """Return True if all clients report, and a queue of the topic may have other owners than by
+        the group's strategy.
+        """
         owned = self._owned_by(group)
-        if owned is None or sum(one.read_queue_nums for one in topic.brokers if one.is_readable) > len(owned):
+        if owned is None or sum(
+            one.read_queue_nums for one in topic.brokers if one.is_readable
+        ) > len(owned):
             return owned is not None
         if topic.name not in self._queues:
             self._queues[topic.name] = frozenset(topic.queues())
         return not self._queues[topic.name] <= owned
 
     def _owned_by(self, group: Group) -> _Owned | None:
-        """Return the reported queues if the strategy explains them all, else no queues; None unless all clients report."""
+        """Return the reported queues if the strategy explains them all, else no queues; None unless
+        all clients report.
+        """
         if group.name not in self._owned:
             self._owned[group.name] = _explained(group)
         return self._owned[group.name]

@@ -19,9 +19,13 @@ class ReportedOwners:
 
     def __init__(self, clients: Sequence[Client]) -> None:
         self._owners: dict[UnitViews, Takers] = {}
-        self._owned = {slot: client.owned for slot, client in enumerate(clients) if client.owned is not None}
+        self._owned = {
+            slot: client.owned for slot, client in enumerate(clients) if client.owned is not None
+        }
         answered = {clients[slot].client_id for slot in self._owned}
-        self.silent: Ids = tuple(sort_client_ids({client.client_id for client in clients} - answered))
+        self.silent: Ids = tuple(
+            sort_client_ids({client.client_id for client in clients} - answered)
+        )
         """Client ids for which no process has answered, in Java's order."""
 
     @property
@@ -38,7 +42,9 @@ class ReportedOwners:
         return found
 
     def speaks_of(self, topic: str) -> bool:
-        """Return True if the reports cover a topic: they cover a retry topic only if a client reports a queue of it."""
+        """Return True if the reports cover a topic: they cover a retry topic only if a client
+        reports a queue of it.
+        """
         return not topic.startswith(RETRY_PREFIX) or topic in self._by_topic
 
     def reports(self, unit: UnitViews) -> bool:
@@ -65,28 +71,41 @@ class ReportedOwners:
         return owners
 
     def unowned(self, unit: UnitViews) -> Queues:
-        """Return the queues that nobody reports; none of a retry topic of which nobody reports any queue."""
+        """Return the queues that nobody reports; none of a retry topic of which nobody reports any
+        queue.
+        """
         if not self.speaks_of(unit.topic):
             return ()
         return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
 
     def double_owned(self, unit: UnitViews) -> Takers:
         """Return the queues that several clients report, with their slots."""
-        return {} if unit.is_pop else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
+        return (
+            {}
+            if unit.is_pop
+            else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
+        )
 
     def single(self, unit: UnitViews) -> dict[MessageQueue, str]:
         """Return the owner of every queue that exactly one client id reports."""
-        ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
+        ids = (
+            (queue, {unit.client_ids[slot] for slot in slots})
+            for queue, slots in self.owners(unit).items()
+        )
         return {queue: one.pop() for queue, one in ids if len(one) == 1}
 
     def elsewhere(self, units: Iterable[UnitViews]) -> dict[MessageQueue, tuple[str, Ids]]:
-        """Return the queues with another owner than the expected one: that owner, and the expected owners."""
+        """Return the queues with another owner than the expected one: that owner, and the expected
+        owners.
+        """
         found, silent = {}, frozenset(self.silent)
         for unit in units if self.any_answer else ():
             if unit.problem is None and not unit.is_pop:
                 for queue, owner in self.single(unit).items():
                     slots = unit.always[queue]
                     expected = {unit.client_ids[slot] for slot in slots}
-                    if len(slots) == len(unit.perhaps[queue]) and expected.difference(silent) != {owner}:
+                    if len(slots) == len(unit.perhaps[queue]) and expected.difference(silent) != {
+                        owner
+                    }:
                         found[queue] = owner, unit.ids(slots)
         return found

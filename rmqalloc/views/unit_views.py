@@ -1,7 +1,8 @@
 """One topic of a group: the views of its clients, and which clients take which queue.
 
-A client that several brokers may answer has several views. A queue is unowned if no view of any client takes it, and
-double-owned if two clients take it in all their views: both hold whichever broker each client asks.
+A client that several brokers may answer has several views. A queue is unowned if no view of any
+client takes it, and double-owned if two clients take it in all their views: both hold whichever
+broker each client asks.
 """
 
 from __future__ import annotations
@@ -30,17 +31,22 @@ class UnitViews:
     queues: Queues  # all queues of the topic, in Java's order
     client_ids: list[str]  # the group's clients, by slot
     slots_of: Mapping[str, Sequence[int]]  # slots of a client id, ascending
-    # Views of all slots that subscribe, the first slots ascending: usually one view, several if brokers list different clients
+    # Views of all slots that subscribe, the first slots ascending: usually one view, several if
+    # brokers list different clients
     options: list[Sharing]
     is_pop: bool  # whether the broker shares a queue among several clients
     # Slots of which it is not known whether they subscribe: they take their queues perhaps
     unsure: frozenset[int] = frozenset()
-    unknown: str | None = None  # why clients or queues may be missing, so that the owners cannot be computed
+    unknown: str | None = (
+        None  # why clients or queues may be missing, so that the owners cannot be computed
+    )
 
     @lazy_property
     def problem(self) -> str | None:
         """Why the owners cannot be computed, if they cannot."""
-        return self.unknown or next((view.problem for view in self.views if view.problem is not None), None)
+        return self.unknown or next(
+            (view.problem for view in self.views if view.problem is not None), None
+        )
 
     @lazy_property
     def views(self) -> list[View]:
@@ -91,11 +97,19 @@ class UnitViews:
         return always, perhaps
 
     def _taking(self, views: Sequence[View], slots: Sequence[int]) -> Iterable[int]:
-        """Return the slots, of those with some views, that one of these gives queues: clients may be many more than queues."""
+        """Return the slots, of those with some views, that one of these gives queues: clients may
+        be many more than queues.
+        """
         if any(view.is_for_anyone for view in views):
             return slots
-        found = (slot for one in set().union(*(view.shares for view in views)) for slot in self.slots_of.get(one, ()))
-        return [slot for slot in found if slots[min(bisect_left(slots, slot), len(slots) - 1)] == slot]
+        found = (
+            slot
+            for one in set().union(*(view.shares for view in views))
+            for slot in self.slots_of.get(one, ())
+        )
+        return [
+            slot for slot in found if slots[min(bisect_left(slots, slot), len(slots) - 1)] == slot
+        ]
 
     @property
     def always(self) -> Takers:
@@ -108,8 +122,14 @@ class UnitViews:
         return self._takers[1]
 
     def where(self, takers: Takers, holds: Callable[[int], bool]) -> Queues:
-        """Return the queues whose number of readers meets a condition, in Java's order; none if the owners are not known."""
-        return () if self.problem is not None else tuple(q for q in self.queues if holds(len(takers[q])))
+        """Return the queues whose number of readers meets a condition, in Java's order; none if the
+        owners are not known.
+        """
+        return (
+            ()
+            if self.problem is not None
+            else tuple(q for q in self.queues if holds(len(takers[q])))
+        )
 
     @lazy_property
     def unowned(self) -> Queues:

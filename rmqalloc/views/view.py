@@ -24,12 +24,14 @@ class View:
     client_ids: tuple[str, ...]  # client list that a broker gave them, in Java's order
     # The route by which they see these queues, if it is not the name server's
     read_queue_nums: Mapping[str, int] | None = None
-    # In which they compute a strategy that their group is given, as `ViewReader.views_of` distinguishes dialects.
+    # In which they compute a strategy that their group is given, as `ViewReader.views_of`
+    # distinguishes dialects.
     dialect: str = JAVA
-    # Queues of each client by this view, once they have been computed; see `rmqalloc.evaluation.shares`.
+    # Queues of each client by this view, once they have been computed; see
+    # `rmqalloc.evaluation.shares`.
     shares: Shares = field(default_factory=dict)
-    # Whether any client that asks gets all queues, listed or not: POP with a ``popShareQueueNum`` of 0 or less, or of
-    # all other clients
+    # Whether any client that asks gets all queues, listed or not: POP with a ``popShareQueueNum``
+    # of 0 or less, or of all other clients
     is_for_anyone: bool = False
     problem: str | None = None  # why the shares cannot be computed
 

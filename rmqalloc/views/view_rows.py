@@ -1,9 +1,11 @@
-"""Consumer groups as rows that the evaluator reads, one per view: ordinary units first, then further views of mixed ones.
+"""Consumer groups as rows that the evaluator reads, one per view: ordinary units first, then
+further views of mixed ones.
 
-The row of a unit is its main view: the group's own strategy, the route of the name server and the whole client list. Clients
-that join have it. Where all clients have it, that row is all there is of the unit. Where they do not, the unit is mixed: every
-other view is a row behind all units, and each row says which clients act on it. Clients of several languages that divide alike
-now, but not by a strategy that is to come, have rows of their own, too.
+The row of a unit is its main view: the group's own strategy, the route of the name server and the
+whole client list. Clients that join have it. Where all clients have it, that row is all there is of
+the unit. Where they do not, the unit is mixed: every other view is a row behind all units, and each
+row says which clients act on it. Clients of several languages that divide alike now, but not by a
+strategy that is to come, have rows of their own, too.
 """
 
 from __future__ import annotations
@@ -39,13 +41,17 @@ class MixedRows:
 
     # Row of the main view, by the row of every view; main views are among them
     unit_of: dict[int, int] = field(default_factory=dict)
-    acting: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by row, the slots of the clients that act on it
-    # Rows on which clients act that join: those of the main strategy and route, one for each client list
+    acting: dict[int, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # by row, the slots of the clients that act on it
+    # Rows on which clients act that join: those of the main strategy and route, one for each client
+    # list
     joining: set[int] = field(default_factory=set)
-    # By the main row of a unit, its client ids by slot; an id that is listed twice stands for two clients
+    # By the main row of a unit, its client ids by slot; an id that is listed twice stands for two
+    # clients
     client_ids: dict[int, list[str]] = field(default_factory=dict)
-    # By main row, the client lists that brokers may give to a client. Of several it gets one by chance, so a client acts on
-    # a row for each.
+    # By main row, the client lists that brokers may give to a client. Of several it gets one by
+    # chance, so a client acts on a row for each.
     n_lists: dict[int, int] = field(default_factory=dict)
     # By main row, the slots of the clients that subscribe to the topic
     subscribed: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -53,8 +59,8 @@ class MixedRows:
     partial: set[int] = field(default_factory=set)
     # By row, how clients share the queues, where these have several readers
     shared: dict[int, Sharing] = field(default_factory=dict)
-    # By main row, the slots of the clients that report each queue, where all clients report and it may not be what they
-    # compute
+    # By main row, the slots of the clients that report each queue, where all clients report and it
+    # may not be what they compute
     reported: dict[int, Takers] = field(default_factory=dict)
 
 
@@ -62,11 +68,13 @@ class MixedRows:
 class ViewUnits:
     """What can be planned of a snapshot."""
 
-    batch: pa.RecordBatch  # as `rmqalloc.snapshot.units.units_of` makes it, with further views behind the units.
+    batch: (
+        pa.RecordBatch
+    )  # as `rmqalloc.snapshot.units.units_of` makes it, with further views behind the units.
     n_units: int  # rows that are units
     mixed: MixedRows
-    # By row, the dialect in which its clients compute a strategy that the group is given, where it is not Java's and that
-    # makes a difference
+    # By row, the dialect in which its clients compute a strategy that the group is given, where it
+    # is not Java's and that makes a difference
     dialects: dict[int, str]
     warnings: tuple[str, ...]  # what is left out, and why
 
@@ -88,7 +96,10 @@ def view_units(
     """Read the views of groups."""
     known = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
     pairs, warnings = unit_pairs(known, groups, topics, with_retry, with_shared)
-    reading, ids = _Reading(pairs, ToldApart([method_set(*one) for one in to_set])), set(joining or ())
+    reading, ids = (
+        _Reading(pairs, ToldApart([method_set(*one) for one in to_set])),
+        set(joining or ()),
+    )
     twice = any(n > 1 for n in (joining or {}).values())
     last, is_mixed, joins, is_shared, reports = None, False, False, False, False
     dialect, others = JAVA, list[str]()
@@ -103,11 +114,19 @@ def view_units(
             reading.dialects[row] = dialect
         if joins or is_mixed or others or otherwise or is_shared:
             reading.add(row, even_if_plain=joins or is_shared, with_reported=otherwise)
-    return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, reading.dialects, warnings)
+    return ViewUnits(
+        batch_of([*reading.units, *reading.more]),
+        len(pairs),
+        reading.rows,
+        reading.dialects,
+        warnings,
+    )
 
 
 def differ(group: Group) -> bool:
-    """Return True if clients of a group may have other views than its main one, or one client id stands for several clients."""
+    """Return True if clients of a group may have other views than its main one, or one client id
+    stands for several clients.
+    """
     clients = group.clients
     if group.broker_client_ids is not None or not clients:
         return group.broker_client_ids is not None
@@ -117,9 +136,9 @@ def differ(group: Group) -> bool:
     if set(map(_SAID, clients)) == _NOTHING:  # most clients of a file
         return False
     subscribed = {one.subscriptions for one in clients} - {None, group.subscriptions}
-    return any(not set(group.subscriptions).issubset(one) for one in subscribed if one is not None) or (
-        not are_plain(group) and divide_otherwise(group)
-    )
+    return any(
+        not set(group.subscriptions).issubset(one) for one in subscribed if one is not None
+    ) or (not are_plain(group) and divide_otherwise(group))
 
 
 class _Reading:
@@ -134,7 +153,9 @@ class _Reading:
         self.owned = OwnedAsComputed()
 
     def dialects_of(self, group: Group) -> list[str]:
-        """Return the dialects of a group that make a difference: that of clients that join, then others that clients have."""
+        """Return the dialects of a group that make a difference: that of clients that join, then
+        others that clients have.
+        """
         if not self._apart.any_strategy:
             return [JAVA]
         own = {one.language: one for one in group.clients}.values()
@@ -152,7 +173,8 @@ class _Reading:
         if unit is None:
             return
         views = _ViewsOfUnit(found, unit, self.dialects.get(row, JAVA))
-        # The strategy of a group that explains all owners says nothing of clients that divide by another one.
+        # The strategy of a group that explains all owners says nothing of clients that divide by
+        # another one.
         is_known = with_reported and reported.reports(unit)
         is_known = is_known and (not views.is_plain or self.owned.otherwise(group, topic))
         owners = reported.owners(unit) if is_known else None
@@ -166,7 +188,9 @@ class _Reading:
         rows.n_lists[row], rows.unit_of[row], rows.acting[row] = len(views.lists), row, ()
         if owners is not None:
             rows.reported[row] = owners
-        own = sharing if sharing is not None and (unit.is_pop or sharing.pop_share is None) else None
+        own = (
+            sharing if sharing is not None and (unit.is_pop or sharing.pop_share is None) else None
+        )
         rows.shared.update({} if own is None else {row: own})  # also where nobody has the main view
         for view in views:
             at = row
@@ -194,7 +218,11 @@ class _ViewsOfUnit:
     """The views of a unit beside its main view, and those that clients will have that join."""
 
     def __init__(self, found: GroupViews, unit: UnitViews, dialect: str) -> None:
-        self._main, self._queues, self._dialect = method_of(found.group, Client("")), unit.queues, dialect
+        self._main, self._queues, self._dialect = (
+            method_of(found.group, Client("")),
+            unit.queues,
+            dialect,
+        )
         if unit.is_pop:
             self._main = replace(self._main, pop_share=found.group.pop_share_queue_num)
         self._everyone = found.everyone
@@ -202,12 +230,16 @@ class _ViewsOfUnit:
         usual = {view.client_ids for view in unit.views if self._is_usual(view)}
         names = found.group.name, unit.topic
         joined = [
-            View(*names, self._main, self._queues, ids, dialect=dialect) for ids in self.lists if ids not in usual
+            View(*names, self._main, self._queues, ids, dialect=dialect)
+            for ids in self.lists
+            if ids not in usual
         ]
         self._views = [*unit.views, *joined]
         n = len(self._everyone)
         one_view = all(map(self.is_main, self._views))
-        self.is_plain = one_view and unit.n_subscribers == n == len(set(self._everyone)) == len(found.group.clients)
+        self.is_plain = one_view and unit.n_subscribers == n == len(set(self._everyone)) == len(
+            found.group.clients
+        )
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)
@@ -233,7 +265,10 @@ def _pair_of(view: View, found: GroupViews, topic: Topic) -> Pair:
     brokers = topic.brokers
     if view.read_queue_nums is not None:
         rooms = {broker.broker_name: broker.machine_room for broker in brokers}
-        brokers = tuple(TopicBroker(name, n, machine_room=rooms.get(name)) for name, n in view.read_queue_nums.items())
+        brokers = tuple(
+            TopicBroker(name, n, machine_room=rooms.get(name))
+            for name, n in view.read_queue_nums.items()
+        )
     method = view.method
     own = replace(
         found.group,

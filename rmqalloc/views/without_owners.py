@@ -1,4 +1,6 @@
-"""Groups whose queues have readers and no owner: several clients read one by POP, by broadcasting or behind a proxy."""
+"""Groups whose queues have readers and no owner: several clients read one by POP, by broadcasting
+or behind a proxy.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class Sharing(NamedTuple):
     """How the clients of a group share a topic."""
 
     name: str  # one of `SHARED`
-    pop_share: int | None = None  # ``popShareQueueNum``; None where every client reads all queues that it sees
+    pop_share: int | None = (
+        None  # ``popShareQueueNum``; None where every client reads all queues that it sees
+    )
 
 
 def sharing_of(group: Group) -> Sharing | None:
@@ -41,7 +45,9 @@ def sharing_of(group: Group) -> Sharing | None:
 
 
 def as_read(group: Group, sharing: Sharing, clients: list[Client]) -> Group:
-    """Reduce a group that shares its queues to what decides who reads them: topics, routes, and the strategy under POP."""
+    """Reduce a group that shares its queues to what decides who reads them: topics, routes, and the
+    strategy under POP.
+    """
     if sharing.pop_share is not None:
         return replace(group, strategy=group.strategy or DEFAULT_STRATEGY, strategy_doubt=None)
     alike = tuple(replace(one, strategy=None, virtual_nodes=None, language=None) for one in clients)

@@ -23,14 +23,22 @@ class MemberChanges:
         self._whole_at: float | None = None
 
     def after(self, reading: ClusterReading) -> Iterator[Change[Member, int]]:
-        """Yield what a reading confirms; a group that could not be read, or was not asked again, shows nothing."""
+        """Yield what a reading confirms; a group that could not be read, or was not asked again,
+        shows nothing.
+        """
         there = frozenset(group.name for group in reading.snapshot.groups)
         if self._whole_at is not None:  # a group that was not there then had no clients
-            self._read_at |= dict.fromkeys(there - self._there - self._read_at.keys(), self._whole_at)
+            self._read_at |= dict.fromkeys(
+                there - self._there - self._read_at.keys(), self._whole_at
+            )
         for group in reading.snapshot.groups:
             ages = reading.ages.get(group.name)
             at = None if ages is None else ages.clients
-            if group.name not in reading.not_read and at is not None and at > self._read_at.get(group.name, -inf):
+            if (
+                group.name not in reading.not_read
+                and at is not None
+                and at > self._read_at.get(group.name, -inf)
+            ):
                 yield from self._listed(group.name, Counter(group.client_ids), at, reading.read_at)
         if reading.is_whole:
             for name in sorted(self._read_at.keys() - there):
@@ -41,7 +49,9 @@ class MemberChanges:
         else:
             self._there |= there
 
-    def _listed(self, group: str, counts: Counter[str], at: float, until: float) -> Iterator[Change[Member, int]]:
+    def _listed(
+        self, group: str, counts: Counter[str], at: float, until: float
+    ) -> Iterator[Change[Member, int]]:
         """Take the client list of one group; the oldest of its parts was read at the first moment."""
         tracked, since = self._ids.setdefault(group, set()), self._read_at.get(group)
         for client_id in counts.keys() - tracked:

@@ -1,7 +1,7 @@
 """Queues whose owners change, as readings go by.
 
-What clients report counts; where no client of a group ever reported, what is computed of its client list does. The two are
-never mixed: a report that fails to come must not look like a move.
+What clients report counts; where no client of a group ever reported, what is computed of its client
+list does. The two are never mixed: a report that fails to come must not look like a move.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _NOT_KNOWN = ("", "not known")
 
 
 class _Sighting(NamedTuple):
-    """When the owners of a group's queues were read, from the first part to the last, and by what they are known."""
+    """When the owners of a group's queues were read, from the first part to the last, and by what
+    they are known.
+    """
 
     at: float
     until: float
     is_reported: bool
-    is_empty: bool = (
-        False  # there is no client: no queue has an owner, and nobody says which topics the group subscribes to
-    )
+    is_empty: bool = False  # there is no client: no queue has an owner, and nobody says which topics the group subscribes to
 
 
 @dataclass
@@ -50,12 +50,16 @@ class _Seen:
 
 
 class OwnerChanges:
-    """The lasting owners of every queue, those of retry topics too; groups whose clients share queues are left out."""
+    """The lasting owners of every queue, those of retry topics too; groups whose clients share
+    queues are left out.
+    """
 
     def __init__(self) -> None:
         self._groups: dict[str, _Seen] = {}
 
-    def after(self, reading: ClusterReading, owners: CurrentOwners) -> Iterator[Change[OwnedKey, Owners]]:
+    def after(
+        self, reading: ClusterReading, owners: CurrentOwners
+    ) -> Iterator[Change[OwnedKey, Owners]]:
         """Yield what a reading confirms."""
         sightings = {
             group.name: sighting
@@ -69,21 +73,26 @@ class OwnerChanges:
             there = {group.name for group in reading.snapshot.groups}
             gone = _Sighting(reading.began_at, reading.read_at, True)
             for name in sorted(self._groups.keys() - there):
-                yield from self._seen(name, gone._replace(is_reported=self._groups[name].is_reported), {})
+                yield from self._seen(
+                    name, gone._replace(is_reported=self._groups[name].is_reported), {}
+                )
                 if not self._groups[name].keys:
                     del self._groups[name]
 
     def _sighting(self, group: Group, reading: ClusterReading) -> _Sighting | None:
         """Return when the owners of a group were read, None if nothing is new.
 
-        Reports may have been read one by one, by several readings; a sighting is new once all of them were read after the last
-        one. The list of queues may be from the end of the reading.
+        Reports may have been read one by one, by several readings; a sighting is new once all of
+        them were read after the last one. The list of queues may be from the end of the reading.
         """
         ages = reading.ages.get(group.name)
         if ages is None or ages.clients is None or sharing_of(group) is not None:
             return None
         times = [ages.owned[one.client_id] for one in group.clients if one.client_id in ages.owned]
-        seen, is_reported = self._groups.get(group.name), any(one.owned is not None for one in group.clients)
+        seen, is_reported = (
+            self._groups.get(group.name),
+            any(one.owned is not None for one in group.clients),
+        )
         if seen is not None and seen.is_reported and not is_reported and group.clients:
             return None
         if is_reported and not times:
@@ -116,15 +125,25 @@ class OwnerChanges:
         mine.at, mine.until = sighting.at, sighting.until
 
 
-def _owners_of(queues: pa.Table, sightings: Mapping[str, _Sighting]) -> Mapping[str, dict[MessageQueue, Owners]]:
-    """Return by group the owners of every queue, `_NOT_KNOWN` where they are not known as the sighting of the group is."""
+def _owners_of(
+    queues: pa.Table, sightings: Mapping[str, _Sighting]
+) -> Mapping[str, dict[MessageQueue, Owners]]:
+    """Return by group the owners of every queue, `_NOT_KNOWN` where they are not known as the
+    sighting of the group is.
+    """
     found: dict[str, dict[MessageQueue, Owners]] = defaultdict(dict)
-    wanted = queues.filter(pc.is_in(queues["consumer_group"], pa.array(sightings.keys(), pa.string())))
+    wanted = queues.filter(
+        pc.is_in(queues["consumer_group"], pa.array(sightings.keys(), pa.string()))
+    )
     names = ("consumer_group", "topic", "broker_name", "queue_id", "owners", "known")
     for group, topic, broker, queue_id, owners, known in zip(
         *(wanted[name].to_pylist() for name in names), strict=True
     ):
         sighting = sightings[group]
-        is_known = sighting.is_empty or known == ("reported" if sighting.is_reported else "computed")
-        found[group][MessageQueue(topic, broker, queue_id)] = tuple(owners or ()) if is_known else _NOT_KNOWN
+        is_known = sighting.is_empty or known == (
+            "reported" if sighting.is_reported else "computed"
+        )
+        found[group][MessageQueue(topic, broker, queue_id)] = (
+            tuple(owners or ()) if is_known else _NOT_KNOWN
+        )
     return found

@@ -1,4 +1,6 @@
-"""How long groups take to settle after a change: from its first sign to the first reading in which all is as expected."""
+"""How long groups take to settle after a change: from its first sign to the first reading in which
+all is as expected.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,15 @@ class SettleTimes:
 
     @property
     def unsettled(self) -> dict[str, float]:
-        """By consumer group, when the first sign of the change was read; without those of which nothing is known."""
+        """By consumer group, when the first sign of the change was read; without those of which
+        nothing is known.
+        """
         return {name: since for name, since in self._since.items() if name not in self._unknown}
 
     def after(self, reading: ClusterReading, known: Known) -> dict[str, float]:
-        """Take one reading; return the groups that have settled with it, and the seconds that each took."""
+        """Take one reading; return the groups that have settled with it, and the seconds that each
+        took.
+        """
         routes = {topic.name: topic for topic in reading.snapshot.topics}
         there = {group.name: group for group in reading.snapshot.groups}
         looked_at = []
@@ -51,7 +57,11 @@ class SettleTimes:
         return self._settled(reading, known, there, looked_at)
 
     def _settled(
-        self, reading: ClusterReading, known: Known, there: Mapping[str, Group], looked_at: list[str]
+        self,
+        reading: ClusterReading,
+        known: Known,
+        there: Mapping[str, Group],
+        looked_at: list[str],
     ) -> dict[str, float]:
         """Ask whether groups have settled that may not have."""
         found: dict[str, float] = {}
@@ -60,7 +70,11 @@ class SettleTimes:
             if state.state == UNSETTLED:
                 self._since.setdefault(name, reading.began_at)
                 self._unknown.discard(name)
-            elif state.state == SETTLED and since is not None and _is_read_since(reading, there[name], since):
+            elif (
+                state.state == SETTLED
+                and since is not None
+                and _is_read_since(reading, there[name], since)
+            ):
                 found[name] = max(0.0, reading.read_at - since)
                 del self._since[name]
                 self._unknown.discard(name)
@@ -77,13 +91,16 @@ class SettleTimes:
             return {name: found[name] for name in looked_at if name in found}
         chosen = Known.already(known.snapshot)
         return settlings(
-            Known(chosen.given, tuple(map(literal, looked_at)), _decided=chosen.given), tuple(map(literal, looked_at))
+            Known(chosen.given, tuple(map(literal, looked_at)), _decided=chosen.given),
+            tuple(map(literal, looked_at)),
         )
 
 
 def _mark(group: Group, routes: Mapping[str, Topic]) -> Hashable:
     """Return what divides the queues of a group: while it stays, nothing moves."""
-    brokers = tuple(routes[topic].brokers if topic in routes else () for topic in group.subscriptions)
+    brokers = tuple(
+        routes[topic].brokers if topic in routes else () for topic in group.subscriptions
+    )
     return tuple(sorted(group.client_ids)), group.subscriptions, brokers
 
 

@@ -1,8 +1,9 @@
 """States that last two sightings, by key: what changed, between when and when.
 
-A sighting may have taken time: its parts were read one after the other. So it has two moments. What it shows was so at or after
-the first, and has become so by the second; a change lies between the first moment of the last sighting of the old state and
-the second moment of the first sighting of the new one.
+A sighting may have taken time: its parts were read one after the other. So it has two moments. What
+it shows was so at or after the first, and has become so by the second; a change lies between the
+first moment of the last sighting of the old state and the second moment of the first sighting of
+the new one.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ class Change(NamedTuple, Generic[K, V]):
     key
         Whose state it is.
     before, after
-        The states; None for what is known not to be there. Where nothing was known before, ``before`` and
-        ``last_seen_before`` are None.
+        The states; None for what is known not to be there. Where nothing was known before,
+        ``before`` and ``last_seen_before`` are None.
     last_seen_before, first_seen_after : float
         When ``before`` was last seen, and ``after`` first, in seconds of the Unix clock.
     """
@@ -36,7 +37,9 @@ class Change(NamedTuple, Generic[K, V]):
 
 
 class _Lasting(NamedTuple, Generic[V]):
-    """What is known of one key: its state, when that was last seen, and what has been seen once since."""
+    """What is known of one key: its state, when that was last seen, and what has been seen once
+    since.
+    """
 
     is_known: bool
     value: V | None
@@ -72,7 +75,9 @@ class LastingStates(Generic[K, V]):
         """Begin with a state that is known to have lasted, as the absence of what was not there."""
         self._states[key] = _Lasting(True, value, at)
 
-    def seen(self, key: K, value: V | None, at: float, until: float | None = None) -> Change[K, V] | None:
+    def seen(
+        self, key: K, value: V | None, at: float, until: float | None = None
+    ) -> Change[K, V] | None:
         """Take one sighting; return the change that it confirms, None for none.
 
         Parameters
@@ -82,7 +87,8 @@ class LastingStates(Generic[K, V]):
         value
             The state; None for what is known not to be there.
         at, until : float
-            When the first and the last part of the sighting were read, in seconds of the Unix clock; at once by default.
+            When the first and the last part of the sighting were read, in seconds of the Unix
+            clock; at once by default.
         """
         state, until = self._states.get(key), at if until is None else until
         if state is not None and state.is_known and state.value == value:
@@ -94,14 +100,18 @@ class LastingStates(Generic[K, V]):
             return None
         self._states[key] = _Lasting(True, value, at)
         last_seen = state.last_seen if state.is_known else None
-        return Change(key, state.value if state.is_known else None, value, last_seen, state.pending_since)
+        return Change(
+            key, state.value if state.is_known else None, value, last_seen, state.pending_since
+        )
 
     def forget(self, key: K) -> None:
         """Drop everything that is known of a key."""
         self._states.pop(key, None)
 
     def is_absent(self, key: K) -> bool:
-        """Return whether the key is known not to be there, and nothing else has been seen since, nor ever lasted."""
+        """Return whether the key is known not to be there, and nothing else has been seen since,
+        nor ever lasted.
+        """
         state = self._states.get(key)
         if state is None:
             return True

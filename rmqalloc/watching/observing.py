@@ -37,22 +37,24 @@ class Observation(NamedTuple):
     lasting : tuple of Finding
         Of these, those that the reading before had, too.
     raised, cleared : tuple of Change
-        Findings that last since this reading, and those that are gone since; keys are what makes two findings the same fault,
-        values are findings. ``before`` of a raised one is the same fault with another severity, None for none. Where it is not
-        known whether the fault was there before, as some answers were missing, ``last_seen_before`` is None.
+        Findings that last since this reading, and those that are gone since; keys are what makes
+        two findings the same fault, values are findings. ``before`` of a raised one is the same
+        fault with another severity, None for none. Where it is not known whether the fault was
+        there before, as some answers were missing, ``last_seen_before`` is None.
     members : tuple of Change
-        Clients that joined (``before`` None) or left (``after`` None), or are listed another number of times; keys are
-        (consumer group, client id), values how often the id is listed. What was there from the first reading on has
-        ``last_seen_before`` None.
+        Clients that joined (``before`` None) or left (``after`` None), or are listed another number
+        of times; keys are (consumer group, client id), values how often the id is listed. What was
+        there from the first reading on has ``last_seen_before`` None.
     moves : tuple of Change
-        Queues whose owners changed; keys are (consumer group, MessageQueue), values tuples of client ids, () for unowned.
-        ``before`` is None for a queue that is new, or known for the first time (then ``last_seen_before`` is None, too);
-        ``after`` is None for one that is gone.
+        Queues whose owners changed; keys are (consumer group, MessageQueue), values tuples of
+        client ids, () for unowned. ``before`` is None for a queue that is new, or known for the
+        first time (then ``last_seen_before`` is None, too); ``after`` is None for one that is gone.
     settled : mapping of str to float
-        Groups that settled since the reading before, with the seconds from the first sign of the change to this reading, the
-        first in which every queue has its expected owner.
+        Groups that settled since the reading before, with the seconds from the first sign of the
+        change to this reading, the first in which every queue has its expected owner.
     unsettled : mapping of str to float
-        Groups that have not settled, with when their change was first seen (seconds of the Unix clock).
+        Groups that have not settled, with when their change was first seen (seconds of the Unix
+        clock).
     """
 
     reading: ClusterReading
@@ -109,7 +111,11 @@ class Observer:
 
     def _begin(self) -> None:
         """Know of nothing before."""
-        self._members, self._moves, self._settling = MemberChanges(), OwnerChanges(), SettleTimes(self._topics)
+        self._members, self._moves, self._settling = (
+            MemberChanges(),
+            OwnerChanges(),
+            SettleTimes(self._topics),
+        )
         self._looks: list[_Look] = []
         self._found_at: dict[Hashable, float] = {}
 
@@ -119,8 +125,9 @@ class Observer:
         Parameters
         ----------
         reading : ClusterReading
-            What it shows of a group counts where its parts were read after those before. One that is earlier than the last, as
-            after a clock went back, begins again: what came to be in between is not known.
+            What it shows of a group counts where its parts were read after those before. One that
+            is earlier than the last, as after a clock went back, begins again: what came to be in
+            between is not known.
 
         Raises
         ------
@@ -163,7 +170,9 @@ class Observer:
     def _findings_after(
         self, reading: ClusterReading, findings: Findings
     ) -> tuple[tuple[Change[Any, Finding], ...], tuple[Change[Any, Finding], ...]]:
-        """Return what is raised and cleared: what lasts was first seen at the reading before this one."""
+        """Return what is raised and cleared: what lasts was first seen at the reading before this
+        one.
+        """
         lacks = frozenset((one.source, one.request) for one in reading.snapshot.errors)
         before = {fault_of(one): one for one in self._raised}
         changes, looks = (
@@ -171,7 +180,9 @@ class Observer:
             [*self._looks, _Look(reading.began_at, reading.read_at, lacks)],
         )
         since = looks[-2].read_at if len(looks) > 1 else reading.read_at
-        absent_at = looks[-3].began_at if len(looks) > 2 and looks[-3].lacks <= looks[-2].lacks else None
+        absent_at = (
+            looks[-3].began_at if len(looks) > 2 and looks[-3].lacks <= looks[-2].lacks else None
+        )
         raised = tuple(
             Change(fault, before[fault], one, self._found_at.get(fault), reading.read_at)
             if (fault := fault_of(one)) in before

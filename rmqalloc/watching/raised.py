@@ -11,14 +11,17 @@ Wanted = Callable[[Sequence[Finding]], Iterable[Finding]]
 
 
 def fault_of(one: Finding) -> Hashable:
-    """Return what makes two findings the same fault; their messages may hold numbers that change all the time."""
+    """Return what makes two findings the same fault; their messages may hold numbers that change
+    all the time.
+    """
     return one.rule, one.consumer_group, one.topic, one.queues, one.clients
 
 
 def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> Sequence[Finding]:
     """Return findings of now that were there before: the same fault of the same queues and clients.
 
-    While a group rebalances, for seconds after every change of its clients, other queues have no owner or two at every look.
+    While a group rebalances, for seconds after every change of its clients, other queues have no
+    owner or two at every look.
     """
     seen = set(map(fault_of, before))
     return tuple(one for one in now if fault_of(one) in seen)
@@ -52,12 +55,16 @@ class RaisedFindings:
         return (one for one, _ in self._raised.values())
 
     def after(
-        self, now: Sequence[Finding], lacks: frozenset[Hashable] = frozenset(), wanted: Wanted | None = None
+        self,
+        now: Sequence[Finding],
+        lacks: frozenset[Hashable] = frozenset(),
+        wanted: Wanted | None = None,
     ) -> Changes:
         """Take one look; return what it has changed.
 
-        A finding is cleared if it is not found any more, unless the look lacks something that was there when it was found: then
-        it is not known. One whose severity changes is raised again; one that is not wanted any more is cleared.
+        A finding is cleared if it is not found any more, unless the look lacks something that was
+        there when it was found: then it is not known. One whose severity changes is raised again;
+        one that is not wanted any more is cleared.
 
         Parameters
         ----------

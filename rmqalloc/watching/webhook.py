@@ -1,8 +1,9 @@
 """Findings that are raised and cleared, posted to an address by HTTP: `Webhook`.
 
-A thread of its own sends one message after the other, so that a receiver that is slow, hangs or fails never holds up the watch.
-What waits is bounded in number, and each message in tries and time; what could not be sent is counted and said. An address may
-hold a secret: no message shows more of it than `shown_address`.
+A thread of its own sends one message after the other, so that a receiver that is slow, hangs or
+fails never holds up the watch. What waits is bounded in number, and each message in tries and time;
+what could not be sent is counted and said. An address may hold a secret: no message shows more of
+it than `shown_address`.
 """
 
 from __future__ import annotations
@@ -38,11 +39,15 @@ _WANTED = "it must be like https://hooks.example.com/services/x, with http or ht
 
 
 class WebhookError(Error, ValueError):
-    """An address that nothing can be posted to; the message does not show it, for it may hold a secret."""
+    """An address that nothing can be posted to; the message does not show it, for it may hold a
+    secret.
+    """
 
 
 class _Failure(NamedTuple):
-    """Why a message was not taken, and whether it is worth another try, after so many seconds at least."""
+    """Why a message was not taken, and whether it is worth another try, after so many seconds at
+    least.
+    """
 
     why: str
     is_passing: bool
@@ -101,7 +106,9 @@ class Webhook:
         self._is_over = False
         self._thread: threading.Thread | None = None
 
-    def after(self, raised: Iterable[Finding], cleared: Iterable[Finding], at: float | None = None) -> None:
+    def after(
+        self, raised: Iterable[Finding], cleared: Iterable[Finding], at: float | None = None
+    ) -> None:
         """Send what a look has raised and cleared; returns at once.
 
         Parameters
@@ -123,7 +130,9 @@ class Webhook:
             self._put(told[start : start + MOST_FINDINGS])
 
     def notes(self) -> list[str]:
-        """Return what has gone wrong since it was asked last, for people; the first few, and counts."""
+        """Return what has gone wrong since it was asked last, for people; the first few, and
+        counts.
+        """
         with self._lock:
             notes, self._notes = self._notes, []
             n_dropped, self._n_dropped = self._n_dropped, 0
@@ -163,7 +172,9 @@ class Webhook:
             if item is not None:
                 body, n_findings = item
                 failure = self._sent(body)
-                self._done(n_findings, failure is None, f"{self._shown} {failure.why}" if failure else "")
+                self._done(
+                    n_findings, failure is None, f"{self._shown} {failure.why}" if failure else ""
+                )
 
     def _done(self, n_findings: int, is_sent: bool, note: str) -> None:
         with self._lock:
@@ -176,7 +187,9 @@ class Webhook:
                     self._notes.append(note)
 
     def _sent(self, body: bytes) -> _Failure | None:
-        """Post a message, again and again if the failure may pass; return the last failure, None once it is taken."""
+        """Post a message, again and again if the failure may pass; return the last failure, None
+        once it is taken.
+        """
         until, failure = time.monotonic() + _MOST_SECONDS, None
         for n_tries in range(_MOST_TRIES):
             failure = self._post(body)
@@ -192,19 +205,27 @@ class Webhook:
         parts, host = self._parts, str(self._parts.hostname)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection = (
-            HTTPSConnection(host, parts.port, timeout=_ANSWERS_WITHIN, context=ssl.create_default_context())
+            HTTPSConnection(
+                host, parts.port, timeout=_ANSWERS_WITHIN, context=ssl.create_default_context()
+            )
             if parts.scheme == "https"
             else HTTPConnection(host, parts.port, timeout=_ANSWERS_WITHIN)
         )
         try:
-            connection.request("POST", target, body, {"Content-Type": "application/json", "User-Agent": "rmqalloc"})
+            connection.request(
+                "POST", target, body, {"Content-Type": "application/json", "User-Agent": "rmqalloc"}
+            )
             return _failure_of(connection.getresponse())
         except ssl.SSLCertVerificationError as error:
             return _Failure(f"has a certificate that is not trusted: {error.verify_message}", False)
         except TimeoutError:
             return _Failure("does not answer", True)
         except (OSError, HTTPException, UnicodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+            reason = (
+                error.strerror
+                if isinstance(error, OSError) and error.strerror
+                else type(error).__name__
+            )
             return _Failure(f"cannot be reached: {reason}", True)
         finally:
             connection.close()
@@ -231,7 +252,9 @@ def _failure_of(response: HTTPResponse) -> _Failure | None:
     if 300 <= status < 400:
         return _Failure(f"answered {status}, and redirects are not followed", False)
     is_passing = status == 429 or status >= 500
-    return _Failure(f"answered {status}", is_passing, _asked_pause(response.headers.get("Retry-After", "")))
+    return _Failure(
+        f"answered {status}", is_passing, _asked_pause(response.headers.get("Retry-After", ""))
+    )
 
 
 def _asked_pause(text: str) -> float:
@@ -245,5 +268,7 @@ def _asked_pause(text: str) -> float:
 
 
 def _pause(n_tries: int) -> float:
-    """Return the seconds to wait after so many failures: twice as long each time, and not the same for all who wait."""
+    """Return the seconds to wait after so many failures: twice as long each time, and not the same
+    for all who wait.
+    """
     return min(_LONGEST_PAUSE, 0.5 * 2.0**n_tries) * random.uniform(0.5, 1.0)

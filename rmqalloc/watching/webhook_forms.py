@@ -22,10 +22,20 @@ _MOST_NAMES = 20
 """Queues, and clients, of one finding."""
 
 _LONGEST_NAME = 255
-_OPEN_FOR = 30 * 86_400.0  # an alert without an end is over for Alertmanager some minutes after it came
+_OPEN_FOR = (
+    30 * 86_400.0
+)  # an alert without an end is over for Alertmanager some minutes after it came
 _MARKS = {"error": ":red_circle:", "warning": ":large_orange_circle:", "note": ":white_circle:"}
 _MARKUP = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "*": "\u2217", "_": "\uff3f", "~": "\u223c", "`": "\u02cb"}
+    {
+        "&": "&amp;",
+        "<": "&lt;",
+        ">": "&gt;",
+        "*": "\u2217",
+        "_": "\uff3f",
+        "~": "\u223c",
+        "`": "\u02cb",
+    }
 )
 
 
@@ -85,7 +95,8 @@ def as_json(cluster: str, told: Sequence[FindingNews]) -> dict[str, Any]:
 
 
 def as_slack(cluster: str, told: Sequence[FindingNews]) -> dict[str, Any]:
-    """Return a message for an incoming webhook of Slack: a block for each finding, and a line for notifications.
+    """Return a message for an incoming webhook of Slack: a block for each finding, and a line for
+    notifications.
 
     Examples
     --------
@@ -95,16 +106,22 @@ def as_slack(cluster: str, told: Sequence[FindingNews]) -> dict[str, Any]:
     &lt;!channel&gt; is idle
     Stop it.
     """
-    counts = [f"{n} {word}" for word in (RAISED, CLEARED) if (n := sum(one.status == word for one in told))]
+    counts = [
+        f"{n} {word}"
+        for word in (RAISED, CLEARED)
+        if (n := sum(one.status == word for one in told))
+    ]
     head = f"rmqalloc: {', '.join(counts)} in {_plain(cluster, 150)}"
     return {"text": head, "blocks": [_block(head), *map(_slack_block, told)]}
 
 
 def as_alerts(cluster: str, told: Sequence[FindingNews]) -> list[dict[str, Any]]:
-    """Return alerts as `POST /api/v2/alerts` of Alertmanager takes them; one that is cleared has ended.
+    """Return alerts as `POST /api/v2/alerts` of Alertmanager takes them; one that is cleared has
+    ended.
 
-    Two alerts are the same for Alertmanager if their labels are: so queues and clients stand in annotations, and ``fault``,
-    a few letters, tells faults of one rule and group apart. One that is raised ends in 30 days, unless it is cleared before.
+    Two alerts are the same for Alertmanager if their labels are: so queues and clients stand in
+    annotations, and ``fault``, a few letters, tells faults of one rule and group apart. One that is
+    raised ends in 30 days, unless it is cleared before.
 
     Examples
     --------
@@ -113,12 +130,16 @@ def as_alerts(cluster: str, told: Sequence[FindingNews]) -> list[dict[str, Any]]
     'idle-client'
     """
     ended = [
-        FindingNews(CLEARED, one.before, one.since, one.since) for one in told if one.before is not None
+        FindingNews(CLEARED, one.before, one.since, one.since)
+        for one in told
+        if one.before is not None
     ]  # the severity is a label: with another one it is another alert
     return [_alert(cluster, one) for one in (*ended, *told)]
 
 
-FORMS: Mapping[str, Form] = MappingProxyType({"json": as_json, "slack": as_slack, "alertmanager": as_alerts})
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {"json": as_json, "slack": as_slack, "alertmanager": as_alerts}
+)
 """Every form by its name."""
 
 
@@ -136,7 +157,9 @@ def _alert(cluster: str, told: FindingNews) -> dict[str, Any]:
     annotations = {
         "summary": one.message,
         "description": one.advice,
-        "queues": _names((f"{it.topic} {it.broker_name}:{it.queue_id}" for it in one.queues), len(one.queues)),
+        "queues": _names(
+            (f"{it.topic} {it.broker_name}:{it.queue_id}" for it in one.queues), len(one.queues)
+        ),
         "clients": _names(one.clients, len(one.clients)),
     }
     return {
@@ -151,15 +174,22 @@ def _fingerprint(one: Finding) -> str:
     """Return a few letters that differ for findings with other queues or clients."""
     from hashlib import sha256
 
-    return sha256(repr((one.queues, one.clients)).encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    return sha256(repr((one.queues, one.clients)).encode("utf-8", "backslashreplace")).hexdigest()[
+        :12
+    ]
 
 
 def _slack_block(told: FindingNews) -> dict[str, Any]:
     one = told.finding
     mark = ":white_check_mark:" if told.status == CLEARED else _MARKS.get(one.severity, "")
     where = " ".join(_plain(part, 300) for part in (one.consumer_group, one.topic) if part)
-    lines = [f"{mark} *{told.status}* {one.severity} {one.rule} {where}".rstrip(), _plain(one.message, 1200)]
-    return _block("\n".join([*lines, *([_plain(one.advice, 900)] if told.status == RAISED else [])]))
+    lines = [
+        f"{mark} *{told.status}* {one.severity} {one.rule} {where}".rstrip(),
+        _plain(one.message, 1200),
+    ]
+    return _block(
+        "\n".join([*lines, *([_plain(one.advice, 900)] if told.status == RAISED else [])])
+    )
 
 
 def _block(text: str) -> dict[str, Any]:
@@ -167,7 +197,9 @@ def _block(text: str) -> dict[str, Any]:
 
 
 def _plain(text: str, most: int) -> str:
-    """Return text that Slack shows as it is, without links, mentions and styles; so many characters as they are sent."""
+    """Return text that Slack shows as it is, without links, mentions and styles; so many characters
+    as they are sent.
+    """
     shown = _text(text, most).translate(_MARKUP)
     return shown if len(shown) <= most else re.sub("&[a-z]*$", "", shown[: most - 1]) + "…"
 
@@ -182,7 +214,10 @@ def _name(text: str) -> str:
 
 def _bounded(one: Finding) -> Finding:
     """Return a finding with texts and lists of bounded length."""
-    queues = (it._replace(topic=_name(it.topic), broker_name=_name(it.broker_name)) for it in one.queues[:_MOST_NAMES])
+    queues = (
+        it._replace(topic=_name(it.topic), broker_name=_name(it.broker_name))
+        for it in one.queues[:_MOST_NAMES]
+    )
     return Finding(
         one.rule,
         one.severity,
@@ -198,7 +233,9 @@ def _bounded(one: Finding) -> Finding:
 def _names(names: Iterable[str], n: int) -> str:
     """Return the first few of some names, and how many there are besides."""
     first = [name for name, _ in zip(names, range(10), strict=False)]
-    return ", ".join([*(shortened(name, 80) for name in first), *([f"{n - 10:,} more"] if n > 10 else [])])
+    return ", ".join(
+        [*(shortened(name, 80) for name in first), *([f"{n - 10:,} more"] if n > 10 else [])]
+    )
 
 
 def _iso(at: float) -> str:

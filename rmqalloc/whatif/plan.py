@@ -10,7 +10,9 @@ __all__ = ["PLAN_SCHEMA", "ErrCode", "PlanSpec", "plan_batch"]  # noqa: F822
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; rmqalloc.evaluation has its names")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; rmqalloc.evaluation has its names"
+        )
     from rmqalloc import evaluation
 
     text = f"rmqalloc.whatif.plan is now rmqalloc.evaluation; take {name} from there, 0.3.0 has no rmqalloc.whatif"

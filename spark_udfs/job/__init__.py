@@ -1,4 +1,5 @@
-"""The planning job: a table in, workers plan its units, Spark writes the plan; also ``python -m spark_udfs.job``.
+"""The planning job: a table in, workers plan its units, Spark writes the plan; also ``python -m
+spark_udfs.job``.
 
 ``plan_table``
     The job itself.
@@ -9,7 +10,8 @@
 ``plan_kernels``
     What workers run.
 ``plan_directory``, ``hadoop``, ``on_worker``
-    When a directory holds a complete plan, and who writes it; the same in a store, and where workers alone see it.
+    When a directory holds a complete plan, and who writes it; the same in a store, and where
+    workers alone see it.
 ``into_table``, ``tables``
     A plan in a Delta or Iceberg table, in one commit; which tables take plans.
 ``plan_id``, ``plan_summary``, ``progress``, ``spark_errors``
@@ -26,4 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanResult", "UnitSource", "plan_table"]
 
-__getattr__ = imported_on_use(__name__, {"_plan_table": ("PlanResult", "plan_table"), "_sources": ("UnitSource",)})
+__getattr__ = imported_on_use(
+    __name__, {"_plan_table": ("PlanResult", "plan_table"), "_sources": ("UnitSource",)}
+)

@@ -1,4 +1,5 @@
-"""The Hadoop client of Spark's driver, for what Spark's readers and writers do not do: claims, etags, a look at a directory.
+"""The Hadoop client of Spark's driver, for what Spark's readers and writers do not do: claims,
+etags, a look at a directory.
 
 Spark Connect has no access to it.
 """
@@ -70,7 +71,8 @@ class HadoopFolder:
         """Create a file unless it is there; whether that is atomic depends on the file system."""
         path, system = _at(self._spark, f"{self._uri}/{name}")
         try:
-            # S3A writes with If-None-Match if the store supports it; others create atomically and ignore the option.
+            # S3A writes with If-None-Match if the store supports it; others create atomically and
+            # ignore the option.
             builder = system.createFile(path).recursive().overwrite(False)
             _put(builder.opt("fs.option.create.conditional.overwrite", "true"), text)
         except Py4JJavaError as error:
@@ -91,7 +93,9 @@ class HadoopFolder:
             system.delete(path, True)
 
     def remove_text(self, name: str, text: str) -> None:
-        """Remove a file that has this text still; nothing is between the look and the removal but their time."""
+        """Remove a file that has this text still; nothing is between the look and the removal but
+        their time.
+        """
         if self.text(name) == text:
             self.remove([name])
 
@@ -136,7 +140,9 @@ class HadoopTree:
         stream = system.open(where)
         try:
             stream.seek(file.n_bytes - n_bytes)
-            read: Any = bridge(self._spark).org.apache.commons.io.IOUtils.toByteArray(stream, n_bytes)
+            read: Any = bridge(self._spark).org.apache.commons.io.IOUtils.toByteArray(
+                stream, n_bytes
+            )
             return bytes(read)
         finally:
             stream.close()
@@ -144,7 +150,9 @@ class HadoopTree:
 
 def _entry(status: Any) -> TreeEntry:
     changed = int(status.getModificationTime()) * 1_000_000
-    return TreeEntry(str(status.getPath().getName()), bool(status.isDirectory()), int(status.getLen()), changed)
+    return TreeEntry(
+        str(status.getPath().getName()), bool(status.isDirectory()), int(status.getLen()), changed
+    )
 
 
 def _put(builder: Any, text: str) -> None:

@@ -1,14 +1,17 @@
 """A plan in a Delta or Iceberg table: one commit adds or replaces all its rows.
 
-A plan is in the table whole or not at all, and once. Why two writers end with the rows once: each notes the version of the
-table, then looks for the plan, then overwrites the rows of that plan id, of which there are none unless the plan is replaced:
+A plan is in the table whole or not at all, and once. Why two writers end with the rows once: each
+notes the version of the table, then looks for the plan, then overwrites the rows of that plan id,
+of which there are none unless the plan is replaced:
 
-* Iceberg checks at the commit that no file with rows of this plan id came since the version noted (``isolation-level``
-  serializable), so the second commit fails, and its writer looks again and finds the plan.
-* Delta skips a commit whose ``txnAppId`` has a ``txnVersion`` as high already, and fails one that read what another one has
-  meanwhile written. The version of the transaction is the table's, noted before the look: a run that began after a commit is
-  never skipped for it, whatever has been deleted since. Should both overwrite one after the other, the second one replaces
-  rows by equal rows, for a plan id stands for one input and one spec.
+* Iceberg checks at the commit that no file with rows of this plan id came since the version noted
+  (``isolation-level`` serializable), so the second commit fails, and its writer looks again and
+  finds the plan.
+* Delta skips a commit whose ``txnAppId`` has a ``txnVersion`` as high already, and fails one that
+  read what another one has meanwhile written. The version of the transaction is the table's, noted
+  before the look: a run that began after a commit is never skipped for it, whatever has been
+  deleted since. Should both overwrite one after the other, the second one replaces rows by equal
+  rows, for a plan id stands for one input and one spec.
 """
 
 import json
@@ -44,7 +47,9 @@ from spark_udfs.map_in_arrow import ddl
 TRIES = 5
 """How often a commit is tried that others get in the way of."""
 
-_CONFLICT = re.compile(r"concurrent|Found (new )?conflicting|Cannot determine history|CommitFailedException", re.I)
+_CONFLICT = re.compile(
+    r"concurrent|Found (new )?conflicting|Cannot determine history|CommitFailedException", re.I
+)
 _CREATED_MEANWHILE = re.compile(
     r"concurrent|already ?exists|ALREADY_EXISTS|NON_EMPTY_LOCATION|CommitFailedException", re.I
 )
@@ -95,20 +100,30 @@ class CommittedTable:
         return versions.newest(self._spark, self.kind, self.name.sql)
 
     def _runs(self, plan_id: str) -> set[str]:
-        """Return the names of the runs that have committed a plan, as far back as the table's history goes."""
+        """Return the names of the runs that have committed a plan, as far back as the table's
+        history goes.
+        """
         if self.kind == "iceberg":
             noted = self._spark.table(f"{self.name.sql}.snapshots")
             plan, run = F.col("summary")["rmqalloc-plan"], F.col("summary")["rmqalloc-run"]
         else:
             noted = self._spark.sql(f"DESCRIBE HISTORY {self.name.sql}")
-            plan, run = (F.get_json_object("userMetadata", f"$.rmqalloc.{one}") for one in ("plan", "run"))
+            plan, run = (
+                F.get_json_object("userMetadata", f"$.rmqalloc.{one}") for one in ("plan", "run")
+            )
         return {row[0] for row in noted.where(plan == plan_id).select(run).collect()}
 
     def _options(self, plan_id: str, run: str, version: int) -> dict[str, str]:
-        """Return options of the writer that bind the commit to the noted version of the table, and name the run."""
+        """Return options of the writer that bind the commit to the noted version of the table, and
+        name the run.
+        """
         if self.kind == "delta":
             noted = json.dumps({"rmqalloc": {"plan": plan_id, "run": run}})
-            return {"txnAppId": f"rmqalloc/{plan_id}", "txnVersion": str(version + 1), "userMetadata": noted}
+            return {
+                "txnAppId": f"rmqalloc/{plan_id}",
+                "txnVersion": str(version + 1),
+                "userMetadata": noted,
+            }
         since = {"validate-from-snapshot-id": str(version)} if version != -1 else {}
         return {
             "isolation-level": "serializable",
@@ -119,7 +134,9 @@ class CommittedTable:
         }
 
 
-def committed_table(spark: SparkSession, name: str, spec: PlanSpec, source: UnitSource | None) -> CommittedTable:
+def committed_table(
+    spark: SparkSession, name: str, spec: PlanSpec, source: UnitSource | None
+) -> CommittedTable:
     """Return the table of a name, made unless it is there; TableError if it cannot take such plans."""
     plans = parse_name(name)
     columns = {PLAN_ID: "string", **dict(one.split(" ", 1) for one in ddl(spec.schema).split(", "))}
@@ -131,7 +148,9 @@ def committed_table(spark: SparkSession, name: str, spec: PlanSpec, source: Unit
     kind = kind_of_catalog(spark, plans)
     if not kind:
         statement = create_table(plans, columns, "delta")
-        raise TableError(f"{plans} is not there, and its catalog does not say of which kind it would be: {statement}")
+        raise TableError(
+            f"{plans} is not there, and its catalog does not say of which kind it would be: {statement}"
+        )
     _create(spark, plans, columns, kind)
     return CommittedTable(spark, plans, kind)
 
@@ -150,7 +169,9 @@ def _create(spark: SparkSession, name: TableName, columns: Mapping[str, str], ki
         refuse_unfit(name, found, columns)
 
 
-def _refuse_source(spark: SparkSession, source: UnitSource | None, name: TableName, found: TableFacts) -> None:
+def _refuse_source(
+    spark: SparkSession, source: UnitSource | None, name: TableName, found: TableFacts
+) -> None:
     """Raise TableError if a table is what the job reads."""
     same = False
     if source is not None and source.table:

@@ -1,4 +1,6 @@
-"""Functions called in a Python worker: a job may be started on another machine than its files are on."""
+"""Functions called in a Python worker: a job may be started on another machine than its files are
+on.
+"""
 
 import json
 import os
@@ -50,8 +52,13 @@ class _WorkerCall:
 
 def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a Python worker, where the files are."""
-    # With first(), Spark would end the worker, and the next one would have to import everything again.
-    [row] = spark.range(0, 1, 1, 1).mapInArrow(_WorkerCall(function, arguments), "answer string").collect()
+    # With first(), Spark would end the worker, and the next one would have to import everything
+    # again.
+    [row] = (
+        spark.range(0, 1, 1, 1)
+        .mapInArrow(_WorkerCall(function, arguments), "answer string")
+        .collect()
+    )
     answer = json.loads(row["answer"])
     if "error" in answer:
         raise _ERRORS[answer["error"]](answer["message"])
@@ -59,7 +66,9 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 
 
 def tasks_at_once(spark: SparkSession) -> int:
-    """Count the tasks that Spark runs at a time; through Spark Connect the partitions of a range tell."""
+    """Count the tasks that Spark runs at a time; through Spark Connect the partitions of a range
+    tell.
+    """
     if bridge(spark) is not None:
         return int(bridge(spark).org.apache.spark.SparkContext.getOrCreate().defaultParallelism())
     return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()
@@ -68,8 +77,8 @@ def tasks_at_once(spark: SparkSession) -> int:
 def worker_path(path: str, spark: SparkSession) -> str | None:
     """Return a path as all workers see it; None if only Spark can reach it.
 
-    Without a scheme it is a path if Spark runs on one machine; on a cluster it is in Spark's default file system, and
-    ``file:/...`` says that all machines share the path.
+    Without a scheme it is a path if Spark runs on one machine; on a cluster it is in Spark's
+    default file system, and ``file:/...`` says that all machines share the path.
     """
     if path.startswith("file:"):
         return os.path.abspath(unquote(urlsplit(path).path))
@@ -78,7 +87,9 @@ def worker_path(path: str, spark: SparkSession) -> str | None:
 
 
 class WorkerFolder:
-    """A directory that this process does not see and workers do, as `spark_udfs.job._plan_directory.Folder`."""
+    """A directory that this process does not see and workers do, as
+    `spark_udfs.job._plan_directory.Folder`.
+    """
 
     def __init__(self, spark: SparkSession, folder: DiskFolder) -> None:
         self._spark, self._folder = spark, folder

@@ -43,11 +43,15 @@ class PinnedUnits(Protocol):
         """Return what a kernel makes of all units, in workers."""
 
     def is_changed(self) -> bool:
-        """Return whether the source is in another state now, so that something else may have been read."""
+        """Return whether the source is in another state now, so that something else may have been
+        read.
+        """
 
 
 def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> PinnedUnits:
-    """Return the units of a source: workers read Parquet files by themselves where they can and nobody forbids it."""
+    """Return the units of a source: workers read Parquet files by themselves where they can and
+    nobody forbids it.
+    """
     if isinstance(source, DataFrame):
         return _FrameUnits(source)
     source = UnitSource(source) if isinstance(source, str) else source
@@ -70,7 +74,9 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Pi
 
 
 class _FileUnits(NamedTuple):
-    """Parquet files that workers read by themselves; whoever reads one sees whether it has changed since it was listed."""
+    """Parquet files that workers read by themselves; whoever reads one sees whether it has changed
+    since it was listed.
+    """
 
     spark: SparkSession
     found: UnitFiles
@@ -119,11 +125,15 @@ class _VersionUnits(NamedTuple):
         return _through(parsed(self.pin.read()), kernel)
 
     def is_changed(self) -> bool:
-        return bool(self.pin.now() != self.pin.identity)  # dropped, and created again under its name
+        return bool(
+            self.pin.now() != self.pin.identity
+        )  # dropped, and created again under its name
 
 
 class _FrameUnits:
-    """Anything else: known by its files, or if there are none by a digest of all rows, and looked at again afterwards."""
+    """Anything else: known by its files, or if there are none by a digest of all rows, and looked
+    at again afterwards.
+    """
 
     def __init__(self, frame: DataFrame, listed: Callable[[], Any] = lambda: None) -> None:
         self._frame, self._listed = frame, listed

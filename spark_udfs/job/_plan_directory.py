@@ -1,4 +1,5 @@
-"""A directory with one plan: when it is complete, who writes it, and what may be removed. Imports no pyspark.
+"""A directory with one plan: when it is complete, who writes it, and what may be removed. Imports
+no pyspark.
 
 ::
 
@@ -9,10 +10,11 @@
     OUT/_SUCCESS                it is complete: every part is in its place, and the source has not changed meanwhile
     OUT/_summary.json, .txt     totals and the worst units, after it; remade where they are missing
 
-Goals, in this order: what has ``_SUCCESS`` is one whole plan; nothing that is not ours is removed; a run that was killed
-blocks no other. A plan that is replaced loses ``_SUCCESS`` first, so from then until the new one there is no plan.
-Whoever writes holds the claim, which is created exclusively. The claim of a process of this machine that is dead is taken over,
-and the parts that it left without ``_SUCCESS`` are removed.
+Goals, in this order: what has ``_SUCCESS`` is one whole plan; nothing that is not ours is removed;
+a run that was killed blocks no other. A plan that is replaced loses ``_SUCCESS`` first, so from
+then until the new one there is no plan. Whoever writes holds the claim, which is created
+exclusively. The claim of a process of this machine that is dead is taken over, and the parts that
+it left without ``_SUCCESS`` are removed.
 """
 
 import json
@@ -115,7 +117,9 @@ class DiskFolder:
                 store.sync_folder(self.path)
 
     def remove_text(self, name: str, text: str) -> None:
-        """Remove a file that has this text still; of two that find it, the second one leaves what the first one made."""
+        """Remove a file that has this text still; of two that find it, the second one leaves what
+        the first one made.
+        """
         with store.locked(self.path):
             if self.text(name) == text:
                 self.remove([name])
@@ -133,7 +137,9 @@ class DiskFolder:
 
 
 class Writer(NamedTuple):
-    """Who writes: the processes that must all be dead before the claim is free, none if that is not known."""
+    """Who writes: the processes that must all be dead before the claim is free, none if that is not
+    known.
+    """
 
     host: str
     pids: tuple[int, ...]
@@ -148,7 +154,9 @@ class DirectoryState(NamedTuple):
     """What a directory holds."""
 
     names: list[str]
-    plan_id: str | None  # of the plan that is there, or was begun; "" for one of `rmqalloc bulk`, None if it is no plan
+    plan_id: (
+        str | None
+    )  # of the plan that is there, or was begun; "" for one of `rmqalloc bulk`, None if it is no plan
 
     @classmethod
     def of(cls, folder: Folder) -> "DirectoryState":
@@ -172,17 +180,30 @@ class DirectoryState(NamedTuple):
         )  # all that a run leaves that is killed before it has made this a plan
         there = [name for name in self.names if not name.startswith(begun)]
         if there and self.plan_id is None:
-            raise PlanExistsError(f"{shown} holds no plan, but files such as {there[0]}; give a new or empty directory")
+            raise PlanExistsError(
+                f"{shown} holds no plan, but files such as {there[0]}; give a new or empty directory"
+            )
         if foreign := [name for name in there if not any(fnmatch(name, ours) for ours in _OURS)]:
-            raise PlanExistsError(f"{shown} is a plan, but {foreign[0]} in it is not of rmqalloc; move that away")
+            raise PlanExistsError(
+                f"{shown} is a plan, but {foreign[0]} in it is not of rmqalloc; move that away"
+            )
         if self.is_complete and self.plan_id != plan_id and not overwrite:
-            other = f"another plan, {self.plan_id}" if self.plan_id else "a plan of `rmqalloc bulk` without Spark"
-            raise PlanExistsError(f"{shown} holds {other}; give another directory, or --overwrite to replace it")
+            other = (
+                f"another plan, {self.plan_id}"
+                if self.plan_id
+                else "a plan of `rmqalloc bulk` without Spark"
+            )
+            raise PlanExistsError(
+                f"{shown} holds {other}; give another directory, or --overwrite to replace it"
+            )
 
 
 @contextmanager
-def writing(folder: Folder, shown: str, plan_id: str, overwrite: bool, writer: Writer) -> Iterator[bool]:
-    """Hold the claim of a directory that may take a plan; yields False, and holds nothing, if this plan is complete.
+def writing(
+    folder: Folder, shown: str, plan_id: str, overwrite: bool, writer: Writer
+) -> Iterator[bool]:
+    """Hold the claim of a directory that may take a plan; yields False, and holds nothing, if this
+    plan is complete.
 
     `clear` comes first in the block.
     """
@@ -196,7 +217,8 @@ def writing(folder: Folder, shown: str, plan_id: str, overwrite: bool, writer: W
     except Exception:
         folder.remove_text(CLAIM, claim)
         raise
-    # An interrupt does not reach Spark's commit, so the claim stays until this process and its Java have ended.
+    # An interrupt does not reach Spark's commit, so the claim stays until this process and its Java
+    # have ended.
     folder.remove_text(CLAIM, claim)
 
 
@@ -233,7 +255,11 @@ def _taken(shown: str, claim: dict[str, Any]) -> str:
     since = claim.get("since")
     age = f", for {max(time.time() - since, 0):,.0f} s" if isinstance(since, int | float) else ""
     pids = claim.get("pids")
-    who = f"process {pids[0]} on {claim.get('host')}" if isinstance(pids, list) and pids else f"{claim.get('host')}"
+    who = (
+        f"process {pids[0]} on {claim.get('host')}"
+        if isinstance(pids, list) and pids
+        else f"{claim.get('host')}"
+    )
     return (
         f"{shown} is being written by {who}{age}, says {CLAIM} in it. Wait for it; if it is surely dead, remove that file "
         "and run this again"
@@ -244,12 +270,22 @@ def _is_dead(claim: dict[str, Any], host: str) -> bool:
     """Return whether all processes of a claim were of this machine and have ended."""
     pids = claim.get("pids")
     known = isinstance(pids, list) and pids and all(isinstance(pid, int) for pid in pids)
-    return bool(known) and claim.get("host") == host and os.name == "posix" and not any(map(_is_alive, pids or ()))
+    return (
+        bool(known)
+        and claim.get("host") == host
+        and os.name == "posix"
+        and not any(map(_is_alive, pids or ()))
+    )
 
 
 def _is_alive(pid: int) -> bool:
-    with suppress(OSError):  # one that has ended, and that its parent has not asked for, still has its number
-        if Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in "ZX":
+    with suppress(
+        OSError
+    ):  # one that has ended, and that its parent has not asked for, still has its number
+        if (
+            Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+            in "ZX"
+        ):
             return False
     try:
         os.kill(pid, 0)

@@ -11,7 +11,8 @@ from rmqalloc.version import __version__
 
 
 def plan_id_of(spec: PlanSpec, identity: Any) -> str:
-    """Return the digest of the spec and the input; TypeError if the spec has values that are not plain data.
+    """Return the digest of the spec and the input; TypeError if the spec has values that are not
+    plain data.
 
     Examples
     --------
@@ -28,10 +29,15 @@ def plan_id_of(spec: PlanSpec, identity: Any) -> str:
         "input": identity,
     }
     # Starts with a letter: Spark would read a directory name that looks like a number as one.
-    return "p" + hashlib.sha256(json.dumps(what, sort_keys=True, default=_plain).encode()).hexdigest()[:16]
+    return (
+        "p"
+        + hashlib.sha256(json.dumps(what, sort_keys=True, default=_plain).encode()).hexdigest()[:16]
+    )
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
-    raise ArgumentTypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")
+    raise ArgumentTypeError(
+        f"the parameters of a job must be plain data, which its plan is known by, got {value!r}"
+    )

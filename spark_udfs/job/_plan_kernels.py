@@ -1,8 +1,10 @@
-"""What workers run for the planning job: units in, rows of a plan or sums over them out. Imports no pyspark.
+"""What workers run for the planning job: units in, rows of a plan or sums over them out. Imports no
+pyspark.
 
-The summary of a plan needs totals and the worst units. A worker has both at hand while it plans, so the last row of every task
-carries them as text in a column of its own, `DIGEST`; the job takes these rows out of what it writes, and adds them up. The
-same text is made from the rows of a plan that is there already.
+The summary of a plan needs totals and the worst units. A worker has both at hand while it plans, so
+the last row of every task carries them as text in a column of its own, `DIGEST`; the job takes
+these rows out of what it writes, and adds them up. The same text is made from the rows of a plan
+that is there already.
 """
 
 import json
@@ -91,12 +93,18 @@ class PlanAndDigest:
         yield self._row(nothing, digested.text())
 
     def _row(self, planned: pa.RecordBatch, text: str | None) -> pa.RecordBatch:
-        column = pa.array([text] * planned.num_rows, pa.string()) if text else pa.nulls(planned.num_rows, pa.string())
+        column = (
+            pa.array([text] * planned.num_rows, pa.string())
+            if text
+            else pa.nulls(planned.num_rows, pa.string())
+        )
         return pa.RecordBatch.from_arrays([*planned.columns, column], schema=self.schema)
 
 
 class DigestUnits(PlanAndDigest):
-    """Plans units for their digest alone, for ``mapInArrow``: nothing of the plan leaves the worker."""
+    """Plans units for their digest alone, for ``mapInArrow``: nothing of the plan leaves the
+    worker.
+    """
 
     schema = DIGEST_SCHEMA
 
@@ -109,7 +117,9 @@ class DigestUnits(PlanAndDigest):
 
 
 class DigestRows:
-    """Digests rows of a plan that is there, for ``mapInArrow``; it needs the columns ``digest_columns``."""
+    """Digests rows of a plan that is there, for ``mapInArrow``; it needs the columns
+    ``digest_columns``.
+    """
 
     schema = DIGEST_SCHEMA
 
@@ -130,7 +140,9 @@ def digest_columns(spec: PlanSpec) -> list[str]:
 
 
 class ReadPieces:
-    """Runs a kernel on the Parquet files that a task reads by itself; the rows that Spark sends say which task it is."""
+    """Runs a kernel on the Parquet files that a task reads by itself; the rows that Spark sends say
+    which task it is.
+    """
 
     def __init__(self, kernel: Any, pieces: Sequence[Sequence[Piece]], schema: pa.Schema) -> None:
         self._kernel, self._pieces, self._read = kernel, pieces, schema
@@ -138,15 +150,19 @@ class ReadPieces:
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Yield what the kernel makes of the pieces with these numbers."""
         for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
-            read = (batch for piece in self._pieces[number] for batch in read_piece(piece, self._read))
+            read = (
+                batch for piece in self._pieces[number] for batch in read_piece(piece, self._read)
+            )
             yield from self._kernel(read, number)
 
 
 class WritePart:
-    """Plans the units of a task into a Parquet file of a directory that all workers see; yields its name and its digest.
+    """Plans the units of a task into a Parquet file of a directory that all workers see; yields its
+    name and its digest.
 
-    Rows that go through the JVM to Spark's writer take half as long again and more. Who looks at the directory does not see
-    the file: the job gives it its place when all tasks are done, so an attempt that failed, or one too many, leaves nothing.
+    Rows that go through the JVM to Spark's writer take half as long again and more. Who looks at
+    the directory does not see the file: the job gives it its place when all tasks are done, so an
+    attempt that failed, or one too many, leaves nothing.
     """
 
     schema = pa.schema([(PART, pa.string()), *DIGEST_SCHEMA])
@@ -164,7 +180,9 @@ class WritePart:
                 for planned in plan_stream(batches, self.spec):
                     digested.add(planned)
                     plan_id = pa.repeat(self._plan_id, planned.num_rows)
-                    rows = pa.RecordBatch.from_arrays([plan_id, *planned.columns], schema=writer.schema)
+                    rows = pa.RecordBatch.from_arrays(
+                        [plan_id, *planned.columns], schema=writer.schema
+                    )
                     writer.write_batch(rows)
             file.flush()
             os.fsync(file.fileno())

@@ -17,7 +17,9 @@ def bad_fraction(totals: ByScenario) -> float:
     >>> bad_fraction({"current": Totals(units=3, bad_units=1), "ring": Totals(units=3, bad_units=2)})
     0.5
     """
-    return sum(one.bad_units for one in totals.values()) / max(sum(one.units for one in totals.values()), 1)
+    return sum(one.bad_units for one in totals.values()) / max(
+        sum(one.units for one in totals.values()), 1
+    )
 
 
 def summary(plan_id: str, spec: PlanSpec, digest: Digest) -> dict[str, Any]:
@@ -43,7 +45,10 @@ def as_text(summary_data: Mapping[str, Any]) -> str:
     ]
     for name, rows in summary_data["worst"].items():
         if rows:
-            lines += ["", f"worst groups, {printable(name)}: most {', '.join(summary_data['worst_by'])}"]
+            lines += [
+                "",
+                f"worst groups, {printable(name)}: most {', '.join(summary_data['worst_by'])}",
+            ]
             lines.append(_table([*rows[0]], [[*row.values()] for row in rows]))
     return "\n".join(lines) + "\n"
 
@@ -51,7 +56,8 @@ def as_text(summary_data: Mapping[str, Any]) -> str:
 def totals_table(totals: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a table with a line for every scenario."""
     return _table(
-        ["scenario", *Totals._fields], [[name or "(bad rows)", *one.values()] for name, one in totals.items()]
+        ["scenario", *Totals._fields],
+        [[name or "(bad rows)", *one.values()] for name, one in totals.items()],
     )
 
 

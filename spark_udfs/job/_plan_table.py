@@ -53,7 +53,8 @@ from spark_udfs.map_in_arrow import ddl
 
 _WRITTEN = {
     "compression": "zstd",
-    # Without dictionaries and histograms of list lengths writing takes an eighth less, and files are an eighth larger.
+    # Without dictionaries and histograms of list lengths writing takes an eighth less, and files
+    # are an eighth larger.
     "parquet.enable.dictionary": "false",
     "parquet.size.statistics.enabled": "false",
     # The job writes `_SUCCESS` when it has seen that the source is what it was.
@@ -117,23 +118,26 @@ def plan_table(
     spark : SparkSession
         The session, classic or of Spark Connect.
     source : str, UnitSource or DataFrame
-        What to plan: a path of Parquet as docs/reading.md says, a `UnitSource` for other formats and tables, or a DataFrame
-        with the columns that `rmqalloc.evaluation.plan_batch` reads. A DataFrame, and what has neither files nor versions, is
-        read three times: to know it, to plan it, and to see that it has not changed.
+        What to plan: a path of Parquet as docs/reading.md says, a `UnitSource` for other formats
+        and tables, or a DataFrame with the columns that `rmqalloc.evaluation.plan_batch` reads. A
+        DataFrame, and what has neither files nor versions, is read three times: to know it, to plan
+        it, and to see that it has not changed.
     spec : PlanSpec
         What to plan.
     out : str
-        Directory for the plan, Parquet of ``plan_id`` and the columns of ``spec.schema``. It is complete when it has
-        ``_SUCCESS``.
+        Directory for the plan, Parquet of ``plan_id`` and the columns of ``spec.schema``. It is
+        complete when it has ``_SUCCESS``.
     into : str
-        Delta or Iceberg table that takes the plan in one commit; it is made unless it is there. With ``out`` it takes the rows
-        of that directory.
+        Delta or Iceberg table that takes the plan in one commit; it is made unless it is there.
+        With ``out`` it takes the rows of that directory.
     bad : str
         Directory for the bad rows of the plan, as ``out``.
     overwrite : bool
-        Replace the plan that is there. From then until the new one is complete, the directory holds no plan.
+        Replace the plan that is there. From then until the new one is complete, the directory holds
+        no plan.
     max_bad_fraction : float
-        If more of the plan's rows are bad, nothing is written. Below 1, units are checked in a pass of their own.
+        If more of the plan's rows are bad, nothing is written. Below 1, units are checked in a pass
+        of their own.
     n_worst : int
         Groups of each scenario in the summary.
     in_workers : bool, optional
@@ -151,7 +155,8 @@ def plan_table(
     FileExistsError
         The directory holds something else.
     RuntimeError
-        Too many rows are bad, somebody else writes there, the source changed, or Spark failed: `JobError`, `ClaimedError`.
+        Too many rows are bad, somebody else writes there, the source changed, or Spark failed:
+        `JobError`, `ClaimedError`.
 
     Examples
     --------
@@ -199,7 +204,9 @@ class _Job(NamedTuple):
 
     @property
     def n_kept(self) -> int:
-        """How many of the worst units of a scenario each task ranks; 0 if the plan is ranked when it is written."""
+        """How many of the worst units of a scenario each task ranks; 0 if the plan is ranked when
+        it is written.
+        """
         return self.n_worst if self.n_worst * len(self.spec.names) <= MAX_KEPT else 0
 
     def rows(self) -> "_Rows":
@@ -209,7 +216,9 @@ class _Job(NamedTuple):
         # As one text: before Spark 4.1 an observed list arrives as an object of Scala's.
         digests = F.concat_ws("\n", F.collect_list(DIGEST)).alias(DIGEST)
         observed = made.observe(seen, digests).where(F.col(DIGEST).isNull())
-        return _Rows(observed.select(F.lit(self.plan_id).alias(PLAN_ID), *self.spec.schema.names), seen)
+        return _Rows(
+            observed.select(F.lit(self.plan_id).alias(PLAN_ID), *self.spec.schema.names), seen
+        )
 
     def digest(self, texts: list[str], n_worst: int) -> Digest:
         """Add up digests."""
@@ -218,7 +227,9 @@ class _Job(NamedTuple):
     def digest_of(self, plan: DataFrame) -> Digest:
         """Digest a plan that is there."""
         kernel = DigestRows(self.spec, self.n_worst)
-        found = plan.select(*digest_columns(self.spec)).mapInArrow(kernel, ddl(kernel.schema)).collect()
+        found = (
+            plan.select(*digest_columns(self.spec)).mapInArrow(kernel, ddl(kernel.schema)).collect()
+        )
         return self.digest([row[DIGEST] for row in found], self.n_worst)
 
     def check_units(self) -> None:
@@ -227,7 +238,9 @@ class _Job(NamedTuple):
             kernel = DigestUnits(self.spec, 0)
             found = self.units.through(kernel).collect()
             _check_bad(
-                self.digest([row[DIGEST] for row in found], 0).totals, self.max_bad_fraction, "nothing is written"
+                self.digest([row[DIGEST] for row in found], 0).totals,
+                self.max_bad_fraction,
+                "nothing is written",
             )
             if self.units.is_changed():
                 raise JobError(
@@ -248,7 +261,9 @@ class _Rows(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """A complete plan: whether it is this run that completed it, its summary, where people find it, and its rows."""
+    """A complete plan: whether it is this run that completed it, its summary, where people find it,
+    and its rows.
+    """
 
     won: bool
     summary: dict[str, Any]
@@ -265,7 +280,12 @@ def _in_directory(job: _Job, out: str) -> _Done:
         job.check_units()
         rows.frame.write.mode("error").options(**_MARKED).parquet(uri)
         digest = _ranked(job, rows.texts(), lambda: _read(job, uri))
-        return _Done(True, plan_summary.summary(job.plan_id, job.spec, digest), shown, lambda: _read(job, uri))
+        return _Done(
+            True,
+            plan_summary.summary(job.plan_id, job.spec, digest),
+            shown,
+            lambda: _read(job, uri),
+        )
     texts: list[str] = []
     with writing(folder, shown, job.plan_id, job.overwrite, _writer(job.spark)) as is_mine:
         if is_mine:
@@ -283,7 +303,8 @@ def _in_directory(job: _Job, out: str) -> _Done:
 def _written(job: _Job, folder: Folder, out: str, uri: str) -> list[str]:
     """Write the rows of the plan to a directory that is clear; return the digests of all tasks.
 
-    Workers that read files by themselves, and see the directory, write their parts, too; Spark's writer takes all other rows.
+    Workers that read files by themselves, and see the directory, write their parts, too; Spark's
+    writer takes all other rows.
     """
     path = worker_path(out, job.spark)
     if path is None or not isinstance(folder, DiskFolder | WorkerFolder) or not job.units.are_files:
@@ -291,7 +312,9 @@ def _written(job: _Job, folder: Folder, out: str, uri: str) -> list[str]:
         rows.frame.write.mode("append").options(**_WRITTEN).parquet(uri)
         return rows.texts()
     folder.open_parts()
-    made = job.units.through(WritePart(job.spec, job.n_kept, job.plan_id, os.path.join(path, PARTS))).collect()
+    made = job.units.through(
+        WritePart(job.spec, job.n_kept, job.plan_id, os.path.join(path, PARTS))
+    ).collect()
     folder.take_parts([row[PART] for row in made])
     return [row[DIGEST] for row in made]
 
@@ -311,16 +334,22 @@ def _summary(job: _Job, folder: Folder, uri: str, texts: list[str]) -> dict[str,
 
 
 def _ranked(job: _Job, texts: list[str], plan: Callable[[], DataFrame]) -> Digest:
-    """Return the digest that the tasks have sent; the plan is read where they sent none, or have not ranked its units."""
+    """Return the digest that the tasks have sent; the plan is read where they sent none, or have
+    not ranked its units.
+    """
     if not texts or job.n_kept < job.n_worst:
         return job.digest_of(plan())
     return job.digest(texts, job.n_worst)
 
 
 def _in_table(job: _Job, into: str, written: _Done | None) -> _Done:
-    """Put the plan into a table unless it is there: the rows of a directory, if they were written to one."""
+    """Put the plan into a table unless it is there: the rows of a directory, if they were written
+    to one.
+    """
     source = UnitSource(job.source) if isinstance(job.source, str) else job.source
-    table = committed_table(job.spark, into, job.spec, None if isinstance(source, DataFrame) else source)
+    table = committed_table(
+        job.spark, into, job.spec, None if isinstance(source, DataFrame) else source
+    )
     sent: list[_Rows] = []
 
     def rows() -> DataFrame:
@@ -357,7 +386,9 @@ def _write_bad(job: _Job, bad: str, done: _Done) -> None:
     if folder is None:
         rows.write.mode("error").options(**_MARKED).parquet(uri)
         return
-    with writing(folder, without_secrets(bad), job.plan_id, job.overwrite or done.won, _writer(job.spark)) as is_mine:
+    with writing(
+        folder, without_secrets(bad), job.plan_id, job.overwrite or done.won, _writer(job.spark)
+    ) as is_mine:
         if is_mine:
             clear(folder, job.plan_id)
             rows.write.mode("append").options(**_WRITTEN).parquet(uri)
@@ -386,14 +417,22 @@ def _check_bad(totals: ByScenario, most: float, where: str) -> None:
 def _check_apart(job: _Job, target: str, others: list[str]) -> None:
     """Refuse a directory that the job reads, or that lies in one, or in another output."""
     at = _place(job.spark, target)
-    source = job.source if isinstance(job.source, str) else "" if isinstance(job.source, DataFrame) else job.source.path
+    source = (
+        job.source
+        if isinstance(job.source, str)
+        else ""
+        if isinstance(job.source, DataFrame)
+        else job.source.path
+    )
     for what, path in [("input", source), *(("other output", one) for one in others)]:
         if path and f"{at}/".startswith(f"{_place(job.spark, path)}/"):
             raise ArgumentError(
                 f"the output directory {without_secrets(target)} lies in the {what} {path}; give one apart from it"
             )
     if any(_place(job.spark, unquote(file)).startswith(f"{at}/") for file in job.units.files()):
-        raise ArgumentError(f"the output directory {without_secrets(target)} holds the input; give one apart from it")
+        raise ArgumentError(
+            f"the output directory {without_secrets(target)} holds the input; give one apart from it"
+        )
 
 
 def _place(spark: SparkSession, path: str) -> str:
@@ -403,7 +442,9 @@ def _place(spark: SparkSession, path: str) -> str:
 
 
 def _folder_of(spark: SparkSession, target: str) -> tuple[Folder | None, str]:
-    """Return a directory as the driver sees it, and its URI for Spark; None where only Spark sees it."""
+    """Return a directory as the driver sees it, and its URI for Spark; None where only Spark sees
+    it.
+    """
     path = worker_path(target, spark)
     if path is not None:
         disk = DiskFolder(path)
@@ -412,7 +453,9 @@ def _folder_of(spark: SparkSession, target: str) -> tuple[Folder | None, str]:
 
 
 def _writer(spark: SparkSession) -> Writer:
-    """Return who writes: this process and the driver's Java, which may outlive it and go on; a server's are not known."""
+    """Return who writes: this process and the driver's Java, which may outlive it and go on; a
+    server's are not known.
+    """
     return Writer.here() if bridge(spark) is None else Writer.here(os.getpid(), driver_pid(spark))
 
 

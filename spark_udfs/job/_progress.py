@@ -1,6 +1,7 @@
 """Progress and memory of a running job, as seen from the driver.
 
-The only module that uses ``sparkContext``, and only to read; Spark Connect has none and reports progress by itself.
+The only module that uses ``sparkContext``, and only to read; Spark Connect has none and reports
+progress by itself.
 """
 
 import sys
@@ -30,8 +31,9 @@ class Watch:
     Attributes
     ----------
     jvm_peak, workers_peak : int
-        Greatest resident memory in bytes of the driver's Java process, and of its Python workers together, as far as
-        seen; 0 if unknown (only Linux has /proc, and executors on other machines cannot be seen).
+        Greatest resident memory in bytes of the driver's Java process, and of its Python workers
+        together, as far as seen; 0 if unknown (only Linux has /proc, and executors on other
+        machines cannot be seen).
     """
 
     def __init__(self, spark: SparkSession, out: TextIO | None = None) -> None:
@@ -55,7 +57,10 @@ class Watch:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._done.set()
         self._thread.join()
@@ -128,7 +133,9 @@ def _own_pid() -> int:
 
 
 def _descendants(root: int) -> dict[int, str]:
-    """Return the names of all processes below ``root``, by process id; empty where there is no /proc."""
+    """Return the names of all processes below ``root``, by process id; empty where there is no
+    /proc.
+    """
     below: dict[int, list[tuple[int, str]]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -136,7 +143,9 @@ def _descendants(root: int) -> dict[int, str]:
             head, _, rest = status.read_text(errors="replace").rpartition(")")
         except OSError:
             continue
-        below.setdefault(int(rest.split()[1]), []).append((int(status.parent.name), head.partition("(")[2]))
+        below.setdefault(int(rest.split()[1]), []).append(
+            (int(status.parent.name), head.partition("(")[2])
+        )
     found: dict[int, str] = {}
     waiting = [root]
     while waiting:

@@ -1,7 +1,7 @@
 """The sources of a job's units: files in any format that Spark reads, or a table.
 
-Directories of Parquet are read by the rules of `rmqalloc.evaluation.unit_files`, whoever reads them: workers by themselves, or
-Spark, which is given the files one by one.
+Directories of Parquet are read by the rules of `rmqalloc.evaluation.unit_files`, whoever reads
+them: workers by themselves, or Spark, which is given the files one by one.
 """
 
 import base64
@@ -47,7 +47,9 @@ _TEXT_FORMS = {
 class UnitSource(NamedTuple):
     """What to read."""
 
-    path: str = ""  # file, directory or pattern, as Spark names them; "" for a format that needs none
+    path: str = (
+        ""  # file, directory or pattern, as Spark names them; "" for a format that needs none
+    )
     format: str = "parquet"  # Spark's name of it
     options: Mapping[str, str] = MappingProxyType({})  # options of Spark's reader
     table: str = ""  # name of a table, which is then read instead
@@ -56,7 +58,9 @@ class UnitSource(NamedTuple):
         return self.table or self.path or self.format
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """Read the units with Spark: of Parquet the columns that are read, else all as they are stored."""
+        """Read the units with Spark: of Parquet the columns that are read, else all as they are
+        stored.
+        """
         reader = spark.read.options(**self._options())
         if self.table:
             return reader.table(self.table)
@@ -70,7 +74,9 @@ class UnitSource(NamedTuple):
 
     @property
     def is_parquet(self) -> bool:
-        """Return whether this is Parquet that is read by our rules, and not as options of Spark's reader say."""
+        """Return whether this is Parquet that is read by our rules, and not as options of Spark's
+        reader say.
+        """
         return bool(self.path and self.format == "parquet" and not self.table and not self.options)
 
     def _is_directory(self) -> bool:
@@ -85,14 +91,21 @@ class UnitSource(NamedTuple):
 
 
 def files_of(source: UnitSource, spark: SparkSession) -> UnitFiles | None:
-    """Return the files of a source that every worker sees as files of Parquet; None if only Spark may."""
+    """Return the files of a source that every worker sees as files of Parquet; None if only Spark
+    may.
+    """
     path = worker_path(source.path, spark) if source._is_directory() else None
     if path is None:
         return None
-    if hadoop.bridge(spark) is not None and str(spark.conf.get("spark.master", "")).startswith("local"):
+    if hadoop.bridge(spark) is not None and str(spark.conf.get("spark.master", "")).startswith(
+        "local"
+    ):
         return unit_files(path)
     files, schema = on_worker(spark, _as_data, path)  # this process may run where the files are not
-    found = [UnitFile(name, n, at, tuple((key, value) for key, value in parts)) for name, n, at, parts in files]
+    found = [
+        UnitFile(name, n, at, tuple((key, value) for key, value in parts))
+        for name, n, at, parts in files
+    ]
     return UnitFiles(found, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))))
 
 
@@ -102,7 +115,9 @@ def _as_data(path: str) -> tuple[list[UnitFile], str]:
 
 
 def identity(source: UnitSource, spark: SparkSession) -> Any | None:
-    """Return plain data that no other state of a source's files has; None if it has no files of its own."""
+    """Return plain data that no other state of a source's files has; None if it has no files of its
+    own.
+    """
     found = files_of(source, spark)
     if found is not None:
         return [[file.path, file.n_bytes, file.changed] for file in found.files]
@@ -110,23 +125,36 @@ def identity(source: UnitSource, spark: SparkSession) -> Any | None:
 
 
 def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
-    """Return the files of a source with size, time of the last change, and etag if the file system has one."""
+    """Return the files of a source with size, time of the last change, and etag if the file system
+    has one.
+    """
     has_bridge = hadoop.bridge(spark) is not None
     if has_bridge and source._is_directory():
-        files = [file[:3] for file in listed_files(hadoop.HadoopTree(spark), source._root(), source.path)]
+        files = [
+            file[:3] for file in listed_files(hadoop.HadoopTree(spark), source._root(), source.path)
+        ]
     else:
         paths = [literally(unquote(name)) for name in source.read(spark).inputFiles()]
         if not paths:
             return []
         rows = spark.read.format("binaryFile").load(paths)
-        files = [tuple(row) for row in rows.select("path", "length", F.unix_micros("modificationTime")).collect()]
+        files = [
+            tuple(row)
+            for row in rows.select("path", "length", F.unix_micros("modificationTime")).collect()
+        ]
     folders = sorted({path.rpartition("/")[0] for path, *_ in files})
     etags = hadoop.etags(spark, folders) if has_bridge else {}
-    return sorted(([*file, *([etags[file[0]]] if file[0] in etags else [])] for file in files), key=str)
+    return sorted(
+        ([*file, *([etags[file[0]]] if file[0] in etags else [])] for file in files), key=str
+    )
 
 
 def _frame(
-    spark: SparkSession, root: str, files: list[UnitFile], schema: pa.Schema, columns: list[OwnColumns]
+    spark: SparkSession,
+    root: str,
+    files: list[UnitFile],
+    schema: pa.Schema,
+    columns: list[OwnColumns],
 ) -> DataFrame:
     """Read files with Spark, those together that spell and type their columns alike."""
     alike: dict[Any, list[tuple[UnitFile, OwnColumns]]] = {}
@@ -137,58 +165,90 @@ def _frame(
     for some in alike.values():
         first, own = some[0]
         directories = [name for name, _ in first.partition]
-        given = [one for one in own.values() if one.name not in directories and not pa.types.is_null(one.type)]
+        given = [
+            one
+            for one in own.values()
+            if one.name not in directories and not pa.types.is_null(one.type)
+        ]
         kinds = [StructField(one.name, _spark_type(one.type, _AS_READ)) for one in given]
-        reader = spark.read.schema(StructType([*kinds, *(StructField(name, StringType()) for name in directories)]))
+        reader = spark.read.schema(
+            StructType([*kinds, *(StructField(name, StringType()) for name in directories)])
+        )
         reader = reader.option("basePath", root) if directories else reader
         rows = reader.parquet(*(literally(file.path) for file, _ in some))
         as_all = [
-            _cast(F.col(quoted(own[one.name].name)), own[one.name].type, one.type).alias(one.name) for one in schema
+            _cast(F.col(quoted(own[one.name].name)), own[one.name].type, one.type).alias(one.name)
+            for one in schema
         ]
         parts.append(rows.select(*as_all))
     return reduce(DataFrame.union, parts)
 
 
-_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
-_AS_READ = _SIGNED | {pa.uint64(): pa.decimal128(20, 0), pa.null(): pa.int32()}  # as Spark reads what is in a file
+_SIGNED = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.int64(),
+}
+_AS_READ = _SIGNED | {
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.null(): pa.int32(),
+}  # as Spark reads what is in a file
 
 
-def _spark_type(kind: pa.DataType, numbers: Mapping[pa.DataType, pa.DataType] = _SIGNED) -> DataType:
+def _spark_type(
+    kind: pa.DataType, numbers: Mapping[pa.DataType, pa.DataType] = _SIGNED
+) -> DataType:
     """Return a plain type as Spark's."""
     if pa.types.is_list(kind):
         return ArrayType(_spark_type(kind.value_type, numbers))
     if pa.types.is_struct(kind):
-        return StructType([StructField(field.name, _spark_type(field.type, numbers)) for field in kind])
+        return StructType(
+            [StructField(field.name, _spark_type(field.type, numbers)) for field in kind]
+        )
     return from_arrow_type(numbers.get(kind, kind))
 
 
 def _cast(column: Column, own: pa.DataType, wanted: pa.DataType) -> Column:
-    """Give a column the type of all files, which differs from its own only where that is null or lacks a sign."""
+    """Give a column the type of all files, which differs from its own only where that is null or
+    lacks a sign.
+    """
     if pa.types.is_null(own):
         return F.lit(None).cast(_spark_type(wanted))
     if pa.types.is_uint64(own):  # too many queues are too many, whatever their number
         return F.least(column, F.lit(2**63 - 1)).cast("bigint")
     if not re.search("null|uint64", str(own)):
         return column
-    if pa.types.is_list(own) and pa.types.is_null(own.value_type):  # whose elements Spark fails to look at
+    if pa.types.is_list(own) and pa.types.is_null(
+        own.value_type
+    ):  # whose elements Spark fails to look at
         return F.when(
-            column.isNotNull(), F.array_repeat(_cast(column, own.value_type, wanted.value_type), F.size(column))
+            column.isNotNull(),
+            F.array_repeat(_cast(column, own.value_type, wanted.value_type), F.size(column)),
         )
     if pa.types.is_list(own):
         return F.transform(column, lambda one: _cast(one, own.value_type, wanted.value_type))
     if pa.types.is_struct(own):
-        fields = [_cast(column.getField(f.name), f.type, wanted.field(f.name).type).alias(f.name) for f in own]
+        fields = [
+            _cast(column.getField(f.name), f.type, wanted.field(f.name).type).alias(f.name)
+            for f in own
+        ]
         return F.when(column.isNotNull(), F.struct(*fields))
     return column
 
 
 def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
-    """Read files that Spark alone lists; columns of directories stay text, and a file that has more columns is refused."""
+    """Read files that Spark alone lists; columns of directories stay text, and a file that has more
+    columns is refused.
+    """
     setting = "spark.sql.sources.partitionColumnTypeInference.enabled"
     before = spark.conf.get(setting, None)
     spark.conf.set(setting, "false")
     try:
-        some, whole = (spark.read.option("mergeSchema", merge).parquet(path).schema for merge in ("false", "true"))
+        some, whole = (
+            spark.read.option("mergeSchema", merge).parquet(path).schema
+            for merge in ("false", "true")
+        )
     finally:
         if before is None:
             spark.conf.unset(setting)
@@ -197,9 +257,18 @@ def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
     named = {one.lower(): one for one in whole.names}
     read = read_columns([*named])
     for name in read:
-        if named[name] not in some.names or some[named[name]].dataType != whole[named[name]].dataType:
-            raise ArgumentTypeError(f"{path}: not all files have the same column {name}; write one type in all of them")
-    return spark.read.schema(whole).parquet(path).select(*(F.col(quoted(named[name])).alias(name) for name in read))
+        if (
+            named[name] not in some.names
+            or some[named[name]].dataType != whole[named[name]].dataType
+        ):
+            raise ArgumentTypeError(
+                f"{path}: not all files have the same column {name}; write one type in all of them"
+            )
+    return (
+        spark.read.schema(whole)
+        .parquet(path)
+        .select(*(F.col(quoted(named[name])).alias(name) for name in read))
+    )
 
 
 def literally(path: str) -> str:
@@ -208,13 +277,18 @@ def literally(path: str) -> str:
 
 
 def content(units: DataFrame) -> list[Column]:
-    """Return a digest of rows in any order that can be summed over buckets: their number, and a sum of hashes."""
+    """Return a digest of rows in any order that can be summed over buckets: their number, and a sum
+    of hashes.
+    """
     whole = F.struct(*map(quoted, units.columns))
-    # The hash ignores nulls, wherever they are; the text truncates times. Together they miss neither.
+    # The hash ignores nulls, wherever they are; the text truncates times. Together they miss
+    # neither.
     texts = F.to_json(whole, {"ignoreNullFields": "false"})
     # Spark cannot hash maps and variants.
     kinds = {field.name: field.dataType.simpleString() for field in units.schema.fields}
-    exact = [quoted(name) for name, kind in kinds.items() if "map<" not in kind and "variant" not in kind]
+    exact = [
+        quoted(name) for name, kind in kinds.items() if "map<" not in kind and "variant" not in kind
+    ]
     hashes = F.coalesce(F.sum(F.xxhash64(texts, *exact).cast("decimal(20,0)")), F.lit(0))
     return [F.count(F.lit(1)).alias("rows"), hashes.cast("string").alias("hashes")]
 

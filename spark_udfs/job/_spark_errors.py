@@ -48,14 +48,21 @@ def _cause(error: Exception) -> str:
     if known := explained(str(error)):
         return known
     lines = [line.strip(" :") for line in str(error).splitlines()]
-    # Spark's own errors are named [LIKE_THIS]; Python's are at the end of a trace; Java's after the last "Caused by" or, if
-    # there is none, at the top, below the bridge's own line.
+    # Spark's own errors are named [LIKE_THIS]; Python's are at the end of a trace; Java's after the
+    # last "Caused by" or, if there is none, at the top, below the bridge's own line.
     unfit = [line for line in lines if re.search(_OF_JARS, line) and re.match(_JAVA, line)][:1]
     said = [line for line in lines if re.search(r"\[[A-Z][A-Z_.]+\]", line)][:1] + unfit
     said += [line for line in lines if re.match(r"\w+(Error|Exception): ", line)][-1:]
     said += [line for line in lines if line.startswith("Caused by: ")][-1:]
     said = said or [line for line in lines if re.match(_JAVA, line)][:1] or lines[:1]
-    # The class of a Spark error adds nothing to the name in brackets; of other errors the class often is the only clue.
-    plain = (re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line, count=1) for line in said)
-    advice = "; a jar is missing from the session, or is of a release that does not fit Spark's" if unfit else ""
+    # The class of a Spark error adds nothing to the name in brackets; of other errors the class
+    # often is the only clue.
+    plain = (
+        re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line, count=1) for line in said
+    )
+    advice = (
+        "; a jar is missing from the session, or is of a release that does not fit Spark's"
+        if unfit
+        else ""
+    )
     return "; ".join(dict.fromkeys(plain)) + advice

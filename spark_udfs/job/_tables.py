@@ -1,4 +1,6 @@
-"""Tables that take a plan in one commit: Delta and Iceberg. What a name stands for, and why a plan cannot go there."""
+"""Tables that take a plan in one commit: Delta and Iceberg. What a name stands for, and why a plan
+cannot go there.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,12 +15,15 @@ from spark_udfs.map_in_arrow import quoted
 
 KINDS = {"delta": "Delta", "iceberg": "Iceberg"}
 
-CONNECTORS = (
-    "when this was written, both were published for Spark 3.5, 4.0 and 4.1, Delta alone for 4.2, and neither for 4.3"
-)
+CONNECTORS = "when this was written, both were published for Spark 3.5, 4.0 and 4.1, Delta alone for 4.2, and neither for 4.3"
 
 _PART = r"`(?:[^`]|``)+`|[^\s.`]+"
-_MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE", "NoSuchNamespaceException")
+_MISSING = (
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "REQUIRES_SINGLE_PART_NAMESPACE",
+    "NoSuchNamespaceException",
+)
 
 
 class TableError(Error, ValueError):
@@ -52,7 +57,9 @@ def parse_name(text: str) -> TableName:
     found = re.findall(_PART, text)
     parts = tuple(part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found)
     if any("/" in part for part in parts):
-        raise TableError(f"{text!r} is a path; give the name of a table, such as catalog.schema.plans")
+        raise TableError(
+            f"{text!r} is a path; give the name of a table, such as catalog.schema.plans"
+        )
     return TableName(parts)
 
 
@@ -80,13 +87,18 @@ def facts_of(described: list[tuple[str, str]], columns: Mapping[str, str]) -> Ta
         if name.startswith("# ") and name != "# col_name":
             section = name
         elif section in ("# Partition Information", "# Partitioning"):
-            # Iceberg may number its partitions and say the column, or a transform of one, in the place of the type.
+            # Iceberg may number its partitions and say the column, or a transform of one, in the
+            # place of the type.
             partitions |= {name, value} - {""} - {"# col_name", "data_type"}
         elif section == "# Detailed Table Information":
             details[name] = value
-    name = details.get("Name") or ".".join(details.get(one, "") for one in ("Catalog", "Database", "Table"))
+    name = details.get("Name") or ".".join(
+        details.get(one, "") for one in ("Catalog", "Database", "Table")
+    )
     provider = "" if details.get("Type") == "VIEW" else details.get("Provider", "").lower()
-    return TableFacts(provider, columns, frozenset(partitions & columns.keys()), details.get("Location", ""), name)
+    return TableFacts(
+        provider, columns, frozenset(partitions & columns.keys()), details.get("Location", ""), name
+    )
 
 
 def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
@@ -104,14 +116,18 @@ def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
 
 
 def kind_of_catalog(spark: SparkSession, name: TableName) -> str:
-    """Return the kind of table that the catalog of a name makes, "delta" or "iceberg"; "" if its class does not say."""
+    """Return the kind of table that the catalog of a name makes, "delta" or "iceberg"; "" if its
+    class does not say.
+    """
     known = len(name.parts) > 1 and spark.conf.get(f"spark.sql.catalog.{name.parts[0]}", None)
     catalog = name.parts[0] if known else spark.catalog.currentCatalog()
     if not known and catalog == "spark_catalog" and len(name.parts) > 2:
         raise TableError(f"the session has no catalog {name.parts[0]} for {name}; {_needed(spark)}")
     made_by = str(spark.conf.get(f"spark.sql.catalog.{catalog}", None) or "")
     if not made_by:
-        raise TableError(f"{name} is not there, and the session has no catalog that could make it; {_needed(spark)}")
+        raise TableError(
+            f"{name} is not there, and the session has no catalog that could make it; {_needed(spark)}"
+        )
     return next((kind for kind in KINDS if kind in made_by.lower()), "")
 
 
@@ -131,7 +147,9 @@ def create_table(name: TableName, columns: Mapping[str, str], kind: str) -> str:
     'CREATE TABLE IF NOT EXISTS `plans` (plan_id string, topic string) USING delta PARTITIONED BY (plan_id)'
     """
     listed = ", ".join(f"{column} {form}" for column, form in columns.items())
-    return f"CREATE TABLE IF NOT EXISTS {name.sql} ({listed}) USING {kind} PARTITIONED BY ({PLAN_ID})"
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name.sql} ({listed}) USING {kind} PARTITIONED BY ({PLAN_ID})"
+    )
 
 
 def refuse_unfit(name: TableName, found: TableFacts, wanted: Mapping[str, str]) -> None:
@@ -145,7 +163,9 @@ def refuse_unfit(name: TableName, found: TableFacts, wanted: Mapping[str, str]) 
     """
     if found.provider not in KINDS:
         what = f"a table of {found.provider}" if found.provider else "a view"
-        raise TableError(f"{name} is {what}; only Delta and Iceberg tables take a plan whole or not at all")
+        raise TableError(
+            f"{name} is {what}; only Delta and Iceberg tables take a plan whole or not at all"
+        )
     wrong = [f"{one} is missing" for one in wanted if one not in found.columns]
     wrong += [f"{one} is no column of it" for one in found.columns if one not in wanted]
     wrong += [

@@ -1,7 +1,9 @@
-"""The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy AVG``.
+"""The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy
+AVG``.
 
-See `spark_udfs.job._plan_directory` for what it writes and what readers see. The totals go to standard output,
-progress to standard error. Exit codes: 0 done, 1 failed or too many bad rows, 64 wrong usage, 130 interrupted.
+See `spark_udfs.job._plan_directory` for what it writes and what readers see. The totals go to
+standard output, progress to standard error. Exit codes: 0 done, 1 failed or too many bad rows, 64
+wrong usage, 130 interrupted.
 """
 
 import argparse
@@ -39,17 +41,27 @@ class _JobParser(argparse.ArgumentParser):
 
 
 def _parser() -> _JobParser:
-    parser = _JobParser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
+    parser = _JobParser(
+        prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups."
+    )
     add = parser.add_argument
     add("--input", default="", help="file, directory or pattern of units")
     add("--output", default="", help="directory for the result; it may be left out with --into")
-    add("--strategy", required=True, help="name, such as AVG, perhaps with parameters: 'CANARY(share=0.05)'")
+    add(
+        "--strategy",
+        required=True,
+        help="name, such as AVG, perhaps with parameters: 'CANARY(share=0.05)'",
+    )
     for name, one in plain_parameters():
         commas = ", with commas between them" if one.kind == "names" else ""
         text = f"{one.text[0].lower()}{one.text[1:]}{commas}, for {name}"
         add(one.flag, type=int if one.kind == "count" else str, help=text)
     add("--scenarios", help="YAML or JSON file of scenarios to try on every unit")
-    add("--mode", choices=OUTPUTS, help="what to write: owners unless there are scenarios, then metrics")
+    add(
+        "--mode",
+        choices=OUTPUTS,
+        help="what to write: owners unless there are scenarios, then metrics",
+    )
     where = parser.add_mutually_exclusive_group()
     for place, option in enumerate(JOB_OPTIONS):
         (where if place < 2 else parser).add_argument(option.flag, **_argument(option))
@@ -88,7 +100,9 @@ def main(argv: list[str] | None = None) -> int:
     try:
         with plain_errors():
             tried = read_scenarios(given.scenarios) if given.scenarios else ()
-            spec = PlanSpec(given.strategy, params, tried, given.mode or ("metrics" if tried else "owners"))
+            spec = PlanSpec(
+                given.strategy, params, tried, given.mode or ("metrics" if tried else "owners")
+            )
     except PlainError as error:
         print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
         return EXIT_FAILED
@@ -97,27 +111,38 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitSource:
-    """Return the source that a command line names; ArgumentError if its options do not fit together."""
+    """Return the source that a command line names; ArgumentError if its options do not fit
+    together.
+    """
     pairs = [text.partition("=") for text in options]
     for name, sign, value in pairs:
         if not name or not sign:
-            raise ArgumentError(f"an option of the reader is K=V, such as multiLine=true, got {name + sign + value!r}")
+            raise ArgumentError(
+                f"an option of the reader is K=V, such as multiLine=true, got {name + sign + value!r}"
+            )
     if len({name.lower() for name, _, _ in pairs}) < len(pairs):  # Spark's options have no capitals
-        raise ArgumentError(f"an option of the reader is given twice: {', '.join(options)}; give each once")
+        raise ArgumentError(
+            f"an option of the reader is given twice: {', '.join(options)}; give each once"
+        )
     if bool(path) == bool(table) and (table or form == "parquet"):
         raise ArgumentError("give either an input or a table")
     return UnitSource(path, form, {name: value for name, _, value in pairs}, table)
 
 
 def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
-    """Run a job (`plan_table`) in a session, print the totals or the error, and return the exit code."""
-    # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
+    """Run a job (`plan_table`) in a session, print the totals or the error, and return the exit
+    code.
+    """
+    # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack
+    # trace.
     logging.basicConfig(level=logging.CRITICAL)
     try:
         with plain_errors(), spark_errors(), running_session(master) as spark:
             outcome = plan_table(spark, source, spec, out=target, **how)
     except KeyboardInterrupt:
-        print("interrupted; nothing is complete, and the same command starts again", file=sys.stderr)
+        print(
+            "interrupted; nothing is complete, and the same command starts again", file=sys.stderr
+        )
         return EXIT_INTERRUPTED
     except PlainError as error:
         print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
@@ -125,7 +150,11 @@ def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str,
     print(harmless(_report(outcome)))
     # Rows may name strategies of their own, which only the workers have seen.
     form = "Rows" if how.get("into") else "Parquet"
-    print(harmless(f"{form} of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}"))
+    print(
+        harmless(
+            f"{form} of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}"
+        )
+    )
     return 0
 
 
@@ -135,7 +164,9 @@ class PlainError(Error, RuntimeError):
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn the errors of files, servers and Spark into `PlainError`; any other exception is a defect and is raised."""
+    """Turn the errors of files, servers and Spark into `PlainError`; any other exception is a
+    defect and is raised.
+    """
     try:
         yield
     except (OSError, Error, MemoryError) as error:
@@ -143,7 +174,10 @@ def plain_errors() -> Iterator[None]:
     except Exception as error:
         if isinstance(error, ImportError) and is_optional(error):
             raise PlainError(hint(error)) from error
-        print("rmqalloc: this is a defect of rmqalloc; please report it with what follows", file=sys.stderr)
+        print(
+            "rmqalloc: this is a defect of rmqalloc; please report it with what follows",
+            file=sys.stderr,
+        )
         raise
 
 
@@ -152,9 +186,14 @@ def _report(outcome: PlanResult) -> str:
     if outcome.was_complete:
         return f"plan {outcome.plan_id} is complete already; --overwrite plans it again"
     totals = {name: Totals(**one) for name, one in outcome.summary["totals"].items()}
-    notes = [("peak memory, driver JVM", outcome.jvm_peak), ("peak memory, Python workers", outcome.workers_peak)]
+    notes = [
+        ("peak memory, driver JVM", outcome.jvm_peak),
+        ("peak memory, Python workers", outcome.workers_peak),
+    ]
     lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in notes if peak]
     if len(totals) <= 1:
-        return two_columns(iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines]))
+        return two_columns(
+            iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines])
+        )
     lines.insert(0, ("seconds", f"{outcome.seconds:,.2f}"))
     return totals_table(outcome.summary["totals"]) + "\n\n" + two_columns(iter(lines))

@@ -1,4 +1,6 @@
-"""Options of the planning job that both command lines have, ``rmqalloc bulk --spark`` and ``python -m spark_udfs.job``."""
+"""Options of the planning job that both command lines have, ``rmqalloc bulk --spark`` and ``python
+-m spark_udfs.job``.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ class JobOption(NamedTuple):
 
     flag: str
     help: str
-    # {"text", "texts", "count", "share", "flag", "switch"}: A text; several; a number from 0 on; a number from 0 to 1;
-    # something that is asked for; and something that is so or not
+    # {"text", "texts", "count", "share", "flag", "switch"}: A text; several; a number from 0 on; a
+    # number from 0 to 1; something that is asked for; and something that is so or not
     kind: Literal["text", "texts", "count", "share", "flag", "switch"] = "text"
     default: Any = None  # used where it is not given
     metavar: str | None = None
@@ -30,9 +32,17 @@ class JobOption(NamedTuple):
 JOB_OPTIONS = (
     JobOption("--master", "Spark master, local[*] unless given.", default="local[*]"),
     JobOption("--remote", "Spark Connect server.", metavar="sc://HOST"),
-    JobOption("--table", "Table to read instead of files, such as catalog.schema.table.", default="", metavar="NAME"),
     JobOption(
-        "--format", "Spark's name of the input's format, parquet unless given.", default="parquet", metavar="NAME"
+        "--table",
+        "Table to read instead of files, such as catalog.schema.table.",
+        default="",
+        metavar="NAME",
+    ),
+    JobOption(
+        "--format",
+        "Spark's name of the input's format, parquet unless given.",
+        default="parquet",
+        metavar="NAME",
     ),
     JobOption("--option", "Option of Spark's reader; may be repeated.", "texts", (), "K=V"),
     JobOption(
@@ -42,11 +52,24 @@ JOB_OPTIONS = (
         metavar="NAME",
     ),
     JobOption("--bad", "Directory for the plan's bad rows.", default="", metavar="DIR"),
-    JobOption("--file-job", "Whether workers read Parquet themselves; they do where each sees the files.", "switch"),
-    JobOption("--max-bad-fraction", "Fail, and write nothing, if more of the plan's rows are bad.", "share", 1.0, "F"),
+    JobOption(
+        "--file-job",
+        "Whether workers read Parquet themselves; they do where each sees the files.",
+        "switch",
+    ),
+    JobOption(
+        "--max-bad-fraction",
+        "Fail, and write nothing, if more of the plan's rows are bad.",
+        "share",
+        1.0,
+        "F",
+    ),
     JobOption("--worst", "Groups of each scenario in the summary.", "count", WORST, "N"),
     JobOption(
-        "--overwrite", "Replace the plan that is there; until the new one is complete there is none.", "flag", False
+        "--overwrite",
+        "Replace the plan that is there; until the new one is complete there is none.",
+        "flag",
+        False,
     ),
 )
 """In the order in which they are listed; the first two exclude each other."""

@@ -1,4 +1,6 @@
-"""Advice: sizes, rings, lists for CONFIG and machine rooms, each against what can be counted by hand or by the kernels."""
+"""Advice: sizes, rings, lists for CONFIG and machine rooms, each against what can be counted by
+hand or by the kernels.
+"""
 
 from collections import Counter
 
@@ -26,17 +28,30 @@ from rmqalloc.evaluation.movement import movement
 from rmqalloc.evidence import with_strategies
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
-counts_of_topics = st.dictionaries(st.sampled_from(["T1", "T2", "T3"]), st.integers(1, 13), min_size=1)
+counts_of_topics = st.dictionaries(
+    st.sampled_from(["T1", "T2", "T3"]), st.integers(1, 13), min_size=1
+)
 rules = st.sampled_from(
-    [("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH", {"virtual_nodes": 0})]
+    [
+        ("AVG", {}),
+        ("AVG_BY_CIRCLE", {}),
+        ("CONSISTENT_HASH", {}),
+        ("CONSISTENT_HASH", {"virtual_nodes": 0}),
+    ]
 )
 
 
 def snapshot_of(counts, n_clients, rule=("AVG", {}), owned=None):
     """One group ``g`` on topics of one broker, each client perhaps with what it owns."""
     topics = tuple(Topic(name, (TopicBroker("b", n),)) for name, n in counts.items())
-    clients = [Client(f"c{i}") if owned is None else Client(f"c{i}", owned=tuple(owned[i])) for i in range(n_clients)]
-    return Snapshot(topics, (Group("g", tuple(counts), tuple(clients), strategy=rule[0], strategy_params=rule[1]),))
+    clients = [
+        Client(f"c{i}") if owned is None else Client(f"c{i}", owned=tuple(owned[i]))
+        for i in range(n_clients)
+    ]
+    return Snapshot(
+        topics,
+        (Group("g", tuple(counts), tuple(clients), strategy=rule[0], strategy_params=rule[1]),),
+    )
 
 
 def fleet_of(units, client_ids):
@@ -44,13 +59,17 @@ def fleet_of(units, client_ids):
 
 
 def check_lists(lists, counts, balanced):
-    """Every queue once, loads that differ by one at most, and no fewer moves possible: as the kernels count."""
+    """Every queue once, loads that differ by one at most, and no fewer moves possible: as the
+    kernels count.
+    """
     queues = {MessageQueue(topic, "b", i) for topic, n in counts.items() for i in range(n)}
     given = [queue for some in lists.of_clients().values() for queue in some]
     assert len(given) == len(queues)
     assert set(given) == queues
     units = (
-        [lists.queues] if balanced == "total" else [[q for q in lists.queues if q.topic == t] for t in sorted(counts)]
+        [lists.queues]
+        if balanced == "total"
+        else [[q for q in lists.queues if q.topic == t] for t in sorted(counts)]
     )
     fleet = fleet_of(units, lists.client_ids)
     place = {queue: i for i, queue in enumerate(lists.queues)}
@@ -115,7 +134,8 @@ def test_what_is_left_over_of_many_topics_does_not_pile_up_on_the_first():
     [row] = advise(snapshot).groups.to_pylist()
     assert (row["max_load"], row["idle"]) == (10, 6)
     assert (
-        "what is left over piles up there: from 0 to 10 queues, where 4 would be even over all topics." in row["advice"]
+        "what is left over piles up there: from 0 to 10 queues, where 4 would be even over all topics."
+        in row["advice"]
     )
     [by_total] = advise(snapshot, balance="total").assignments
     assert set(Counter(by_total.owners).values()) == {4}
@@ -128,9 +148,17 @@ def test_lists_go_into_a_document_and_a_table():
     [group] = document["groups"]
     assert (group["name"], group["begins_with"], group["moved"]) == ("g", "owners by strategy", 0)
     assert [len(client["message_queues"]) for client in group["clients"]] == [2, 1]
-    assert group["clients"][0]["message_queues"][0] == {"topic": "T", "broker_name": "b", "queue_id": 0}
+    assert group["clients"][0]["message_queues"][0] == {
+        "topic": "T",
+        "broker_name": "b",
+        "queue_id": 0,
+    }
     assert advice.lists.schema == LISTS_SCHEMA
-    assert advice.lists["client_id"].to_pylist() == advice.lists["client_id_now"].to_pylist() == ["c0", "c0", "c1"]
+    assert (
+        advice.lists["client_id"].to_pylist()
+        == advice.lists["client_id_now"].to_pylist()
+        == ["c0", "c0", "c1"]
+    )
 
 
 # --- Sizes ---
@@ -139,7 +167,12 @@ def test_lists_go_into_a_document_and_a_table():
 def test_four_queues_for_six_clients():
     advice = advise(snapshot_of({"T": 4}, 6))
     [row] = advice.groups.to_pylist()
-    assert (row["idle"], row["idle_ids"], row["most_useful"], row["even_counts"]) == (2, ["c4", "c5"], 4, [1, 2, 4])
+    assert (row["idle"], row["idle_ids"], row["most_useful"], row["even_counts"]) == (
+        2,
+        ["c4", "c5"],
+        4,
+        [1, 2, 4],
+    )
     moved = {one["n_clients"]: one["moved_from_now"] for one in advice.counts.to_pylist()}
     assert moved == {1: 3, 2: 3, 4: 0, 5: 0, 6: 0}
     for sentence in (
@@ -151,7 +184,11 @@ def test_four_queues_for_six_clients():
         assert sentence in row["advice"]
 
 
-@given(counts_of_topics, st.integers(1, 9), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]))
+@given(
+    counts_of_topics,
+    st.integers(1, 9),
+    st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]),
+)
 @examples(50)
 def test_numbers_of_clients_are_as_the_strategy_splits_them(counts, n_clients, name):
     rows = advise(snapshot_of(counts, n_clients, (name, {}))).counts.to_pylist()
@@ -164,10 +201,15 @@ def test_numbers_of_clients_are_as_the_strategy_splits_them(counts, n_clients, n
         mine = {}
         for topic, n in counts.items():
             queues = [MessageQueue(topic, "b", i) for i in range(n)]
-            mine |= dict(zip(queues, np.array(names)[s.assign(queues, names).owners].tolist(), strict=True))
+            mine |= dict(
+                zip(queues, np.array(names)[s.assign(queues, names).owners].tolist(), strict=True)
+            )
         owners[row["n_clients"]] = mine
         loads = Counter(mine.values())
-        assert (row["max_load"], row["idle"]) == (max(loads.values()), row["n_clients"] - len(loads))
+        assert (row["max_load"], row["idle"]) == (
+            max(loads.values()),
+            row["n_clients"] - len(loads),
+        )
         assert row["is_even"] == (len(loads) == row["n_clients"] and len(set(loads.values())) == 1)
     for above, row in zip([None, *rows], rows, strict=False):
         if above is None:
@@ -181,7 +223,10 @@ def test_numbers_of_clients_are_as_the_strategy_splits_them(counts, n_clients, n
 
 
 def test_the_wasted_clients_of_a_fleet_are_those_of_its_groups():
-    groups = tuple(Group(f"g{n}", ("T",), tuple(Client(f"c{i}") for i in range(n)), strategy="AVG") for n in (2, 5, 9))
+    groups = tuple(
+        Group(f"g{n}", ("T",), tuple(Client(f"c{i}") for i in range(n)), strategy="AVG")
+        for n in (2, 5, 9)
+    )
     rows = advise(Snapshot((Topic("T", (TopicBroker("b", 4),)),), groups)).groups.to_pylist()
     assert [row["idle"] for row in rows] == [0, 1, 5]
 
@@ -205,7 +250,9 @@ def test_virtual_nodes_are_tried_on_the_groups_own_ids():
 
 
 def ring_of(n_queues, n_clients):
-    [row] = advise(snapshot_of({"T": n_queues}, n_clients, ("CONSISTENT_HASH", {}))).groups.to_pylist()
+    [row] = advise(
+        snapshot_of({"T": n_queues}, n_clients, ("CONSISTENT_HASH", {}))
+    ).groups.to_pylist()
     return row
 
 
@@ -213,7 +260,10 @@ def test_more_virtual_nodes_are_advised_where_queues_are_many():
     row = ring_of(20_000, 20)
     assert row["virtual_nodes"] is not None
     assert row["virtual_nodes"] >= 160
-    assert f"{row['virtual_nodes']} virtual nodes instead of 10 take the fullest client from" in row["advice"]
+    assert (
+        f"{row['virtual_nodes']} virtual nodes instead of 10 take the fullest client from"
+        in row["advice"]
+    )
     assert "chance alone" not in row["advice"]
 
 
@@ -229,7 +279,9 @@ def test_it_is_said_that_chance_stays_where_queues_are_few():
 @pytest.mark.parametrize(("n_queues", "n_clients"), [(40, 10), (200, 50), (400, 100), (1000, 10)])
 def test_the_skew_of_chance_is_that_of_queues_thrown_at_random(n_queues, n_clients):
     draws = np.random.default_rng(1).multinomial(n_queues, [1 / n_clients] * n_clients, 4000)
-    assert chance_skew(n_queues, n_clients) == pytest.approx(draws.max(axis=1).mean() * n_clients / n_queues, rel=0.03)
+    assert chance_skew(n_queues, n_clients) == pytest.approx(
+        draws.max(axis=1).mean() * n_clients / n_queues, rel=0.03
+    )
 
 
 def test_a_group_without_a_ring_has_no_rows_of_rings():

@@ -1,4 +1,6 @@
-"""What other strategies would move: the figures of `recommend` beside rollouts and beside the strategies themselves."""
+"""What other strategies would move: the figures of `recommend` beside rollouts and beside the
+strategies themselves.
+"""
 
 from statistics import mean
 
@@ -25,7 +27,10 @@ def rows_of(name, n_clients, **params):
 
 
 def owner_of(rule, queues, ids):
-    return {queue: ids[owner] for queue, owner in zip(queues, rule.assign(queues, ids).owners, strict=True)}
+    return {
+        queue: ids[owner]
+        for queue, owner in zip(queues, rule.assign(queues, ids).owners, strict=True)
+    }
 
 
 def moved(before, after):
@@ -39,7 +44,9 @@ def test_a_restart_is_that_of_a_rollout(name, n_clients):
     if n_clients == 1:  # nobody is left while it restarts
         assert (row["restart_per_queue"], row["year"], row["leave"]) == (None, None, None)
         return
-    [whole] = rmqalloc.rollout.restart(snapshot_of(name, n_clients), ids="address", order="sorted").totals.to_pylist()
+    [whole] = rmqalloc.rollout.restart(
+        snapshot_of(name, n_clients), ids="address", order="sorted"
+    ).totals.to_pylist()
     assert row["restart_per_queue"] == whole["moved_per_queue"]
     assert row["year"] == 52 * whole["moved"]
     assert not row["is_sampled"]
@@ -60,11 +67,16 @@ def test_joins_and_lost_brokers_are_those_of_the_strategies():
         before = owner_of(rule, QUEUES, now)
         assert rows[label]["join"] == moved(before, owner_of(rule, QUEUES, joined)), label
         lost = [
-            moved(before, owner_of(rule, [queue for queue in QUEUES if queue.broker_name != name], now))
+            moved(
+                before,
+                owner_of(rule, [queue for queue in QUEUES if queue.broker_name != name], now),
+            )
             for name in BROKERS
         ]
         assert rows[label]["broker_lost"] == mean(lost), label
-    assert 2 <= rows["ORDINAL/1"]["restart_per_queue"] <= 2.15  # the highest slot leaves a smaller group, not a hole
+    assert (
+        2 <= rows["ORDINAL/1"]["restart_per_queue"] <= 2.15
+    )  # the highest slot leaves a smaller group, not a hole
     assert rows["ORDINAL/1"]["needs_slots"] and not rows["STABLE/1"]["needs_slots"]
 
 
@@ -74,12 +86,17 @@ def test_of_many_clients_some_stand_for_all():
     assert row["restart_per_queue"] == 2
 
 
-@pytest.mark.parametrize(("name", "params"), [("MACHINE_ROOM_NEARBY-AVG", {}), ("CONFIG", {"message_queues": {}})])
+@pytest.mark.parametrize(
+    ("name", "params"), [("MACHINE_ROOM_NEARBY-AVG", {}), ("CONFIG", {"message_queues": {}})]
+)
 def test_groups_by_rooms_or_lists_are_left_out(name, params):
     if name == "CONFIG":
         params = {"message_queues": {"10.0.0.0@0#770": [MessageQueue("T", "a", 0)]}}
     snapshot = snapshot_of(name, 3, **params)
-    rooms = tuple(TopicBroker(one.broker_name, one.read_queue_nums, machine_room="hz") for one in TOPIC.brokers)
+    rooms = tuple(
+        TopicBroker(one.broker_name, one.read_queue_nums, machine_room="hz")
+        for one in TOPIC.brokers
+    )
     assert rmqalloc.recommend(Snapshot((Topic("T", rooms),), snapshot.groups)).churn.num_rows == 0
 
 

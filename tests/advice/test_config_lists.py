@@ -24,7 +24,10 @@ from rmqalloc.strategies import ConfigByClient
 from rmqalloc.strategies.by_name import rule
 
 RETRY = "%RETRY%g"
-LISTS = {"c1": [["T", "a", 0], ["T", "a", 1]], "c2": [{"topic": "T", "broker_name": "a", "queue_id": 2}, ["T", "a", 3]]}
+LISTS = {
+    "c1": [["T", "a", 0], ["T", "a", 1]],
+    "c2": [{"topic": "T", "broker_name": "a", "queue_id": 2}, ["T", "a", 3]],
+}
 
 
 def queue(queue_id, topic="T"):
@@ -33,7 +36,10 @@ def queue(queue_id, topic="T"):
 
 def cluster(lists, *ids, n=4, retry=False):
     """A group of these clients on a topic of n queues, and on its retry topic of one queue."""
-    routes = (Topic("T", (TopicBroker("a", n, n),)), *([Topic(RETRY, (TopicBroker("a", 1, 1),))] if retry else []))
+    routes = (
+        Topic("T", (TopicBroker("a", n, n),)),
+        *([Topic(RETRY, (TopicBroker("a", 1, 1),))] if retry else []),
+    )
     group = Group(
         "g",
         tuple(one.name for one in routes),
@@ -46,7 +52,11 @@ def cluster(lists, *ids, n=4, retry=False):
 
 def owners_of(plan, scenario="current"):
     """Owners after a scenario by queue id."""
-    rows = [row for row in plan.queues.to_pylist() if row["scenario"] == scenario and row["change"] != "gone"]
+    rows = [
+        row
+        for row in plan.queues.to_pylist()
+        if row["scenario"] == scenario and row["change"] != "gone"
+    ]
     return {row["queue_id"]: row["owner_after"] for row in rows if row["topic"] == "T"}
 
 
@@ -64,13 +74,19 @@ def test_the_strategy_is_named_config_and_reads_files():
 
 def test_of_equal_ids_the_first_position_owns():
     made = ConfigByClient({"x": [queue(0)], "y": [queue(1)]})
-    assert made.assign([queue(0), queue(1), queue(2)], ["w", "x", "x", "y"]).owners.tolist() == [1, 3, -1]
+    assert made.assign([queue(0), queue(1), queue(2)], ["w", "x", "x", "y"]).owners.tolist() == [
+        1,
+        3,
+        -1,
+    ]
 
 
 @pytest.mark.holds("docs/plan.md", "A queue in the lists of two present clients is refused")
 def test_a_queue_in_two_lists_is_refused_unless_one_of_the_clients_is_gone():
     made = ConfigByClient({"x": [queue(0), queue(0)], "y": [queue(0), queue(1)]})
-    fleet = Fleet.from_groups([("g", "T", [queue(0), queue(1)], ids) for ids in (["x", "y"], ["y"], ["x"])])
+    fleet = Fleet.from_groups(
+        [("g", "T", [queue(0), queue(1)], ids) for ids in (["x", "y"], ["y"], ["x"])]
+    )
     assert made.assign_fleet(fleet, on_error="report").tolist() == [-1, -1, 0, 0, 0, -1]
     assert [(one.position, one.reason) for one in made.fleet_errors(fleet)] == [
         (0, f"{queue(0)} is in the lists of x and y, who all consume it")
@@ -88,9 +104,17 @@ def test_a_queue_in_two_lists_is_refused_unless_one_of_the_clients_is_gone():
         ("CONFIG", {"message_queues": [["T", "a", 0]]}, "gives every client the same list"),
         ("CONFIG", {"message_queues": {"c1": 5}}, "must be a list of queues, got 5"),
         ("CONFIG", {"message_queues": {"c1": "T"}}, "must be a list of queues, got 'T'"),
-        ("CONFIG", {"message_queues": {"c1": [["T", None, 0]]}}, "must have a topic and a broker_name"),
+        (
+            "CONFIG",
+            {"message_queues": {"c1": [["T", None, 0]]}},
+            "must have a topic and a broker_name",
+        ),
         ("CONFIG", {"message_queues": LISTS, "nodes": 1}, "nodes"),
-        ("MACHINE_ROOM_NEARBY-CONFIG", {"message_queues": LISTS}, "its whole list once for every machine room"),
+        (
+            "MACHINE_ROOM_NEARBY-CONFIG",
+            {"message_queues": LISTS},
+            "its whole list once for every machine room",
+        ),
     ],
 )
 def test_what_has_no_single_owner_is_refused_with_the_reason(name, params, said):
@@ -100,15 +124,21 @@ def test_what_has_no_single_owner_is_refused_with_the_reason(name, params, said)
 
 IDS = ("c1", "c2", "c3")
 lists_of_queues = st.dictionaries(
-    st.sampled_from(IDS), st.lists(st.builds(queue, st.integers(0, 5), st.sampled_from(["T", RETRY])), max_size=5)
+    st.sampled_from(IDS),
+    st.lists(st.builds(queue, st.integers(0, 5), st.sampled_from(["T", RETRY])), max_size=5),
 )
 
 
 @examples(100)
-@given(lists_of_queues.filter(bool), st.lists(st.sampled_from([*IDS, "c4"]), min_size=1, max_size=4, unique=True))
+@given(
+    lists_of_queues.filter(bool),
+    st.lists(st.sampled_from([*IDS, "c4"]), min_size=1, max_size=4, unique=True),
+)
 def test_every_verb_gives_the_owners_that_the_lists_say(lists, ids):
     whole = cluster({one: [list(q) for q in queues] for one, queues in lists.items()}, *ids)
-    holders = {i: [one for one in sort_client_ids(ids) if queue(i) in lists.get(one, ())] for i in range(4)}
+    holders = {
+        i: [one for one in sort_client_ids(ids) if queue(i) in lists.get(one, ())] for i in range(4)
+    }
     plan = plan_snapshot(whole, [])
     found = check_snapshot(whole)
     assert {q.queue_id for f in found if f.rule == "config-hole" for q in f.queues} == {
@@ -136,17 +166,23 @@ def test_scenarios_change_clients_and_queues_and_lists_stay():
         "wide": {"set_queues": {"read_queue_nums": 5}},
     }
     lists = {**LISTS, "c3": [["T", "a", 4]]}
-    plan = plan_snapshot(cluster(lists), [{"name": name, "changes": [one]} for name, one in changes.items()])
+    plan = plan_snapshot(
+        cluster(lists), [{"name": name, "changes": [one]} for name, one in changes.items()]
+    )
     assert owners_of(plan) == {0: "c1", 1: "c1", 2: "c2", 3: "c2"}
     assert owners_of(plan, "less") == {0: None, 1: None, 2: "c2", 3: "c2"}
     assert owners_of(plan, "more") == owners_of(plan)
     assert owners_of(plan, "wide") == owners_of(plan) | {4: None}
-    both = plan_snapshot(cluster(lists), [{"name": "both", "changes": [changes["more"], changes["wide"]]}])
+    both = plan_snapshot(
+        cluster(lists), [{"name": "both", "changes": [changes["more"], changes["wide"]]}]
+    )
     assert owners_of(both, "both") == owners_of(plan) | {4: "c3"}
 
 
 def test_an_explanation_looks_the_queue_up():
-    whole = cluster({"c1": [["T", "a", 0]], "gone": [["T", "a", 1]], "c2": [["T", "a", 2]], "c4": []})
+    whole = cluster(
+        {"c1": [["T", "a", 0]], "gone": [["T", "a", 1]], "c2": [["T", "a", 2]], "c4": []}
+    )
     assert explain(whole, "g", "T", "a", 0).steps == ("the list of client c1 has the queue",)
     lost = explain(whole, "g", "T", "a", 1)
     assert (lost.owner, lost.steps) == (
@@ -175,7 +211,9 @@ def test_clients_go_over_from_their_lists():
 
 def test_lists_by_client_id_do_not_fit_new_ids():
     for ids in ("suffix", "address"):
-        with pytest.raises(NoMatchError, match=r"g on T: the lists of CONFIG are by client id .* with stable ids"):
+        with pytest.raises(
+            NoMatchError, match=r"g on T: the lists of CONFIG are by client id .* with stable ids"
+        ):
             restart(cluster(LISTS), ids=ids)
     [totals] = restart(cluster(LISTS), ids="stable").totals.to_pylist()
     assert (totals["max_unowned"], totals["max_double_owned"], totals["moved"]) == (2, 0, 8)
@@ -191,7 +229,12 @@ def test_groups_with_lists_do_not_keep_others_from_a_restart():
 
 def test_a_hole_in_the_retry_topic_is_a_hole():
     [hole] = check_snapshot(cluster(LISTS, retry=True))
-    assert (hole.rule, hole.severity, hole.topic, hole.queues) == ("config-hole", "error", RETRY, (queue(0, RETRY),))
+    assert (hole.rule, hole.severity, hole.topic, hole.queues) == (
+        "config-hole",
+        "error",
+        RETRY,
+        (queue(0, RETRY),),
+    )
     whole = {**LISTS, "c1": [*LISTS["c1"], [RETRY, "a", 0]]}
     assert check_snapshot(cluster(whole, retry=True)) == ()
 
@@ -230,14 +273,18 @@ def test_recommended_lists_are_planned_as_they_are():
     whole = cluster(LISTS, "c1", "c2", "c3", n=7, retry=True)
     document = config_document(advise(whole))
     lists = {one["client_id"]: one["message_queues"] for one in document["groups"][0]["clients"]}
-    planned = plan_snapshot(cluster(json.loads(json.dumps(lists)), "c1", "c2", "c3", n=7, retry=True), [])
+    planned = plan_snapshot(
+        cluster(json.loads(json.dumps(lists)), "c1", "c2", "c3", n=7, retry=True), []
+    )
     assert planned.units["unowned"].to_pylist() == [0, 0]
     assert planned.units["skew"][0].as_py() == pytest.approx(9 / 7)
 
 
 def test_a_group_with_lists_is_not_told_to_change_its_number_of_clients():
     [text] = (
-        advise(cluster({"c1": [["T", "a", 0]], "c2": [["T", "a", i] for i in (1, 2, 3)]})).groups["advice"].to_pylist()
+        advise(cluster({"c1": [["T", "a", 0]], "c2": [["T", "a", i] for i in (1, 2, 3)]}))
+        .groups["advice"]
+        .to_pylist()
     )
     assert "All would have the same with" not in text
     assert "numbers of clients tried" not in text

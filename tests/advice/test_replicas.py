@@ -1,4 +1,6 @@
-"""Numbers of clients that have work: beside the strategies themselves, with dry queues, and where nobody can know them."""
+"""Numbers of clients that have work: beside the strategies themselves, with dry queues, and where
+nobody can know them.
+"""
 
 import pytest
 from hypothesis import given
@@ -32,20 +34,30 @@ def counts_of(topics, name="AVG", **group):
 
 
 def loads(topics, rule, n):
-    """Queues of every client, and those of them that are written, as the strategy tells each client."""
+    """Queues of every client, and those of them that are written, as the strategy tells each
+    client.
+    """
     ids, found = [f"c{i:02}" for i in range(n)], []
     for one in ids:
         owned = [(topic, queue) for topic in topics for queues in [sorted(topic.queues())] if queues
                  for queue in rule.allocate("g", one, queues, ids)]  # fmt: skip
-        written = {(t.name, b.broker_name, i) for t in topics for b in t.brokers for i in range(b.n_written_queues)}
+        written = {
+            (t.name, b.broker_name, i)
+            for t in topics
+            for b in t.brokers
+            for i in range(b.n_written_queues)
+        }
         found.append((len(owned), sum(queue in written for _, queue in owned)))
     return found
 
 
-@pytest.mark.holds("docs/deploy.md", "the largest number of clients with which every one owns a queue")
+@pytest.mark.holds(
+    "docs/deploy.md", "the largest number of clients with which every one owns a queue"
+)
 @examples(60)
 @given(
-    st.lists(routes, min_size=1, max_size=3), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM", "ROTATED-AVG"])
+    st.lists(routes, min_size=1, max_size=3),
+    st.sampled_from(["AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM", "ROTATED-AVG"]),
 )
 def test_each_number_is_what_the_strategy_tells_every_client(brokers, name):
     topics = [Topic(f"T{i}", tuple(some)) for i, some in enumerate(brokers)]
@@ -70,7 +82,10 @@ def test_dry_queues_of_one_broker_make_runs_without_work_and_circles_with_it():
 
 def test_a_client_without_a_written_queue_of_one_topic_may_have_one_of_another():
     early, late = TopicBroker("a", 2), TopicBroker("b", 2)
-    first, last = Topic("T", (early, TopicBroker("b", 2, 0))), Topic("U", (TopicBroker("a", 2, 0), late))
+    first, last = (
+        Topic("T", (early, TopicBroker("b", 2, 0))),
+        Topic("U", (TopicBroker("a", 2, 0), late)),
+    )
     assert counts_of([first]) == (1, [1])
     assert counts_of([first, last]) == (4, [1, 2, 4])
 
@@ -137,7 +152,9 @@ def test_patterns_choose_groups_and_topics():
     groups = tuple(Group(name, ("T", "U"), (Client("c"),), strategy="AVG") for name in ("g1", "g2"))
     found = replica_counts(Snapshot(topics, groups), ["g2"], ["T"]).groups
     assert found.schema == REPLICAS_SCHEMA
-    assert [(row["consumer_group"], row["useful_clients"]) for row in found.to_pylist()] == [("g2", 4)]
+    assert [(row["consumer_group"], row["useful_clients"]) for row in found.to_pylist()] == [
+        ("g2", 4)
+    ]
     with pytest.raises(NoMatchError, match="no topic matches 'V'"):
         replica_counts(Snapshot(topics, groups), topics=["V"])
 
@@ -148,5 +165,12 @@ def test_recommend_says_the_same():
         (Group("g", ("T",), (Client("c1"), Client("c2"), Client("c3")), strategy="AVG"),),
     )
     [row] = advise(snapshot).groups.to_pylist()
-    assert (row["useful_clients"], row["even_clients"], row["even_counts"]) == (2, [1, 2], [1, 2, 4, 8])
-    assert "With more than 2 clients, one of them would own no queue that producers write to" in row["advice"]
+    assert (row["useful_clients"], row["even_clients"], row["even_counts"]) == (
+        2,
+        [1, 2],
+        [1, 2, 4, 8],
+    )
+    assert (
+        "With more than 2 clients, one of them would own no queue that producers write to"
+        in row["advice"]
+    )

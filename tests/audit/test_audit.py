@@ -1,4 +1,6 @@
-"""What an audit expects of the clients: queues without an owner and with several, and what makes them."""
+"""What an audit expects of the clients: queues without an owner and with several, and what makes
+them.
+"""
 
 import pytest
 from audited import (
@@ -33,12 +35,17 @@ def test_ten_clients_of_which_two_share_an_id_leave_four_queues_unowned_and_four
     assert only(found, "double-owned-queue").clients == (ids[2],)
     assert only(found, "unowned-queue").queues == queues(range(12, 16))
     assert only(found, "duplicate-client-id").clients == (ids[2],)
-    assert "that makes 4 queues without an owner and 4 with several" in only(found, "duplicate-client-id").message
+    assert (
+        "that makes 4 queues without an owner and 4 with several"
+        in only(found, "duplicate-client-id").message
+    )
     assert {one.severity for one in found} == {"error"}
     assert {one.rule for one in found} == {*OWNERSHIP, "duplicate-client-id"}
 
 
-TWO_OF_ONE_ID = tuple(Client("c1", strategy="CONSISTENT_HASH", virtual_nodes=nodes) for nodes in (None, 0))
+TWO_OF_ONE_ID = tuple(
+    Client("c1", strategy="CONSISTENT_HASH", virtual_nodes=nodes) for nodes in (None, 0)
+)
 
 
 @pytest.mark.holds("docs/check.md", "so the queues named are exact")
@@ -58,23 +65,36 @@ def test_the_queues_named_are_those_that_the_clients_one_by_one_leave_or_take_tw
 def test_a_group_of_like_clients_has_nothing_but_idle_ones(one, route):
     found = check_snapshot(Snapshot((route,), (one,)))
     has_queues = any(broker.read_queue_nums for broker in route.brokers)
-    assert {finding.rule for finding in found} <= ({"idle-client"} if has_queues else {"topic-without-route"})
+    assert {finding.rule for finding in found} <= (
+        {"idle-client"} if has_queues else {"topic-without-route"}
+    )
     idle = {c for f in of_rule(found, "idle-client") for c in f.clients}
     shares = {client.client_id: share(one, client, route, one.client_ids) for client in one.clients}
     assert idle == ({c for c, mine in shares.items() if not mine} if has_queues else set())
 
 
 def test_a_clean_snapshot_has_no_finding():
-    assert check_snapshot(snapshot(group("c1", "c2"), group("x", "y", name="h", strategy="CONSISTENT_HASH"))) == ()
+    assert (
+        check_snapshot(
+            snapshot(group("c1", "c2"), group("x", "y", name="h", strategy="CONSISTENT_HASH"))
+        )
+        == ()
+    )
 
 
 def test_findings_are_the_same_whatever_the_order_of_the_snapshot():
-    one, two = group("c1", "c1", name="x"), group("c2", "c2", "c3", name="a", subscriptions=(TOPIC, "pay"))
+    one, two = (
+        group("c1", "c1", name="x"),
+        group("c2", "c2", "c3", name="a", subscriptions=(TOPIC, "pay")),
+    )
     routes = (topic(), topic("pay", b=2))
     found = check_snapshot(snapshot(one, two, topics=routes))
     mirrored = Group("a", ("pay", TOPIC), two.clients[::-1], strategy="AVG")
     assert check_snapshot(snapshot(mirrored, one, topics=routes[::-1])) == found
-    places = [(f.consumer_group, SEVERITIES.index(f.severity), list(RULES).index(f.rule), f.topic or "") for f in found]
+    places = [
+        (f.consumer_group, SEVERITIES.index(f.severity), list(RULES).index(f.rule), f.topic or "")
+        for f in found
+    ]
     assert places == sorted(places)
     assert len({f.consumer_group for f in found}) == 2
 
@@ -89,12 +109,19 @@ def test_a_repeated_id_on_the_ring_is_double_owned_but_leaves_nothing():
 def test_an_ordered_group_is_told_of_locks():
     found = check_snapshot(snapshot(group("c1", "c1", is_ordered=True)))
     assert "lock" in only(found, "double-owned-queue").advice
-    assert "more than once" in only(check_snapshot(snapshot(group("c1", "c1"))), "double-owned-queue").advice
+    assert (
+        "more than once"
+        in only(check_snapshot(snapshot(group("c1", "c1"))), "double-owned-queue").advice
+    )
 
 
 @pytest.mark.holds("docs/check.md", "Groups that broadcast are never double-owned")
 def test_who_broadcasts_owns_all_so_nothing_is_double_owned():
-    clients = (Client("c1", owned=queues(range(4))), Client("c1"), Client("c2", strategy="CONSISTENT_HASH", owned=()))
+    clients = (
+        Client("c1", owned=queues(range(4))),
+        Client("c1"),
+        Client("c2", strategy="CONSISTENT_HASH", owned=()),
+    )
     assert check_snapshot(snapshot(group(*clients, message_model="BROADCASTING"))) == ()
 
 
@@ -114,16 +141,26 @@ def test_machine_room_leaves_the_queues_of_other_rooms():
 
 def test_idle_clients_are_named_and_retry_topics_do_not_make_them_busy():
     routes = (topic(a=2), topic("%RETRY%g", a=1))
-    found = check_snapshot(snapshot(group("c1", "c2", "c3", subscriptions=(TOPIC, "%RETRY%g")), topics=routes))
+    found = check_snapshot(
+        snapshot(group("c1", "c2", "c3", subscriptions=(TOPIC, "%RETRY%g")), topics=routes)
+    )
     assert only(found, "idle-client").clients == ("c3",)
     assert only(found, "idle-client").severity == "warning"
-    assert "1 of 3 clients own no queue: there are 2 queues of orders" in only(found, "idle-client").message
+    assert (
+        "1 of 3 clients own no queue: there are 2 queues of orders"
+        in only(found, "idle-client").message
+    )
 
 
 @pytest.mark.holds("docs/how-to/idle-client.md", "idle only if it owns no queue of any topic")
 def test_a_client_is_idle_only_if_it_has_no_queue_of_any_topic():
     routes = (topic(a=1), topic("pay", a=3))
-    assert check_snapshot(snapshot(group("c1", "c2", "c3", subscriptions=(TOPIC, "pay")), topics=routes)) == ()
+    assert (
+        check_snapshot(
+            snapshot(group("c1", "c2", "c3", subscriptions=(TOPIC, "pay")), topics=routes)
+        )
+        == ()
+    )
 
 
 # --- Topics ---
@@ -131,7 +168,9 @@ def test_a_client_is_idle_only_if_it_has_no_queue_of_any_topic():
 
 @pytest.mark.holds("docs/check.md", "a client may own nothing but queues that nobody writes to")
 def test_dry_queues_and_clients_that_own_nothing_else():
-    route = Topic(TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2, perm=4), TopicBroker("c", 2, 1)))
+    route = Topic(
+        TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2, perm=4), TopicBroker("c", 2, 1))
+    )
     found = check_snapshot(snapshot(group("c1", "c2", "c3"), topics=(route,)))
     assert only(found, "dry-queue").queues == (*queues([0, 1], "b"), *queues([1], "c"))
     assert only(found, "dry-queue").severity == "note"
@@ -140,17 +179,29 @@ def test_dry_queues_and_clients_that_own_nothing_else():
 
 
 def test_a_retry_topic_does_not_keep_a_client_from_owning_dry_queues_only():
-    routes = (Topic(TOPIC, (TopicBroker("a", 1, 0), TopicBroker("b", 1, 1))), topic("%RETRY%g", a=1))
-    found = check_snapshot(snapshot(group("c1", "c2", subscriptions=(TOPIC, "%RETRY%g")), topics=routes))
+    routes = (
+        Topic(TOPIC, (TopicBroker("a", 1, 0), TopicBroker("b", 1, 1))),
+        topic("%RETRY%g", a=1),
+    )
+    found = check_snapshot(
+        snapshot(group("c1", "c2", subscriptions=(TOPIC, "%RETRY%g")), topics=routes)
+    )
     assert only(found, "only-dry-queues").clients == ("c1",)
 
 
 def test_topics_that_cannot_be_read_are_told_unless_the_route_was_not_told():
     names = ("gone", "writeonly", "empty", "%RETRY%g", "%LMQ%x", "lost")
-    routes = (Topic("writeonly", (TopicBroker("a", 4, 4, perm=2),)), Topic("empty", (TopicBroker("a", 0),)))
+    routes = (
+        Topic("writeonly", (TopicBroker("a", 4, 4, perm=2),)),
+        Topic("empty", (TopicBroker("a", 0),)),
+    )
     lost = SourceError("name server", "route of topic lost", "timeout")
     found = check_snapshot(Snapshot(routes, (group("c1", subscriptions=names),), (lost,)))
-    assert [f.topic for f in of_rule(found, "topic-without-route")] == ["empty", "gone", "writeonly"]
+    assert [f.topic for f in of_rule(found, "topic-without-route")] == [
+        "empty",
+        "gone",
+        "writeonly",
+    ]
 
 
 @pytest.mark.parametrize(("length", "n"), [(63, 0), (64, 1), (65, 0)])
@@ -222,7 +273,9 @@ def test_what_cannot_be_computed_is_a_note_and_nothing_else(name, params, said):
 
 
 def test_severities_are_in_order():
-    found = check_snapshot(snapshot(group("c1", "c1", "c2"), topics=(Topic(TOPIC, (TopicBroker("a", 2, 1),)),)))
+    found = check_snapshot(
+        snapshot(group("c1", "c1", "c2"), topics=(Topic(TOPIC, (TopicBroker("a", 2, 1),)),))
+    )
     assert {f.severity for f in found} == set(SEVERITIES)
     assert {f.severity for f in found.at_least("warning")} == {"error", "warning"}
     assert {f.severity for f in found.at_least("error")} == {"error"}
@@ -240,7 +293,10 @@ def test_every_rule_explains_itself():
 @examples(60)
 @given(st.lists(odd_groups, max_size=3), st.lists(topics, max_size=1))
 def test_an_audit_never_fails_and_names_only_what_is_there(groups, routes):
-    named = tuple(Group(f"g{i}", g.subscriptions, g.clients, strategy=g.strategy) for i, g in enumerate(groups))
+    named = tuple(
+        Group(f"g{i}", g.subscriptions, g.clients, strategy=g.strategy)
+        for i, g in enumerate(groups)
+    )
     findings = list(check_snapshot(Snapshot(tuple(routes), named)))
     assume(findings)
     for finding in findings:
@@ -256,7 +312,9 @@ def test_messages_that_wait_are_counted():
 
 @pytest.mark.holds("rmqalloc.show", "Two groups or topics have one name")
 @pytest.mark.holds("rmqalloc.groups", "Two groups or topics have one name")
-@pytest.mark.parametrize(("groups", "topics"), [((group("c1"), group("c2")), None), ((), (topic(), topic()))])
+@pytest.mark.parametrize(
+    ("groups", "topics"), [((group("c1"), group("c2")), None), ((), (topic(), topic()))]
+)
 def test_two_of_one_name_are_refused(groups, topics):
     with pytest.raises(ValueError, match="are named"):
         check_snapshot(snapshot(*groups, topics=topics))

@@ -3,7 +3,20 @@
 from dataclasses import replace
 
 import pytest
-from audited import NAMES, TOPIC, group, of_rule, only, plain_groups, queues, share, snapshot, topic, topics, with_owned
+from audited import (
+    NAMES,
+    TOPIC,
+    group,
+    of_rule,
+    only,
+    plain_groups,
+    queues,
+    share,
+    snapshot,
+    topic,
+    topics,
+    with_owned,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
@@ -47,7 +60,11 @@ def test_a_client_that_drops_and_takes_queues_has_just_these_named(one, route, d
     double = {q for f in of_rule(found, "actual-double-owned") for q in f.queues}
     assert unowned == before - after
     assert double == after - before
-    assert not {f.rule for f in found} & {"unowned-queue", "double-owned-queue", "differs-from-expected"}
+    assert not {f.rule for f in found} & {
+        "unowned-queue",
+        "double-owned-queue",
+        "differs-from-expected",
+    }
     for finding in of_rule(found, "actual-double-owned"):
         assert moved.client_id in finding.clients
 
@@ -55,8 +72,15 @@ def test_a_client_that_drops_and_takes_queues_has_just_these_named(one, route, d
 def test_a_double_owned_queue_names_both_clients():
     one = owning()
     thief = replace(one.clients[2], owned=(*one.clients[2].owned, *queues([0])))
-    finding = only(check_snapshot(snapshot(replace(one, clients=(*one.clients[:2], thief)))), "actual-double-owned")
-    assert (finding.queues, finding.clients, finding.severity) == (queues([0]), ("c1", "c3"), "error")
+    finding = only(
+        check_snapshot(snapshot(replace(one, clients=(*one.clients[:2], thief)))),
+        "actual-double-owned",
+    )
+    assert (finding.queues, finding.clients, finding.severity) == (
+        queues([0]),
+        ("c1", "c3"),
+        "error",
+    )
 
 
 def test_without_any_answer_nothing_is_said_of_owners():
@@ -69,13 +93,19 @@ def test_with_some_answers_it_is_said_what_is_not_known():
     silent = (*one.clients[:2], Client("c3"))
     found = check_snapshot(snapshot(replace(one, clients=silent)))
     assert {f.rule for f in found} == {"owners-not-told"}
-    assert (found[0].severity, found[0].clients, found[0].queues) == ("note", ("c3",), queues([2, 3], "b"))
+    assert (found[0].severity, found[0].clients, found[0].queues) == (
+        "note",
+        ("c3",),
+        queues([2, 3], "b"),
+    )
 
 
 @pytest.mark.holds("docs/check.md", "unowned only if every client id has answered")
 def test_a_silent_client_does_not_hide_what_two_others_own_or_what_is_owned_in_its_place():
     one = owning()
-    first = replace(one.clients[0], owned=(*one.clients[0].owned, *one.clients[1].owned[:1], *queues([3], "b")))
+    first = replace(
+        one.clients[0], owned=(*one.clients[0].owned, *one.clients[1].owned[:1], *queues([3], "b"))
+    )
     found = check_snapshot(snapshot(replace(one, clients=(first, one.clients[1], Client("c3")))))
     assert only(found, "actual-double-owned").queues == one.clients[1].owned[:1]
     assert only(found, "differs-from-expected").queues == queues([3], "b")
@@ -129,11 +159,16 @@ def test_a_client_that_pops_may_own_a_whole_broker():
 )
 def test_the_strategy_that_explains_the_owners_is_named(real, meant, nodes, said):
     one = owning(real, "c1", "c2", "c3", "c4", nodes=nodes)
-    finding = only(check_snapshot(snapshot(replace(one, strategy=meant, strategy_params={}))), "differs-from-expected")
+    finding = only(
+        check_snapshot(snapshot(replace(one, strategy=meant, strategy_params={}))),
+        "differs-from-expected",
+    )
     assert said in finding.message
     assert f"have another owner than {meant} gives them" in finding.message
     expected = {
-        c.client_id: share(replace(one, strategy=meant, strategy_params={}), c, topic(), one.client_ids)
+        c.client_id: share(
+            replace(one, strategy=meant, strategy_params={}), c, topic(), one.client_ids
+        )
         for c in one.clients
     }
     elsewhere = {q for c in one.clients for q in c.owned if q not in expected[c.client_id]}
@@ -144,7 +179,9 @@ def test_rooms_are_tried_where_they_are_known():
     names = {"c1": "y", "c2": "x"}
     owned = {"c1": queues(range(4), "b"), "c2": queues(range(4), "a")}
     clients = [Client(name, machine_room=room, owned=owned[name]) for name, room in names.items()]
-    finding = only(check_snapshot(snapshot(group(*clients), topics=(ROOMS,))), "differs-from-expected")
+    finding = only(
+        check_snapshot(snapshot(group(*clients), topics=(ROOMS,))), "differs-from-expected"
+    )
     assert "MACHINE_ROOM_NEARBY-AVG explains all 8 queues" in finding.message
     nearby = group(*clients, strategy="MACHINE_ROOM_NEARBY-AVG")
     assert check_snapshot(snapshot(nearby, topics=(ROOMS,))) == ()
@@ -152,7 +189,9 @@ def test_rooms_are_tried_where_they_are_known():
 
 def test_owners_that_nothing_explains_have_the_best_fit_named():
     own = [Client("c1", owned=queues([0, 1, 3])), Client("c2", owned=queues([2]))]
-    finding = only(check_snapshot(snapshot(group(*own), topics=(topic(a=4),))), "differs-from-expected")
+    finding = only(
+        check_snapshot(snapshot(group(*own), topics=(topic(a=4),))), "differs-from-expected"
+    )
     assert "explains most, 3 of 4 queues" in finding.message
     assert finding.queues == queues([3])
     assert "orders a:3, for one, is owned by c1 and should be by c2" in finding.message
@@ -161,9 +200,14 @@ def test_owners_that_nothing_explains_have_the_best_fit_named():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_fit_is_of_all_topics_of_a_group_at_once(name):
     routes = (topic(a=5), topic("pay", a=7, b=2))
-    one = with_owned(replace(group("c1", "c2", "c3", strategy=name), subscriptions=(TOPIC, "pay")), routes)
+    one = with_owned(
+        replace(group("c1", "c2", "c3", strategy=name), subscriptions=(TOPIC, "pay")), routes
+    )
     meant = "AVG_BY_CIRCLE" if name == "AVG" else "AVG"
-    finding = only(check_snapshot(snapshot(replace(one, strategy=meant), topics=routes)), "differs-from-expected")
+    finding = only(
+        check_snapshot(snapshot(replace(one, strategy=meant), topics=routes)),
+        "differs-from-expected",
+    )
     assert (
         f"{name}{' with 10 virtual nodes' if name == 'CONSISTENT_HASH' else ''} explains all 14 queues"
         in finding.message
@@ -171,10 +215,20 @@ def test_the_fit_is_of_all_topics_of_a_group_at_once(name):
 
 
 def test_every_group_of_a_fleet_gets_its_own_fit():
-    real = [("AVG_BY_CIRCLE", 10), ("CONSISTENT_HASH", 10), ("CONSISTENT_HASH", 50), ("CONSISTENT_HASH", 1000)] * 5
+    real = [
+        ("AVG_BY_CIRCLE", 10),
+        ("CONSISTENT_HASH", 10),
+        ("CONSISTENT_HASH", 50),
+        ("CONSISTENT_HASH", 1000),
+    ] * 5
     ids = [[f"10.0.{i}.{k}@1" for k in range(4)] for i in range(len(real))]
-    fleet = [owning(name, *names, nodes=nodes) for (name, nodes), names in zip(real, ids, strict=True)]
-    meant = [replace(one, name=f"g{i:02}", strategy="AVG", strategy_params={}) for i, one in enumerate(fleet)]
+    fleet = [
+        owning(name, *names, nodes=nodes) for (name, nodes), names in zip(real, ids, strict=True)
+    ]
+    meant = [
+        replace(one, name=f"g{i:02}", strategy="AVG", strategy_params={})
+        for i, one in enumerate(fleet)
+    ]
     found = of_rule(check_snapshot(snapshot(*meant)), "differs-from-expected")
     assert [one.consumer_group for one in found] == [one.name for one in meant]
     for finding, (name, _) in zip(found, real, strict=True):

@@ -1,4 +1,6 @@
-"""What rules advise is true: whoever follows it has the finding no more, or has what the words promise."""
+"""What rules advise is true: whoever follows it has the finding no more, or has what the words
+promise.
+"""
 
 from dataclasses import replace
 
@@ -88,7 +90,9 @@ FOLLOWED = [
 
 
 @pytest.mark.parametrize(
-    ("rule", "words", "given", "after"), FOLLOWED, ids=[f"{one[0]}-{one[1][:9]}" for one in FOLLOWED]
+    ("rule", "words", "given", "after"),
+    FOLLOWED,
+    ids=[f"{one[0]}-{one[1][:9]}" for one in FOLLOWED],
 )
 def test_who_follows_the_advice_has_the_finding_no_more(rule, words, given, after):
     findings = of_rule(check_snapshot(given), rule)
@@ -100,25 +104,38 @@ def test_who_follows_the_advice_has_the_finding_no_more(rule, words, given, afte
         assert not [worse for worse in found if worse.severity == "error"]
 
 
-@pytest.mark.parametrize("name", ["CONSISTENT_HASH", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM", "AVG_BY_CIRCLE", "AVG"])
+@pytest.mark.parametrize(
+    "name", ["CONSISTENT_HASH", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM", "AVG_BY_CIRCLE", "AVG"]
+)
 def test_avg_is_advised_only_to_those_who_do_not_use_it(name):
     """Of several SDKs under AVG a note remains, which does not advise what is done already."""
-    own = (Client("c1", language="GO", machine_room="x"), Client("c2", language="CPP", machine_room="y"))
-    (finding,) = of_rule(check_snapshot(snapshot(group(*own, strategy=name), topics=(ROOMS,))), "mixed-languages")
+    own = (
+        Client("c1", language="GO", machine_room="x"),
+        Client("c2", language="CPP", machine_room="y"),
+    )
+    (finding,) = of_rule(
+        check_snapshot(snapshot(group(*own, strategy=name), topics=(ROOMS,))), "mixed-languages"
+    )
     assert ("take AVG" in finding.advice) == (name != "AVG")
-    (after,) = of_rule(check_snapshot(snapshot(group(*own, strategy="AVG"), topics=(ROOMS,))), "mixed-languages")
+    (after,) = of_rule(
+        check_snapshot(snapshot(group(*own, strategy="AVG"), topics=(ROOMS,))), "mixed-languages"
+    )
     assert after.severity == "note"
 
 
 brokers = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([BOTH, BOTH, PERM_READ])), min_size=1, max_size=3
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([BOTH, BOTH, PERM_READ])),
+    min_size=1,
+    max_size=3,
 )
 
 
 @examples(40)
 @given(brokers, st.integers(1, 6), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]))
 def test_queues_without_new_messages_can_be_taken_away(counts, n_clients, name):
-    """Read queues lowered to write queues, read permission taken away where there is no write permission."""
+    """Read queues lowered to write queues, read permission taken away where there is no write
+    permission.
+    """
     made = Topic(TOPIC, tuple(TopicBroker(f"b{i}", *one) for i, one in enumerate(counts)))
     one = group(*(f"c{i}" for i in range(n_clients)), strategy=name)
     findings = of_rule(check_snapshot(snapshot(one, topics=(made,))), "only-dry-queues")

@@ -1,4 +1,6 @@
-"""Clients of a group that take different messages of a topic: by tags, by conditions of SQL92, or otherwise than brokers do."""
+"""Clients of a group that take different messages of a topic: by tags, by conditions of SQL92, or
+otherwise than brokers do.
+"""
 
 import pytest
 from audited import TOPIC, group, of_rule, only, snapshot, topic
@@ -14,16 +16,25 @@ SQL = Filter("price > 10", "SQL92")
 
 
 def taking(*filters, **fields):
-    """A group whose clients take these messages of the topic: None for all, ``...`` where it is not known."""
+    """A group whose clients take these messages of the topic: None for all, ``...`` where it is not
+    known.
+    """
     clients = [
-        Client(f"c{i}", subscriptions=(TOPIC,), filters=None if one is ... else {} if one is None else {TOPIC: one})
+        Client(
+            f"c{i}",
+            subscriptions=(TOPIC,),
+            filters=None if one is ... else {} if one is None else {TOPIC: one},
+        )
         for i, one in enumerate(filters)
     ]
     return snapshot(group(*clients, **fields), topics=(topic(a=4),))
 
 
 def found(*filters, **fields):
-    return [(one.severity, one.clients) for one in of_rule(check_snapshot(taking(*filters, **fields)), RULE)]
+    return [
+        (one.severity, one.clients)
+        for one in of_rule(check_snapshot(taking(*filters, **fields)), RULE)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +96,9 @@ def test_the_finding_says_what_is_lost():
 def test_what_brokers_leave_out_that_no_client_does(listed, filters, is_found):
     """Brokers keep the newest subscription, be its client gone or silent."""
     assert found(*filters, filters={TOPIC: listed}) == (
-        [("warning", tuple(f"c{i}" for i, one in enumerate(filters) if one is ...))] if is_found else []
+        [("warning", tuple(f"c{i}" for i, one in enumerate(filters) if one is ...))]
+        if is_found
+        else []
     )
 
 
@@ -98,6 +111,8 @@ def test_files_keep_expressions_and_tables_say_that_they_do_not():
     made = taking(A, SQL, None, filters={TOPIC: (A, Filter())})
     document = to_document(made)
     assert from_document(document) == made
-    assert document["groups"][0]["clients"][1]["filters"] == {TOPIC: {"expression": "price > 10", "type": "SQL92"}}
+    assert document["groups"][0]["clients"][1]["filters"] == {
+        TOPIC: {"expression": "price > 10", "type": "SQL92"}
+    }
     assert losses(made, "json") == ()
     assert {"groups[].clients[].filters", "groups[].filters"} <= set(losses(made, "csv"))

@@ -21,7 +21,12 @@ STRATEGIES = [
     {"strategy": "MACHINE_ROOM_NEARBY", "strategy_params": {"inner": "CONSISTENT_HASH"}},
     {"strategy": "MACHINE_ROOM", "strategy_params": {"machine_rooms": ["x"]}},
 ]
-OTHERS = [{}, {"strategy": "AVG_BY_CIRCLE"}, {"subscriptions": (TOPIC,)}, {"sees_read_queue_nums": {TOPIC: {"x@a": 1}}}]
+OTHERS = [
+    {},
+    {"strategy": "AVG_BY_CIRCLE"},
+    {"subscriptions": (TOPIC,)},
+    {"sees_read_queue_nums": {TOPIC: {"x@a": 1}}},
+]
 
 
 def idle(snapshot):
@@ -33,7 +38,9 @@ def with_queues(route, n):
     *others, last = route.brokers
     more = n - sum(one.read_queue_nums for one in route.brokers)
     count = last.read_queue_nums + more
-    return replace(route, brokers=(*others, replace(last, read_queue_nums=count, write_queue_nums=count)))
+    return replace(
+        route, brokers=(*others, replace(last, read_queue_nums=count, write_queue_nums=count))
+    )
 
 
 def followed(snapshot, advice):
@@ -42,11 +49,18 @@ def followed(snapshot, advice):
     left = tuple(client for client in one.clients if client.client_id not in finding.clients)
     yield replace(snapshot, groups=(replace(one, clients=left),))
     change = snapshot
-    if raised := re.search(r"raise the read and write queues of (\S+) from ([\d,]+) to ([\d,]+) or more", advice):
+    if raised := re.search(
+        r"raise the read and write queues of (\S+) from ([\d,]+) to ([\d,]+) or more", advice
+    ):
         name, n = raised[1], int(raised[3].replace(",", ""))
-        topics = tuple(with_queues(route, n) if route.name == name else route for route in change.topics)
-        # Said only where every client sees the whole route: they are looked at again once they see the new one.
-        one = replace(one, clients=tuple(replace(client, sees_read_queue_nums=None) for client in one.clients))
+        topics = tuple(
+            with_queues(route, n) if route.name == name else route for route in change.topics
+        )
+        # Said only where every client sees the whole route: they are looked at again once they see
+        # the new one.
+        one = replace(
+            one, clients=tuple(replace(client, sees_read_queue_nums=None) for client in one.clients)
+        )
         change = replace(change, topics=topics, groups=(one,))
     if "take AVG" in advice:
         change = replace(change, groups=(replace(one, strategy="AVG", strategy_params={}),))
@@ -68,9 +82,15 @@ def groups(draw):
     names = [TOPIC, "pay"][: draw(st.integers(1, 2))]
     counts = st.integers(0, 6)
     routes = tuple(
-        Topic(one, tuple(TopicBroker(f"{room}@a", draw(counts), machine_room=room) for room in "xy")) for one in names
+        Topic(
+            one, tuple(TopicBroker(f"{room}@a", draw(counts), machine_room=room) for room in "xy")
+        )
+        for one in names
     )
-    return snapshot(group(*clients, **draw(st.sampled_from(STRATEGIES)), subscriptions=tuple(names)), topics=routes)
+    return snapshot(
+        group(*clients, **draw(st.sampled_from(STRATEGIES)), subscriptions=tuple(names)),
+        topics=routes,
+    )
 
 
 @examples(60)
@@ -86,7 +106,9 @@ def test_who_follows_the_advice_has_no_idle_client(given):
 
 def test_clients_that_told_what_they_see_see_the_queues_that_are_raised():
     told = Client("c1", sees_read_queue_nums={TOPIC: {"a": 1}})
-    given = snapshot(group("c0", told, strategy="AVG"), topics=(Topic(TOPIC, (TopicBroker("a", 1),)),))
+    given = snapshot(
+        group("c0", told, strategy="AVG"), topics=(Topic(TOPIC, (TopicBroker("a", 1),)),)
+    )
     (finding,) = idle(given)
     assert "from 1 to 2 or more" in finding.advice
     assert [idle(after) for after in followed(given, finding.advice)] == [[], []]
@@ -110,7 +132,9 @@ def test_clients_that_told_what_they_see_see_the_queues_that_are_raised():
     ids=["AVG", "CONSISTENT_HASH of 7", "CONSISTENT_HASH of 9", "CONFIG"],
 )  # fmt: skip
 def test_the_advice_has_the_figures_of_the_group(fields, n_clients, message, advice):
-    found = only(check_snapshot(snapshot(group(*(f"c{i}" for i in range(n_clients)), **fields))), IDLE)
+    found = only(
+        check_snapshot(snapshot(group(*(f"c{i}" for i in range(n_clients)), **fields))), IDLE
+    )
     assert message in found.message
     assert found.advice.startswith(advice)
 
@@ -119,7 +143,9 @@ def test_the_advice_has_the_figures_of_the_group(fields, n_clients, message, adv
 @pytest.mark.parametrize("rule", STRATEGIES[:3])
 def test_clients_that_no_broker_lists_get_no_queue_by_any_strategy(rule, listed):
     ids = dict.fromkeys(("a", "b"), listed)
-    found = only(check_snapshot(snapshot(group("c0", "c1", "c2", "c3", **rule, broker_client_ids=ids))), IDLE)
+    found = only(
+        check_snapshot(snapshot(group("c0", "c1", "c2", "c3", **rule, broker_client_ids=ids))), IDLE
+    )
     assert "c3" in found.clients
     assert found.advice.startswith(
         "Stop these clients; the clients of the group differ in strategy, subscriptions, routes or "

@@ -1,4 +1,6 @@
-"""Groups whose clients are not alike, see different things, take what was written down, or leave it to the brokers."""
+"""Groups whose clients are not alike, see different things, take what was written down, or leave it
+to the brokers.
+"""
 
 from itertools import product
 
@@ -25,7 +27,10 @@ def clients(*names, **fields):
 
 @pytest.mark.parametrize(
     ("rule", "odd"),
-    [("mixed-strategies", {"strategy": "AVG_BY_CIRCLE"}), ("mixed-strategies", {"strategy": "CONSISTENT_HASH"})],
+    [
+        ("mixed-strategies", {"strategy": "AVG_BY_CIRCLE"}),
+        ("mixed-strategies", {"strategy": "CONSISTENT_HASH"}),
+    ],
 )
 def test_what_mixed_strategies_make_is_named_exactly(rule, odd):
     one = group(*clients("c1", "c2"), *clients("c3", **odd))
@@ -41,27 +46,43 @@ def test_different_rings_in_one_group():
     one = group(*clients("c1", "c2"), Client("c3", virtual_nodes=160), strategy="CONSISTENT_HASH")
     found = check_snapshot(snapshot(one))
     counts = takers(one, topic())
-    assert only(found, "mixed-virtual-nodes").queues == tuple(queue for queue, n in counts.items() if n != 1)
-    assert "10 virtual nodes: 2 clients, 160 virtual nodes: 1 client" in only(found, "mixed-virtual-nodes").message
+    assert only(found, "mixed-virtual-nodes").queues == tuple(
+        queue for queue, n in counts.items() if n != 1
+    )
+    assert (
+        "10 virtual nodes: 2 clients, 160 virtual nodes: 1 client"
+        in only(found, "mixed-virtual-nodes").message
+    )
     assert not of_rule(found, "mixed-strategies")
 
 
 def test_strategies_that_come_to_the_same_are_a_warning():
     one = group(*clients("c1"), *clients("c2", strategy="AVG_BY_CIRCLE"))
-    assert only(check_snapshot(snapshot(one, topics=(topic(a=2),))), "mixed-strategies").severity == "warning"
+    assert (
+        only(check_snapshot(snapshot(one, topics=(topic(a=2),))), "mixed-strategies").severity
+        == "warning"
+    )
 
 
 def test_saying_what_the_group_uses_anyway_is_no_difference():
     one = group(*clients("c1"), *clients("c2", strategy="AVG", virtual_nodes=7))
     assert check_snapshot(snapshot(one)) == ()
     ring = group(
-        *clients("c1", "c2"), *clients("c3", strategy="CONSISTENT_HASH", virtual_nodes=10), strategy="CONSISTENT_HASH"
+        *clients("c1", "c2"),
+        *clients("c3", strategy="CONSISTENT_HASH", virtual_nodes=10),
+        strategy="CONSISTENT_HASH",
     )
-    assert not {f.rule for f in check_snapshot(snapshot(ring))} & {"mixed-strategies", "mixed-virtual-nodes"}
+    assert not {f.rule for f in check_snapshot(snapshot(ring))} & {
+        "mixed-strategies",
+        "mixed-virtual-nodes",
+    }
 
 
 def test_a_topic_is_divided_also_among_those_that_do_not_subscribe():
-    own = clients("c1", subscriptions=(TOPIC, RETRY)), clients("c2", "c3", subscriptions=(TOPIC, "pay"))
+    own = (
+        clients("c1", subscriptions=(TOPIC, RETRY)),
+        clients("c2", "c3", subscriptions=(TOPIC, "pay")),
+    )
     one = group(*own[0], *own[1], subscriptions=(TOPIC, "pay", RETRY))
     routes = (topic(a=6), topic("pay", a=6), topic(RETRY, a=3))
     found = check_snapshot(snapshot(one, topics=routes))
@@ -82,12 +103,18 @@ def test_who_broadcasts_may_disturb_the_table_of_subscriptions():
     own = clients("c1", subscriptions=(TOPIC,)), clients("c2", subscriptions=(TOPIC, "pay"))
     one = group(*own[0], *own[1], subscriptions=(TOPIC, "pay"), message_model="BROADCASTING")
     (finding,) = check_snapshot(snapshot(one, topics=(topic(), topic("pay"))))
-    assert (finding.rule, finding.severity, finding.clients) == ("mixed-subscriptions", "warning", ("c1",))
+    assert (finding.rule, finding.severity, finding.clients) == (
+        "mixed-subscriptions",
+        "warning",
+        ("c1",),
+    )
     assert "every heartbeat replaces" in finding.message
 
 
 def test_topics_that_only_a_client_names_are_checked_too():
-    one = group(*clients("c1", subscriptions=(TOPIC, "new")), *clients("c2", subscriptions=(TOPIC,)))
+    one = group(
+        *clients("c1", subscriptions=(TOPIC, "new")), *clients("c2", subscriptions=(TOPIC,))
+    )
     found = check_snapshot(snapshot(one, topics=(topic(), topic("new", a=2))))
     assert only(found, "unowned-queue").queues == queues([1], name="new")
 
@@ -115,18 +142,32 @@ def test_topics_that_only_a_client_names_are_checked_too():
 def test_what_sdks_differ_in(strategy, languages, severity, said):
     own = [Client(f"c{i}", language=one) for i, one in enumerate(languages.split())]
     params = {"machine_rooms": ["r"]} if strategy == "MACHINE_ROOM" else {}
-    finding = only(check_snapshot(snapshot(group(*own, strategy=strategy, strategy_params=params))), "mixed-languages")
+    finding = only(
+        check_snapshot(snapshot(group(*own, strategy=strategy, strategy_params=params))),
+        "mixed-languages",
+    )
     assert (finding.severity, said in finding.message) == (severity, True)
 
 
 def test_one_sdk_alone_is_no_finding_and_neither_are_releases_of_one_line():
-    own = [Client("c1", language="GO", version="5.1.0"), Client("c2", language="GO", version="5.3.3"), Client("c3")]
+    own = [
+        Client("c1", language="GO", version="5.1.0"),
+        Client("c2", language="GO", version="5.3.3"),
+        Client("c3"),
+    ]
     assert check_snapshot(snapshot(group(*own))) == ()
 
 
 def test_gos_nearby_is_computed_as_avg():
-    routes = (Topic(TOPIC, (TopicBroker("a", 2, machine_room="x"), TopicBroker("b", 4, machine_room="y"))),)
-    java, go = Client("c1", machine_room="x", language="JAVA"), Client("c2", machine_room="y", language="GO")
+    routes = (
+        Topic(
+            TOPIC, (TopicBroker("a", 2, machine_room="x"), TopicBroker("b", 4, machine_room="y"))
+        ),
+    )
+    java, go = (
+        Client("c1", machine_room="x", language="JAVA"),
+        Client("c2", machine_room="y", language="GO"),
+    )
     nearby = {"strategy": "MACHINE_ROOM_NEARBY", "strategy_params": {"inner": "AVG"}}
     found = check_snapshot(snapshot(group(java, go, **nearby), topics=routes))
     assert only(found, "unowned-queue").queues == queues([0], "b")
@@ -137,7 +178,11 @@ def test_gos_nearby_is_computed_as_avg():
 
 @pytest.mark.holds("docs/check.md", "Java clients before 5.0 rebalance by other timers")
 def test_releases_before_and_after_5():
-    own = [Client("c1", version="4.9.3"), Client("c2", version="5.3.3"), Client("c3", version="5.1.0")]
+    own = [
+        Client("c1", version="4.9.3"),
+        Client("c2", version="5.3.3"),
+        Client("c3", version="5.1.0"),
+    ]
     finding = only(check_snapshot(snapshot(group(*own))), "mixed-versions")
     assert (finding.severity, finding.clients) == ("note", ("c1",))
     served = check_snapshot(snapshot(group(*own, server_assignment="PULL")))
@@ -152,20 +197,36 @@ def test_what_other_sdks_put_for_a_release_is_not_compared_with_javas():
         Client("c1", language="GO", version=version_name(317)),
         Client("c2", language="GO", version=version_name(317)),
     ]
-    java = [Client("c3", language="JAVA", version="5.3.3"), Client("c4", version="3.9.9"), Client("c5", language="CPP")]
+    java = [
+        Client("c3", language="JAVA", version="5.3.3"),
+        Client("c4", version="3.9.9"),
+        Client("c5", language="CPP"),
+    ]
     assert not of_rule(check_snapshot(snapshot(group(*go, *java))), "mixed-versions")
     served = group(*go, *java, server_assignment="PULL")
     assert not of_rule(check_snapshot(snapshot(served)), "mixed-versions")
 
 
 def test_releases_of_each_language_are_named_with_it():
-    java = [Client(f"j{i}", language="JAVA", version=one) for i, one in enumerate(["4.9.3", "5.3.3", "5.1.0"])]
+    java = [
+        Client(f"j{i}", language="JAVA", version=one)
+        for i, one in enumerate(["4.9.3", "5.3.3", "5.1.0"])
+    ]
     cpp = [Client(f"n{i}", language="CPP", version=one) for i, one in enumerate(["3.1.8", "4.6.0"])]
     both = only(check_snapshot(snapshot(group(*java, *cpp))), "mixed-versions")
-    assert "(CPP 3.x: 1 client, CPP 4.x: 1 client, JAVA 4.x: 1 client, JAVA 5.x: 2 clients)" in both.message
+    assert (
+        "(CPP 3.x: 1 client, CPP 4.x: 1 client, JAVA 4.x: 1 client, JAVA 5.x: 2 clients)"
+        in both.message
+    )
     assert both.clients == ("j0", "n1")
-    alone = only(check_snapshot(snapshot(group(*cpp, java[1], server_assignment="PULL"))), "mixed-versions")
-    assert (alone.severity, alone.clients, "not known here" in alone.message) == ("note", ("n1",), True)
+    alone = only(
+        check_snapshot(snapshot(group(*cpp, java[1], server_assignment="PULL"))), "mixed-versions"
+    )
+    assert (alone.severity, alone.clients, "not known here" in alone.message) == (
+        "note",
+        ("n1",),
+        True,
+    )
 
 
 _releases = st.sampled_from([None, "3.2.6", "4.5.2", "4.9.8", "5.1.0", "newer than 5.9.9"])
@@ -202,11 +263,18 @@ def test_queues_that_only_an_old_route_has_are_counted():
 
 
 def test_a_view_that_is_the_route_is_no_finding():
-    assert check_snapshot(snapshot(group(Client("c1", sees_read_queue_nums={TOPIC: {"b": 4, "a": 4}}), "c2"))) == ()
+    assert (
+        check_snapshot(
+            snapshot(group(Client("c1", sees_read_queue_nums={TOPIC: {"b": 4, "a": 4}}), "c2"))
+        )
+        == ()
+    )
 
 
 lists = st.dictionaries(
-    st.sampled_from("ab"), st.lists(st.sampled_from(["c1", "c2", "c3"]), min_size=1, unique=True), min_size=1
+    st.sampled_from("ab"),
+    st.lists(st.sampled_from(["c1", "c2", "c3"]), min_size=1, unique=True),
+    min_size=1,
 )
 
 
@@ -221,10 +289,16 @@ def test_the_queues_at_risk_are_those_of_all_ways_to_ask_the_brokers(by_broker, 
     there = sort_queues(route.queues())
     counts = []
     for choice in product(by_broker.values(), repeat=len(ids)):
-        shares = [share(one, client, route, told) for client, told in zip(one.clients, choice, strict=True)]
+        shares = [
+            share(one, client, route, told)
+            for client, told in zip(one.clients, choice, strict=True)
+        ]
         counts.append([sum(queue in mine for mine in shares) for queue in there])
     by_queue = dict(zip(there, zip(*counts, strict=True), strict=True))
-    always = {q for q, ns in by_queue.items() if max(ns) == 0}, {q for q, ns in by_queue.items() if min(ns) > 1}
+    always = (
+        {q for q, ns in by_queue.items() if max(ns) == 0},
+        {q for q, ns in by_queue.items() if min(ns) > 1},
+    )
     at_risk = {q for q, ns in by_queue.items() if 0 in ns or max(ns) > 1} - always[0] - always[1]
     found = check_snapshot(Snapshot((route,), (one,)))
     assert {q for f in of_rule(found, "split-client-list") for q in f.queues} == at_risk
@@ -249,7 +323,10 @@ def test_an_id_that_only_one_broker_lists_twice_is_named():
 def test_different_views_of_who_knows_what_strategy_are_told_without_numbers():
     one = group("c1", "c2", strategy="CONFIG", broker_client_ids={"a": ("c1", "c2"), "b": ("c1",)})
     found = check_snapshot(snapshot(one))
-    assert "at random: what that makes is not known (the lists of CONFIG" in only(found, "split-client-list").message
+    assert (
+        "at random: what that makes is not known (the lists of CONFIG"
+        in only(found, "split-client-list").message
+    )
 
 
 def test_a_list_of_a_broker_without_the_topic_is_not_asked():
@@ -298,7 +375,9 @@ def test_one_list_for_all_clients_is_all_overlap():
 
 @pytest.mark.parametrize("mode", ["PULL", "POP"])
 def test_a_strategy_that_brokers_do_not_know_gives_nobody_a_queue(mode):
-    found = check_snapshot(snapshot(group("c1", "c2", strategy="CONSISTENT_HASH", server_assignment=mode)))
+    found = check_snapshot(
+        snapshot(group("c1", "c2", strategy="CONSISTENT_HASH", server_assignment=mode))
+    )
     assert {f.rule for f in found} == {"unsupported-server-strategy"}
     assert (found[0].severity, len(found[0].queues), found[0].clients) == ("error", 8, ("c1", "c2"))
 
@@ -322,14 +401,22 @@ def test_brokers_go_by_their_own_routes():
 @pytest.mark.parametrize("share_num", [0, 1, 2, 9])
 def test_pop_shares_queues_so_none_is_double_owned(share_num):
     one = group(
-        "c1", "c2", "c3", "c4", server_assignment="POP", pop_share_queue_num=share_num, subscriptions=(TOPIC, RETRY)
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+        server_assignment="POP",
+        pop_share_queue_num=share_num,
+        subscriptions=(TOPIC, RETRY),
     )
     assert check_snapshot(snapshot(one, topics=(topic(), topic(RETRY, a=4)))) == ()
 
 
 def test_pop_by_repeated_ids_may_leave_queues_and_its_retry_topic_is_pulled():
     ids = ("c1", "c1", "c1", "c2")
-    one = Group("g", (TOPIC, RETRY), tuple(map(Client, ids)), server_assignment="POP", pop_share_queue_num=1)
+    one = Group(
+        "g", (TOPIC, RETRY), tuple(map(Client, ids)), server_assignment="POP", pop_share_queue_num=1
+    )
     found = check_snapshot(snapshot(one, topics=(topic(a=4), topic(RETRY, a=4))))
     assert [(f.topic, f.queues) for f in of_rule(found, "unowned-queue")] == [
         (RETRY, queues([1, 2], name=RETRY)),

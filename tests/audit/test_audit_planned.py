@@ -27,10 +27,14 @@ def told(*names):
     return with_owned(group(*names), (topic(),))
 
 
-@pytest.mark.holds("rmqalloc.audit.owners_after", "Return owners of all queues after a scenario of a plan.")
+@pytest.mark.holds(
+    "rmqalloc.audit.owners_after", "Return owners of all queues after a scenario of a plan."
+)
 def test_owners_after_are_those_of_the_scenario():
     after = owners_after(plan_snapshot(BEFORE, ONE_MORE))
-    assert after == {"g": {queue: c.client_id for c in told("c1", "c2", "c3").clients for queue in c.owned}}
+    assert after == {
+        "g": {queue: c.client_id for c in told("c1", "c2", "c3").clients for queue in c.owned}
+    }
     assert owners_after(plan_snapshot(BEFORE, ONE_MORE), "current")["g"][queues([3])[0]] == "c1"
 
 
@@ -44,7 +48,10 @@ def test_queues_that_have_not_moved_are_named(make, word):
     finding = only(checked(make("c1", "c2")), "differs-from-plan")
     assert finding.queues == (*queues([3]), *queues([2, 3], "b"))
     assert finding.severity == "warning"
-    assert f"3 queues of 8 in the plan are elsewhere by what the clients {word}: orders a:3, for one" in finding.message
+    assert (
+        f"3 queues of 8 in the plan are elsewhere by what the clients {word}: orders a:3, for one"
+        in finding.message
+    )
     assert finding.message.endswith("is owned by c1, in the plan c2.")
 
 
@@ -56,9 +63,13 @@ def test_what_a_silent_client_owns_is_not_known():
 def test_queues_that_came_or_went_since_are_named():
     planned = owners_after(plan_snapshot(BEFORE, ONE_MORE))
     ids = ("c1", "c2", "c3")
-    grown = check_snapshot(snapshot(group(*ids), topics=(topic(a=4, b=4, c=1),)), rules=RULE, planned=planned)
+    grown = check_snapshot(
+        snapshot(group(*ids), topics=(topic(a=4, b=4, c=1),)), rules=RULE, planned=planned
+    )
     assert queues([0], "c")[0] in only(grown, "differs-from-plan").queues
-    shrunk = check_snapshot(snapshot(group(*ids), topics=(topic(a=4),)), rules=RULE, planned=planned)
+    shrunk = check_snapshot(
+        snapshot(group(*ids), topics=(topic(a=4),)), rules=RULE, planned=planned
+    )
     assert set(queues(range(4), "b")) <= set(only(shrunk, "differs-from-plan").queues)
 
 
@@ -72,7 +83,11 @@ def test_a_group_of_the_plan_that_is_not_there_is_named():
     planned = owners_after(plan_snapshot(BEFORE, ONE_MORE))
     other = snapshot(replace(group("c1"), name="other"))
     [finding] = check_snapshot(other, rules=RULE, planned=planned)
-    assert (finding.rule, finding.consumer_group, len(finding.queues)) == ("differs-from-plan", "g", 8)
+    assert (finding.rule, finding.consumer_group, len(finding.queues)) == (
+        "differs-from-plan",
+        "g",
+        8,
+    )
     assert "The snapshot has no such consumer group" in finding.message
     assert check_snapshot(other, ["other"], rules=RULE, planned=planned) == ()
 
@@ -80,18 +95,25 @@ def test_a_group_of_the_plan_that_is_not_there_is_named():
 def test_a_plan_that_leaves_queues_to_several_or_to_nobody_comes_true():
     """One client divides by another strategy, and goes on doing so."""
     mixed = tuple(
-        replace(one, strategy="AVG_BY_CIRCLE") if one.client_id == "c2" else one for one in told("c1", "c2").clients
+        replace(one, strategy="AVG_BY_CIRCLE") if one.client_id == "c2" else one
+        for one in told("c1", "c2").clients
     )
     before = snapshot(replace(group("c1", "c2"), clients=mixed))
     plan = plan_snapshot(before, ONE_MORE)
     [row] = plan.groups.slice(1).to_pylist()
     after = owners_after(plan)["g"]
     several = {queue: ids for queue, ids in after.items() if isinstance(ids, tuple)}
-    assert len(several) == row["double_owned"] > 0 and list(after.values()).count(None) == row["unowned"] > 0
+    assert (
+        len(several) == row["double_owned"] > 0
+        and list(after.values()).count(None) == row["unowned"] > 0
+    )
     ids = {queue: {ids} if isinstance(ids, str) else set(ids or ()) for queue, ids in after.items()}
 
     def owning(owners):
-        clients = tuple(Client(one, owned=tuple(q for q in owners if one in owners[q])) for one in ("c1", "c2", "c3"))
+        clients = tuple(
+            Client(one, owned=tuple(q for q in owners if one in owners[q]))
+            for one in ("c1", "c2", "c3")
+        )
         return snapshot(replace(group(), clients=clients))
 
     def found(owners):
@@ -104,7 +126,12 @@ def test_a_plan_that_leaves_queues_to_several_or_to_nobody_comes_true():
 
 
 def test_of_several_scenarios_one_must_be_named():
-    two = scenarios_of([{"name": name, "changes": [{"scale_clients": {"to": n}}]} for name, n in (("x", 3), ("y", 4))])
+    two = scenarios_of(
+        [
+            {"name": name, "changes": [{"scale_clients": {"to": n}}]}
+            for name, n in (("x", 3), ("y", 4))
+        ]
+    )
     plan = plan_snapshot(BEFORE, two)
     with pytest.raises(ValueError, match="2 scenarios, so one must be named: x, y"):
         owners_after(plan)
@@ -120,7 +147,9 @@ def test_the_command_compares_with_a_saved_plan(tmp_path, capsys):
         write_snapshot(snapshot(told(*ids)), str(tmp_path / f"{name}.json"))
     plan = ["--plan", str(tmp_path / "plan.json")]
     assert main(["check", "-f", str(tmp_path / "after.json"), *plan]) == 0
-    assert main(["check", "-f", str(tmp_path / "before.json"), *plan, "--scenario", "one more"]) == 2
+    assert (
+        main(["check", "-f", str(tmp_path / "before.json"), *plan, "--scenario", "one more"]) == 2
+    )
     assert "differs-from-plan" in capsys.readouterr().out
     assert main(["check", "-f", str(tmp_path / "after.json"), "--scenario", "x"]) == 64
     assert "--plan FILE" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""Messages that nobody consumes, whoever owns what: groups without clients, queues without readers, rooms that are missing."""
+"""Messages that nobody consumes, whoever owns what: groups without clients, queues without readers,
+rooms that are missing.
+"""
 
 from dataclasses import replace
 
@@ -37,7 +39,10 @@ def test_a_group_without_clients_and_with_a_backlog_is_an_error():
     found = checked(avg(lags=(*lags(0, 3), Lag(*queues([1]), 7, 7))))
     finding = only(found, "no-consumer")
     assert (finding.severity, finding.topic, finding.queues) == ("error", TOPIC, queues([0, 3]))
-    assert finding.message == "Nobody consumes orders, for the group has no client; 20 messages wait there."
+    assert (
+        finding.message
+        == "Nobody consumes orders, for the group has no client; 20 messages wait there."
+    )
 
 
 @pytest.mark.holds("docs/check.md", "a note if the backlog is not known, nothing if none wait")
@@ -50,15 +55,24 @@ def test_without_a_backlog_nobody_is_missed_and_an_unknown_one_is_a_note():
 
 def test_every_topic_with_a_backlog_is_a_finding_the_retry_topic_too():
     one = avg(
-        subscriptions=(TOPIC, "pay"), lags=(*lags(0), *lags(0, name="pay"), *lags(0, name=RETRY), *lags(0, name="x"))
+        subscriptions=(TOPIC, "pay"),
+        lags=(*lags(0), *lags(0, name="pay"), *lags(0, name=RETRY), *lags(0, name="x")),
     )
     routes = (topic(), topic("pay"), topic("x"), topic(RETRY, a=1))
-    assert {f.topic for f in of_rule(checked(one, topics=routes), "no-consumer")} == {TOPIC, "pay", RETRY}
-    found = check_snapshot(snapshot(one, avg(name="h", lags=lags(1)), topics=routes), groups=("g",), topics=("pay",))
+    assert {f.topic for f in of_rule(checked(one, topics=routes), "no-consumer")} == {
+        TOPIC,
+        "pay",
+        RETRY,
+    }
+    found = check_snapshot(
+        snapshot(one, avg(name="h", lags=lags(1)), topics=routes), groups=("g",), topics=("pay",)
+    )
     assert [(f.consumer_group, f.topic) for f in found] == [("g", "pay")]
 
 
-@pytest.mark.parametrize("fields", [{"server_assignment": "POP"}, {"is_shared": True}, {"is_ordered": True}])
+@pytest.mark.parametrize(
+    "fields", [{"server_assignment": "POP"}, {"is_shared": True}, {"is_ordered": True}]
+)
 def test_every_kind_of_group_in_clustering_needs_a_client(fields):
     assert only(checked(avg(lags=lags(0), **fields)), "no-consumer").severity == "error"
 
@@ -86,13 +100,19 @@ def test_a_group_whose_clients_could_not_be_asked_for_is_not_without_clients():
 )
 def test_clients_of_which_none_subscribes_consume_nothing(fields, rules):
     one = avg(Client("c1", subscriptions=("pay",)), subscriptions=(TOPIC,), lags=lags(0), **fields)
-    found = [f for f in checked(one, topics=(topic(), topic("pay", a=0))) if f.topic in (TOPIC, None)]
+    found = [
+        f for f in checked(one, topics=(topic(), topic("pay", a=0))) if f.topic in (TOPIC, None)
+    ]
     assert {f.rule for f in found} == rules
 
 
 @pytest.mark.holds("docs/check.md", "no queue has an owner and none is looked for")
 def test_clients_that_share_messages_own_no_queues():
-    clients = (Client("c1", owned=queues([0])), Client("c1"), Client("c2", strategy="CONSISTENT_HASH", owned=()))
+    clients = (
+        Client("c1", owned=queues([0])),
+        Client("c1"),
+        Client("c2", strategy="CONSISTENT_HASH", owned=()),
+    )
     assert [f.rule for f in checked(avg(*clients, is_shared=True))] == ["shared-queues"]
 
 
@@ -107,13 +127,27 @@ def test_clients_behind_a_proxy_are_named_where_others_divide_the_queues():
 
 def test_write_queues_above_the_read_queues_are_not_read():
     route = Topic(
-        TOPIC, (TopicBroker("a", 4, 8), TopicBroker("b", 4, 4), TopicBroker("c", 2, 5, perm=4), TopicBroker("d", 2))
+        TOPIC,
+        (
+            TopicBroker("a", 4, 8),
+            TopicBroker("b", 4, 4),
+            TopicBroker("c", 2, 5, perm=4),
+            TopicBroker("d", 2),
+        ),
     )
     finding = only(checked(avg("c1", lags=lags(5)), topics=(route,)), "written-not-read")
     assert (finding.severity, finding.queues) == ("error", queues(range(4, 8)))
     assert "a has 8 write and 4 read queues; 10 messages wait there." in finding.message
-    for mode in ({"message_model": "BROADCASTING"}, {"server_assignment": "POP"}, {"is_shared": True}, {"clients": ()}):
-        assert only(checked(replace(avg("c1"), **mode), topics=(route,)), "written-not-read").queues == finding.queues
+    for mode in (
+        {"message_model": "BROADCASTING"},
+        {"server_assignment": "POP"},
+        {"is_shared": True},
+        {"clients": ()},
+    ):
+        assert (
+            only(checked(replace(avg("c1"), **mode), topics=(route,)), "written-not-read").queues
+            == finding.queues
+        )
 
 
 def test_a_retry_topic_is_written_by_the_groups_own_number_of_queues():
@@ -124,8 +158,13 @@ def test_a_retry_topic_is_written_by_the_groups_own_number_of_queues():
 
 
 def test_a_broker_that_is_written_and_cannot_be_read():
-    route = Topic(TOPIC, (TopicBroker("a", 4, 4), TopicBroker("b", 4, 2, perm=2), TopicBroker("c", 4, 4, perm=0)))
-    finding = only(checked(avg("c1", lags=lags(1, broker="b")), topics=(route,)), "unreadable-broker")
+    route = Topic(
+        TOPIC,
+        (TopicBroker("a", 4, 4), TopicBroker("b", 4, 2, perm=2), TopicBroker("c", 4, 4, perm=0)),
+    )
+    finding = only(
+        checked(avg("c1", lags=lags(1, broker="b")), topics=(route,)), "unreadable-broker"
+    )
     assert (finding.severity, finding.queues) == ("error", queues([0, 1], "b"))
     assert "to b, which is writable and not readable; 10 messages wait there." in finding.message
 
@@ -143,18 +182,37 @@ def test_a_topic_that_nobody_may_read_is_written_all_the_same():
 
 @pytest.mark.holds("docs/check.md", "the broker refuses every pull and pop of the group")
 def test_a_broker_that_does_not_let_the_group_consume():
-    route = Topic(TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2), TopicBroker("c", 2, 2, perm=2)))
+    route = Topic(
+        TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2), TopicBroker("c", 2, 2, perm=2))
+    )
     one = avg("c1", lags=lags(1, broker="b"), paused_brokers=("b", "c", "gone"))
     finding = only(checked(one, topics=(route,)), "consumption-disabled")
-    assert (finding.severity, finding.topic, finding.queues) == ("error", TOPIC, queues([0, 1], "b"))
-    assert finding.message == "b does not let the group consume 2 queues of orders; 10 messages wait there."
+    assert (finding.severity, finding.topic, finding.queues) == (
+        "error",
+        TOPIC,
+        queues([0, 1], "b"),
+    )
+    assert (
+        finding.message
+        == "b does not let the group consume 2 queues of orders; 10 messages wait there."
+    )
     assert of_rule(checked(replace(one, clients=()), topics=(route,)), "consumption-disabled") == []
-    assert of_rule(checked(replace(one, paused_brokers=("c",)), topics=(route,)), "consumption-disabled") == []
+    assert (
+        of_rule(
+            checked(replace(one, paused_brokers=("c",)), topics=(route,)), "consumption-disabled"
+        )
+        == []
+    )
 
 
 def test_a_backlog_that_consumers_do_not_see_is_stranded():
     route = Topic(TOPIC, (TopicBroker("a", 4, 4), TopicBroker("b", 4, 0, perm=0)))
-    waiting = (*lags(0, 4), *lags(1, broker="b"), *lags(2, broker="gone"), Lag(MessageQueue(TOPIC, "a", 9), 5, 5))
+    waiting = (
+        *lags(0, 4),
+        *lags(1, broker="b"),
+        *lags(2, broker="gone"),
+        Lag(MessageQueue(TOPIC, "a", 9), 5, 5),
+    )
     finding = only(checked(avg("c1", lags=waiting), topics=(route,)), "stranded-backlog")
     assert finding.queues == (*queues([4]), *queues([1], "b"), *queues([2], "gone"))
     assert "3 queues of orders with a backlog" in finding.message
@@ -162,11 +220,17 @@ def test_a_backlog_that_consumers_do_not_see_is_stranded():
 
 
 PERMS = st.sampled_from([0, 2, 4, 6])
-BROKERS = st.builds(TopicBroker, st.just(""), st.integers(0, 4), st.none() | st.integers(0, 6), PERMS)
-ROUTES = st.lists(BROKERS, max_size=3).map(
-    lambda made: Topic(TOPIC, tuple(replace(one, broker_name=name) for one, name in zip(made, "abc", strict=False)))
+BROKERS = st.builds(
+    TopicBroker, st.just(""), st.integers(0, 4), st.none() | st.integers(0, 6), PERMS
 )
-LAGS = st.dictionaries(st.tuples(st.sampled_from("abcd"), st.integers(0, 7)), st.integers(0, 2), max_size=8)
+ROUTES = st.lists(BROKERS, max_size=3).map(
+    lambda made: Topic(
+        TOPIC, tuple(replace(one, broker_name=name) for one, name in zip(made, "abc", strict=False))
+    )
+)
+LAGS = st.dictionaries(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 7)), st.integers(0, 2), max_size=8
+)
 
 
 @examples(150)
@@ -174,7 +238,12 @@ LAGS = st.dictionaries(st.tuples(st.sampled_from("abcd"), st.integers(0, 7)), st
 def test_what_is_written_or_waits_and_is_not_readable_is_found_once(route, waiting):
     known = tuple(Lag(MessageQueue(TOPIC, broker, i), n, 0) for (broker, i), n in waiting.items())
     found = [f for f in checked(avg("c1", lags=known), topics=(route,)) if f.rule in UNREAD]
-    written = {(b.broker_name, i) for b in route.brokers if b.perm & 2 for i in range(b.write_queue_nums or 0)}
+    written = {
+        (b.broker_name, i)
+        for b in route.brokers
+        if b.perm & 2
+        for i in range(b.write_queue_nums or 0)
+    }
     readable = {(queue.broker_name, queue.queue_id) for queue in route.queues()}
     expected = (written | {queue for queue, n in waiting.items() if n}) - readable
     named = [(queue.broker_name, queue.queue_id) for f in found for queue in f.queues]
@@ -191,7 +260,9 @@ def test_a_damaged_number_of_write_queues_does_not_take_all_memory():
 
 
 def test_owned_queues_that_the_route_lacks_are_named_with_their_owners():
-    route = Topic(TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2, perm=2), TopicBroker("c", 1, 1)))
+    route = Topic(
+        TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2, perm=2), TopicBroker("c", 1, 1))
+    )
     own = (
         Client("c1", owned=(*queues([0, 2]), *queues([0], "gone"))),
         Client("c2", owned=(*queues([1]), *queues([0], "c"))),
@@ -201,21 +272,31 @@ def test_owned_queues_that_the_route_lacks_are_named_with_their_owners():
     for mode in ({}, {"message_model": "BROADCASTING"}, {"is_shared": True}):
         finding = only(checked(avg(*own, **mode), topics=(route,)), "owned-not-in-route")
         assert finding.queues == (*queues([2]), *queues([1], "b"), *queues([0], "gone"))
-        assert (finding.severity, finding.clients, finding.topic) == ("warning", ("c1", "c3"), TOPIC)
+        assert (finding.severity, finding.clients, finding.topic) == (
+            "warning",
+            ("c1", "c3"),
+            TOPIC,
+        )
 
 
 def test_what_pops_a_whole_broker_or_reads_a_topic_without_a_known_route_is_not_missed():
     owned = (*queues([-1]), *queues([0], name="unknown"), *queues([5], "__syslo__global__"))
-    assert not of_rule(checked(avg(Client("c1", owned=owned), server_assignment="POP")), "owned-not-in-route")
+    assert not of_rule(
+        checked(avg(Client("c1", owned=owned), server_assignment="POP")), "owned-not-in-route"
+    )
     gone = Client("c1", owned=queues([-1], "gone"))
-    assert only(checked(avg(gone, server_assignment="POP")), "owned-not-in-route").queues == gone.owned
+    assert (
+        only(checked(avg(gone, server_assignment="POP")), "owned-not-in-route").queues == gone.owned
+    )
 
 
 def test_owned_queues_are_told_by_topic():
     own = Client("c1", owned=(*queues([9]), *queues([9], name="pay")))
     whole = snapshot(avg(own, subscriptions=(TOPIC, "pay")), topics=(topic(), topic("pay")))
     assert [f.topic for f in of_rule(check_snapshot(whole), "owned-not-in-route")] == [TOPIC, "pay"]
-    assert [f.topic for f in of_rule(check_snapshot(whole, topics=("pay",)), "owned-not-in-route")] == ["pay"]
+    assert [
+        f.topic for f in of_rule(check_snapshot(whole, topics=("pay",)), "owned-not-in-route")
+    ] == ["pay"]
 
 
 # --- Machine rooms ---
@@ -226,28 +307,40 @@ def near(*clients, **fields):
 
 
 def in_rooms(name=TOPIC, **rooms):
-    return Topic(name, tuple(TopicBroker(broker, 2, 2, machine_room=room) for broker, room in rooms.items()))
+    return Topic(
+        name, tuple(TopicBroker(broker, 2, 2, machine_room=room) for broker, room in rooms.items())
+    )
 
 
 @pytest.mark.holds("docs/check.md", "Java refuses for every client")
 def test_one_client_without_a_room_fails_all():
-    found = checked(near(Client("c1", "hz"), Client("c2"), Client("c3", "hz")), topics=(in_rooms(a="hz"),))
+    found = checked(
+        near(Client("c1", "hz"), Client("c2"), Client("c3", "hz")), topics=(in_rooms(a="hz"),)
+    )
     finding = only(found, "missing-machine-room")
     assert (finding.severity, finding.clients, finding.topic) == ("error", ("c2",), None)
     assert "1 client has no machine room (c2)" in finding.message
-    assert "fails for 3 clients, with rooms or without. All keep the queues that they have" in finding.message
+    assert (
+        "fails for 3 clients, with rooms or without. All keep the queues that they have"
+        in finding.message
+    )
 
 
 def test_one_broker_without_a_room_fails_its_topic():
     routes = (in_rooms(a="hz", b=None), in_rooms("pay", a="hz", b="sh"), in_rooms(RETRY, a=None))
     one = near(Client("c1", "hz"), Client("c2", "sh"), subscriptions=(TOPIC, "pay", RETRY))
     found = of_rule(checked(one, topics=routes), "missing-machine-room")
-    assert [(f.topic, f.queues) for f in found] == [(RETRY, queues([0, 1], name=RETRY)), (TOPIC, queues([0, 1], "b"))]
+    assert [(f.topic, f.queues) for f in found] == [
+        (RETRY, queues([0, 1], name=RETRY)),
+        (TOPIC, queues([0, 1], "b")),
+    ]
     assert [f.topic for f in check_snapshot(snapshot(one, topics=routes), topics=("pay",))] == []
 
 
 def test_a_broker_that_cannot_be_read_needs_no_room():
-    route = Topic(TOPIC, (TopicBroker("a", 2, 2, machine_room="hz"), TopicBroker("b", 2, 0, perm=0)))
+    route = Topic(
+        TOPIC, (TopicBroker("a", 2, 2, machine_room="hz"), TopicBroker("b", 2, 0, perm=0))
+    )
     assert checked(near(Client("c1", "hz")), topics=(route,)) == ()
 
 
@@ -269,12 +362,17 @@ def test_rooms_that_the_strategy_was_given_count():
     rooms = {"client_room": {"c1": "hz", "c2": "sh"}, "broker_room": {"a": "hz", "b": "sh"}}
     assert checked(near("c1", "c2", strategy_params=rooms)) == ()
     rooms["client_room"].pop("c2")
-    assert only(checked(near("c1", "c2", strategy_params=rooms)), "missing-machine-room").clients == ("c2",)
+    assert only(
+        checked(near("c1", "c2", strategy_params=rooms)), "missing-machine-room"
+    ).clients == ("c2",)
 
 
 def test_only_the_clients_that_ask_for_rooms_fail():
     one = near(Client("c1", "hz"), Client("c2", strategy="AVG"), Client("c3", "sh"))
-    assert "fails for 2 clients" in only(checked(one, topics=(in_rooms(a="hz"),)), "missing-machine-room").message
+    assert (
+        "fails for 2 clients"
+        in only(checked(one, topics=(in_rooms(a="hz"),)), "missing-machine-room").message
+    )
 
 
 @examples(60)

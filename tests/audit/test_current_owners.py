@@ -1,4 +1,6 @@
-"""Who owns what now: against what `check` says of the same queues, what plans compute, and what clients report."""
+"""Who owns what now: against what `check` says of the same queues, what plans compute, and what
+clients report.
+"""
 
 from io import StringIO
 from random import Random
@@ -17,7 +19,15 @@ from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.plain_data import from_document
-from rmqalloc.snapshot.snapshot import Broker, Client, Lag, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Lag,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 
 KEY = ("consumer_group", "topic", "broker_name", "queue_id")
 SEEDS = st.integers(0, 2**32)
@@ -41,7 +51,10 @@ def by_queue(table):
 @given(SEEDS)
 def test_check_and_show_say_the_same_of_every_queue_that_both_look_at(seed):
     cluster = random_snapshot(seed)
-    shown, looked_at = by_queue(current_owners(cluster).queues), by_queue(check_snapshot(cluster).reach)
+    shown, looked_at = (
+        by_queue(current_owners(cluster).queues),
+        by_queue(check_snapshot(cluster).reach),
+    )
     assume(looked_at)
     for key, row in looked_at.items():
         mine = shown[key]
@@ -56,7 +69,10 @@ def test_check_and_show_say_the_same_of_every_queue_that_both_look_at(seed):
 @given(SEEDS)
 def test_every_queue_that_a_client_sees_is_there(seed):
     cluster = random_snapshot(seed)
-    shown, routes = by_queue(current_owners(cluster).queues), {one.name: one for one in cluster.topics}
+    shown, routes = (
+        by_queue(current_owners(cluster).queues),
+        {one.name: one for one in cluster.topics},
+    )
     for one in cluster.groups:
         for name in one.subscriptions:
             is_silent = not one.clients and name.startswith(RETRY_PREFIX)
@@ -84,7 +100,9 @@ def test_clients_and_hosts_are_sums_over_queues(seed):
         ]  # fmt: skip
         if row["known"] == "unknown":
             assert row["consumer_group"] in unknown
-            assert {row[name] for name in ("n_queues", "messages", "n_without_lag", "is_idle")} == {None}
+            assert {row[name] for name in ("n_queues", "messages", "n_without_lag", "is_idle")} == {
+                None
+            }
             continue
         lags = [one["messages"] for one in mine if one["messages"] is not None]
         assert (row["n_queues"], row["is_idle"]) == (len(mine), not mine)
@@ -118,23 +136,33 @@ def test_owners_are_those_of_a_plan_or_those_that_clients_report(seed):
         if row["known"] == "reported":
             assert set(row["owners"]) == reported[key]
         elif key in planned and not is_planned_otherwise(cluster, key[0]):
-            assert row["owners"] == [planned[key]["owner_before"]] and not planned[key]["others_before"]
+            assert (
+                row["owners"] == [planned[key]["owner_before"]]
+                and not planned[key]["others_before"]
+            )
 
 
 def is_planned_otherwise(cluster, name):
-    """Whether a plan takes others to own queues: all that a broker lists, those that report, not what CONFIG lists beyond
-    a client's own route."""
+    """Whether a plan takes others to own queues: all that a broker lists, those that report, not
+    what CONFIG lists beyond a client's own route.
+    """
     (one,) = (one for one in cluster.groups if one.name == name)
-    is_config = one.strategy == "CONFIG" or any(client.strategy == "CONFIG" for client in one.clients)
+    is_config = one.strategy == "CONFIG" or any(
+        client.strategy == "CONFIG" for client in one.clients
+    )
     return one.broker_client_ids is not None or any(
-        client.owned is not None or (is_config and client.sees_read_queue_nums) for client in one.clients
+        client.owned is not None or (is_config and client.sees_read_queue_nums)
+        for client in one.clients
     )
 
 
 # --- Single snapshots ---
 
 DRY = Topic(TOPIC, (TopicBroker("a", 4, 2),))
-TIMES = (Lag(MessageQueue(TOPIC, "a", 0), 9, 4, 1_795_250_051_509), Lag(MessageQueue(TOPIC, "a", 1), 3, 3, 0))
+TIMES = (
+    Lag(MessageQueue(TOPIC, "a", 0), 9, 4, 1_795_250_051_509),
+    Lag(MessageQueue(TOPIC, "a", 1), 3, 3, 0),
+)
 
 
 def rows_of(*groups, topics=(DRY,), **fields):
@@ -180,27 +208,43 @@ def test_the_worst_come_first():
 def test_reports_go_before_a_doubt_and_say_so():
     clients = Client("c1", owned=queues([0, 1])), Client("c2", owned=queues([2, 3]))
     rows = rows_of(group(*clients, strategy_source="assumed", strategy_doubt="nothing shows it"))
-    assert {(*row["owners"], row["known"]) for row in rows} == {("c1", "reported"), ("c2", "reported")}
+    assert {(*row["owners"], row["known"]) for row in rows} == {
+        ("c1", "reported"),
+        ("c2", "reported"),
+    }
 
 
 def test_what_a_silent_client_owns_is_null_and_what_another_reports_is_not():
-    found = current_owners(snapshot(group(Client("c1", owned=queues([0])), Client("c2")), topics=(topic(a=2),)))
-    assert [(row["owners"], row["known"]) for row in found.queues.sort_by("queue_id").to_pylist()] == [
+    found = current_owners(
+        snapshot(group(Client("c1", owned=queues([0])), Client("c2")), topics=(topic(a=2),))
+    )
+    assert [
+        (row["owners"], row["known"]) for row in found.queues.sort_by("queue_id").to_pylist()
+    ] == [
         (["c1"], "reported"),
         (None, "unknown"),
     ]
-    assert {row["client_id"]: (row["n_queues"], row["is_idle"], row["known"]) for row in found.clients.to_pylist()} == {
+    assert {
+        row["client_id"]: (row["n_queues"], row["is_idle"], row["known"])
+        for row in found.clients.to_pylist()
+    } == {
         "c1": (1, False, "reported"),
         "c2": (None, None, "unknown"),
     }
-    assert {row["host"]: row["n_queues"] for row in found.hosts.to_pylist()} == {"c1": 1, "c2": None}
+    assert {row["host"]: row["n_queues"] for row in found.hosts.to_pylist()} == {
+        "c1": 1,
+        "c2": None,
+    }
 
 
 def test_queues_of_a_silent_broker_are_unknown_and_so_is_who_reports_one():
     clients = Client("c1", owned=queues([0, 1])), Client("c2", owned=())
     brokers = (Broker("a", "h:1", is_silent=True),)
     found = current_owners(Snapshot((topic(a=2),), (group(*clients),), brokers=brokers))
-    assert {row["client_id"]: row["n_queues"] for row in found.clients.to_pylist()} == {"c1": None, "c2": 0}
+    assert {row["client_id"]: row["n_queues"] for row in found.clients.to_pylist()} == {
+        "c1": None,
+        "c2": 0,
+    }
 
 
 def test_a_cluster_that_answered_in_part_is_shown_in_part():
@@ -224,7 +268,9 @@ def test_clients_are_chosen_by_id_and_by_host():
 
 def test_retry_topics_are_shown_and_count_only_if_they_are_asked_for():
     retry = f"{RETRY_PREFIX}g"
-    cluster = snapshot(group("c1", subscriptions=(TOPIC, retry)), topics=(topic(a=2), topic(retry, a=1)))
+    cluster = snapshot(
+        group("c1", subscriptions=(TOPIC, retry)), topics=(topic(a=2), topic(retry, a=1))
+    )
     assert current_owners(cluster).queues.num_rows == 3
     assert current_owners(cluster).clients["n_queues"].to_pylist() == [2]
     assert current_owners(cluster, topics=("%RETRY%*",)).clients["n_queues"].to_pylist() == [1]
@@ -236,7 +282,10 @@ def test_retry_topics_are_shown_and_count_only_if_they_are_asked_for():
 def test_queues_of_one_owner_are_one_line_and_reasons_stand_below_whole():
     long = "x" * 300
     text = str(current_owners(snapshot(group(long, long, "c2"), topics=(topic(a=6),))))
-    assert "! orders       2  a:4-5  nobody" in text and "      no-owner: no client takes the queue: client id" in text
+    assert (
+        "! orders       2  a:4-5  nobody" in text
+        and "      no-owner: no client takes the queue: client id" in text
+    )
     assert f"\n      {long}\n      is not unique." in text and text.count("no-owner") == 1
 
 
@@ -251,8 +300,13 @@ def test_the_worst_lines_are_shown_whichever_group_they_are_of():
 
 def test_lines_are_ordered_by_the_lag_of_all_their_queues():
     lags = tuple(Lag(MessageQueue(TOPIC, "a", i), n, 0) for i, n in enumerate((6, 6, 10, 0)))
-    lines = str(current_owners(snapshot(group("c1", "c2", lags=lags), topics=(topic(a=4),)))).splitlines()
-    assert [line.split()[3:6] for line in lines[4:]] == [["c1", "computed", "12"], ["c2", "computed", "10"]]
+    lines = str(
+        current_owners(snapshot(group("c1", "c2", lags=lags), topics=(topic(a=4),)))
+    ).splitlines()
+    assert [line.split()[3:6] for line in lines[4:]] == [
+        ["c1", "computed", "12"],
+        ["c2", "computed", "10"],
+    ]
 
 
 @pytest.mark.parametrize("by", ["queues", "clients", "hosts"])
@@ -266,7 +320,11 @@ def test_hostile_names_reach_no_terminal(by):
 
 def test_nothing_to_show_is_said():
     found = current_owners(Snapshot())
-    assert [list(owners_lines(found, by=by)) for by in found.TABLES] == [["No queue."], ["No client."], ["No host."]]
+    assert [list(owners_lines(found, by=by)) for by in found.TABLES] == [
+        ["No queue."],
+        ["No client."],
+        ["No host."],
+    ]
 
 
 class Terminal(StringIO):

@@ -14,12 +14,28 @@ from rmqalloc.audit.findings import FINDINGS_SCHEMA
 from rmqalloc.report.sarif_log import OUTPUTS, SARIF_SCHEMA, sarif, write_findings
 
 HOSTILE = "[x](http://evil){0}\x1b[2J<img src=x>\n|"
-FOUND = check_snapshot(snapshot(group("c1", "c1", "c2", name="order-svc"), group("x", "x", name="pay-svc")))
+FOUND = check_snapshot(
+    snapshot(group("c1", "c1", "c2", name="order-svc"), group("x", "x", name="pay-svc"))
+)
 MANY = Finding(
-    "config-hole", "error", "g", "orders", queues(range(50)), tuple(f"c{i}" for i in range(25)), "Many.", "Look."
+    "config-hole",
+    "error",
+    "g",
+    "orders",
+    queues(range(50)),
+    tuple(f"c{i}" for i in range(25)),
+    "Many.",
+    "Look.",
 )
 EVIL = Finding(
-    "idle-client", "warning", HOSTILE, HOSTILE, queues([1], HOSTILE, HOSTILE), (HOSTILE,), f"{HOSTILE}.", "Stop it."
+    "idle-client",
+    "warning",
+    HOSTILE,
+    HOSTILE,
+    queues([1], HOSTILE, HOSTILE),
+    (HOSTILE,),
+    f"{HOSTILE}.",
+    "Stop it.",
 )
 
 
@@ -59,7 +75,16 @@ def test_many_names_are_folded_unless_wide():
 
 
 def test_queues_of_several_topics_are_told_apart():
-    both = Finding("idle-client", "note", "g", None, queues([0]) + queues([0], name="pay"), (), "Both.", "Look.")
+    both = Finding(
+        "idle-client",
+        "note",
+        "g",
+        None,
+        queues([0]) + queues([0], name="pay"),
+        (),
+        "Both.",
+        "Look.",
+    )
     assert "queues: orders a:0, pay a:0\n" in str(Findings([both]))
 
 
@@ -80,7 +105,8 @@ def test_json_is_one_document():
     assert document["counts"] == {"error": len(FOUND), "warning": 1, "note": 0}
     first = document["findings"][0]
     assert first["queues"] == [
-        {"topic": q.topic, "broker_name": q.broker_name, "queue_id": q.queue_id} for q in FOUND[0].queues
+        {"topic": q.topic, "broker_name": q.broker_name, "queue_id": q.queue_id}
+        for q in FOUND[0].queues
     ]
     assert document["findings"][-1]["clients"] == [HOSTILE]
     assert document == json.loads(json.dumps(Findings((*FOUND, EVIL)).to_dict()))
@@ -127,7 +153,11 @@ def test_sarif_has_one_run_of_this_tool_with_all_rules(log):
     assert (driver["name"], driver["version"]) == ("rmqalloc", __version__)
     assert [rule["id"] for rule in driver["rules"]] == list(RULES)
     for rule in driver["rules"]:
-        assert rule["shortDescription"]["text"] and rule["fullDescription"]["text"] and rule["help"]["text"]
+        assert (
+            rule["shortDescription"]["text"]
+            and rule["fullDescription"]["text"]
+            and rule["help"]["text"]
+        )
         assert rule["defaultConfiguration"]["level"] in SEVERITIES
 
 
@@ -135,7 +165,11 @@ def test_every_result_points_at_its_rule_and_place(log):
     (run,) = log["runs"]
     assert len(run["results"]) == len(FOUND) + 1
     for result, finding in zip(run["results"], (*FOUND, EVIL), strict=True):
-        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == finding.rule
+        assert (
+            run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
+            == result["ruleId"]
+            == finding.rule
+        )
         assert result["level"] == finding.severity
         (location,) = result["locations"]
         place = location["logicalLocations"][-1]
@@ -147,7 +181,9 @@ def test_every_result_points_at_its_rule_and_place(log):
         }
         assert location["physicalLocation"]["artifactLocation"]["uri"] == "dir/a%20b.yaml"
         assert result["properties"]["clients"] == list(finding.clients)
-        assert [q["queue_id"] for q in result["properties"]["queues"]] == [q.queue_id for q in finding.queues]
+        assert [q["queue_id"] for q in result["properties"]["queues"]] == [
+            q.queue_id for q in finding.queues
+        ]
 
 
 def test_no_name_becomes_a_link_or_a_placeholder(log):
@@ -159,7 +195,10 @@ def test_fingerprints_tell_findings_apart_and_stay(log):
     prints = [result["partialFingerprints"]["place/v1"] for result in log["runs"][0]["results"]]
     assert len(set(prints)) == len(prints)
     others = snapshot(group("c1", "c1", "c2", "c3", name="order-svc"), topics=(topic(a=40),))
-    again = {r["partialFingerprints"]["place/v1"] for r in sarif(check_snapshot(others))["runs"][0]["results"]}
+    again = {
+        r["partialFingerprints"]["place/v1"]
+        for r in sarif(check_snapshot(others))["runs"][0]["results"]
+    }
     assert again <= set(prints)
 
 

@@ -1,4 +1,6 @@
-"""All groups in one row each: against plans, findings and who owns what, and null where something is not known."""
+"""All groups in one row each: against plans, findings and who owns what, and null where something
+is not known.
+"""
 
 from collections import Counter
 from io import StringIO
@@ -56,7 +58,9 @@ def test_every_group_is_there_with_the_figures_of_others(seed):
         assert [row[f"{one}s"] for one in ("error", "warning", "note")] == [
             counts[one] for one in ("error", "warning", "note")
         ]
-        assert row["worst"] == next((one.rule for one in findings if one.consumer_group == name), None)
+        assert row["worst"] == next(
+            (one.rule for one in findings if one.consumer_group == name), None
+        )
         if (
             {"clients", "subscriptions", "routes"}.intersection(row["not_known"])
             or name not in planned
@@ -71,14 +75,20 @@ def test_every_group_is_there_with_the_figures_of_others(seed):
 @given(SEEDS)
 def test_lag_and_unread_queues_are_those_that_show_and_check_have(seed):
     cluster = from_document(reached.case(Random(seed)))
-    rows, reach, shown = by_name(group_list(cluster)), check_snapshot(cluster).reach, current_owners(cluster).queues
+    rows, reach, shown = (
+        by_name(group_list(cluster)),
+        check_snapshot(cluster).reach,
+        current_owners(cluster).queues,
+    )
     assert rows
     for name, row in rows.items():
         states = Counter(one["state"] for one in reach.to_pylist() if one["consumer_group"] == name)
         assert row["unread"] == (states["unread"] or (None if states["unknown"] else 0))
         mine = [one["messages"] for one in shown.to_pylist() if one["consumer_group"] == name]
         assert (row["messages"] or 0) == sum(filter(None, mine))
-        if "lags" in row["not_known"] and not any(one.lags for one in cluster.groups if one.name == name):
+        if "lags" in row["not_known"] and not any(
+            one.lags for one in cluster.groups if one.name == name
+        ):
             assert row["messages"] is None
 
 
@@ -97,7 +107,11 @@ def test_of_what_is_not_known_figures_are_null_and_never_zero():
     assert {rows["fine"][one] for one in OWNED} == {0, 1.0} and rows["fine"]["messages"] == 5
     for name in ("doubt", "part", "dead", "subscribed"):
         assert [rows[name][one] for one in (*OWNED, "messages")] == [None] * 5
-    assert (rows["part"]["n_clients"], rows["dead"]["n_clients"], rows["doubt"]["n_clients"]) == (None, 0, 1)
+    assert (rows["part"]["n_clients"], rows["dead"]["n_clients"], rows["doubt"]["n_clients"]) == (
+        None,
+        0,
+        1,
+    )
     assert (rows["subscribed"]["n_topics"], rows["subscribed"]["n_queues"]) == (None, None)
     assert (rows["part"]["not_known"], rows["fine"]["not_known"]) == (["clients", "lags"], [])
     assert (rows["dead"]["unread"], rows["doubt"]["unread"], rows["fine"]["unread"]) == (8, None, 0)
@@ -139,7 +153,9 @@ def test_patterns_choose_groups_and_topics():
     retry = f"{RETRY_PREFIX}g"
     one = group("c1", "c2", subscriptions=(TOPIC, retry), lags=LAGS)
     cluster = snapshot(
-        one, group("c1", name="h", subscriptions=("pay",)), topics=(topic(), topic("pay"), topic(retry, a=1))
+        one,
+        group("c1", name="h", subscriptions=("pay",)),
+        topics=(topic(), topic("pay"), topic(retry, a=1)),
     )
     assert list(by_name(group_list(cluster, groups=("h",)))) == ["h"]
     (row,) = group_list(cluster, topics=(TOPIC,)).groups.to_pylist()
@@ -161,8 +177,12 @@ def test_columns_of_problems_that_no_group_has_are_left_out():
         "",
         "  group  clients  queues  strategy     messages  skew",
     ]
-    text = str(group_list(snapshot(group("c1", "c1"), group("c1", name="h", **DOUBT), group(name="dead"))))
-    assert text.startswith("3 groups: 1 with errors, 1 without clients, 1 with unknown owners; no lag known")
+    text = str(
+        group_list(snapshot(group("c1", "c1"), group("c1", name="h", **DOUBT), group(name="dead")))
+    )
+    assert text.startswith(
+        "3 groups: 1 with errors, 1 without clients, 1 with unknown owners; no lag known"
+    )
     head, *rows = text.splitlines()[2:]
     assert {"unowned", "double", "errors", "worst"} <= set(head.split()) and "warnings" not in head
     assert [(row[0], row.split()[1]) for row in rows] == [("!", "g"), ("~", "dead"), ("?", "h")]
@@ -176,13 +196,28 @@ def test_findings_of_no_group_are_said():
 def test_a_cluster_that_answered_in_part_has_all_groups():
     lost = SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST lost", "timeout")
     rows = listed(group("c1"), group(name="lost"), errors=(lost,))
-    assert (rows["g"]["unowned"], rows["lost"]["unowned"], rows["lost"]["n_clients"]) == (0, None, None)
+    assert (rows["g"]["unowned"], rows["lost"]["unowned"], rows["lost"]["n_clients"]) == (
+        0,
+        None,
+        None,
+    )
 
 
 def test_hostile_names_reach_no_terminal():
     evil = "a\x1b[2J\n\u202eb"
-    text = str(group_list(snapshot(group(Client(evil), name=evil, subscriptions=(evil,)), topics=(topic(evil, a=2),))))
-    assert "\x1b" not in text and "\u202e" not in text and "\\x1b" in text and len(text.splitlines()) == 4
+    text = str(
+        group_list(
+            snapshot(
+                group(Client(evil), name=evil, subscriptions=(evil,)), topics=(topic(evil, a=2),)
+            )
+        )
+    )
+    assert (
+        "\x1b" not in text
+        and "\u202e" not in text
+        and "\\x1b" in text
+        and len(text.splitlines()) == 4
+    )
 
 
 def test_nothing_is_a_list_too():
@@ -196,9 +231,15 @@ def test_rows_are_cheap_for_ordinary_groups(monkeypatch):
     laid_out = []
     units_of = ViewReader.units_of
     monkeypatch.setattr(
-        ViewReader, "units_of", lambda self, one: laid_out.append(one.group.name) or units_of(self, one)
+        ViewReader,
+        "units_of",
+        lambda self, one: laid_out.append(one.group.name) or units_of(self, one),
     )
-    group_list(snapshot(*(group("c1", "c2", name=f"g{i}") for i in range(300)), group("c1", "c1", name="odd")))
+    group_list(
+        snapshot(
+            *(group("c1", "c2", name=f"g{i}") for i in range(300)), group("c1", "c1", name="odd")
+        )
+    )
     assert set(laid_out) == {"odd"}
 
 

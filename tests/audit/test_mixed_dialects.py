@@ -1,4 +1,6 @@
-"""Groups of clients of Java, Go and C++: audits and plans beside every client asked alone in its own language."""
+"""Groups of clients of Java, Go and C++: audits and plans beside every client asked alone in its
+own language.
+"""
 
 from collections import Counter
 
@@ -16,7 +18,11 @@ from rmqalloc.snapshot.snapshot import Client
 
 @pytest.mark.parametrize(
     ("name", "params"),
-    [("CONSISTENT_HASH", {"virtual_nodes": 20}), ("MACHINE_ROOM", {"machine_rooms": ["hz"]}), ("AVG_BY_CIRCLE", {})],
+    [
+        ("CONSISTENT_HASH", {"virtual_nodes": 20}),
+        ("MACHINE_ROOM", {"machine_rooms": ["hz"]}),
+        ("AVG_BY_CIRCLE", {}),
+    ],
 )
 def test_a_mixed_group_owns_what_each_client_computes_for_itself(name, params):
     """Every client alone, by the slow twins of its own language."""
@@ -32,7 +38,9 @@ def test_a_mixed_group_owns_what_each_client_computes_for_itself(name, params):
     takers = Counter()
     for one, language in languages.items():
         takers.update(
-            (twins[language][name] if language in twins else go_reference.CppAvg()).allocate("g", one, there, ids)
+            (twins[language][name] if language in twins else go_reference.CppAvg()).allocate(
+                "g", one, there, ids
+            )
         )
     own = [Client(one, language=language) for one, language in languages.items()]
     snap = snapshot(group(*own, strategy=name, strategy_params=params), topics=routes)
@@ -51,10 +59,14 @@ def test_a_mixed_group_owns_what_each_client_computes_for_itself(name, params):
 
 def test_a_group_of_go_alone_is_whole_whatever_its_strategy():
     own = [Client(f"c{i}", language="GO") for i in range(4)]
-    for name, params in (("CONSISTENT_HASH", {"virtual_nodes": 10}), ("MACHINE_ROOM_NEARBY-AVG", {})):
-        assert not {f.rule for f in check_snapshot(snapshot(group(*own, strategy=name, strategy_params=params)))} - {
-            "idle-client"
-        }
+    for name, params in (
+        ("CONSISTENT_HASH", {"virtual_nodes": 10}),
+        ("MACHINE_ROOM_NEARBY-AVG", {}),
+    ):
+        assert not {
+            f.rule
+            for f in check_snapshot(snapshot(group(*own, strategy=name, strategy_params=params)))
+        } - {"idle-client"}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +85,9 @@ def test_a_plan_is_proved_by_loops_that_know_the_dialects(languages, name, param
     snap = snapshot(group(*own, strategy=name, strategy_params=params), topics=routes)
     changes = [{"name": "one less", "changes": [{"remove_clients": {"ids": ["c1"]}}]}]
     if "CONSISTENT_HASH" in name:
-        changes.append({"name": "no ring", "changes": [{"set_virtual_nodes": {"virtual_nodes": 0}}]})
+        changes.append(
+            {"name": "no ring", "changes": [{"set_virtual_nodes": {"virtual_nodes": 0}}]}
+        )
     plan, problems = checked(snap, changes)
     assert plan.units.num_rows == 1 + len(changes)
     assert plan.units["err_code"].to_pylist()[:2] == [0, 0]

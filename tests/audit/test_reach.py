@@ -1,4 +1,6 @@
-"""Who reads every written queue, or why nobody does: against a twin that looks at each queue alone, and the findings."""
+"""Who reads every written queue, or why nobody does: against a twin that looks at each queue alone,
+and the findings.
+"""
 
 import json
 from dataclasses import replace
@@ -16,7 +18,15 @@ from rmqalloc.audit.reach import REACH_SCHEMA, UNREAD_SCHEMA
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.plain_data import from_document
-from rmqalloc.snapshot.snapshot import Broker, Client, Lag, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Lag,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 
 KEY = ("consumer_group", "topic", "broker_name", "queue_id")
 RULES = (
@@ -47,11 +57,17 @@ def reasons(findings):
 def test_every_queue_has_the_reason_that_the_twin_gives(seed):
     document = reached.case(Random(seed))
     found = by_queue(check_snapshot(from_document(document)))
-    assert {key: (row["reason"], row["messages"]) for key, row in found.items()} == reached.reach(document)
+    assert {key: (row["reason"], row["messages"]) for key, row in found.items()} == reached.reach(
+        document
+    )
 
 
 def test_random_snapshots_hold_every_reason():
-    seen = {reason for seed in range(400) for reason, _ in reached.reach(reached.case(Random(seed))).values()}
+    seen = {
+        reason
+        for seed in range(400)
+        for reason, _ in reached.reach(reached.case(Random(seed))).values()
+    }
     assert seen == set(REASONS)
 
 
@@ -60,18 +76,26 @@ def test_random_snapshots_hold_every_reason():
 def test_the_table_and_the_findings_agree(seed):
     findings = check_snapshot(from_document(reached.case(Random(seed))))
     rows = by_queue(findings)
-    found = {(one.consumer_group, *queue) for one in findings if one.rule in RULES for queue in one.queues}
+    found = {
+        (one.consumer_group, *queue)
+        for one in findings
+        if one.rule in RULES
+        for queue in one.queues
+    }
     unread = {key for key, row in rows.items() if row["state"] == "unread"}
-    # Queues that nobody writes to and in which nothing waits are in findings alone: there is no message to read.
+    # Queues that nobody writes to and in which nothing waits are in findings alone: there is no
+    # message to read.
     assert all(key not in rows for key in found - unread)
-    # A group that is gone is a finding only where messages wait; no rule is about topics without groups, and that of topics
-    # without a route, like that of brokers whose write queues are not known, names no queues.
+    # A group that is gone is a finding only where messages wait; no rule is about topics without
+    # groups, and that of topics without a route, like that of brokers whose write queues are not
+    # known, names no queues.
     silent = dict.fromkeys(("no-client", "no-subscriber"), lambda row: not row["messages"])
     silent |= dict.fromkeys(("no-group", "no-route"), lambda _: True)
     for key in unread - found:
         row = rows[key]
         is_silent = silent.get(
-            row["reason"], lambda row: row["reason"] == "no-permission" or row["consumer_group"] is None
+            row["reason"],
+            lambda row: row["reason"] == "no-permission" or row["consumer_group"] is None,
         )
         assert is_silent(row), (key, row)
 
@@ -83,7 +107,9 @@ def test_the_rows_by_group_are_the_queues_put_together(seed):
     rows, queues_of = findings.unread.to_pylist(), {}
     for row in by_queue(findings).values():
         if row["state"] == "unread":
-            queues_of.setdefault((row["consumer_group"], row["topic"], row["reason"]), []).append(row)
+            queues_of.setdefault((row["consumer_group"], row["topic"], row["reason"]), []).append(
+                row
+            )
     assert len(rows) == len(queues_of)
     for row in rows:
         mine = queues_of[row["consumer_group"], row["topic"], row["reason"]]
@@ -138,8 +164,16 @@ EXAMPLES = {
     "several-owners": (whole(group(*TWICE)), queues([0]), ["c1"]),
     "popped": (whole(group("c1", "c2", server_assignment="POP")), queues([0, 1]), ["c1", "c2"]),
     "shared": (whole(group("c1", "c2", is_shared=True)), queues([0, 1]), ["c1", "c2"]),
-    "broadcast": (whole(group("c1", "c2", message_model="BROADCASTING")), queues([0, 1]), ["c1", "c2"]),
-    "lite": (whole(group("c1", "c2", lite_topic=TOPIC, is_shared=True)), queues([0, 1]), ["c1", "c2"]),
+    "broadcast": (
+        whole(group("c1", "c2", message_model="BROADCASTING")),
+        queues([0, 1]),
+        ["c1", "c2"],
+    ),
+    "lite": (
+        whole(group("c1", "c2", lite_topic=TOPIC, is_shared=True)),
+        queues([0, 1]),
+        ["c1", "c2"],
+    ),
     "unknown": (whole(group("c1", "c2", **DOUBT)), queues([0, 1]), ["c1", "c2"]),
 }
 
@@ -154,7 +188,9 @@ def test_there_is_an_example_of_every_reason():
 def test_the_example_of_a_reason(reason):
     made, named, readers = EXAMPLES[reason]
     rows = [row for row in by_queue(check_snapshot(made)).values() if row["reason"] == reason]
-    assert [(row["broker_name"], row["queue_id"]) for row in rows] == [(q.broker_name, q.queue_id) for q in named]
+    assert [(row["broker_name"], row["queue_id"]) for row in rows] == [
+        (q.broker_name, q.queue_id) for q in named
+    ]
     state = REASONS[reason].state
     assert {row["state"] for row in rows} == {state}
     seen = {one for row in rows for one in row["readers"]}
@@ -175,19 +211,31 @@ def test_tables_have_their_columns_even_if_empty():
 def test_what_clients_report_goes_before_a_doubt_in_their_strategy():
     told = Client("c1", owned=queues([0])), Client("c2", owned=queues([1]))
     found = by_queue(check_snapshot(whole(group(*told, **DOUBT))))
-    assert [(row["reason"], row["readers"]) for row in found.values()] == [("owner", ["c1"]), ("owner", ["c2"])]
+    assert [(row["reason"], row["readers"]) for row in found.values()] == [
+        ("owner", ["c1"]),
+        ("owner", ["c2"]),
+    ]
     half = told[0], Client("c2")
     found = by_queue(check_snapshot(whole(group(*half, **DOUBT))))
-    assert [(row["reason"], row["readers"]) for row in found.values()] == [("owner", ["c1"]), ("unknown", ["c2"])]
+    assert [(row["reason"], row["readers"]) for row in found.values()] == [
+        ("owner", ["c1"]),
+        ("unknown", ["c2"]),
+    ]
 
 
 def test_a_paused_group_reads_nothing_whoever_else_its_clients_are():
-    """The settings of a broker say it of all clients, those that are not known among them; it is a finding, too."""
+    """The settings of a broker say it of all clients, those that are not known among them; it is a
+    finding, too.
+    """
     elsewhere, why = Client("c1", subscriptions=("pay",)), {"clients": "a broker did not answer"}
     found = check_snapshot(whole(group(elsewhere, paused_brokers=("a",), unknown=why)))
-    assert set(reasons(found).values()) == {"paused"} and "consumption-disabled" in {one.rule for one in found}
+    assert set(reasons(found).values()) == {"paused"} and "consumption-disabled" in {
+        one.rule for one in found
+    }
     both = Topic(TOPIC, (TopicBroker("a", 1, 1), TopicBroker("b", 1, 1)))
-    found = check_snapshot(whole(group(elsewhere, paused_brokers=("a",), unknown=why), topics=(both,)))
+    found = check_snapshot(
+        whole(group(elsewhere, paused_brokers=("a",), unknown=why), topics=(both,))
+    )
     assert list(reasons(found).values()) == ["paused", "unknown"]
 
 
@@ -195,7 +243,9 @@ def test_clients_that_differ_and_of_which_each_is_known_leave_no_doubt():
     four = (Topic(TOPIC, (TopicBroker("a", 4, 4),)),)
     mixed = group(Client("c1", strategy="AVG"), RING, strategy=None)
     assert [*reasons(check_snapshot(whole(mixed, topics=four))).values()].count("unknown") == 0
-    strange = group(Client("c1", strategy="AVG"), Client("c2", strategy="com.acme.Own"), strategy=None)
+    strange = group(
+        Client("c1", strategy="AVG"), Client("c2", strategy="com.acme.Own"), strategy=None
+    )
     assert set(reasons(check_snapshot(whole(strange, topics=four))).values()) == {"unknown"}
 
 
@@ -205,7 +255,10 @@ def test_what_depends_on_the_broker_that_a_client_asks_is_not_known():
     found = by_queue(check_snapshot(whole(split, topics=routes)))
     assert {row["reason"] for row in found.values()} == {"owner", "unknown"}
     (row, *_) = [row for row in found.values() if row["reason"] == "unknown"]
-    assert (row["readers"], row["detail"].split(",")[0]) == (["c1", "c2"], "brokers list different clients")
+    assert (row["readers"], row["detail"].split(",")[0]) == (
+        ["c1", "c2"],
+        "brokers list different clients",
+    )
 
 
 def test_a_client_that_reports_a_queue_which_none_takes_is_named():
@@ -222,7 +275,12 @@ def test_committed_offsets_of_a_topic_that_no_group_subscribes_to_are_told():
     left = group("c1", subscriptions=("pay",), lags=lags)
     other = group("c1", name="h", subscriptions=("pay",), lags=(Lag(*queues([0]), 10, 9),))
     (row,) = check_snapshot(whole(left, other)).unread.to_pylist()
-    assert (row["consumer_group"], row["reason"], row["queues"], row["messages"]) == (None, "no-group", "a:0-1", 11)
+    assert (row["consumer_group"], row["reason"], row["queues"], row["messages"]) == (
+        None,
+        "no-group",
+        "a:0-1",
+        11,
+    )
     assert row["detail"] == "g, h committed offsets there and do not subscribe now"
 
 
@@ -236,12 +294,22 @@ def test_topics_without_a_group_are_named_only_if_all_groups_were_looked_at():
     assert check_snapshot(both).unread.num_rows == 1
     assert check_snapshot(both, groups=("g",)).unread.num_rows == 0
     assert check_snapshot(both, topics=("pay",)).reach["topic"].to_pylist() == ["pay"]
-    lost = replace(both, errors=(SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST h", "timeout"),))
+    lost = replace(
+        both, errors=(SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST h", "timeout"),)
+    )
     assert reasons(check_snapshot(lost))[None, TOPIC, "a", 0] == "unknown"
 
 
 def test_topics_of_rocketmq_itself_need_no_group():
-    own = ("%DLQ%g", "%RETRY%gone", "SCHEDULE_TOPIC_XXXX", "rmq_sys_x", "DefaultCluster_REPLY_TOPIC", "a", "%LMQ%x")
+    own = (
+        "%DLQ%g",
+        "%RETRY%gone",
+        "SCHEDULE_TOPIC_XXXX",
+        "rmq_sys_x",
+        "DefaultCluster_REPLY_TOPIC",
+        "a",
+        "%LMQ%x",
+    )
     made = Snapshot(tuple(topic(name, a=1) for name in own), brokers=(Broker("a", "h:1"),))
     assert check_snapshot(made).reach.num_rows == 0
     read = replace(made, groups=(group(subscriptions=("%DLQ%g",)),))
@@ -270,7 +338,9 @@ def test_queues_that_nobody_writes_to_matter_while_messages_wait():
 
 
 def test_the_table_stands_before_the_findings():
-    lines = str(check_snapshot(whole(group(*TWICE, lags=(Lag(*queues([1]), 1234, 0),))))).splitlines()
+    lines = str(
+        check_snapshot(whole(group(*TWICE, lags=(Lag(*queues([1]), 1234, 0),))))
+    ).splitlines()
     assert lines[0] == "Messages nobody reads: 1 queue of 1 topic, 1,234 messages waiting"
     assert lines[1].split() == ["messages", "group", "topic", "reason", "queues", "detail"]
     assert lines[2].split()[:6] == ["1,234", "g", TOPIC, "no-owner", "1", "a:1"]
@@ -295,7 +365,9 @@ def test_one_line_says_that_everything_is_read():
 
 def test_many_rows_and_brokers_are_folded_unless_all_are_asked_for():
     brokers = {f"b{i}": 1 for i in range(9)}
-    found = check_snapshot(whole(*(group(name=f"g{i:02}") for i in range(30)), topics=(topic(**brokers),)))
+    found = check_snapshot(
+        whole(*(group(name=f"g{i:02}") for i in range(30)), topics=(topic(**brokers),))
+    )
     text = str(found).split("\n\n")[0]
     assert "g19" in text and "g20" not in text and "and 10 more rows: -o wide shows all" in text
     assert "b0:0 b1:0 b2:0 b3:0 and 5 more brokers" in text and "b4" not in text
@@ -314,7 +386,11 @@ def test_json_has_the_rows_first():
 def test_only_the_findings_of_some_groups_and_what_they_read():
     both = check_snapshot(whole(group(*TWICE), group(*TWICE, name="h")))
     mine = both.of_groups(["h"])
-    assert {one.consumer_group for one in mine} == {"h"} == set(mine.unread["consumer_group"].to_pylist())
+    assert (
+        {one.consumer_group for one in mine}
+        == {"h"}
+        == set(mine.unread["consumer_group"].to_pylist())
+    )
     assert both.at_least("error").unread == both.unread
 
 
@@ -322,12 +398,19 @@ HOSTILE = "<img src=x>\x1b[2J\u202e\n|"
 
 
 def test_names_cannot_draw_on_the_terminal():
-    made = whole(group(name=HOSTILE, subscriptions=(HOSTILE,)), topics=(Topic(HOSTILE, (TopicBroker(HOSTILE, 2, 2),)),))
+    made = whole(
+        group(name=HOSTILE, subscriptions=(HOSTILE,)),
+        topics=(Topic(HOSTILE, (TopicBroker(HOSTILE, 2, 2),)),),
+    )
     found = check_snapshot(made)
     table = str(found).split("\n\n")[0]
     assert len(table.splitlines()) == 4 and table.replace("\n", "").isprintable()
     (row,) = found.unread.to_pylist()
-    assert (row["consumer_group"], row["topic"], row["queues"]) == (HOSTILE, HOSTILE, f"{HOSTILE}:0-1")
+    assert (row["consumer_group"], row["topic"], row["queues"]) == (
+        HOSTILE,
+        HOSTILE,
+        f"{HOSTILE}:0-1",
+    )
 
 
 # --- Two looks ---

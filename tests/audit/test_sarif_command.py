@@ -1,4 +1,6 @@
-"""``rmqalloc check -o sarif``: every result points at the line of its group, or at none where there are no lines."""
+"""``rmqalloc check -o sarif``: every result points at the line of its group, or at none where there
+are no lines.
+"""
 
 import gzip
 import io
@@ -53,7 +55,8 @@ def assert_points_at_groups(results, path, names):
     assert {name for _, name, _ in found} == set(names)
     for where, name, line in found:
         assert where == str(path)
-        # A document tells where the group's mapping begins: its name stands there or, in JSON, on the next line.
+        # A document tells where the group's mapping begins: its name stands there or, in JSON, on
+        # the next line.
         assert name in "".join(lines[line - 1 : line + 1]), (name, line)
         assert not any(name in before for before in lines[: line - 1])
 
@@ -79,7 +82,10 @@ def test_a_cell_of_two_lines_shifts_none_below(run, tmp_path):
     write_snapshot(snapshot(*(group("c1", "c1", name=name) for name in names)), str(path))
     lines = path.read_text().split("\n")
     heads = {
-        name: next(i for i, line in enumerate(lines, 1) if name.split("\n")[0] in line.split(",")[0]) for name in names
+        name: next(
+            i for i, line in enumerate(lines, 1) if name.split("\n")[0] in line.split(",")[0]
+        )
+        for name in names
     }
     found = list(pointed(run("-f", path)[1]))
     assert {name for _, name, _ in found} == set(names)
@@ -89,14 +95,19 @@ def test_a_cell_of_two_lines_shifts_none_below(run, tmp_path):
 def test_outputs_of_mqadmin(run, tmp_path):
     path = tmp_path / "session.log"
     parts = [
-        f"$ mqadmin topicRoute -l -t {one}\n{(MQADMIN / f'topicRoute.{one}.txt').read_text()}" for one in ["payments"]
+        f"$ mqadmin topicRoute -l -t {one}\n{(MQADMIN / f'topicRoute.{one}.txt').read_text()}"
+        for one in ["payments"]
     ]
     parts += [
         f"$ mqadmin {command} -g {name}\n{(MQADMIN / f'{command}.{name}.txt').read_text()}"
         for command, name in (("consumerStatus", "audit"), ("consumerConnection", "order-svc"))
     ]
     path.write_text("".join(parts))
-    heads = [i for i, line in enumerate(path.read_text().split("\n"), 1) if line.startswith(("#Index", "#ClientId"))]
+    heads = [
+        i
+        for i, line in enumerate(path.read_text().split("\n"), 1)
+        if line.startswith(("#Index", "#ClientId"))
+    ]
     found = {(name, line) for _, name, line in pointed(run("-f", path)[1])}
     assert found == {("audit", heads[0]), ("order-svc", heads[1])}
 
@@ -154,7 +165,9 @@ def test_a_pipe_is_read_once(run, tmp_path):
         os.close(end)
     assert code == 2
     places = group_places(str(path))
-    assert {(name, line) for _, name, line in pointed(results)} == {(name, places[name][0]) for name in NAMES}
+    assert {(name, line) for _, name, line in pointed(results)} == {
+        (name, places[name][0]) for name in NAMES
+    }
 
 
 def test_a_file_that_changes_meanwhile_gives_no_false_lines(run, monkeypatch, tmp_path):
@@ -186,7 +199,9 @@ def test_a_group_outside_the_file_has_no_line(run, tmp_path):
     path, plan = tmp_path / "s.yaml", tmp_path / "plan.json"
     write_snapshot(CLUSTER, str(path))
     more = tmp_path / "more.yaml"
-    write_snapshot(snapshot(*(group("c1", "c2", name=name) for name in (*NAMES, "only-planned"))), str(more))
+    write_snapshot(
+        snapshot(*(group("c1", "c2", name=name) for name in (*NAMES, "only-planned"))), str(more)
+    )
     assert main(["plan", "-f", str(more), "--scale", "3", "--out", str(plan)]) == 0
     found = {name: line for _, name, line in pointed(run("-f", path, "--plan", plan)[1])}
     assert found["only-planned"] is None

@@ -1,4 +1,6 @@
-"""A SARIF result points at its group's place in the file, in every form that has lines, and at no line where none is known."""
+"""A SARIF result points at its group's place in the file, in every form that has lines, and at no
+line where none is known.
+"""
 
 import json
 
@@ -49,7 +51,11 @@ def test_results_point_at_the_line_of_their_group(suffix, tmp_path):
     assert len({region["startLine"] for region in found.values()}) == len(NAMES)
     for name, region in found.items():
         rest = "\n".join(lines[region["startLine"] - 1 :])[region.get("startColumn", 1) - 1 :]
-        rest = rest.encode().decode("unicode_escape").encode("latin-1").decode() if suffix == "yaml" else rest
+        rest = (
+            rest.encode().decode("unicode_escape").encode("latin-1").decode()
+            if suffix == "yaml"
+            else rest
+        )
         plain = name.split("\n")[0].replace('"', {"json": '\\"', "csv": '""', "yaml": '"'}[suffix])
         assert plain in rest[:120] or name == "订单", (name, rest[:120])
         assert suffix == "csv" or rest.startswith(("{", "name:")), rest[:40]
@@ -61,7 +67,9 @@ def test_a_parquet_file_has_no_lines(tmp_path):
     assert regions(path) == dict.fromkeys(NAMES)
 
 
-@pytest.mark.holds("rmqalloc.snapshot.files.mqadmin.group_lines", "that are the first to speak of each group")
+@pytest.mark.holds(
+    "rmqalloc.snapshot.files.mqadmin.group_lines", "that are the first to speak of each group"
+)
 def test_outputs_of_mqadmin_point_at_their_first_line(tmp_path):
     parts = [
         ("$ mqadmin consumerStatus -g audit\n", "consumerStatus.audit.txt"),
@@ -70,8 +78,13 @@ def test_outputs_of_mqadmin_point_at_their_first_line(tmp_path):
     path = tmp_path / "session.log"
     path.write_text("".join(command + (MQADMIN / name).read_text() for command, name in parts))
     lines = path.read_text().split("\n")
-    heads = [number for number, line in enumerate(lines, 1) if line.startswith(("#Index", "#ClientId"))]
-    assert group_places(str(path), "mqadmin") == {"audit": (heads[0], None), "order-svc": (heads[1], None)}
+    heads = [
+        number for number, line in enumerate(lines, 1) if line.startswith(("#Index", "#ClientId"))
+    ]
+    assert group_places(str(path), "mqadmin") == {
+        "audit": (heads[0], None),
+        "order-svc": (heads[1], None),
+    }
 
 
 def test_a_document_of_one_line_is_told_apart_by_columns(tmp_path):
@@ -86,7 +99,10 @@ def test_a_document_of_one_line_is_told_apart_by_columns(tmp_path):
 
 
 listed = st.lists(
-    st.recursive(st.integers() | st.text('a]\n"[{,', max_size=3), lambda one: st.lists(one, max_size=3)), max_size=6
+    st.recursive(
+        st.integers() | st.text('a]\n"[{,', max_size=3), lambda one: st.lists(one, max_size=3)
+    ),
+    max_size=6,
 )
 
 

@@ -1,4 +1,6 @@
-"""Groups without signs: no rule is asked about them and nothing of them is laid out, and nothing is missed by that."""
+"""Groups without signs: no rule is asked about them and nothing of them is laid out, and nothing is
+missed by that.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -16,14 +18,26 @@ from rmqalloc.audit._signs import EVERY, NONE, OF_OWNERS, Sign
 from rmqalloc.evidence import with_strategies
 from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.snapshot.plain_data import from_document
-from rmqalloc.snapshot.snapshot import Broker, Client, Filter, Group, Lag, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Filter,
+    Group,
+    Lag,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 from rmqalloc.views.group_views import ViewReader
 
 N_CASES = 200
 
 
 def document(seed):
-    """Everything that a snapshot may say: faults of all kinds, groups without any, and clusters that work."""
+    """Everything that a snapshot may say: faults of all kinds, groups without any, and clusters
+    that work.
+    """
     random = Random(seed)
     made = (
         clusters.snapshot(random, tame=True),
@@ -53,7 +67,10 @@ def _without_faults(random, made):
 def told(snapshot):
     """All that an audit says, and who owns what."""
     found, owned = check_snapshot(snapshot), current_owners(snapshot)
-    tables = (one.to_pylist() for one in (found.unread, found.reach, owned.queues, owned.clients, owned.hosts))
+    tables = (
+        one.to_pylist()
+        for one in (found.unread, found.reach, owned.queues, owned.clients, owned.hosts)
+    )
     return list(found), found.not_known, *tables, found.who_reads.counts()
 
 
@@ -67,12 +84,16 @@ def test_the_same_is_found_as_where_every_rule_is_asked_about_every_group(monkey
     snapshots = [from_document(document(seed)) for seed in range(N_CASES)]
     quick = list(map(told, snapshots))
     seen = Counter(one for snapshot in snapshots for one in signs(snapshot))
-    monkeypatch.setattr(_signed_groups, "signs_of", lambda snapshot, groups, planned: ([EVERY] * len(groups), None))
+    monkeypatch.setattr(
+        _signed_groups, "signs_of", lambda snapshot, groups, planned: ([EVERY] * len(groups), None)
+    )
     assert list(map(told, snapshots)) == quick
     assert seen[NONE] > 20
     ordinary = reduce(or_, (one for one in seen if not one & OF_OWNERS))
     assert OF_OWNERS & reduce(or_, seen) == OF_OWNERS
-    usual = Sign.IDLE | Sign.KINDS | Sign.FILTERS | Sign.OWNED | Sign.LAGS | Sign.ROUTES | Sign.DOUBT
+    usual = (
+        Sign.IDLE | Sign.KINDS | Sign.FILTERS | Sign.OWNED | Sign.LAGS | Sign.ROUTES | Sign.DOUBT
+    )
     assert ordinary & usual == usual
 
 
@@ -99,10 +120,22 @@ def owning(*owned):
         (QUIET, NONE),
         (with_group(clients=()), Sign.VIEWS),
         (with_group(clients=(C1, C1)), Sign.VIEWS),
-        (with_group(clients=(C1, replace(C2, strategy="AVG_BY_CIRCLE"))), Sign.VIEWS | Sign.KINDS | Sign.DOUBT),
-        (with_group(clients=(C1, replace(C2, subscriptions=("orders", "more")))), Sign.VIEWS | Sign.ROUTES),
-        (with_group(clients=tuple(replace(one, subscriptions=("orders",)) for one in (C1, C2))), NONE),
-        (with_group(clients=(C1, replace(C2, sees_read_queue_nums={"orders": {"a": 1}}))), Sign.VIEWS),
+        (
+            with_group(clients=(C1, replace(C2, strategy="AVG_BY_CIRCLE"))),
+            Sign.VIEWS | Sign.KINDS | Sign.DOUBT,
+        ),
+        (
+            with_group(clients=(C1, replace(C2, subscriptions=("orders", "more")))),
+            Sign.VIEWS | Sign.ROUTES,
+        ),
+        (
+            with_group(clients=tuple(replace(one, subscriptions=("orders",)) for one in (C1, C2))),
+            NONE,
+        ),
+        (
+            with_group(clients=(C1, replace(C2, sees_read_queue_nums={"orders": {"a": 1}}))),
+            Sign.VIEWS,
+        ),
         (with_group(message_model="BROADCASTING"), Sign.VIEWS),
         (with_group(server_assignment="PULL"), Sign.VIEWS),
         (with_group(broker_client_ids={"a": ("c1", "c2")}), Sign.VIEWS),
@@ -124,7 +157,13 @@ def owning(*owned):
         (with_topic(brokers=(TopicBroker("x" * 32, 4),)), Sign.ROUTES),
         (with_topic(unknown={"routes": "not asked"}), Sign.UNKNOWN),
         (replace(QUIET, brokers=(Broker("a", "h:1", "SLAVE"),)), Sign.BROKERS),
-        (replace(QUIET, errors=(SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)), Sign.UNKNOWN),
+        (
+            replace(
+                QUIET,
+                errors=(SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),),
+            ),
+            Sign.UNKNOWN,
+        ),
         (owning(*HALVES), Sign.OWNED),
         (owning(*HALVES[::-1]), Sign.OWNED | Sign.OWNERS | Sign.DOUBT),
         (owning(HALVES[0], None), Sign.OWNED | Sign.OWNERS),
@@ -148,7 +187,9 @@ def test_only_groups_of_which_a_rule_may_say_something_are_laid_out(monkeypatch)
     laid_out = []
     unit_of = ViewReader.unit_of
     monkeypatch.setattr(
-        ViewReader, "unit_of", lambda self, found, name: laid_out.append(found.group.name) or unit_of(self, found, name)
+        ViewReader,
+        "unit_of",
+        lambda self, found, name: laid_out.append(found.group.name) or unit_of(self, found, name),
     )
     of_kinds = {
         "plain": QUIET.groups[0],
@@ -156,11 +197,15 @@ def test_only_groups_of_which_a_rule_may_say_something_are_laid_out(monkeypatch)
         "idle": with_group(clients=tuple(Client(f"c{i}") for i in range(9))).groups[0],
         "twice": with_group(clients=(C1, C1)).groups[0],
     }
-    groups = tuple(replace(one, name=f"{name}-{i}") for name, one in of_kinds.items() for i in range(3))
+    groups = tuple(
+        replace(one, name=f"{name}-{i}") for name, one in of_kinds.items() for i in range(3)
+    )
     found = check_snapshot(replace(QUIET, groups=groups))
     found.to_dict()
     assert {one.consumer_group.split("-")[0] for one in found} == {"idle", "twice"}
-    assert Counter(laid_out) == {name: 1 for one in groups if (name := one.name).startswith(("idle", "twice"))}
+    assert Counter(laid_out) == {
+        name: 1 for one in groups if (name := one.name).startswith(("idle", "twice"))
+    }
     assert len(found.reach) == 8 * len(groups)  # who reads what is shown of all groups
     assert set(laid_out) == {one.name for one in groups}
 
@@ -168,7 +213,9 @@ def test_only_groups_of_which_a_rule_may_say_something_are_laid_out(monkeypatch)
 def test_a_topic_with_too_many_queues_is_refused_whatever_is_asked():
     large = Topic("large", (TopicBroker("b", MAX_QUEUES), TopicBroker("c", 1)))
     groups = tuple(Group(name, ("large",), (C1,), strategy="AVG") for name in ("h", "g"))
-    with pytest.raises(ValueError, match=f"topic 'large' has {MAX_QUEUES + 1:,} queues; at most {MAX_QUEUES:,}"):
+    with pytest.raises(
+        ValueError, match=f"topic 'large' has {MAX_QUEUES + 1:,} queues; at most {MAX_QUEUES:,}"
+    ):
         check_snapshot(Snapshot((large,), groups), rules=[])
 
 

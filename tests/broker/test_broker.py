@@ -1,7 +1,17 @@
-"""A broker as a whole: heartbeats, leaving, offsets, and what depends on its release (specification 6 and 8)."""
+"""A broker as a whole: heartbeats, leaving, offsets, and what depends on its release (specification
+6 and 8).
+"""
 
 import pytest
-from broker_parts import BOTH, NEW, OLD, RememberingChannel, RememberingListener, broadcasting, heard_of
+from broker_parts import (
+    BOTH,
+    NEW,
+    OLD,
+    RememberingChannel,
+    RememberingListener,
+    broadcasting,
+    heard_of,
+)
 
 from rmqalloc import MessageQueue
 from rmqalloc.broker import Broker, ConsumerOffsetManager, EmptyStore, SubscriptionGroup
@@ -34,7 +44,10 @@ def test_a_heartbeat_registers_every_group_and_makes_its_retry_topic(clock, prof
     broker.subscription_groups["h"] = SubscriptionGroup(retry_queue_nums=3)
     beat(broker, RememberingChannel(), "x", heard_of("g"), heard_of("h"))
     assert broker.consumers.consumer_ids("g") == broker.consumers.consumer_ids("h") == ["x"]
-    assert broker.topics == {"%RETRY%g": QueueData("broker-a", 1, 1), "%RETRY%h": QueueData("broker-a", 3, 3)}
+    assert broker.topics == {
+        "%RETRY%g": QueueData("broker-a", 1, 1),
+        "%RETRY%h": QueueData("broker-a", 3, 3),
+    }
 
 
 def test_a_heartbeat_passes_over_groups_that_are_not_configured(clock):
@@ -49,14 +62,22 @@ def test_8_a_heartbeat_of_a_group_that_is_not_configured_is_taken_by_4_9(clock):
     old = Broker("b", clock, OLD, auto_create_subscription_group=False)
     channel = RememberingChannel()
     old.heartbeat(channel, HeartbeatData("x", (heard_of("stranger"),)))
-    assert (old.consumers.consumer_ids("stranger"), old.topics, channel.notices) == (["x"], {}, ["stranger"])
+    assert (old.consumers.consumer_ids("stranger"), old.topics, channel.notices) == (
+        ["x"],
+        {},
+        ["stranger"],
+    )
 
 
-def test_8_to_releases_without_the_second_form_a_short_heartbeat_says_that_there_are_no_topics(clock):
+def test_8_to_releases_without_the_second_form_a_short_heartbeat_says_that_there_are_no_topics(
+    clock,
+):
     for profile, topics in ((NEW, {"t"}), (OLD, set())):
         broker, channel = Broker("b", clock, profile), RememberingChannel()
         broker.heartbeat(channel, HeartbeatData("x", (heard_of("g"),), 7))
-        broker.heartbeat(channel, HeartbeatData("x", (heard_of("g", ()),), 7, without_subscriptions=True))
+        broker.heartbeat(
+            channel, HeartbeatData("x", (heard_of("g", ()),), 7, without_subscriptions=True)
+        )
         assert broker.consumers.groups["g"].subscriptions.keys() == topics
 
 
@@ -68,7 +89,9 @@ def test_8_a_heartbeat_of_the_second_form_is_answered_since_5_1_3_only(clock):
     short = {"fingerprint": 7, "without_subscriptions": True}
     assert beat(new, channel, "x", heard_of("g", []), **short) == HeartbeatReply(True, False)
     assert list(new.consumers.groups["g"].subscriptions) == ["t"], "topics of the long form stay"
-    assert beat(new, RememberingChannel(), "x", heard_of("g", []), **short) == HeartbeatReply(True, False)
+    assert beat(new, RememberingChannel(), "x", heard_of("g", []), **short) == HeartbeatReply(
+        True, False
+    )
 
 
 def test_a_heartbeat_of_the_first_form_is_always_answered_as_changed(clock):
@@ -115,7 +138,9 @@ def test_groups_of_one_heartbeat_live_as_long_as_any_of_them_is_heard_of(clock):
     for _ in range(4):
         clock.run(clock.now() + 60_000)
         beat(broker, channel, "x", heard_of("g"))
-    assert broker.consumers.consumer_ids("h") == ["x"], "as in Java, where one object stands in the tables of both"
+    assert broker.consumers.consumer_ids("h") == ["x"], (
+        "as in Java, where one object stands in the tables of both"
+    )
     assert not channel.closed
 
 
@@ -187,7 +212,9 @@ def test_8_the_expiry_of_channels_can_be_set(clock):
     assert channels[1].closed
 
 
-@pytest.mark.holds("rmqalloc.broker.ConsumerIdsChangeListener", "Who hears of what happens to groups.")
+@pytest.mark.holds(
+    "rmqalloc.broker.ConsumerIdsChangeListener", "Who hears of what happens to groups."
+)
 def test_other_listeners_hear_of_everything(clock):
     listener = RememberingListener()
     broker = Broker("broker-a", clock, NEW, listeners=[listener])

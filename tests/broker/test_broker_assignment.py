@@ -20,8 +20,12 @@ from rmqalloc.simulation._virtual_clock import VirtualClock
 
 PULL, POP = MessageRequestMode.PULL, MessageRequestMode.POP
 CLUSTERING, BROADCASTING = MessageModel.CLUSTERING, MessageModel.BROADCASTING
-ROUTE = TopicRouteData((QueueData("broker-b", 3, 3), QueueData("broker-a", 2, 8), QueueData("broker-c", 4, 4, perm=2)))
-QUEUES = [MessageQueue("t", name, i) for name, n in (("broker-a", 2), ("broker-b", 3)) for i in range(n)]
+ROUTE = TopicRouteData(
+    (QueueData("broker-b", 3, 3), QueueData("broker-a", 2, 8), QueueData("broker-c", 4, 4, perm=2))
+)
+QUEUES = [
+    MessageQueue("t", name, i) for name, n in (("broker-a", 2), ("broker-b", 3)) for i in range(n)
+]
 CLIENT_IDS = ["c2", "c10", "c1"]
 
 
@@ -50,7 +54,9 @@ def names():
 
 
 def asking(clock, names, client_ids=CLIENT_IDS, modes=None, **more):
-    """How a broker with these clients answers, as (topic, client id, strategy, model) -> [(queue, mode)] or None."""
+    """How a broker with these clients answers, as (topic, client id, strategy, model) -> [(queue,
+    mode)] or None.
+    """
 
     def consumer_ids(group):
         if group != "g":
@@ -58,7 +64,11 @@ def asking(clock, names, client_ids=CLIENT_IDS, modes=None, **more):
         return client_ids
 
     half = QueryAssignment(
-        "broker-a", modes or RequestModes(), BrokerRouteViews(clock, names.topic_route), consumer_ids, **more
+        "broker-a",
+        modes or RequestModes(),
+        BrokerRouteViews(clock, names.topic_route),
+        consumer_ids,
+        **more,
     )
 
     def ask(client_id="c1", topic="t", name="AVG", model=CLUSTERING, group="g"):
@@ -146,12 +156,17 @@ def test_6_5_a_light_queue_is_on_this_broker(clock, names):
 
 def test_6_5_without_the_load_balancer_everybody_gets_everything(clock, names):
     ask = asking(clock, names, server_load_balancer_enable=False)
-    assert queues_of(ask("c1")) == queues_of(ask("ghost", name="CONSISTENT_HASH", group="unknown")) == QUEUES
+    assert (
+        queues_of(ask("c1"))
+        == queues_of(ask("ghost", name="CONSISTENT_HASH", group="unknown"))
+        == QUEUES
+    )
     assert ask(topic="unknown") is None
 
 
 @pytest.mark.holds(
-    "rmqalloc.broker.BrokerRouteViews", "asked for when first needed, after a second and then every 30 s"
+    "rmqalloc.broker.BrokerRouteViews",
+    "asked for when first needed, after a second and then every 30 s",
 )
 def test_6_5_routes_are_fetched_when_needed_after_a_second_and_then_every_30_s(clock, names):
     ask, begin = asking(clock, names, client_ids=["c1"]), clock.now()
@@ -178,7 +193,9 @@ def test_6_5_routes_are_fetched_when_needed_after_a_second_and_then_every_30_s(c
         (RemotingError("timeout"), "t", True),
     ],
 )
-def test_6_5_a_topic_that_is_gone_is_forgotten_and_any_other_failure_leaves_the_last_view(clock, error, topic, is_kept):
+def test_6_5_a_topic_that_is_gone_is_forgotten_and_any_other_failure_leaves_the_last_view(
+    clock, error, topic, is_kept
+):
     answers = [ROUTE, error, error]
 
     def topic_route(_):
@@ -192,7 +209,9 @@ def test_6_5_a_topic_that_is_gone_is_forgotten_and_any_other_failure_leaves_the_
     clock.run(clock.now() + 1_000)
     known = views.queues(topic)
     assert (known is not None) == is_kept
-    assert len(answers) == (1 if is_kept else 0), "what was forgotten is asked for when it is needed"
+    assert len(answers) == (1 if is_kept else 0), (
+        "what was forgotten is asked for when it is needed"
+    )
 
 
 def test_6_5_a_topic_without_queues_is_asked_for_whenever_it_is_needed(clock, names):
@@ -216,13 +235,19 @@ def pop(share):
 @pytest.mark.parametrize("share", [-1, 0, 2, 9])
 def test_6_5_a_share_as_large_as_the_group_is_any_queue_of_every_broker(clock, names, share):
     answer = asking(clock, names, modes=pop(share))("ghost")
-    assert queues_of(answer) == [MessageQueue("t", "broker-a", -1), MessageQueue("t", "broker-b", -1)]
+    assert queues_of(answer) == [
+        MessageQueue("t", "broker-a", -1),
+        MessageQueue("t", "broker-b", -1),
+    ]
     assert {assignment.mode for assignment in answer} == {POP}
 
 
 def test_6_5_a_share_adds_the_queues_of_the_clients_that_follow(clock, names):
     ask = asking(clock, names, client_ids=["a", "b", "c", "d"], modes=pop(1))
-    owned = {client_id: strategy("AVG").allocate("g", client_id, QUEUES, list("abcd")) for client_id in "abcd"}
+    owned = {
+        client_id: strategy("AVG").allocate("g", client_id, QUEUES, list("abcd"))
+        for client_id in "abcd"
+    }
     assert queues_of(ask("a")) == sorted(owned["a"] + owned["b"])
     assert queues_of(ask("d")) == sorted(owned["d"] + owned["a"])
     assert ask("ghost") == []
@@ -231,7 +256,9 @@ def test_6_5_a_share_adds_the_queues_of_the_clients_that_follow(clock, names):
 def test_6_5_with_more_clients_than_queues_each_pops_one(clock, names):
     client_ids = [f"c{i}" for i in range(7)]
     ask = asking(clock, names, client_ids=client_ids, modes=pop(1))
-    assert [queues_of(ask(client_id)) for client_id in client_ids] == [[QUEUES[i % 5]] for i in range(7)]
+    assert [queues_of(ask(client_id)) for client_id in client_ids] == [
+        [QUEUES[i % 5]] for i in range(7)
+    ]
     assert ask(" ") is None
 
 

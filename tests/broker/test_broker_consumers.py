@@ -1,7 +1,15 @@
 """Groups as a broker sees them (specification 6.1) and how clients enter and leave them (6.2)."""
 
 import pytest
-from broker_parts import BOTH, NEW, OLD, RememberingChannel, RememberingListener, broadcasting, heard_of
+from broker_parts import (
+    BOTH,
+    NEW,
+    OLD,
+    RememberingChannel,
+    RememberingListener,
+    broadcasting,
+    heard_of,
+)
 
 from rmqalloc.broker import ClientChannelInfo, ConsumerGroupInfo, ConsumerManager
 from rmqalloc.remoting import (
@@ -125,7 +133,9 @@ def test_6_2_register_tells_the_group_of_a_new_channel_or_new_topics_only(manage
     assert manager.topic_groups == {"t": {"g"}, "u": {"g"}}
 
 
-def test_6_2_the_groups_own_flag_stops_news_of_heartbeats_and_of_leaving_but_not_of_closing(manager, listener):
+def test_6_2_the_groups_own_flag_stops_news_of_heartbeats_and_of_leaving_but_not_of_closing(
+    manager, listener
+):
     one, other = RememberingChannel(), RememberingChannel()
     manager.register(one, "x", heard_of("g"), notify=False)
     manager.register(other, "y", heard_of("g"), notify=False)
@@ -138,7 +148,10 @@ def test_6_2_the_groups_own_flag_stops_news_of_heartbeats_and_of_leaving_but_not
 
 @pytest.mark.parametrize(("profile", "told"), [(NEW, 0), (OLD, 3)])
 def test_6_2_broadcasting_groups_are_told_before_5_3_1_only(clock, listener, profile, told):
-    manager, channels = ConsumerManager(clock, profile, [listener]), [RememberingChannel(), RememberingChannel()]
+    manager, channels = (
+        ConsumerManager(clock, profile, [listener]),
+        [RememberingChannel(), RememberingChannel()],
+    )
     for channel in channels:
         manager.register(channel, "x", broadcasting("g"))
     manager.channel_closed(channels[0])
@@ -166,7 +179,9 @@ def test_6_2_the_fast_path_knows_the_groups_of_full_heartbeats_only(clock, liste
     assert [event[:2] for event in listener.heard] == [
         (event, group) for group in "hg" for event in ("CLIENT_UNREGISTER", "UNREGISTER", "CHANGE")
     ]
-    assert manager.consumer_ids("short") == ["x"], "its channel was known when the full heartbeat came"
+    assert manager.consumer_ids("short") == ["x"], (
+        "its channel was known when the full heartbeat came"
+    )
     manager.channel_closed(channel)
     assert manager.consumer_ids("short") == ["x"]
     clock.run(clock.now() + 140_000)
@@ -198,13 +213,18 @@ def test_6_2_the_fast_path_does_not_know_groups_entered_after_the_scan_closed_th
 
 @pytest.mark.parametrize(("profile", "left"), [(NEW, ["g"]), (OLD, [])])
 def test_6_2_releases_before_5_x_do_not_know_the_fast_path(clock, profile, left):
-    manager, channel = ConsumerManager(clock, profile, fast_channel_events=True), RememberingChannel()
+    manager, channel = (
+        ConsumerManager(clock, profile, fast_channel_events=True),
+        RememberingChannel(),
+    )
     manager.register_without_subscriptions(channel, "x", heard_of("g"))
     manager.channel_closed(channel)
     assert list(manager.groups) == left
 
 
-def test_6_2_listeners_hear_who_says_that_it_leaves_and_who_was_at_a_closed_channel(clock, manager, listener):
+def test_6_2_listeners_hear_who_says_that_it_leaves_and_who_was_at_a_closed_channel(
+    clock, manager, listener
+):
     leaving, closing = RememberingChannel(), RememberingChannel()
     for channel in (leaving, closing):
         manager.register(channel, "x", heard_of("g"))
@@ -220,11 +240,17 @@ def test_6_2_listeners_hear_the_topics_of_the_heartbeat_that_a_channel_came_with
     manager.register(RememberingChannel(), "x", heard_of("g", ["t"]))
     manager.register(RememberingChannel(), "y", heard_of("g", ["u", "v"]))
     came = [event for event in listener.heard if event[0] == "CLIENT_REGISTER"]
-    assert [(client.client_id, topics) for _, _, _, client, topics in came] == [("x", {"t"}), ("y", {"u", "v"})]
+    assert [(client.client_id, topics) for _, _, _, client, topics in came] == [
+        ("x", {"t"}),
+        ("y", {"u", "v"}),
+    ]
 
 
 def test_6_2_releases_before_5_x_tell_nobody_of_single_clients(clock, listener):
-    manager, channels = ConsumerManager(clock, OLD, [listener]), [RememberingChannel() for _ in range(3)]
+    manager, channels = (
+        ConsumerManager(clock, OLD, [listener]),
+        [RememberingChannel() for _ in range(3)],
+    )
     for channel in channels:
         manager.register(channel, "x", heard_of("g"))
     manager.unregister(channels[0], "x", "g")
@@ -234,9 +260,13 @@ def test_6_2_releases_before_5_x_tell_nobody_of_single_clients(clock, listener):
     assert set(listener.names()) == {"CHANGE", "REGISTER"}
 
 
-def test_6_2_a_channel_is_still_there_when_listeners_hear_that_the_scan_drops_it(clock, manager, listener):
+def test_6_2_a_channel_is_still_there_when_listeners_hear_that_the_scan_drops_it(
+    clock, manager, listener
+):
     there = []
-    listener.handle = lambda event, group, *_: there.append((event.name, len(manager.groups[group].channels)))
+    listener.handle = lambda event, group, *_: there.append(
+        (event.name, len(manager.groups[group].channels))
+    )
     manager.register(RememberingChannel(), "x", heard_of("g"))
     manager.register(RememberingChannel(), "y", heard_of("g"))
     del there[:]
@@ -259,7 +289,12 @@ def test_6_2_a_short_heartbeat_registers_the_channel_without_topics(manager, lis
     assert manager.register_without_subscriptions(channel, "x", heard_of("g", [])) is False
     assert listener.names() == ["CHANGE"]
     assert manager.groups["g"].subscriptions == {}
-    assert manager.register_without_subscriptions(RememberingChannel(), "y", heard_of("g", []), notify=False) is True
+    assert (
+        manager.register_without_subscriptions(
+            RememberingChannel(), "y", heard_of("g", []), notify=False
+        )
+        is True
+    )
     assert listener.names() == ["CHANGE"]
 
 
@@ -334,7 +369,10 @@ def test_6_2_a_group_emptied_by_the_scan_leaks_in_the_topic_index(clock, manager
 
 
 def test_6_2_the_time_of_expiry_can_be_set(clock):
-    manager, channel = ConsumerManager(clock, NEW, channel_expired_timeout=15_000), RememberingChannel()
+    manager, channel = (
+        ConsumerManager(clock, NEW, channel_expired_timeout=15_000),
+        RememberingChannel(),
+    )
     manager.register(channel, "x", heard_of("g"))
     clock.run(clock.now() + 20_000)
     assert channel.closed

@@ -103,7 +103,9 @@ def test_6_4_strict_mode_needs_more_than_half_of_the_replicas(clock):
     assert held_elsewhere.lock_batch("g", "x", [A, B, C]) == {A}
     assert asked == [("g", "x", {A, B})], "only what the broker itself has locked is asked for"
     assert held_elsewhere.lock_batch("g", "x", [A, B, C], only_this_broker=True) == {A, B}
-    assert not held_elsewhere.locks.try_lock("g", B, "y"), "a lock that missed the quorum stays held here"
+    assert not held_elsewhere.locks.try_lock("g", B, "y"), (
+        "a lock that missed the quorum stays held here"
+    )
 
 
 def test_6_4_in_strict_mode_locks_are_given_up_everywhere(clock):
@@ -112,7 +114,9 @@ def test_6_4_in_strict_mode_locks_are_given_up_everywhere(clock):
     def is_gone(group, client_id, queues):
         raise RemotingError("too late")
 
-    broker = Broker("broker-a", clock, NEW, unlock_elsewhere=[is_gone, lambda *what: told.append(what)])
+    broker = Broker(
+        "broker-a", clock, NEW, unlock_elsewhere=[is_gone, lambda *what: told.append(what)]
+    )
     broker.lock_batch("g", "x", [A, B])
     broker.unlock_batch("g", "x", iter([A, B]))
     assert broker.locks.is_lock_all_expired("g")

@@ -38,7 +38,9 @@ def test_6_3_without_the_brokers_flag_nobody_is_told(clock):
 
 @pytest.mark.parametrize("group_flag", [True, False])
 @pytest.mark.parametrize("broker_flag", [True, False])
-def test_6_3_both_flags_for_heartbeats_and_the_brokers_alone_for_a_close(clock, group_flag, broker_flag):
+def test_6_3_both_flags_for_heartbeats_and_the_brokers_alone_for_a_close(
+    clock, group_flag, broker_flag
+):
     notifier = ConsumerIdsChangeNotifier(clock, NEW, notify_consumer_ids_changed_enable=broker_flag)
     manager = ConsumerManager(clock, NEW, [notifier])
     staying, leaving, closing = told = channels(3)
@@ -55,7 +57,11 @@ def test_6_3_both_flags_for_heartbeats_and_the_brokers_alone_for_a_close(clock, 
 @pytest.mark.holds("rmqalloc.broker.ConsumerIdsChangeNotifier", "at once or collected")
 def test_6_3_collected_notices_go_out_after_30_s_and_then_every_15_s(clock):
     begin = clock.now()
-    notifier, early, late = ConsumerIdsChangeNotifier(clock, NEW, real_time=False), channels(1), channels(2)
+    notifier, early, late = (
+        ConsumerIdsChangeNotifier(clock, NEW, real_time=False),
+        channels(1),
+        channels(2),
+    )
     notifier.handle(CHANGE, "g", early)
     notifier.handle(CHANGE, "g", late)
     clock.run(begin + 29_999)
@@ -70,7 +76,9 @@ def test_6_3_collected_notices_go_out_after_30_s_and_then_every_15_s(clock):
 
 
 @pytest.mark.parametrize(("newer", "n_notices"), [([], 0), (None, 1)])
-def test_6_3_an_empty_list_replaces_a_collected_one_and_no_list_at_all_does_not(clock, newer, n_notices):
+def test_6_3_an_empty_list_replaces_a_collected_one_and_no_list_at_all_does_not(
+    clock, newer, n_notices
+):
     notifier, told = ConsumerIdsChangeNotifier(clock, NEW, real_time=False), channels(2)
     notifier.handle(CHANGE, "g", told)
     notifier.handle(CHANGE, "g", newer)
@@ -78,8 +86,12 @@ def test_6_3_an_empty_list_replaces_a_collected_one_and_no_list_at_all_does_not(
     assert notices(told) == [n_notices] * 2
 
 
-@pytest.mark.parametrize(("at_first", "later", "n_notices"), [(True, False, 0), (False, True, 0), (True, True, 1)])
-def test_6_3_the_brokers_flag_counts_when_notices_are_collected_and_when_they_go_out(clock, at_first, later, n_notices):
+@pytest.mark.parametrize(
+    ("at_first", "later", "n_notices"), [(True, False, 0), (False, True, 0), (True, True, 1)]
+)
+def test_6_3_the_brokers_flag_counts_when_notices_are_collected_and_when_they_go_out(
+    clock, at_first, later, n_notices
+):
     notifier, told = ConsumerIdsChangeNotifier(clock, NEW, at_first, real_time=False), channels(2)
     notifier.handle(CHANGE, "g", told)
     notifier.notify_consumer_ids_changed_enable = later
@@ -101,8 +113,14 @@ def test_6_3_what_comes_during_a_flush_ends_nothing_and_waits_for_the_next(clock
     assert notices([first, second]) == [2, 1]
 
 
-def test_6_3_collected_notices_of_one_group_do_not_end_those_of_another_nor_those_told_at_once(clock):
-    notifier, told, other = ConsumerIdsChangeNotifier(clock, NEW, real_time=False), channels(2), channels(1)
+def test_6_3_collected_notices_of_one_group_do_not_end_those_of_another_nor_those_told_at_once(
+    clock,
+):
+    notifier, told, other = (
+        ConsumerIdsChangeNotifier(clock, NEW, real_time=False),
+        channels(2),
+        channels(1),
+    )
     notifier.handle(CHANGE, "g", told)
     notifier.handle(CHANGE, "h", other)
     notifier.real_time = True
@@ -120,7 +138,9 @@ def test_6_3_releases_before_5_x_do_not_collect(clock):
 
 @pytest.mark.parametrize("newer", [0, 2])
 @pytest.mark.parametrize(("profile", "interrupts"), [(NEW, True), (OLD, False)])
-def test_6_3_a_newer_list_ends_an_older_round_even_if_there_is_nobody_on_it(clock, profile, interrupts, newer):
+def test_6_3_a_newer_list_ends_an_older_round_even_if_there_is_nobody_on_it(
+    clock, profile, interrupts, newer
+):
     notifier, (first, *rest) = ConsumerIdsChangeNotifier(clock, profile), channels(3)
     others = channels(newer)
     first.on_notice = lambda: notifier.handle(CHANGE, "g", others)
@@ -138,7 +158,9 @@ def test_6_3_a_round_that_was_ended_does_not_end_the_next(clock):
 
 
 @pytest.mark.parametrize(("profile", "later_ones"), [(NEW, [1, 1, 1]), (OLD, [2, 2, 2])])
-def test_6_3_a_newer_change_replaces_the_rest_of_an_older_one_since_5_3_3(clock, profile, later_ones):
+def test_6_3_a_newer_change_replaces_the_rest_of_an_older_one_since_5_3_3(
+    clock, profile, later_ones
+):
     notifier = ConsumerIdsChangeNotifier(clock, profile)
     first, *rest = told = channels(4)
     first.on_notice = lambda: len(first.notices) == 1 and notifier.handle(CHANGE, "g", list(told))
@@ -170,9 +192,13 @@ def test_6_3_other_events_are_ignored_and_unknown_ones_refused(clock):
 
 
 def test_6_3_nested_lists_each_end_the_one_before(clock):
-    """A round that was overtaken leaves the mark of the newer one, which a still newer one then ends."""
+    """A round that was overtaken leaves the mark of the newer one, which a still newer one then
+    ends.
+    """
     notifier, (first, second, third) = ConsumerIdsChangeNotifier(clock, NEW), channels(3)
-    first.on_notice = lambda: len(first.notices) == 1 and notifier.handle(CHANGE, "g", [second, third])
+    first.on_notice = lambda: (
+        len(first.notices) == 1 and notifier.handle(CHANGE, "g", [second, third])
+    )
     second.on_notice = lambda: len(second.notices) == 1 and notifier.handle(CHANGE, "g", [])
     notifier.handle(CHANGE, "g", [first, second, third])
     assert notices([first, second, third]) == [1, 1, 0]

@@ -54,7 +54,10 @@ def owners_of(topic, counts, client_ids, s):
     [
         ([], strategy("AVG")),
         (["-s", "AVG_BY_CIRCLE"], strategy("AVG_BY_CIRCLE")),
-        (["-s", "CONSISTENT_HASH", "--virtual-nodes", 160], strategy("CONSISTENT_HASH", virtual_nodes=160)),
+        (
+            ["-s", "CONSISTENT_HASH", "--virtual-nodes", 160],
+            strategy("CONSISTENT_HASH", virtual_nodes=160),
+        ),
         (["-s", "CONSISTENT_HASH", "--vnodes", 0], strategy("CONSISTENT_HASH", virtual_nodes=0)),
     ],
 )
@@ -75,7 +78,9 @@ def test_owners_are_the_engines_topic_by_topic(run, flags, s):
 
 def test_machine_rooms(run):
     rooms = ["-s", "MACHINE_ROOM", "--machine-rooms", "hz,bj"]
-    code, out, _ = run("allocate", "-t", "T", "--queues", "hz@b:2,sh@b:1", "-c", "x", *rooms, "-o", "csv")
+    code, out, _ = run(
+        "allocate", "-t", "T", "--queues", "hz@b:2,sh@b:1", "-c", "x", *rooms, "-o", "csv"
+    )
     assert code == 0
     assert list(csv.reader(io.StringIO(out)))[1:] == [
         ["T", "hz@b", "0", "x"],
@@ -105,7 +110,10 @@ def test_the_table(run):
 def test_one_client(run):
     code, out, _ = run(*GROUP, "--client", "c10", "-o", "csv")
     assert code == 0
-    assert out == "topic,broker_name,queue_id,client_id\norders,broker-a,2,c10\norders,broker-b,0,c10\n"
+    assert (
+        out
+        == "topic,broker_name,queue_id,client_id\norders,broker-a,2,c10\norders,broker-b,0,c10\n"
+    )
 
 
 def test_clients_from_a_file(run, tmp_path):
@@ -125,9 +133,13 @@ def test_a_repeated_client_is_noted(run):
 
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
 def test_names_cannot_command_the_terminal(form, tmp_path, monkeypatch, capsys):
-    (tmp_path / "ids").write_bytes(f"ok\nevil{DELETED}".replace("\n\x9b", "\x9b").encode("utf-8", "surrogatepass"))
+    (tmp_path / "ids").write_bytes(
+        f"ok\nevil{DELETED}".replace("\n\x9b", "\x9b").encode("utf-8", "surrogatepass")
+    )
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    code = main([*GROUP[:-1], f"@{tmp_path / 'ids'}", "-t", f"t{DELETED}", "-g", f"g{DELETED}", "-o", form])
+    code = main(
+        [*GROUP[:-1], f"@{tmp_path / 'ids'}", "-t", f"t{DELETED}", "-g", f"g{DELETED}", "-o", form]
+    )
     out, _ = capsys.readouterr()
     assert code == 0
     assert "evil" in out
@@ -136,7 +148,11 @@ def test_names_cannot_command_the_terminal(form, tmp_path, monkeypatch, capsys):
 
 def test_csv_for_a_program_keeps_names(run):
     _, out, _ = run(*GROUP[:-1], 'tab\there,a"b,\ud800', "-o", "csv")
-    assert {row[3] for row in list(csv.reader(io.StringIO(out)))[1:]} == {"tab\there", 'a"b', "\\ud800"}
+    assert {row[3] for row in list(csv.reader(io.StringIO(out)))[1:]} == {
+        "tab\there",
+        'a"b',
+        "\\ud800",
+    }
 
 
 @pytest.mark.parametrize(
@@ -163,21 +179,58 @@ def test_csv_for_a_program_keeps_names(run):
         ([*GROUP, "--queues", "b:9999999999"], "from 1 to 1048576"),
         ([*GROUP[:-1], ","], "-c ',' holds no client id"),
         (["bulk", "--in", "x", "--out", "y", "--master", "local"], "--master needs --spark"),
-        (["bulk", "--in", "x", "--out", "y", "--spark", "--threads", "2"], "--threads is for a run without --spark"),
-        (["bulk", "--in", "x", "--out", "y", "--max-bad-fraction", "0.1"], "--max-bad-fraction needs --spark"),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--threads", "2"],
+            "--threads is for a run without --spark",
+        ),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--max-bad-fraction", "0.1"],
+            "--max-bad-fraction needs --spark",
+        ),
         (["bulk", "--in", "x", "--out", "y", "--option", "a=b"], "--option needs --spark"),
         (["bulk", "--in", "x", "--out", "y", "--no-file-job"], "--file-job needs --spark"),
-        (["bulk", "--in", "x", "--out", "y", "--spark", "--max-bad-fraction", "2"], "2.0 is not in the range"),
-        (["bulk", "--in", "x", "--out", "y", "--spark", "--option", "header"], "is K=V, such as multiLine=true"),
         (
-            ["bulk", "--in", "x", "--out", "y", "--spark", "--option", "sep=;", "--option", "SEP=,"],
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--max-bad-fraction", "2"],
+            "2.0 is not in the range",
+        ),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--option", "header"],
+            "is K=V, such as multiLine=true",
+        ),
+        (
+            [
+                "bulk",
+                "--in",
+                "x",
+                "--out",
+                "y",
+                "--spark",
+                "--option",
+                "sep=;",
+                "--option",
+                "SEP=,",
+            ],
             "an option of the reader is given twice: sep=;, SEP=,; give each once",
         ),
-        (["bulk", "--in", "x", "--out", "y", "--spark", "--table", "t"], "give either an input or a table"),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--table", "t"],
+            "give either an input or a table",
+        ),
         (["bulk", "--out", "y"], "Missing option '--in'"),
         (["bulk", "--out", "y", "--spark"], "Missing option '--in'"),
         (
-            ["bulk", "--in", "x", "--out", "y", "--spark", "--master", "local", "--remote", "sc://h"],
+            [
+                "bulk",
+                "--in",
+                "x",
+                "--out",
+                "y",
+                "--spark",
+                "--master",
+                "local",
+                "--remote",
+                "sc://h",
+            ],
             "--master and --remote exclude each other",
         ),
         (["generate", "--out", "x", "--units", "-1"], "-1 is not in the range x>=0"),
@@ -202,7 +255,9 @@ def read(path):
 
 
 def test_generate_then_bulk(run, tmp_path):
-    code, out, err = run("generate", "--units", 300, "--seed", 9, "--files", 3, "--out", tmp_path / "fleet")
+    code, out, err = run(
+        "generate", "--units", 300, "--seed", 9, "--files", 3, "--out", tmp_path / "fleet"
+    )
     assert (code, err) == (0, "")
     assert out.startswith(f"Parquet of 300 units: {tmp_path / 'fleet'} (3 files, ")
     assert read(tmp_path / "fleet").equals(units.synthetic(300, seed=9))
@@ -220,7 +275,9 @@ def test_generate_then_bulk(run, tmp_path):
 @pytest.mark.holds("docs/data-engineer.md", "A bad row never fails a run.")
 def test_bulk_counts_bad_rows_and_goes_on(run, tmp_path):
     pq.write_table(pa.table(units.mixed()[0]), tmp_path / "fleet.parquet")
-    code, out, _ = run("bulk", "--in", tmp_path / "fleet.parquet", "--out", tmp_path / "owners", "-s", "AVG")
+    code, out, _ = run(
+        "bulk", "--in", tmp_path / "fleet.parquet", "--out", tmp_path / "owners", "-s", "AVG"
+    )
     assert code == 0
     assert out.splitlines()[1].split() == ["bad", "units", str(len(units.BAD))]
 
@@ -228,7 +285,11 @@ def test_bulk_counts_bad_rows_and_goes_on(run, tmp_path):
 SCENARIOS = {
     "scenarios": [
         {"name": "eight", "changes": [{"scale_clients": {"to": 8}}]},
-        {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "groups": "*order*"},
+        {
+            "name": "ring",
+            "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}],
+            "groups": "*order*",
+        },
     ]
 }
 
@@ -244,7 +305,9 @@ def test_bulk_tries_scenarios(run, tmp_path):
     assert header.index("units") + len("units") == lines[0].index(" 40 ") + len(
         " 40"
     )  # figures end where their names end
-    assert [line.split()[:3] for line in lines] == [[name, "40", "0"] for name in ("current", "eight", "ring")]
+    assert [line.split()[:3] for line in lines] == [
+        [name, "40", "0"] for name in ("current", "eight", "ring")
+    ]
     assert last == f"Parquet of AVG metrics: {tmp_path / 'plan'}"
     spec = PlanSpec("AVG", scenarios=SCENARIOS["scenarios"])
     wanted = pa.Table.from_batches(plan_stream(read(tmp_path / "fleet").to_batches(), spec))
@@ -256,12 +319,26 @@ def test_bulk_tries_scenarios(run, tmp_path):
 def test_bulk_says_what_is_wrong_with_scenarios(run, tmp_path):
     run("generate", "--units", 3, "--files", 1, "--out", tmp_path / "fleet")
     path = tmp_path / "s.json"
-    arguments = ["bulk", "--in", tmp_path / "fleet", "--out", tmp_path / "plan", "--scenarios", path]
+    arguments = [
+        "bulk",
+        "--in",
+        tmp_path / "fleet",
+        "--out",
+        tmp_path / "plan",
+        "--scenarios",
+        path,
+    ]
     for text, said in (
         (None, "No such file or directory"),
         ('{"scenarios": []}', f"{path}:1:15: holds no scenario; give at least one"),
-        (json.dumps(SCENARIOS).replace("to", "too"), ": scenario 'eight': changes[0].scale_clients."),
-        (json.dumps(SCENARIOS).replace("CONSISTENT_HASH", "MACHINE_ROOM_NEARBY-AVG"), "bring the column broker_rooms"),
+        (
+            json.dumps(SCENARIOS).replace("to", "too"),
+            ": scenario 'eight': changes[0].scale_clients.",
+        ),
+        (
+            json.dumps(SCENARIOS).replace("CONSISTENT_HASH", "MACHINE_ROOM_NEARBY-AVG"),
+            "bring the column broker_rooms",
+        ),
     ):
         if text is not None:
             path.write_text(text)
@@ -345,15 +422,21 @@ def test_each_verb_imports_only_what_it_needs():
     done = python("-c", script, *GROUP)
     imported = set(done.stderr.split())
     assert "click" in imported
-    assert not imported & {"pyarrow", "pyspark", "pandas", "spark_udfs", "rmqalloc.cli._bulk_command"}
+    assert not imported & {
+        "pyarrow",
+        "pyspark",
+        "pandas",
+        "spark_udfs",
+        "rmqalloc.cli._bulk_command",
+    }
 
 
 def test_bulk_imports_what_its_input_needs(tmp_path):
-    script = (
-        "import sys; from rmqalloc.cli import main; code = main(); print(*sys.modules, file=sys.stderr); sys.exit(code)"
-    )
+    script = "import sys; from rmqalloc.cli import main; code = main(); print(*sys.modules, file=sys.stderr); sys.exit(code)"
     write_fleet(tmp_path / "fleet", 10)
-    done = python("-c", script, "bulk", "--in", str(tmp_path / "fleet"), "--out", str(tmp_path / "out"))
+    done = python(
+        "-c", script, "bulk", "--in", str(tmp_path / "fleet"), "--out", str(tmp_path / "out")
+    )
     assert done.returncode == 0, done.stderr
     imported = set(done.stderr.split())
     assert "rmqalloc.evaluation.parquet_plan" in imported
@@ -367,13 +450,17 @@ def test_bulk_imports_what_its_input_needs(tmp_path):
 
 
 def test_without_click_it_says_how_to_get_it():
-    script = "import sys; sys.modules['click'] = None; from rmqalloc.cli import main; sys.exit(main())"
+    script = (
+        "import sys; sys.modules['click'] = None; from rmqalloc.cli import main; sys.exit(main())"
+    )
     done = python("-c", script, "doctor")
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == 'the rmqalloc command needs click: pip install "rmqalloc[cli]"\n'
 
 
-@pytest.mark.parametrize(("missing", "flags", "extra"), [("pyarrow", [], "arrow"), ("pyspark", ["--spark"], "spark")])
+@pytest.mark.parametrize(
+    ("missing", "flags", "extra"), [("pyarrow", [], "arrow"), ("pyspark", ["--spark"], "spark")]
+)
 def test_without_a_library_it_says_how_to_get_it(missing, flags, extra):
     script = f"import sys; sys.modules['{missing}'] = None; from rmqalloc.cli import main; sys.exit(main(sys.argv[1:]))"
     done = python("-c", script, "bulk", "--in", "x", "--out", "y", *flags)

@@ -41,7 +41,9 @@ def run(capsys):
 def file(tmp_path):
     """A snapshot in a file of its own."""
     numbers = count()
-    return lambda *groups, **parts: saved_snapshot(tmp_path / f"{next(numbers)}.json", snapshot(*groups, **parts))
+    return lambda *groups, **parts: saved_snapshot(
+        tmp_path / f"{next(numbers)}.json", snapshot(*groups, **parts)
+    )
 
 
 def test_the_example_has_four_unowned_and_four_double_owned_queues(run):
@@ -71,7 +73,11 @@ def test_a_snapshot_may_come_through_a_pipe(run, file, monkeypatch):
 
 def test_groups_and_topics_can_be_chosen(run, file):
     routes = (topic(), topic("pay"))
-    path = file(group("c1", "c1", name="bad"), group("c2", name="good", subscriptions=("pay",)), topics=routes)
+    path = file(
+        group("c1", "c1", name="bad"),
+        group("c2", name="good", subscriptions=("pay",)),
+        topics=routes,
+    )
     assert run("-f", path, "-g", "go*")[0] == 0
     assert run("-f", path, "-t", "pay")[0] == 0
     assert run("-f", path, "-g", "b*")[0] == 2
@@ -83,9 +89,14 @@ def test_groups_and_topics_can_be_chosen(run, file):
 
 def test_rules_can_be_chosen_and_left_out(run):
     assert [
-        f["rule"] for f in json.loads(run("-f", EXAMPLE, "-o", "json", "--rule", "unowned-queue")[1])["findings"]
+        f["rule"]
+        for f in json.loads(run("-f", EXAMPLE, "-o", "json", "--rule", "unowned-queue")[1])[
+            "findings"
+        ]
     ] == ["unowned-queue"]
-    arguments = [part for name in ("unowned-queue", "double-owned-queue") for part in ("--ignore", name)]
+    arguments = [
+        part for name in ("unowned-queue", "double-owned-queue") for part in ("--ignore", name)
+    ]
     code, out, _ = run("-f", EXAMPLE, *arguments)
     assert (code, out.count("error ")) == (2, 1)
     assert run("-f", EXAMPLE, *arguments, "--ignore", "duplicate-client-id")[0] == 0
@@ -107,7 +118,9 @@ def test_what_is_shown_and_what_fails_are_two_things(run, file):
     assert run("-f", note, "--fail-on", "note")[0] == 2
 
 
-@pytest.mark.holds("docs/how-to/alert.md", "4 if nothing was found but part of the cluster did not answer")
+@pytest.mark.holds(
+    "docs/how-to/alert.md", "4 if nothing was found but part of the cluster did not answer"
+)
 @pytest.mark.holds("docs/check.md", "4 nothing found as far as is known")
 def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
@@ -116,11 +129,16 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     why = "(broker b: GET_CONSUMER_CONNECTION_LIST g: timeout)"
     said = f"0 findings as far as is known (no lags are known); not known: clients of g {why}; subscriptions of g {why}"
     assert (code, " ".join(out.split("\n\n")[-1].split())) == (4, said)
-    assert "timeout" in err and "--allow-unknown clients --allow-unknown subscriptions accepts it" in err
+    assert (
+        "timeout" in err
+        and "--allow-unknown clients --allow-unknown subscriptions accepts it" in err
+    )
     # Whether its queues are read is not known, and that no option for partial snapshots accepts.
     assert run("-f", clean, "--allow-partial")[0] == 4
     assert run("-f", clean, "--allow-unknown", "clients")[0] == 4
-    assert run("-f", clean, "--allow-unknown", "clients", "--allow-unknown", "subscriptions")[0] == 0
+    assert (
+        run("-f", clean, "--allow-unknown", "clients", "--allow-unknown", "subscriptions")[0] == 0
+    )
     assert run("-f", clean, "--rule", "dry-queue")[0] == 0
     assert run("-f", bad)[0] == 2
 
@@ -160,8 +178,14 @@ def test_every_form_names_the_queues(run, output):
 def test_a_page_says_what_it_rests_on(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
     code, page, _ = run("-f", file(group("c1"), errors=lost), "-o", "html")
-    assert code == 4 and ">0 findings as far as is known (no lags are known); not known: clients of g (" in page
-    assert "Strategy AVG, stated; 1 request was not answered; the snapshot does not say when it was taken." in page
+    assert (
+        code == 4
+        and ">0 findings as far as is known (no lags are known); not known: clients of g (" in page
+    )
+    assert (
+        "Strategy AVG, stated; 1 request was not answered; the snapshot does not say when it was taken."
+        in page
+    )
     page = run("-f", EXAMPLE, "-o", "html", "--severity", "error")[1]
     assert "✗ 3 findings of the audit: 3 errors" in page and "order-service" in page
 
@@ -170,8 +194,13 @@ def test_strategies_are_found_out_once_for_all_groups_that_state_the_same(run, f
     claims = []
     claim = _decide_strategies._claim
     monkeypatch.setattr(
-        _decide_strategies, "_claim", lambda group, rooms: claims.append(group.name) or claim(group, rooms)
+        _decide_strategies,
+        "_claim",
+        lambda group, rooms: claims.append(group.name) or claim(group, rooms),
     )
-    groups = [group("c1", "c2", name=f"g{i}", strategy=name) for i, name in enumerate(("AVG", "AVG", "AVG_BY_CIRCLE"))]
+    groups = [
+        group("c1", "c2", name=f"g{i}", strategy=name)
+        for i, name in enumerate(("AVG", "AVG", "AVG_BY_CIRCLE"))
+    ]
     assert run("-f", file(*groups))[0] == 0
     assert claims == ["g0", "g2"]

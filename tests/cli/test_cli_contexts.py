@@ -60,11 +60,21 @@ def reached(asked, *arguments):
 
 def test_a_context_sets_every_option(folder, asked):
     servers, groups, topics, how = reached(asked, "--context", "production")
-    assert (servers, groups, topics) == ("10.0.0.1:9876;10.0.0.2:9876", ("order-*",), ("orders", "refunds"))
+    assert (servers, groups, topics) == (
+        "10.0.0.1:9876;10.0.0.2:9876",
+        ("order-*",),
+        ("orders", "refunds"),
+    )
     assert how["acl_file"] == str(folder / "keys.yml")
     assert (how["timeout"], how["deadline"], how["parallel"], how["tls"]) == (9.0, 30.0, 2, False)
     servers, groups, topics, how = reached(asked, "--context", "test")
-    assert (servers, groups, topics, how["tls"], how["timeout"]) == ("10.1.0.1:9876", ("*",), ("*",), True, 5)
+    assert (servers, groups, topics, how["tls"], how["timeout"]) == (
+        "10.1.0.1:9876",
+        ("*",),
+        ("*",),
+        True,
+        5,
+    )
 
 
 def test_what_is_given_beside_a_context_replaces_its_value(folder, asked, monkeypatch):
@@ -106,8 +116,14 @@ def test_a_file_needs_no_context(folder, asked, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["snapshot", "--context", "test", "-n", "10.9.0.1:9876"], "--context and -n each name a cluster"),
-        (["plan", "--context", "test", "-f", "example:seed", "--scale", "3"], "--context is a running cluster"),
+        (
+            ["snapshot", "--context", "test", "-n", "10.9.0.1:9876"],
+            "--context and -n each name a cluster",
+        ),
+        (
+            ["plan", "--context", "test", "-f", "example:seed", "--scale", "3"],
+            "--context is a running cluster",
+        ),
         (["plan", "--scale", "3"], "-n HOST:PORT or --context NAME"),
         (["context", "test"], "no context is in use"),
     ],
@@ -124,10 +140,14 @@ def test_wrong_usage(arguments, said, folder, asked, capsys):
     [
         ("contexts: {a: {}}", "contexts.a.name_servers is missing"),
         pytest.param(
-            "contexts: {a: {name_servers: x, secret_key: y}}", "contexts.a.secret_key is not known", id="an unknown key"
+            "contexts: {a: {name_servers: x, secret_key: y}}",
+            "contexts.a.secret_key is not known",
+            id="an unknown key",
         ),
         pytest.param(
-            "contexts: {a: {name_servers: x, timeout: soon}}", "contexts.a.timeout must be a number", id="timeout: soon"
+            "contexts: {a: {name_servers: x, timeout: soon}}",
+            "contexts.a.timeout must be a number",
+            id="timeout: soon",
         ),
         ("contexts: {a: {name_servers: x, parallel: 65}}", "from 1 to 64"),
         ("contexts: [", "config.yaml"),
@@ -141,7 +161,10 @@ def test_a_wrong_file_is_named_with_its_place(text, said, folder, capsys):
 
 def test_a_name_that_is_not_there_gets_those_that_are(folder, asked, capsys):
     assert main(["snapshot", "--context", "tset"]) == 64
-    assert "there is no context 'tset'; " in (said := capsys.readouterr().err) and "did you mean test?" in said
+    assert (
+        "there is no context 'tset'; " in (said := capsys.readouterr().err)
+        and "did you mean test?" in said
+    )
     assert main(["context", "use", "tset"]) == 64
     (folder / "config.yaml").unlink()
     assert main(["snapshot", "--context", "test"]) == 64
@@ -164,6 +187,8 @@ def test_the_list_says_which_is_in_use(folder, capsys):
 
 
 def test_one_that_does_not_answer_is_a_failure(folder, capsys):
-    (folder / "config.yaml").write_text("contexts: {here: {name_servers: '127.0.0.1:1', timeout: 0.2}}")
+    (folder / "config.yaml").write_text(
+        "contexts: {here: {name_servers: '127.0.0.1:1', timeout: 0.2}}"
+    )
     assert main(["context", "test", "here"]) == 1
     assert "127.0.0.1:1" in capsys.readouterr().err

@@ -48,11 +48,18 @@ def test_standard_input_to_standard_output(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ORDERS.read_bytes())))
     code, out, _ = run("-", "--out", "-", "--to", "json")
     assert code == 0
-    assert [topic["name"] for topic in json.loads(out)["topics"]] == ["orders", "payments", "%RETRY%order-svc"]
+    assert [topic["name"] for topic in json.loads(out)["topics"]] == [
+        "orders",
+        "payments",
+        "%RETRY%order-svc",
+    ]
 
 
 def test_outputs_of_mqadmin_become_one_snapshot(run, tmp_path):
-    texts = [MQADMIN / name for name in ("topicRoute.orders.json", "topicRoute.payments.txt", "with_clients.txt")]
+    texts = [
+        MQADMIN / name
+        for name in ("topicRoute.orders.json", "topicRoute.payments.txt", "with_clients.txt")
+    ]
     code, _, err = run(*texts, "--out", tmp_path / "cluster.yaml")
     assert code == 0
     assert [line.partition(":")[0] for line in err.splitlines()[:-1]] == ["warning"] * 3
@@ -68,7 +75,11 @@ def test_the_form_can_be_said(run, tmp_path):
 
 
 def test_the_verb_offers_every_form():
-    offered = {param.name: list(param.type.choices) for param in convert.params if hasattr(param.type, "choices")}
+    offered = {
+        param.name: list(param.type.choices)
+        for param in convert.params
+        if hasattr(param.type, "choices")
+    }
     assert offered == {"form": ["auto", *FORMS], "to_form": ["auto", *WRITTEN]}
 
 
@@ -100,12 +111,20 @@ def test_what_is_wrong_writes_nothing(run, arguments, code, said, tmp_path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "＝1"]  # a table holds no name that begins with a blank or a tab
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "＝1",
+]  # a table holds no name that begins with a blank or a tab
 
 
 @pytest.mark.parametrize("text", FORMULAS, ids=ascii)
 def test_cells_that_look_like_a_formula_are_told_and_quoted_if_wished(run, tmp_path, text):
-    """An apostrophe is how spreadsheets mark text; it stays when the file is read back, so nothing is quoted unasked."""
+    """An apostrophe is how spreadsheets mark text; it stays when the file is read back, so nothing
+    is quoted unasked.
+    """
     source, out = tmp_path / "s.json", tmp_path / "o.csv"
     document = {
         "apiVersion": "rmqalloc/v2",

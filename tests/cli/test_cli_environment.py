@@ -1,4 +1,6 @@
-"""Variables of the environment: every option is set by the one that its flag names, and by no other."""
+"""Variables of the environment: every option is set by the one that its flag names, and by no
+other.
+"""
 
 import os
 import re
@@ -20,7 +22,18 @@ from rmqalloc.cli._environment import NO_OPTIONS, PREFIX, former_names, variable
 from rmqalloc.cli._renamed import UNTIL
 
 LEAVES = {words: one for words, one in COMMANDS.items() if not isinstance(one, click.Group)}
-TEXTS = ("x", "3", "0.25", "20s", "2026-01-01T00:00:00Z", "AVG", "4-6", "idle>0", "unowned", "crash")
+TEXTS = (
+    "x",
+    "3",
+    "0.25",
+    "20s",
+    "2026-01-01T00:00:00Z",
+    "AVG",
+    "4-6",
+    "idle>0",
+    "unowned",
+    "crash",
+)
 """Values; every option takes one of them, or a word of its list."""
 PLAN = ["plan", "-f", "example:seed"]
 GROUP = ["allocate", "-t", "orders", "--queues", "b:6", "-c", "c1,c2"]
@@ -55,7 +68,9 @@ def parsed(words, *arguments, resilient=True):
     context = click.Context(app, info_name="rmqalloc")
     for word in words[:-1]:
         context = click.Context(COMMANDS[(word,)], info_name=word, parent=context)
-    return COMMANDS[words].make_context(words[-1], list(arguments), context, resilient_parsing=resilient)
+    return COMMANDS[words].make_context(
+        words[-1], list(arguments), context, resilient_parsing=resilient
+    )
 
 
 def options(words):
@@ -97,8 +112,12 @@ def test_every_option_is_set_by_the_variable_of_its_flag(words, monkeypatch):
         monkeypatch.delenv(variable)
 
 
-@pytest.mark.parametrize("words", [one for one in LEAVES if former_names(LEAVES[one], prefix_of(one))], ids=" ".join)
-def test_a_variable_named_after_a_parameter_works_for_a_release_with_a_warning(words, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "words", [one for one in LEAVES if former_names(LEAVES[one], prefix_of(one))], ids=" ".join
+)
+def test_a_variable_named_after_a_parameter_works_for_a_release_with_a_warning(
+    words, monkeypatch, capsys
+):
     former = former_names(LEAVES[words], prefix_of(words))
     assert former
     for old, option in former.items():
@@ -128,7 +147,9 @@ def test_no_two_options_share_a_variable():
 
 
 def test_options_that_end_the_run_take_no_variable():
-    eager = [option for words in COMMANDS for option in (*options(words), *app.params) if option.is_eager]
+    eager = [
+        option for words in COMMANDS for option in (*options(words), *app.params) if option.is_eager
+    ]
     assert {one.opts[-1] for one in eager} == {"--version", "--schema"}
     assert [one for one in eager if variables(one, PREFIX) or one.envvar] == []
 
@@ -146,29 +167,42 @@ def test_a_gate_of_the_environment_is_kept(run):
 def test_a_command_of_a_group_and_repeated_options(run):
     restart = ["rollout", "restart", "-f", "example:seed", "--show", "totals", "-o", "csv"]
     by_flags = run(*restart, "-g", "by-average", "-g", "by-ring", "--batch", 2)
-    variables = {"RMQALLOC_ROLLOUT_RESTART_GROUP": "by-average by-ring", "RMQALLOC_ROLLOUT_RESTART_BATCH": 2}
+    variables = {
+        "RMQALLOC_ROLLOUT_RESTART_GROUP": "by-average by-ring",
+        "RMQALLOC_ROLLOUT_RESTART_BATCH": 2,
+    }
     assert by_flags[0] == 0
     assert run(*restart, **variables) == by_flags
 
 
-@pytest.mark.holds("docs/command-line.md", "every other option given beside a context replaces its value")
+@pytest.mark.holds(
+    "docs/command-line.md", "every other option given beside a context replaces its value"
+)
 def test_the_command_line_wins(run):
     assert "AVG_BY_CIRCLE" in run(*GROUP, RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE")[1]
     assert "AVG/1" not in run(*GROUP, "-s", "AVG", RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE")[2]
-    assert run(*GROUP, "-s", "AVG", RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE") == run(*GROUP, "-s", "AVG")
+    assert run(*GROUP, "-s", "AVG", RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE") == run(
+        *GROUP, "-s", "AVG"
+    )
 
 
 @pytest.mark.parametrize("value", ["1", "0.1.0"])
-@pytest.mark.parametrize("name", ["VERSION", "HELP", "ALLOCATE_HELP", "ALLOCATE__CLICK_DEFAULT_HELP"])
+@pytest.mark.parametrize(
+    "name", ["VERSION", "HELP", "ALLOCATE_HELP", "ALLOCATE__CLICK_DEFAULT_HELP"]
+)
 def test_help_and_version_are_no_variables(run, name, value):
     plain = run(*GROUP)
     code, out, err = run(*GROUP, **{f"RMQALLOC_{name}": value})
     assert (code, out) == plain[:2] == (0, plain[1])
-    assert err.startswith(f"warning: the variable RMQALLOC_{name} is no option of allocate and has no effect")
+    assert err.startswith(
+        f"warning: the variable RMQALLOC_{name} is no option of allocate and has no effect"
+    )
 
 
 def test_a_schema_is_printed_by_its_flag_alone(run):
-    code, out, err = run("simulate", "example:restart-avg", "-o", "json", RMQALLOC_SIMULATE_SCHEMA="1")
+    code, out, err = run(
+        "simulate", "example:restart-avg", "-o", "json", RMQALLOC_SIMULATE_SCHEMA="1"
+    )
     assert code == 0 and "$schema" not in out
     assert "RMQALLOC_SIMULATE_SCHEMA is no option of simulate" in err
 
@@ -187,7 +221,9 @@ def test_former_names_of_bulk_still_work(run):
     assert run("generate", "--units", 5, "--files", 1, "--out", "fleet")[0] == 0
     code, _, err = run("bulk", RMQALLOC_BULK_SOURCE="fleet", RMQALLOC_BULK_OUT="owners")
     assert code == 0 and Path("owners").is_dir()
-    assert err.startswith("warning: the variable RMQALLOC_BULK_SOURCE is called RMQALLOC_BULK_IN now")
+    assert err.startswith(
+        "warning: the variable RMQALLOC_BULK_SOURCE is called RMQALLOC_BULK_IN now"
+    )
 
 
 @pytest.mark.parametrize(
@@ -253,13 +289,15 @@ def test_other_variables_are_not_warned_of(run, name):
 
 def test_variables_of_a_groups_other_commands_are_not_warned_of(run):
     restart = ["rollout", "restart", "-f", "example:seed"]
-    assert run(*restart, RMQALLOC_ROLLOUT_QUEUES_TO="8", RMQALLOC_ROLLOUT_QUEUES_BROKERS="b") == run(*restart)
+    assert run(
+        *restart, RMQALLOC_ROLLOUT_QUEUES_TO="8", RMQALLOC_ROLLOUT_QUEUES_BROKERS="b"
+    ) == run(*restart)
 
 
 def test_an_empty_variable_is_none(run):
-    assert run(*PLAN, "--scale", 3, RMQALLOC_PLAN_GATES="", RMQALLOC_PLAN_GROUPS="", RMQALLOC_X="") == run(
-        *PLAN, "--scale", 3
-    )
+    assert run(
+        *PLAN, "--scale", 3, RMQALLOC_PLAN_GATES="", RMQALLOC_PLAN_GROUPS="", RMQALLOC_X=""
+    ) == run(*PLAN, "--scale", 3)
 
 
 def test_warnings_are_bounded(run):
@@ -311,7 +349,10 @@ def test_the_table_holds_every_variable_that_is_read():
     read = {name for text in texts for name in re.findall(r"\b_?RMQALLOC_[A-Z_]*[A-Z]\b", text)}
     read = {name for name in read if not name.endswith("_H")}  # guards of headers
     of_options = {
-        one for words, command in COMMANDS.items() for o in command.params for one in variables(o, prefix_of(words))
+        one
+        for words, command in COMMANDS.items()
+        for o in command.params
+        for one in variables(o, prefix_of(words))
     }
     assert read - of_options == set(NO_OPTIONS)
 
@@ -328,7 +369,10 @@ def test_a_warning_imports_no_other_verb():
     )
     variables = {"RMQALLOC_PLAN_GATES": "g", "RMQALLOC_DOCTR": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**environment(), **variables}, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env={**environment(), **variables},
+        capture_output=True,
+        text=True,
     )
     warned, imported = done.stderr.splitlines()
     assert warned == "warning: the variable RMQALLOC_DOCTR is no option of doctor and has no effect"

@@ -1,4 +1,6 @@
-"""``--require``, machine rooms by hand, and ``--show evidence``: what answers rest on, at the command line."""
+"""``--require``, machine rooms by hand, and ``--show evidence``: what answers rest on, at the
+command line.
+"""
 
 import json
 
@@ -15,15 +17,21 @@ LEAST = ("plan", "compare", "recommend", "explain", "rollout", "check")
 
 @pytest.fixture
 def path(tmp_path):
-    """A snapshot with a group of every source; what is fitted rests on what clients own, what is assumed on nothing."""
+    """A snapshot with a group of every source; what is fitted rests on what clients own, what is
+    assumed on nothing.
+    """
     queues = tuple(sorted(TOPIC.queues()))
     groups = (
         Group("given", ("T",), tuple(map(Client, IDS)), strategy="AVG"),
         Group("reported", ("T",), tuple(Client(one, strategy="AVG") for one in IDS)),
-        Group("fitted", ("T",), tuple(Client(one, owned=queues[i::3]) for i, one in enumerate(IDS))),
+        Group(
+            "fitted", ("T",), tuple(Client(one, owned=queues[i::3]) for i, one in enumerate(IDS))
+        ),
         Group("assumed", ("T",), tuple(map(Client, IDS))),
     )
-    write_snapshot(Snapshot((TOPIC,), groups, fetched_at="2026-11-20T09:30:00Z"), str(tmp_path / "s.json"))
+    write_snapshot(
+        Snapshot((TOPIC,), groups, fetched_at="2026-11-20T09:30:00Z"), str(tmp_path / "s.json")
+    )
     return str(tmp_path / "s.json")
 
 
@@ -35,7 +43,13 @@ def command(verb, path, *groups):
         "check": ["--fail-on", "error"],
     }
     words = ["rollout", "restart"] if verb == "rollout" else [verb]
-    return [*words, "-f", path, *(word for one in groups for word in ("-g", one)), *more.get(verb, [])]
+    return [
+        *words,
+        "-f",
+        path,
+        *(word for one in groups for word in ("-g", one)),
+        *more.get(verb, []),
+    ]
 
 
 @pytest.mark.holds("docs/snapshots.md", "leaves out groups whose strategy rests on less")
@@ -60,7 +74,10 @@ def test_require_of_every_verb(verb, group, least, is_enough, path, capsys):
 
 
 def test_groups_that_rest_on_enough_are_planned_all_the_same(path, capsys):
-    assert main([*command("plan", path), "--require", "reported", "--show", "groups", "-o", "json"]) == 3
+    assert (
+        main([*command("plan", path), "--require", "reported", "--show", "groups", "-o", "json"])
+        == 3
+    )
     out, err = capsys.readouterr()
     assert {row["consumer_group"] for row in json.loads(out)} == {"given", "reported"}
     assert "--require reported not kept: fitted: fitted\n" in err
@@ -68,7 +85,9 @@ def test_groups_that_rest_on_enough_are_planned_all_the_same(path, capsys):
 
 
 def test_what_the_command_line_states_counts_as_given_and_a_guess_stays_one_if_it_is_accepted(path):
-    assert main([*command("plan", path, "assumed"), "--require", "reported", "--strategy", "AVG"]) == 0
+    assert (
+        main([*command("plan", path, "assumed"), "--require", "reported", "--strategy", "AVG"]) == 0
+    )
     assert main([*command("explain", path, "assumed"), "--require", "reported", "-s", "AVG"]) == 0
     assert main([*command("plan", path, "assumed"), "--require", "reported", "--assume"]) == 3
 
@@ -86,8 +105,15 @@ def test_a_plan_shows_what_it_rests_on(path, capsys):
         1.0,
         0,
     )
-    assert (rows["fitted"]["n_reporting"], rows["given"]["n_reporting"], rows["given"]["differs"]) == (3, 0, None)
-    assert all(row["fetched_at"] == "2026-11-20T09:30:00Z" and row["age_seconds"] > 0 for row in rows.values())
+    assert (
+        rows["fitted"]["n_reporting"],
+        rows["given"]["n_reporting"],
+        rows["given"]["differs"],
+    ) == (3, 0, None)
+    assert all(
+        row["fetched_at"] == "2026-11-20T09:30:00Z" and row["age_seconds"] > 0
+        for row in rows.values()
+    )
 
 
 def test_findings_hold_what_they_rest_on(path, capsys):
@@ -99,8 +125,15 @@ def test_findings_hold_what_they_rest_on(path, capsys):
 
 
 def test_notes_say_when_it_was_taken_and_what_is_missing(tmp_path, capsys):
-    errors = (SourceError("broker az1-broker-a", "GET_CONSUMER_RUNNING_INFO g, az1-x@1", "timed out"),)
-    whole = Snapshot((TOPIC,), (Group("g", ("T",), (Client("c"),), strategy="AVG"),), errors, "2026-11-20T09:30:00Z")
+    errors = (
+        SourceError("broker az1-broker-a", "GET_CONSUMER_RUNNING_INFO g, az1-x@1", "timed out"),
+    )
+    whole = Snapshot(
+        (TOPIC,),
+        (Group("g", ("T",), (Client("c"),), strategy="AVG"),),
+        errors,
+        "2026-11-20T09:30:00Z",
+    )
     write_snapshot(whole, str(tmp_path / "s.json"))
     assert main([*command("plan", str(tmp_path / "s.json")), "--allow-partial"]) == 0
     err = capsys.readouterr().err
@@ -113,7 +146,9 @@ def test_notes_say_when_it_was_taken_and_what_is_missing(tmp_path, capsys):
 
 @pytest.fixture
 def nearby(tmp_path):
-    """A group that divides by MACHINE_ROOM_NEARBY; names do not say how rooms are called, and nothing is known of owners."""
+    """A group that divides by MACHINE_ROOM_NEARBY; names do not say how rooms are called, and
+    nothing is known of owners.
+    """
     group = Group("g", ("T",), tuple(map(Client, IDS)), strategy="MACHINE_ROOM_NEARBY-AVG")
     write_snapshot(Snapshot((TOPIC,), (group,)), str(tmp_path / "s.json"))
     return str(tmp_path / "s.json")
@@ -128,7 +163,10 @@ RIGHT = "brokers: {az1-*: east, az2-*: west}\nclients: {az1-*: east, az2-*: west
 
 
 def owners(path, capsys, *options):
-    assert main(["plan", "-f", path, "--set-queues", "9", "--show", "queues", "-o", "json", *options]) == 0
+    assert (
+        main(["plan", "-f", path, "--set-queues", "9", "--show", "queues", "-o", "json", *options])
+        == 0
+    )
     rows = [row for row in json.loads(capsys.readouterr().out) if row["scenario"] == "current"]
     return [row["owner_before"] for row in rows]
 
@@ -146,7 +184,9 @@ def test_rooms_by_hand_are_those_of_the_plan(nearby, tmp_path, capsys):
 
 def test_rooms_by_hand_win_over_those_of_the_snapshot(tmp_path, capsys):
     brokers = tuple(TopicBroker(one.broker_name, 8, machine_room="old") for one in TOPIC.brokers)
-    group = Group("g", ("T",), tuple(Client(one, "old") for one in IDS), strategy="MACHINE_ROOM_NEARBY-AVG")
+    group = Group(
+        "g", ("T",), tuple(Client(one, "old") for one in IDS), strategy="MACHINE_ROOM_NEARBY-AVG"
+    )
     path = str(tmp_path / "s.json")
     write_snapshot(Snapshot((Topic("T", brokers),), (group,)), path)
     before = owners(path, capsys)
@@ -160,7 +200,9 @@ def test_every_verb_takes_rooms(verb, nearby, tmp_path, capsys):
     line = command(verb, nearby, "g")
     if verb == "plan":
         line[line.index("4")] = "4=west"
-    assert main([*line, *more, "--rooms", rooms_file(tmp_path, RIGHT)]) == 0, capsys.readouterr().err
+    assert main([*line, *more, "--rooms", rooms_file(tmp_path, RIGHT)]) == 0, (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.holds("rmqalloc.evidence.with_rooms", "give one broker or client different rooms")
@@ -177,7 +219,9 @@ def test_every_verb_takes_rooms(verb, nearby, tmp_path, capsys):
         ),
     ],
 )
-def test_two_rooms_of_one_name_are_an_error_that_names_both(options, said, nearby, tmp_path, capsys):
+def test_two_rooms_of_one_name_are_an_error_that_names_both(
+    options, said, nearby, tmp_path, capsys
+):
     file = rooms_file(tmp_path, RIGHT)
     assert main(["check", "-f", nearby, *(file if one == "FILE" else one for one in options)]) == 1
     err = capsys.readouterr().err
@@ -186,7 +230,9 @@ def test_two_rooms_of_one_name_are_an_error_that_names_both(options, said, nearb
 
 
 @pytest.mark.holds("rmqalloc.evidence.with_rooms", "Nothing matches an entry that must match.")
-def test_a_flag_that_matches_nothing_is_an_error_and_an_entry_of_a_file_is_not(nearby, tmp_path, capsys):
+def test_a_flag_that_matches_nothing_is_an_error_and_an_entry_of_a_file_is_not(
+    nearby, tmp_path, capsys
+):
     assert main(["check", "-f", nearby, "--client-room", "az9-*=x"]) == 1
     assert "no client matches 'az9-*'" in capsys.readouterr().err
     file = rooms_file(tmp_path, RIGHT.replace("}", ", az9-*: x}", 1))
@@ -222,6 +268,15 @@ def test_verify_is_told_what_the_plan_was_told(told, path, tmp_path, capsys):
     assert main(["verify", made, "--snapshot", path, *told]) == 0, capsys.readouterr().out
     assert main(["verify", made, "--snapshot", path]) == (2 if told else 0)
     assert (
-        main(["verify", made, "--snapshot", path, *(["--strategy", "CONSISTENT_HASH"] if told else ["--assume"])]) == 2
+        main(
+            [
+                "verify",
+                made,
+                "--snapshot",
+                path,
+                *(["--strategy", "CONSISTENT_HASH"] if told else ["--assume"]),
+            ]
+        )
+        == 2
     )
     assert main(["verify", made, *told]) == (64 if told else 0)

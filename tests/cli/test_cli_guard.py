@@ -14,7 +14,9 @@ from rmqalloc.snapshot.plain_data import to_document
 IDS = ("10.0.0.1@7", "10.0.0.2@7")
 SETTLED = snapshot(with_owned(group(*IDS), [topic()]))
 [_GROUP] = SETTLED.groups
-MOVING = snapshot(replace(_GROUP, clients=(_GROUP.clients[0], replace(_GROUP.clients[1], owned=()))))
+MOVING = snapshot(
+    replace(_GROUP, clients=(_GROUP.clients[0], replace(_GROUP.clients[1], owned=())))
+)
 
 
 @pytest.fixture
@@ -52,7 +54,12 @@ def test_each_answer_has_a_code_and_a_line(run, cluster, target, code, text):
 def test_the_document(run):
     code, printed = run(SETTLED, "-g", "g", "--stop", IDS[0], "-o", "json")
     document = json.loads(printed.out)
-    assert (code, document["kind"], document["verdict"], document["clients"]) == (0, "GuardAnswer", "yes", [IDS[0]])
+    assert (code, document["kind"], document["verdict"], document["clients"]) == (
+        0,
+        "GuardAnswer",
+        "yes",
+        [IDS[0]],
+    )
 
 
 def test_no_client_matches(run):
@@ -65,7 +72,10 @@ def test_after_the_stop_of_a_file_it_looks_once(run):
     assert run(SETTLED, "-g", "g", "--after", "--stop", "10.0.0.3@7")[0] == 0
     assert run(SETTLED, "-g", "g", "--after")[1].out == "yes: all queues of g have owners\n"
     assert run(MOVING, "-g", "g", "--after")[0] == 3
-    assert run(SETTLED, "-g", "g", "--after", "--stop", IDS[0])[1].out == "no: 10.0.0.1@7 is a client of g still\n"
+    assert (
+        run(SETTLED, "-g", "g", "--after", "--stop", IDS[0])[1].out
+        == "no: 10.0.0.1@7 is a client of g still\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +97,9 @@ def reading_of(found):
     """A reading that gives a snapshot, all of it read now."""
     began = time.time()
     ages = {
-        one.name: rereading.GroupAges(began, None, {client.client_id: began for client in one.clients})
+        one.name: rereading.GroupAges(
+            began, None, {client.client_id: began for client in one.clients}
+        )
         for one in found.groups
     }
     return rereading.ClusterReading(found, began, time.time(), ages, frozenset(), True, {})
@@ -107,7 +119,9 @@ def live(monkeypatch):
         monkeypatch.setattr("rmqalloc.fetch", fetch)
         monkeypatch.setattr(fetching, "fetch", fetch)
         monkeypatch.setattr(rereading.Rereader, "read", lambda _self: reading_of(fetch(lag=False)))
-        return lambda *more: main(["guard", "-n", "127.0.0.1:1", "-g", "g", "--stop", IDS[0], "--every", "1ms", *more])
+        return lambda *more: main(
+            ["guard", "-n", "127.0.0.1:1", "-g", "g", "--stop", IDS[0], "--every", "1ms", *more]
+        )
 
     return live
 

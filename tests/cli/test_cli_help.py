@@ -32,7 +32,12 @@ def test_every_verb_answers_one_question():
 def test_a_name_stands_in_one_section():
     names = [name for section in SECTIONS.values() for name in section.split()]
     assert len(names) == len(set(names))
-    flags = {flag.lstrip("-") for one in COMMANDS.values() for option in one.params for flag in option.opts}
+    flags = {
+        flag.lstrip("-")
+        for one in COMMANDS.values()
+        for option in one.params
+        for flag in option.opts
+    }
     assert set(names) - flags == {"help"}, "of no verb"
 
 
@@ -50,14 +55,23 @@ def listed(text):
 
 
 @pytest.mark.parametrize(
-    "words", [words for words, one in COMMANDS.items() if not isinstance(one, click.Group)], ids=" ".join
+    "words",
+    [words for words, one in COMMANDS.items() if not isinstance(one, click.Group)],
+    ids=" ".join,
 )
 def test_every_option_is_in_the_help_below_its_section(words, helped):
     code, out = helped(*words, "--help", columns=200)
     assert code == 0 and helped("help", *words, columns=200) == (0, out)
     found = listed(out)
-    options = [one for one in COMMANDS[words].params if isinstance(one, click.Option) and not one.hidden]
-    wanted = {flag: section_of(one) for one in options for flag in one.opts + one.secondary_opts if flag[:2] == "--"}
+    options = [
+        one for one in COMMANDS[words].params if isinstance(one, click.Option) and not one.hidden
+    ]
+    wanted = {
+        flag: section_of(one)
+        for one in options
+        for flag in one.opts + one.secondary_opts
+        if flag[:2] == "--"
+    }
     assert found == wanted | {"--help": "Output"}
     assert list(dict.fromkeys(found.values())) == [one for one in SECTIONS if one in found.values()]
 
@@ -69,7 +83,9 @@ def test_first_sentences_are_whole(columns, helped):
         if len(words) == 1:
             assert first_sentence(command) in out
     assert "..." not in out.replace("ARGS]...", "")
-    assert first_sentence(COMMANDS["rollout", "broker"]) in " ".join(helped("rollout", "--help")[1].split())
+    assert first_sentence(COMMANDS["rollout", "broker"]) in " ".join(
+        helped("rollout", "--help")[1].split()
+    )
 
 
 def test_help_of_what_is_not_there_names_what_is_near(capsys):

@@ -12,7 +12,10 @@ from rmqalloc.history import Recorder
 from rmqalloc.history.moments import moment_of, moment_text
 
 START, EVERY = 1_795_000_000.0, 30.0
-A, B = cluster(("billing", "c1", "c2"), ("pay", "p1")), cluster(("billing", "c1", "c3"), ("pay", "p1"))
+A, B = (
+    cluster(("billing", "c1", "c2"), ("pay", "p1")),
+    cluster(("billing", "c1", "c3"), ("pay", "p1")),
+)
 
 
 @pytest.fixture
@@ -32,10 +35,15 @@ def test_what_happened_as_text_and_as_rows(file, capsys):
     assert main(["history", "--history", file, "-g", "billing"]) == 0
     out = capsys.readouterr().out
     assert "left" in out and "4 queues" in out and at(60) in out and at(90) in out
-    assert main(["history", "--history", file, "--since", at(80), "--until", at(100), "-o", "json"]) == 0
+    assert (
+        main(["history", "--history", file, "--since", at(80), "--until", at(100), "-o", "json"])
+        == 0
+    )
     rows = json.loads(capsys.readouterr().out)
     assert {row["event"] for row in rows} == {"left", "joined", "moved"} and len(rows) == 6
-    assert {(row["last_seen_before"], row["first_seen_after"]) for row in rows} == {(at(60), at(90))}
+    assert {(row["last_seen_before"], row["first_seen_after"]) for row in rows} == {
+        (at(60), at(90))
+    }
 
 
 def test_the_variable_names_the_file(file, capsys, monkeypatch):
@@ -45,10 +53,32 @@ def test_the_variable_names_the_file(file, capsys, monkeypatch):
 
 
 def test_verbs_take_a_moment(file, capsys):
-    for verb in (["show", "-g", "billing"], ["groups"], ["plan", "--assume", "--scale", "2"], ["check", "-o", "sarif"]):
+    for verb in (
+        ["show", "-g", "billing"],
+        ["groups"],
+        ["plan", "--assume", "--scale", "2"],
+        ["check", "-o", "sarif"],
+    ):
         assert main([verb[0], "--history", file, "--at", at(45), *verb[1:]]) in (0, 2), verb
     capsys.readouterr()
-    assert main(["show", "--history", file, "--at", at(100), "--by", "client", "-o", "json", "-g", "billing"]) == 0
+    assert (
+        main(
+            [
+                "show",
+                "--history",
+                file,
+                "--at",
+                at(100),
+                "--by",
+                "client",
+                "-o",
+                "json",
+                "-g",
+                "billing",
+            ]
+        )
+        == 0
+    )
     assert {row["client_id"] for row in json.loads(capsys.readouterr().out)} == {"c1", "c3"}
 
 
@@ -61,7 +91,22 @@ def test_a_moment_that_is_not_known_ends_with_4(file, capsys):
 
 def test_what_a_deploy_did(file, capsys):
     assert (
-        main(["diff", "--history", file, "--at", at(30), "--at", at(100), "--assume", "--show", "queues", "-o", "json"])
+        main(
+            [
+                "diff",
+                "--history",
+                file,
+                "--at",
+                at(30),
+                "--at",
+                at(100),
+                "--assume",
+                "--show",
+                "queues",
+                "-o",
+                "json",
+            ]
+        )
         == 0
     )
     rows = json.loads(capsys.readouterr().out)
@@ -83,9 +128,16 @@ def test_wrong_usage_says_what_is_right(words, said, capsys):
 
 def test_times():
     now = datetime(2026, 5, 2, 12, 0, tzinfo=UTC)
-    assert moment_of("2026-05-02T12:00:00+00:00") == moment_of("2026-05-02T14:00+02:00") == now.timestamp()
+    assert (
+        moment_of("2026-05-02T12:00:00+00:00")
+        == moment_of("2026-05-02T14:00+02:00")
+        == now.timestamp()
+    )
     assert moment_of("90 s ago", now) == now.timestamp() - 90
-    assert 0 < now.timestamp() - moment_of("13:00", now) < 86400 and moment_of("11:00", now) <= now.timestamp()
+    assert (
+        0 < now.timestamp() - moment_of("13:00", now) < 86400
+        and moment_of("11:00", now) <= now.timestamp()
+    )
     for wrong in ("25:00", "", "noon", "2026-13-01", "9" * 30):
         with pytest.raises(ArgumentError, match="is no time"):
             moment_of(wrong)

@@ -15,7 +15,10 @@ def test_the_best_ways_and_the_runbook_are_printed(capsys):
     assert lines[0] == "Group by-average  exact: all 18 ways were evaluated"
     assert lines[1].split() == ["strategy", "clients", "batch", "order", "moves", "unowned"]
     assert lines[2].startswith("* AVG")
-    assert "# Runbook: consumer group `by-average`" in lines and 'kubectl scale "$WORKLOAD" --replicas=2' in lines
+    assert (
+        "# Runbook: consumer group `by-average`" in lines
+        and 'kubectl scale "$WORKLOAD" --replicas=2' in lines
+    )
 
 
 def test_programs_get_tables_and_the_runbook_goes_to_a_file(capsys, tmp_path):
@@ -26,7 +29,8 @@ def test_programs_get_tables_and_the_runbook_goes_to_a_file(capsys, tmp_path):
     assert [row["suggested"] for row in rows] == [True] + [False] * (len(rows) - 1)
     assert all(row["surge"] and len(row["client_ids"]) == 4 for row in rows)
     assert (
-        book.read_text().startswith("# Runbook: consumer group `by-average`\n") and f"runbook saved: {book}" in done.err
+        book.read_text().startswith("# Runbook: consumer group `by-average`\n")
+        and f"runbook saved: {book}" in done.err
     )
     for table, column in (("searches", "n_ways"), ("runbook", "commands")):
         assert main(["optimise", "restart", *SEED, "--surge", "-o", "json", "--show", table]) == 0
@@ -43,9 +47,13 @@ def test_numbers_are_ranges_and_lists(capsys):
     assert json.loads(capsys.readouterr().out)[0]["broker_queues"] == 12
 
 
-@pytest.mark.holds("docs/optimise.md", "the exit code is 3, and the message says which bound is in the way")
+@pytest.mark.holds(
+    "docs/optimise.md", "the exit code is 3, and the message says which bound is in the way"
+)
 def test_a_bound_that_excludes_all_is_a_gate(capsys):
-    assert main(["optimise", "restart", *SEED, "--max-unowned", "3", "--max-double-owned", "99"]) == 3
+    assert (
+        main(["optimise", "restart", *SEED, "--max-unowned", "3", "--max-double-owned", "99"]) == 3
+    )
     done = capsys.readouterr()
     said = "none of the 70 ways evaluated keeps the bounds: unowned is at least 8, at most 3 is allowed"
     assert f"gate not kept: consumer group 'by-average': {said}" in done.err
@@ -61,7 +69,11 @@ def test_a_bound_that_excludes_all_is_a_gate(capsys):
         (["numbers", *SEED, "--clients", "6-4"], 64, "'6-4' must go up from 1"),
         (["numbers", *SEED, "--clients", "0"], 64, "'0' must go up from 1"),
         (["numbers", *SEED, "--clients", "1-999999999"], 64, "at most 100,000 numbers"),
-        (["restart", *SEED, "--stable-ids", "--surge"], 64, "--stable-ids and --surge contradict each other"),
+        (
+            ["restart", *SEED, "--stable-ids", "--surge"],
+            64,
+            "--stable-ids and --surge contradict each other",
+        ),
         (["restart", *SEED, "--goal", "movs"], 64, "got 'movs'; did you mean moves?"),
         (["restart", *SEED, "--max-unowned", "nan"], 64, "is not a number"),
         (["strategy", *SEED, "--to", "AVG"], 1, "nothing would change"),

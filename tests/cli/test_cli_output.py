@@ -1,4 +1,6 @@
-"""What goes to a terminal: whatever files and servers call things, nothing but visible text in lines of ours."""
+"""What goes to a terminal: whatever files and servers call things, nothing but visible text in
+lines of ours.
+"""
 
 import ast
 import io
@@ -70,12 +72,18 @@ def hostile_files(folder, name):
     }  # fmt: skip
     scenarios = {
         "scenarios": [
-            {"name": f"{name}{i}", "changes": [{"scale_clients": {"to": i, "name": f"p{name}{{n}}"}}]} for i in (3, 5)
+            {
+                "name": f"{name}{i}",
+                "changes": [{"scale_clients": {"to": i, "name": f"p{name}{{n}}"}}],
+            }
+            for i in (3, 5)
         ]
     }
     for file, data in (("s.json", snapshot), ("m.json", simulation), ("w.json", scenarios)):
         (folder / file).write_text(json.dumps(data))
-    (folder / "clients").write_text(f"c1{name.replace(chr(10), '')}\nc2\nc2\n", newline="", encoding="utf-8")
+    (folder / "clients").write_text(
+        f"c1{name.replace(chr(10), '')}\nc2\nc2\n", newline="", encoding="utf-8"
+    )
     units = [
         {
             "consumer_group": f"g{name}",
@@ -84,7 +92,9 @@ def hostile_files(folder, name):
             "client_ids": [name],
         }
     ]
-    pq.write_table(pa.Table.from_pylist([*units, {**units[0], "strategy": f"S{name}"}]), folder / "u.parquet")
+    pq.write_table(
+        pa.Table.from_pylist([*units, {**units[0], "strategy": f"S{name}"}]), folder / "u.parquet"
+    )
 
 
 FILE = ["-f", "s.json", "--allow-partial", "--assume"]
@@ -116,7 +126,10 @@ FOR_PEOPLE = [
     ["plan", "--{}"], ["{}"], ["plan", *FILE, "--scale", "{}"], ["plan", "-f", "s.json", "--from", "{}", "--scale", "3"],
 ]  # fmt: skip
 FOR_PROGRAMS = [
-    *(["plan", *FILE, "--scale", "3", "-o", form] for form in ("json", "jsonl", "yaml", "csv", "html")),
+    *(
+        ["plan", *FILE, "--scale", "3", "-o", form]
+        for form in ("json", "jsonl", "yaml", "csv", "html")
+    ),
     *(["check", "-f", "s.json", "-o", form] for form in ("json", "sarif", "csv")),
     *(["convert", "s.json", "--out", "-", "--to", form] for form in ("json", "yaml", "csv")),
     ["allocate", "-t", "t{}", "--queues", "b{}:3", "-c", "@clients", "-o", "csv"],
@@ -132,7 +145,9 @@ class Terminal(io.TextIOWrapper):
     """What takes everything and says that it is a terminal."""
 
     def __init__(self):
-        super().__init__(io.BytesIO(), "utf-8", errors="surrogatepass", newline="\n", write_through=True)
+        super().__init__(
+            io.BytesIO(), "utf-8", errors="surrogatepass", newline="\n", write_through=True
+        )
 
     def isatty(self):
         return True
@@ -149,7 +164,9 @@ def named(command, name):
 @pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/snapshots.md", "Names cannot inject escapes.")
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-def test_whatever_things_are_called_people_see_only_text_in_lines_of_ours(name, tmp_path, monkeypatch, capsys):
+def test_whatever_things_are_called_people_see_only_text_in_lines_of_ours(
+    name, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     hostile_files(tmp_path, name)
     for command in FOR_PEOPLE:
@@ -163,7 +180,9 @@ def test_whatever_things_are_called_people_see_only_text_in_lines_of_ours(name, 
 
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("name", HOSTILE[:5], ids=ascii)
-def test_a_terminal_is_told_nothing_by_results_for_programs_either(name, tmp_path, monkeypatch, capsys):
+def test_a_terminal_is_told_nothing_by_results_for_programs_either(
+    name, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     hostile_files(tmp_path, name)
     assert main(["plan", *FILE, "--scenario", "w.json", "--out", "p.json"]) in (0, 1)
@@ -179,7 +198,9 @@ def test_a_terminal_is_told_nothing_by_results_for_programs_either(name, tmp_pat
 
 
 @pytest.mark.holds("docs/snapshots.md", "stay exact in files and pipes")
-def test_results_for_programs_stay_exact_where_no_terminal_gets_them(tmp_path, monkeypatch, capfdbinary):
+def test_results_for_programs_stay_exact_where_no_terminal_gets_them(
+    tmp_path, monkeypatch, capfdbinary
+):
     monkeypatch.chdir(tmp_path)
     hostile_files(tmp_path, "\x9b\u202e")
     assert main(["convert", "s.json", "--out", "-", "--to", "csv"]) == 0
@@ -191,7 +212,13 @@ def test_the_guard_lets_colours_and_progress_through_and_nothing_else(monkeypatc
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
     guard = sink.Guard(terminal)
-    for text in ("\x1b[31mred\x1b[0m\n", "\r10 %", "\r\x1b[K", "\x1b[2J\x1b[31;5m\x1b[8m", "a\rb\x1b[K\n"):
+    for text in (
+        "\x1b[31mred\x1b[0m\n",
+        "\r10 %",
+        "\r\x1b[K",
+        "\x1b[2J\x1b[31;5m\x1b[8m",
+        "a\rb\x1b[K\n",
+    ):
         guard.write(text)
     guard.buffer.write("\x9b2J\n".encode() + b"\xff")
     assert terminal.text() == (
@@ -243,7 +270,16 @@ class Boom(Exception):
 @pytest.mark.parametrize(
     "kind",
     [
-        *(Boom, TypeError, ValueError, KeyError, RecursionError, OverflowError, AttributeError, AssertionError),
+        *(
+            Boom,
+            TypeError,
+            ValueError,
+            KeyError,
+            RecursionError,
+            OverflowError,
+            AttributeError,
+            AssertionError,
+        ),
         *(StopIteration, pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError),
     ],
 )
@@ -274,8 +310,12 @@ def test_an_error_that_quotes_what_it_was_given_stays_within_its_line(kind, monk
     assert f"a\\n{FORGED}\\x1b[2Jxxx" in err and err.count("\n") == 1 and len(err) < MOST_SAID + 20
 
 
-@pytest.mark.parametrize(("missing", "is_ours"), [("pyarrow.lib", False), ("rmqalloc.nothing", True), (None, False)])
-def test_a_package_that_is_missing_is_named_unless_it_is_ours(missing, is_ours, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("missing", "is_ours"), [("pyarrow.lib", False), ("rmqalloc.nothing", True), (None, False)]
+)
+def test_a_package_that_is_missing_is_named_unless_it_is_ours(
+    missing, is_ours, monkeypatch, capsys
+):
     def broken(*_args, **_kwargs):
         raise ImportError("x", name=missing)
 
@@ -290,24 +330,42 @@ SINKS = {"rmqalloc/cli/_sink.py"}
 OTHERS = {"spark_udfs/job/command.py", "spark_udfs/job/_progress.py", "spark_udfs/sql_server.py"}
 """Print in their own way still; what they print to a terminal or to standard error is guarded all the same."""
 
-ECHOES, STREAMS = {"echo", "secho", "echo_via_pager"}, {"stdout", "stderr", "__stdout__", "__stderr__"}
+ECHOES, STREAMS = (
+    {"echo", "secho", "echo_via_pager"},
+    {"stdout", "stderr", "__stdout__", "__stderr__"},
+)
 STREAM_USES = {"isatty", "flush", "fileno"}
 
 
 def prints(source):
-    """Lines of a module that print, or that get hold of a standard stream for more than to ask what it is."""
+    """Lines of a module that print, or that get hold of a standard stream for more than to ask what
+    it is.
+    """
     tree = ast.parse(source)
-    asked = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in STREAM_USES}
+    asked = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in STREAM_USES
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            called = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             on = getattr(getattr(node.func, "value", None), "id", "")
             constant = all(isinstance(one, ast.Constant) for one in node.args)
             if (called == "print" and not on and not constant) or (
                 on == "click" and called in ("echo", "secho", "echo_via_pager")
             ):
                 yield node.lineno
-        if isinstance(node, ast.Attribute) and node.attr in STREAMS and id(node) not in asked and _is_sys(node.value):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in STREAMS
+            and id(node) not in asked
+            and _is_sys(node.value)
+        ):
             yield node.lineno
 
 
@@ -316,7 +374,13 @@ def _is_sys(node):
 
 
 def test_the_rule_sees_whatever_prints():
-    for line in ("print(x)", "click.echo('x')", "sys.stderr.write(x)", "f = sys.stdout", "print(x, file=sys.stderr)"):
+    for line in (
+        "print(x)",
+        "click.echo('x')",
+        "sys.stderr.write(x)",
+        "f = sys.stdout",
+        "print(x, file=sys.stderr)",
+    ):
         assert list(prints(line)), line
     for line in ("sys.stdout.isatty()", "print('constant')", "done.stdout", "printing.print(x)"):
         assert not list(prints(line)), line
@@ -338,7 +402,9 @@ def test_nothing_prints_but_through_the_sink():
     for room in ("rmqalloc/cli", "rmqalloc/report", "spark_udfs"):
         for path in sorted((ROOT / room).rglob("*.py")):
             name = path.relative_to(ROOT).as_posix()
-            if name not in SINKS | OTHERS and (lines := list(prints(path.read_text(encoding="utf-8")))):
+            if name not in SINKS | OTHERS and (
+                lines := list(prints(path.read_text(encoding="utf-8")))
+            ):
                 found[name] = len(lines)
     assert found == ALLOWED
 

@@ -1,4 +1,6 @@
-"""``rmqalloc plan``: what it prints, what it saves, the code it leaves with, and what it says to a slip of the hand."""
+"""``rmqalloc plan``: what it prints, what it saves, the code it leaves with, and what it says to a
+slip of the hand.
+"""
 
 import csv
 import dataclasses
@@ -16,7 +18,16 @@ from programs import python
 from rmqalloc.cli import main
 from rmqalloc.plans import load_plan, plan_snapshot
 from rmqalloc.snapshot.files import read_snapshot
-from rmqalloc.snapshot.snapshot import Client, Group, Lag, MessageQueue, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import (
+    Client,
+    Group,
+    Lag,
+    MessageQueue,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 LEAVES = "--remove-client 10.0.0.11@1009"
@@ -50,7 +61,9 @@ Until all clients follow (by notice), at the worst moment: unowned 6 (6.0 expect
 
 @pytest.fixture
 def run(capsys, monkeypatch):
-    """Run one command, given as one line; gives exit code, standard output and standard error. No line is broken."""
+    """Run one command, given as one line; gives exit code, standard output and standard error. No
+    line is broken.
+    """
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(line, snapshot=SEED):
@@ -71,17 +84,24 @@ def cluster(n_groups=1, topics=("T",), n_clients=2, **more):
     clients = tuple(Client(f"h{i}@1") for i in range(n_clients))
     return Snapshot(
         routes,
-        tuple(Group(f"g{i}", tuple(topics), clients, **{"strategy": "AVG"} | more) for i in range(n_groups)),
+        tuple(
+            Group(f"g{i}", tuple(topics), clients, **{"strategy": "AVG"} | more)
+            for i in range(n_groups)
+        ),
     )
 
 
 def with_retry_topic():
     """A group of 8 queues of a topic and of one of its retry topic, all on broker a."""
     routes = Topic("orders", (TopicBroker("a", 8),)), Topic("%RETRY%g", (TopicBroker("a", 1),))
-    return Snapshot(routes, (Group("g", ("orders", "%RETRY%g"), (Client("c1"), Client("c2")), strategy="AVG"),))
+    return Snapshot(
+        routes, (Group("g", ("orders", "%RETRY%g"), (Client("c1"), Client("c2")), strategy="AVG"),)
+    )
 
 
-@pytest.mark.holds("docs/plan.md", "have one queue on every broker that a client sends heartbeats to")
+@pytest.mark.holds(
+    "docs/plan.md", "have one queue on every broker that a client sends heartbeats to"
+)
 @pytest.mark.parametrize(
     ("flag", "orders", "retry"),
     [
@@ -93,9 +113,13 @@ def with_retry_topic():
     ],
 )
 def test_retry_topics_have_a_rule_of_their_own(run, saved, flag, orders, retry):
-    code, out, _ = run(f"{flag} --show units -o csv --columns topic,scenario,n_queues", saved(with_retry_topic()))
+    code, out, _ = run(
+        f"{flag} --show units -o csv --columns topic,scenario,n_queues", saved(with_retry_topic())
+    )
     found = {
-        row["topic"]: int(row["n_queues"]) for row in csv.DictReader(io.StringIO(out)) if row["scenario"] != "current"
+        row["topic"]: int(row["n_queues"])
+        for row in csv.DictReader(io.StringIO(out))
+        if row["scenario"] != "current"
     }
     assert (code, found) == (0, {"orders": orders, "%RETRY%g": retry})
 
@@ -113,7 +137,9 @@ def test_queues_of_retry_topics_alone_are_not_set_by_the_way(run, saved, flags):
 
 def test_the_departure_of_the_second_of_four(run):
     code, out, err = run(LEAVES)
-    sentence = "Plan: 14 queues change owner in 2 of 2 groups, 6 clients gain, 2 lose; unowned 0, idle 0; "
+    sentence = (
+        "Plan: 14 queues change owner in 2 of 2 groups, 6 clients gain, 2 lose; unowned 0, idle 0; "
+    )
     assert out == f"{BY_AVERAGE}{BY_RING}{sentence}1 of 2 groups gets worse.\n"
     assert (code, err) == (0, "")
     sentence = "Plan: 6 queues change owner, 3 clients gain, 1 loses; unowned 0, idle 0; the group gets worse.\n"
@@ -133,7 +159,10 @@ def test_several_topics_come_together_first(run, saved):
         "Moved 9 of 12 queues (75.0 %; the least possible is 3).  min/max 3/6 → 6/6  skew 1.50 → 1.00  idle 0  unowned 0"
     )
     assert "backlog moved 1.23 M messages" in out
-    assert [line.split()[2:4] for line in out.splitlines() if "  topic " in line] == [["topic", "T"], ["topic", "U"]]
+    assert [line.split()[2:4] for line in out.splitlines() if "  topic " in line] == [
+        ["topic", "T"],
+        ["topic", "U"],
+    ]
     assert "\nand 1 more topic (--top)\n" in out
 
 
@@ -148,7 +177,10 @@ def test_what_becomes_worse_is_marked(run, saved):
 @pytest.mark.holds("docs/plan.md", "a ring that leaves the loads uneven can move less")
 def test_a_ring_may_move_less_than_even_loads_would(run, saved):
     path = saved(cluster(n_clients=6, strategy="CONSISTENT_HASH"))
-    assert "Moved 1 of 4 queues (25.0 %; even loads would take 2)." in run("--remove-client h3@1", path)[1]
+    assert (
+        "Moved 1 of 4 queues (25.0 %; even loads would take 2)."
+        in run("--remove-client h3@1", path)[1]
+    )
 
 
 def test_very_many_clients_are_cut_to_those_that_change(run, saved):
@@ -165,8 +197,21 @@ def test_many_groups_are_ranked(run, saved):
     big = dataclasses.replace(snapshot.groups[0], name="biggest", subscriptions=("T", "U"))
     topics = (*snapshot.topics, Topic("U", (TopicBroker("b", 40),)))
     out = run("--scale 3 --top 2", saved(Snapshot(topics, (*snapshot.groups, big))))[1].splitlines()
-    assert out[0].split() == ["group", "topics", "queues", "clients", "moved", "%", "even", "skew", "idle", "unowned"]
-    assert out[1].split()[:9] == ["!", "g0", "1", "4", "2", "→", "3", "1", "25.0"], "its skew grows most"
+    assert out[0].split() == [
+        "group",
+        "topics",
+        "queues",
+        "clients",
+        "moved",
+        "%",
+        "even",
+        "skew",
+        "idle",
+        "unowned",
+    ]
+    assert out[1].split()[:9] == ["!", "g0", "1", "4", "2", "→", "3", "1", "25.0"], (
+        "its skew grows most"
+    )
     assert (len(out), out[3]) == (5, "  and 4 more groups (--top)")
     assert out[4].startswith(
         "Plan: 25 queues change owner in 6 of 6 groups, 6 clients gain, 7 lose; unowned 0, idle 0; "
@@ -175,7 +220,10 @@ def test_many_groups_are_ranked(run, saved):
 
 def test_the_first_rows_of_a_table_are_the_worst_unless_it_is_sorted(run, saved):
     small = cluster(1, n_clients=40).groups[0]
-    groups = [dataclasses.replace(small, name=name, clients=small.clients[:n]) for name, n in (("a", 40), ("b", 2))]
+    groups = [
+        dataclasses.replace(small, name=name, clients=small.clients[:n])
+        for name, n in (("a", 40), ("b", 2))
+    ]
     path = saved(dataclasses.replace(cluster(1), groups=tuple(groups)))
 
     def first(flags):
@@ -188,7 +236,9 @@ def test_the_first_rows_of_a_table_are_the_worst_unless_it_is_sorted(run, saved)
 
 
 def test_scenarios_of_a_file(run, tmp_path):
-    scenarios = [{"name": f"{n} clients", "changes": [{"scale_clients": {"to": n}}]} for n in (3, 5)]
+    scenarios = [
+        {"name": f"{n} clients", "changes": [{"scale_clients": {"to": n}}]} for n in (3, 5)
+    ]
     (tmp_path / "many.yaml").write_text(yaml.safe_dump({"scenarios": scenarios}))
     out = run(f"--scenario {tmp_path / 'many.yaml'} -g by-ring")[1]
     assert [line for line in out.splitlines() if line.startswith("Scenario")] == [
@@ -205,9 +255,13 @@ def test_what_cannot_be_assigned_is_said(run, saved):
     for change, when in (("--to-virtual-nodes 3", ""), ("--scale 3", " before any change")):
         code, out, err = run(change, path)
         assert code == 0
-        assert out.endswith(f"! cannot be assigned{when}: g1 topic T: cidAll is null or cidAll empty\n")
+        assert out.endswith(
+            f"! cannot be assigned{when}: g1 topic T: cidAll is null or cidAll empty\n"
+        )
     warned = dataclasses.replace(snapshot.groups[1], subscriptions=("U",))
-    code, out, err = run("--scale 3", saved(dataclasses.replace(snapshot, groups=(snapshot.groups[0], warned))))
+    code, out, err = run(
+        "--scale 3", saved(dataclasses.replace(snapshot, groups=(snapshot.groups[0], warned)))
+    )
     assert err == "note: left out: subscriptions to topics without a readable route: g1 to U\n"
 
 
@@ -217,9 +271,13 @@ def test_what_cannot_be_assigned_is_said(run, saved):
 def test_every_table_in_every_form(run):
     code, out, _ = run(f"{LEAVES} -o json")
     plan = plan_snapshot(
-        read_snapshot(str(SEED)), [{"name": "x", "changes": [{"remove_clients": {"ids": "10.0.0.11@1009"}}]}]
+        read_snapshot(str(SEED)),
+        [{"name": "x", "changes": [{"remove_clients": {"ids": "10.0.0.11@1009"}}]}],
     )
-    wanted = [row | {"scenario": row["scenario"].replace("x", LEAVES[2:])} for row in plan.units.to_pylist()]
+    wanted = [
+        row | {"scenario": row["scenario"].replace("x", LEAVES[2:])}
+        for row in plan.units.to_pylist()
+    ]
     assert (code, json.loads(out)) == (0, wanted)
     found = list(csv.DictReader(io.StringIO(run(f"{LEAVES} -o csv --show queues")[1])))
     assert len(found) == plan.queues.num_rows
@@ -231,7 +289,9 @@ def test_every_table_in_every_form(run):
 
 
 def test_clients_and_hosts_over_all_groups(run):
-    lines = run(f"{LEAVES} --show totals --columns client_id,n_units,before,after --sort -after -o csv")[1].splitlines()
+    lines = run(
+        f"{LEAVES} --show totals --columns client_id,n_units,before,after --sort -after -o csv"
+    )[1].splitlines()
     assert lines[:4] == [
         "client_id,n_units,before,after",
         "10.0.0.13@1009,2,12,17",
@@ -298,7 +358,10 @@ def test_nothing_moves(run):
 
 def test_queues_that_go_away_are_a_difference(run):
     code, out, _ = run("--remove-broker 'broker-*' --detailed-exitcode")
-    assert (code, "Plan: 0 queues change owner in 0 of 2 groups, 0 clients gain, 8 lose" in out) == (2, True)
+    assert (
+        code,
+        "Plan: 0 queues change owner in 0 of 2 groups, 0 clients gain, 8 lose" in out,
+    ) == (2, True)
 
 
 @pytest.mark.holds("docs/plan.md", "If a topic can no longer be planned, all gates fail")
@@ -335,11 +398,16 @@ def test_partial_data(run, saved):
     code, out, err = run("--scale 3 --max-moved 0", path)
     assert code == 4
     assert "Plan: " in out
-    assert err.splitlines()[:2] == [
-        "note: the snapshot lacks something that concerns: g0",  # of the evidence, which stands before the plan
-        "note: the snapshot lacks consumer list of broker-0: timed out",
-    ]
-    assert all(f"of broker-{i}: " in err for i in range(8))  # every source is named, but not all that it did not tell
+    assert (
+        err.splitlines()[:2]
+        == [
+            "note: the snapshot lacks something that concerns: g0",  # of the evidence, which stands before the plan
+            "note: the snapshot lacks consumer list of broker-0: timed out",
+        ]
+    )
+    assert all(
+        f"of broker-{i}: " in err for i in range(8)
+    )  # every source is named, but not all that it did not tell
     assert "and 2 more things of broker-7" in err
     assert run("--scale 3 --allow-partial", path)[0] == 0
     assert run("--scale 3 --allow-partial --detailed-exitcode", path)[0] == 2
@@ -400,7 +468,10 @@ def test_a_slip_is_told(run, line, code, said):
 
 def test_strategies_with_parameters(run):
     by_flags = "--to-strategy CONSISTENT_HASH --to-virtual-nodes 160 -g by-average -o csv --columns moved,skew"
-    assert run(by_flags)[1] == run("--to-strategy CONSISTENT_HASH:160 -g by-average -o csv --columns moved,skew")[1]
+    assert (
+        run(by_flags)[1]
+        == run("--to-strategy CONSISTENT_HASH:160 -g by-average -o csv --columns moved,skew")[1]
+    )
     assert "unowned 0 → 24" in run("--to-strategy MACHINE_ROOM:hz+sh -g by-average")[1]
 
 
@@ -410,19 +481,23 @@ def test_a_broker_of_a_name_may_go_and_come(run):
 
 
 def test_top_cuts_tables_too(run):
-    out = run("--scale 3 -o csv --show groups --columns consumer_group,scenario,moved --sort -moved --top 1")[1]
+    out = run(
+        "--scale 3 -o csv --show groups --columns consumer_group,scenario,moved --sort -moved --top 1"
+    )[1]
     assert out == 'consumer_group,scenario,moved\nby-average,"scale 3",12\n'
 
 
 def test_flags_together_are_one_change(run):
-    line = (
-        "--scale 3 --add-client a@1 --remove-client '*.13@*' --add-broker d:5 --remove-broker broker-a --set-queues 2"
+    line = "--scale 3 --add-client a@1 --remove-client '*.13@*' --add-broker d:5 --remove-broker broker-a --set-queues 2"
+    code, out, _ = run(
+        f"{line} --to-strategy CONSISTENT_HASH --to-virtual-nodes 160 -g by-average -o json"
     )
-    code, out, _ = run(f"{line} --to-strategy CONSISTENT_HASH --to-virtual-nodes 160 -g by-average -o json")
     _, after = json.loads(out)
     assert code == 0
     assert (after["n_queues"], after["n_clients"], after["strategy"]) == (9, 3, "CONSISTENT_HASH")
-    assert after["scenario"].startswith("remove-broker broker-a set-queues 2 add-broker d:5 remove-client *.13@* ")
+    assert after["scenario"].startswith(
+        "remove-broker broker-a set-queues 2 add-broker d:5 remove-client *.13@* "
+    )
 
 
 # --- On a terminal ---
@@ -432,7 +507,11 @@ def test_flags_together_are_one_change(run):
 def test_long_names_lose_their_middle_on_a_terminal_alone(run, saved, monkeypatch):
     snapshot = cluster()
     long = Client("order-service-7d9f8b-x2kq9-and-so-on-and-on@4121")
-    path = saved(dataclasses.replace(snapshot, groups=(dataclasses.replace(snapshot.groups[0], clients=(long,)),)))
+    path = saved(
+        dataclasses.replace(
+            snapshot, groups=(dataclasses.replace(snapshot.groups[0], clients=(long,)),)
+        )
+    )
     monkeypatch.setenv("COLUMNS", "60")
     assert f"~ {long.client_id}" in run("--scale 2", path)[1]
     monkeypatch.setenv("NO_COLOR", "1")
@@ -445,6 +524,18 @@ def test_long_names_lose_their_middle_on_a_terminal_alone(run, saved, monkeypatc
 
 
 def test_marks_have_colours_where_a_terminal_has():
-    done = python("-m", "rmqalloc", "plan", "-f", SEED, "--scale", 3, "-g", "by-ring", FORCE_COLOR="1", NO_COLOR="")
+    done = python(
+        "-m",
+        "rmqalloc",
+        "plan",
+        "-f",
+        SEED,
+        "--scale",
+        3,
+        "-g",
+        "by-ring",
+        FORCE_COLOR="1",
+        NO_COLOR="",
+    )
     assert done.returncode == 0
     assert "\x1b[31m- 10.0.0.13@1009       6      0  -6       0     6\x1b[0m" in done.stdout

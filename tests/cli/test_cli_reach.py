@@ -46,11 +46,15 @@ def test_tables_are_shown_in_every_form(run, monkeypatch):
     found = check_snapshot(CLUSTER)
     for name in ("unread", "reach"):
         rows = getattr(found, name).to_pylist()
-        assert [json.loads(line) for line in run("--show", name, "-o", "jsonl")[1].splitlines()] == rows
+        assert [
+            json.loads(line) for line in run("--show", name, "-o", "jsonl")[1].splitlines()
+        ] == rows
         assert json.loads(run("--show", name, "-o", "json")[1]) == rows
         assert run("--show", name)[1].splitlines()[0].split()[:2] == ["consumer_group", "topic"]
         assert len(run("--show", name, "-o", "csv")[1].splitlines()) == len(rows) + 1
-    assert len(json.loads(run("--show", "findings", "-o", "jsonl")[1].splitlines()[0])["queues"]) > 0
+    assert (
+        len(json.loads(run("--show", "findings", "-o", "jsonl")[1].splitlines()[0])["queues"]) > 0
+    )
     assert run("--show", "findings")[1].startswith("severity")
     assert run("--show", "findings", "-o", "json")[1] == run("-o", "json")[1]
     file = io.TextIOWrapper(io.BytesIO())
@@ -74,13 +78,16 @@ def test_with_rules_chosen_nothing_else_is_shown(run):
 def test_only_chosen_groups_and_topics(run):
     assert run("-g", "dead")[1].startswith("Messages nobody reads: 2 queues")
     assert {
-        json.loads(line)["consumer_group"] for line in run("-g", "g", "--show", "reach", "-o", "jsonl")[1].splitlines()
+        json.loads(line)["consumer_group"]
+        for line in run("-g", "g", "--show", "reach", "-o", "jsonl")[1].splitlines()
     } == {"g"}
 
 
 def test_of_two_looks_only_what_lasts_is_unread(monkeypatch, capsys):
     """A group that rebalances at the first look, and another at the second."""
-    looks = iter([CLUSTER, snapshot(group("c1", "c1"), DEAD, group(name="new"), topics=(topic(a=2),))])
+    looks = iter(
+        [CLUSTER, snapshot(group("c1", "c1"), DEAD, group(name="new"), topics=(topic(a=2),))]
+    )
     monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: known(next(looks)))
     monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: None))
     assert main(["check", "-n", "127.0.0.1:1", "--settle", "20s"]) == 2
@@ -92,7 +99,9 @@ def test_of_two_looks_only_what_lasts_is_unread(monkeypatch, capsys):
 @pytest.mark.parametrize(("flags", "seconds"), [([], 20.0), (["--settle", "3s"], 3.0)])
 def test_a_watch_looks_every_twenty_seconds_unless_it_is_given_others(flags, seconds, monkeypatch):
     watches = []
-    monkeypatch.setattr("rmqalloc.cli._check_command.watch", lambda _, settle, hook: watches.append(settle))
+    monkeypatch.setattr(
+        "rmqalloc.cli._check_command.watch", lambda _, settle, hook: watches.append(settle)
+    )
     monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: known(CLUSTER))
     monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: None))
     main(["check", "-n", "127.0.0.1:1", "--watch", *flags])

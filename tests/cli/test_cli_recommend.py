@@ -24,7 +24,9 @@ def file(tmp_path):
         Group("ring", ("T",), clients[:2], strategy="CONSISTENT_HASH"),
         Group("crowd\x1b", ("T",), clients, strategy="AVG"),
     )
-    return saved_snapshot(tmp_path / "cluster.json", Snapshot((Topic("T", (TopicBroker("b", 4),)),), groups))
+    return saved_snapshot(
+        tmp_path / "cluster.json", Snapshot((Topic("T", (TopicBroker("b", 4),)),), groups)
+    )
 
 
 def test_a_paragraph_for_every_group_the_worst_first(run, file):
@@ -60,8 +62,12 @@ def test_a_sorted_table_is_a_table(run, file):
 
 def test_queues_without_an_owner_are_not_called_even(run, tmp_path):
     params = {"machine_rooms": ["hz"]}
-    group = Group("g", ("T",), (Client("x"), Client("y")), strategy="MACHINE_ROOM", strategy_params=params)
-    path = saved_snapshot(tmp_path / "cluster.json", Snapshot((Topic("T", (TopicBroker("b", 4),)),), (group,)))
+    group = Group(
+        "g", ("T",), (Client("x"), Client("y")), strategy="MACHINE_ROOM", strategy_params=params
+    )
+    path = saved_snapshot(
+        tmp_path / "cluster.json", Snapshot((Topic("T", (TopicBroker("b", 4),)),), (group,))
+    )
     out = run("-f", path)[1]
     assert "4 queues have no owner: MACHINE_ROOM leaves them out." in out
     assert "more even" not in out
@@ -80,7 +86,9 @@ def test_lists_are_saved(run, file, tmp_path):
     )
     assert "leave out" in run("-f", file, "-g", "ring", "--show", "lists")[2]
     assert "leave out" not in run("-f", file, "-g", "ring")[2]
-    assert json.loads(path.read_text()) == config_document(advise(read_snapshot(str(file)), ["ring"], balance="total"))
+    assert json.loads(path.read_text()) == config_document(
+        advise(read_snapshot(str(file)), ["ring"], balance="total")
+    )
 
 
 @pytest.mark.holds("rmqalloc.recommend", "A pattern matches nothing")

@@ -1,4 +1,6 @@
-"""The verbs ``report`` and ``completion``: the page from a saved plan, and completion in a real shell."""
+"""The verbs ``report`` and ``completion``: the page from a saved plan, and completion in a real
+shell.
+"""
 
 import os
 import shlex
@@ -40,7 +42,8 @@ def saved(tmp_path):
 def test_a_saved_plan_becomes_a_page(run, saved, tmp_path):
     out = tmp_path / "report.html"
     assert run("report", saved, "--out", out) == (0, "", "")
-    # A file keeps neither evidence nor transitions: the snapshot, from which both are made, is not in it.
+    # A file keeps neither evidence nor transitions: the snapshot, from which both are made, is not
+    # in it.
     html = report(report_plans.with_tables(report_plans.everyday(), evidence=(), transitions=()))
     assert out.read_text(encoding="utf-8") == html
     assert run("report", saved, "--out", "-") == (0, html, "")
@@ -59,7 +62,9 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
     code, html, _ = run("plan", "-f", source, "--scale", 4, "-o", "html")
     made = plan_snapshot(read(source), load_plan(plan).scenarios)
     assert (code, html) == (0, report(made))
-    assert page.read_text(encoding="utf-8") == report(report_plans.with_tables(made, evidence=(), transitions=()))
+    assert page.read_text(encoding="utf-8") == report(
+        report_plans.with_tables(made, evidence=(), transitions=())
+    )
     assert "order-service" in html and "While clients hear of it" in html
     assert run("report", plan, "--out", page, "--check", source)[0] == 0
     assert page.read_text(encoding="utf-8") == report(made, check_snapshot(read(source)))
@@ -68,7 +73,10 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
 def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     clients = tuple(Client(f"10.0.0.{i}@7") for i in range(1, 4))
     topics = (Topic("orders", (TopicBroker("broker-a", 2),)),)
-    groups = tuple(Group(name, ("orders",), clients, strategy="AVG") for name in ("order-service", "other-service"))
+    groups = tuple(
+        Group(name, ("orders",), clients, strategy="AVG")
+        for name in ("order-service", "other-service")
+    )
     plan, page = tmp_path / "plan.json", tmp_path / "report.html"
     source = saved_snapshot(tmp_path / "cluster.json", Snapshot(topics, groups))
     more = Snapshot((Topic("orders", (TopicBroker("broker-a", 3),)),), groups)
@@ -77,7 +85,9 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     assert run("report", plan, "--out", page, "--check", source)[0] == 0
     html = page.read_text(encoding="utf-8")
     assert 'id="findings"' in html and "other-service" not in html
-    assert run("report", plan, "--out", page, "--check", source, "--strategy", "AVG_BY_CIRCLE")[0] == 1
+    assert (
+        run("report", plan, "--out", page, "--check", source, "--strategy", "AVG_BY_CIRCLE")[0] == 1
+    )
     assert run("report", plan, "--out", page, "--strategy", "AVG")[0] == 64
     code, _, said = run("report", plan, "--out", page, "--check", newer)
     assert code == 1 and "the plan was made from another snapshot" in said
@@ -87,9 +97,13 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
 def test_a_plan_that_its_snapshot_does_not_give_is_no_page(run, tmp_path):
     snapshot = read("example:seed")
     made = plan_snapshot(snapshot, [{"name": "6", "changes": [{"scale_clients": {"to": 6}}]}])
-    moved = made.units.set_column(13, "moved", [[(one or 0) + 1 for one in made.units["moved"].to_pylist()]])
+    moved = made.units.set_column(
+        13, "moved", [[(one or 0) + 1 for one in made.units["moved"].to_pylist()]]
+    )
     save_plan(replace(made, units=moved.cast(made.units.schema)), tmp_path / "plan.json")
-    code, _, said = run("report", tmp_path / "plan.json", "--out", tmp_path / "page.html", "--check", "example:seed")
+    code, _, said = run(
+        "report", tmp_path / "plan.json", "--out", tmp_path / "page.html", "--check", "example:seed"
+    )
     assert code == 1 and "other units" in said and "rmqalloc verify" in said
     assert not (tmp_path / "page.html").exists()
 
@@ -109,7 +123,9 @@ def test_what_is_no_plan_is_refused(run, saved, tmp_path):
 
 
 def complete(tmp_path, *words):
-    """What a real bash offers for the last of these words, after the script was read as its users read it."""
+    """What a real bash offers for the last of these words, after the script was read as its users
+    read it.
+    """
     program = tmp_path / "rmqalloc"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rmqalloc "$@"\n')
     program.chmod(0o755)
@@ -121,7 +137,13 @@ def complete(tmp_path, *words):
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     command = [BASH, "--noprofile", "--norc", "-c", script, "bash", *words]
     done = subprocess.run(
-        command, env=environment(PATH=path), cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False
+        command,
+        env=environment(PATH=path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
     )
     assert done.stderr == ""
     registered, *offered = done.stdout.split("\n")[:-1]
@@ -151,7 +173,8 @@ def test_bash_offers_every_verb(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shell", "mark"), [("zsh", "#compdef rmqalloc"), ("fish", "complete --no-files --command rmqalloc")]
+    ("shell", "mark"),
+    [("zsh", "#compdef rmqalloc"), ("fish", "complete --no-files --command rmqalloc")],
 )
 def test_other_shells_get_a_script_of_their_own(run, shell, mark):
     code, script, said = run("completion", shell)
@@ -159,7 +182,9 @@ def test_other_shells_get_a_script_of_their_own(run, shell, mark):
     assert mark in script and "_RMQALLOC_COMPLETE" in script
     program = shutil.which(shell)
     if program is not None:
-        done = subprocess.run([program, "-n"], input=script, capture_output=True, text=True, timeout=180, check=False)
+        done = subprocess.run(
+            [program, "-n"], input=script, capture_output=True, text=True, timeout=180, check=False
+        )
         assert (done.returncode, done.stderr) == (0, "")
 
 

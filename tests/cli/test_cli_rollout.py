@@ -24,11 +24,16 @@ def run(capsys):
 @pytest.fixture
 def file(tmp_path):
     """A file of a small cluster: 8 queues of T, 4 of U, which nobody reads, 4 clients."""
-    topics = tuple(Topic(name, (TopicBroker("a", n), TopicBroker("b", n))) for name, n in (("T", 4), ("U", 2)))
+    topics = tuple(
+        Topic(name, (TopicBroker("a", n), TopicBroker("b", n))) for name, n in (("T", 4), ("U", 2))
+    )
     lags = tuple(Lag(MessageQueue("T", broker, i), 5, 5) for broker in "ab" for i in range(4))
-    group = Group("g", ("T",), tuple(Client(f"10.0.0.{i}@1#{i}") for i in range(4)), lags=lags, strategy="AVG")
+    group = Group(
+        "g", ("T",), tuple(Client(f"10.0.0.{i}@1#{i}") for i in range(4)), lags=lags, strategy="AVG"
+    )
     return saved_snapshot(
-        tmp_path / "cluster.json", Snapshot(topics, (group, Group("h", (), (Client("x"), Client("y")), strategy="AVG")))
+        tmp_path / "cluster.json",
+        Snapshot(topics, (group, Group("h", (), (Client("x"), Client("y")), strategy="AVG"))),
     )
 
 
@@ -42,7 +47,11 @@ def test_steps_are_those_of_the_library(run):
     assert (code, err) == (0, "")
     assert json.loads(out) == want.steps.to_pylist()
     assert list(json.loads(out)[0]) == STEPS_SCHEMA.names
-    total = json.loads(run("restart", "-f", PODS, "-g", "by-average", "-b", "8", "-o", "json", "--show", "totals")[1])
+    total = json.loads(
+        run("restart", "-f", PODS, "-g", "by-average", "-b", "8", "-o", "json", "--show", "totals")[
+            1
+        ]
+    )
     assert total == want.totals.to_pylist()
     assert total[0]["moved_per_queue"] <= 11
 
@@ -54,7 +63,9 @@ def test_text_shows_totals_and_steps(run, file):
     assert code == 0
     assert head == "Group g  8 queues  4 clients  4 steps  batches of 2"
     assert header.split()[:3] == ["step", "moved", "unowned"] and len(lines) == 5 + 3
-    assert lines[1].endswith("  batch 1 of 2: 2 clients stop") and lines[5].startswith("Moved 24 (3.0 per queue)  ")
+    assert lines[1].endswith("  batch 1 of 2: 2 clients stop") and lines[5].startswith(
+        "Moved 24 (3.0 per queue)  "
+    )
     assert "\nand 3 more steps (--top)\n" in run(*command, "--top", 2)[1]
     totals, steps = run(*command, "-o", "wide")[1].split("\n\n")
     assert totals.splitlines()[1].split()[:8] == ["g", "2", "4", "1", "8", "4", "24", "3"]
@@ -77,19 +88,38 @@ def test_text_lists_many_groups_the_worst_first(run, tmp_path):
 
 
 def test_html_is_a_page_unless_a_table_is_asked_for(run, file):
-    code, page, err = run("restart", "-f", file, "-g", "g", "-b", 2, "-o", "html", "--max-unowned", 1)
+    code, page, err = run(
+        "restart", "-f", file, "-g", "g", "-b", 2, "-o", "html", "--max-unowned", 1
+    )
     assert code == 3 and "gate not kept" in err
     assert page.startswith("<!DOCTYPE html>") and "rmqalloc rollout of 1 consumer group<" in page
-    assert "✗ 1 bound is not kept" in page and "Worst moment: step 1" in page and "Strategy AVG, stated; " in page
+    assert (
+        "✗ 1 bound is not kept" in page
+        and "Worst moment: step 1" in page
+        and "Strategy AVG, stated; " in page
+    )
     table = run("restart", "-f", file, "-g", "g", "-b", 2, "-o", "html", "--show", "steps")[1]
-    assert table.startswith("<!DOCTYPE html>") and "<svg" not in table and "unowned_written" in table
+    assert (
+        table.startswith("<!DOCTYPE html>") and "<svg" not in table and "unowned_written" in table
+    )
 
 
 def test_who_goes_first_can_be_chosen(run):
     def moved(*flags):
-        return sum(column(run("restart", "-f", PODS, "-g", "by-average", "-b", 8, "-o", "json", *flags)[1], "moved"))
+        return sum(
+            column(
+                run("restart", "-f", PODS, "-g", "by-average", "-b", 8, "-o", "json", *flags)[1],
+                "moved",
+            )
+        )
 
-    found = [moved(), moved("--seed", 1), moved("--order", "sorted"), moved("--surge"), moved("--new-addresses")]
+    found = [
+        moved(),
+        moved("--seed", 1),
+        moved("--order", "sorted"),
+        moved("--surge"),
+        moved("--new-addresses"),
+    ]
     assert len(set(found)) == 5
     assert found[0] == moved("--seed", 0)
 
@@ -104,11 +134,20 @@ def test_the_smallest_batch_within_a_budget(run):
     [chosen] = [row for row in rows if row["chosen"]]
     assert (code, err) == (0, "")
     assert [row["batch"] for row in rows] == list(range(1, 49))
-    assert chosen["batch"] == min(row["batch"] for row in rows if row["moved_per_queue"] <= 10) in (6, 7, 8)
+    assert (
+        chosen["batch"]
+        == min(row["batch"] for row in rows if row["moved_per_queue"] <= 10)
+        in (6, 7, 8)
+    )
     for row in rows:
-        [total] = restart(read_snapshot(str(PODS)), ["by-average"], batch=row["batch"]).totals.to_pylist()
+        [total] = restart(
+            read_snapshot(str(PODS)), ["by-average"], batch=row["batch"]
+        ).totals.to_pylist()
         assert row["moved_per_queue"] == total["moved_per_queue"]
-        assert (row["n_batches"], row["in_budget"]) == (total["n_steps"] / 2, total["moved_per_queue"] <= 10)
+        assert (row["n_batches"], row["in_budget"]) == (
+            total["n_steps"] / 2,
+            total["moved_per_queue"] <= 10,
+        )
         assert all(row[name] == total[name] for name in row if name.startswith("max_"))
 
 
@@ -119,7 +158,10 @@ def test_moves_differ_among_batches_that_take_equally_many_rounds():
         clients = tuple(Client(f"10.0.{i * 37 % 100}.1@1#{i}") for i in range(n))
         topic = Topic("T", (TopicBroker("a", 3 * n + 5),))
         snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG_BY_CIRCLE"),))
-        moves = {b: restart(snapshot, batch=b, seed=seed).totals["moved_per_queue"][0].as_py() for b in range(1, n + 1)}
+        moves = {
+            b: restart(snapshot, batch=b, seed=seed).totals["moved_per_queue"][0].as_py()
+            for b in range(1, n + 1)
+        }
         first_of_rounds = {-(-n // rounds) for rounds in range(1, n + 1)}
         for budget in {*moves.values()}:
             rows = within_budget(snapshot, budget, seed=seed).tried.to_pylist()
@@ -133,7 +175,9 @@ def test_moves_differ_among_batches_that_take_equally_many_rounds():
 @pytest.mark.thorough
 def test_every_group_gets_a_batch_of_its_own():
     choice = within_budget(read_snapshot(str(PODS)), 12.0)
-    chosen = {row["consumer_group"]: row["batch"] for row in choice.tried.to_pylist() if row["chosen"]}
+    chosen = {
+        row["consumer_group"]: row["batch"] for row in choice.tried.to_pylist() if row["chosen"]
+    }
     assert chosen["by-ring"] == 1
     assert 4 < chosen["by-average"] <= chosen["by-circle"]
     assert choice.missed == {}
@@ -147,42 +191,70 @@ def test_budgets_that_are_none(budget, most):
 
 @pytest.mark.holds("docs/rollout.md", "If none keeps to the budget, the exit code is 3")
 def test_a_budget_that_cannot_be_kept_names_the_best(run):
-    code, out, err = run("restart", "-f", PODS, "-g", "by-average", "--budget", 1, "--max-batch", 16, "-o", "json")
+    code, out, err = run(
+        "restart", "-f", PODS, "-g", "by-average", "--budget", 1, "--max-batch", 16, "-o", "json"
+    )
     best = min(column(out, "moved_per_queue"))
     assert code == 3
     said = "consumer group 'by-average': no batch of 1 to 16 clients keeps to 1 moves per queue, the best takes "
     least = float(err.partition(said)[2])
     assert best <= least < best + 0.1 + 1e-9
-    assert run("restart", "-f", PODS, "-g", "by-average", "--budget", least, "--max-batch", 16)[0] == 0
+    assert (
+        run("restart", "-f", PODS, "-g", "by-average", "--budget", least, "--max-batch", 16)[0] == 0
+    )
     assert max(column(out, "batch")) == 16
     assert not any(column(out, "chosen"))
 
 
 @pytest.mark.holds("docs/how-to/deploy.md", "Gates for a pipeline")
 def test_gates(run, file):
-    code, _, err = run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 0.5, "--max-unowned", 1)
+    code, _, err = run(
+        "restart", "-f", file, "-g", "g", "--max-moved-per-queue", 0.5, "--max-unowned", 1
+    )
     assert code == 3
     assert "gate not kept: consumer group 'g': " in err
     assert "moves per queue, at most 0.5 are allowed" in err
-    said = (
-        "3 queues without a reader at the worst moment of step 3 (batch 2 of 4: 1 client stops), at most 1 are allowed"
-    )
+    said = "3 queues without a reader at the worst moment of step 3 (batch 2 of 4: 1 client stops), at most 1 are allowed"
     assert said in err
-    assert run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 99, "--max-unowned", 3)[0] == 0
-    assert run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 99, "--max-unowned", 2)[0] == 3
+    assert (
+        run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 99, "--max-unowned", 3)[0]
+        == 0
+    )
+    assert (
+        run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 99, "--max-unowned", 2)[0]
+        == 3
+    )
 
 
 def test_a_change_of_strategy(run, file):
-    code, out, _ = run("strategy", "-f", file, "-g", "g", "-s", "AVG_BY_CIRCLE", "--order", "sorted", "-o", "json")
+    code, out, _ = run(
+        "strategy", "-f", file, "-g", "g", "-s", "AVG_BY_CIRCLE", "--order", "sorted", "-o", "json"
+    )
     assert code == 0
     assert column(out, "action")[1] == "batch 1 of 4: 1 client to AVG_BY_CIRCLE"
-    assert (column(out, "unowned")[0], max(column(out, "unowned")), column(out, "unowned")[-1]) == (0, 2, 0)
+    assert (column(out, "unowned")[0], max(column(out, "unowned")), column(out, "unowned")[-1]) == (
+        0,
+        2,
+        0,
+    )
     assert run("strategy", "-f", file, "-s", "AVG", "--vnodes", "3")[0] == 64
 
 
 def test_queues_that_go_dark_are_named(run, file):
     code, out, _ = run(
-        "subscription", "-f", file, "-g", "h", "-t", "U", "--show", "queues", "-o", "json", "--order", "sorted"
+        "subscription",
+        "-f",
+        file,
+        "-g",
+        "h",
+        "-t",
+        "U",
+        "--show",
+        "queues",
+        "-o",
+        "json",
+        "--order",
+        "sorted",
     )
     dark = [(row["step"], row["broker_name"], row["queue_id"]) for row in json.loads(out)]
     assert code == 0
@@ -202,18 +274,26 @@ def test_queues_grow_and_shrink(run, file):
 
 
 @pytest.mark.holds("docs/rollout.md", "Refused (exit 3) while any group has")
-@pytest.mark.holds("docs/how-to/change-queues.md", "refuses (exit code 3) while any group has a backlog")
+@pytest.mark.holds(
+    "docs/how-to/change-queues.md", "refuses (exit code 3) while any group has a backlog"
+)
 def test_a_backlog_forbids_to_shrink(run, file):
     document = json.loads(file.read_text())
     document["groups"][0]["lags"][3]["broker_offset"] = 12
     file.write_text(json.dumps(document))
-    code, out, err = run("queues", "-f", file, "-t", "T", "--to", 2, "--assume-drained", "-o", "json")
+    code, out, err = run(
+        "queues", "-f", file, "-t", "T", "--to", 2, "--assume-drained", "-o", "json"
+    )
     assert (code, column(out, "step")) == (3, [0, 1, 2])
-    assert err == "refused: consumer group 'g' has 7 messages not consumed in 1 queue of topic 'T': a:3\n"
+    assert (
+        err
+        == "refused: consumer group 'g' has 7 messages not consumed in 1 queue of topic 'T': a:3\n"
+    )
 
 
 @pytest.mark.holds(
-    "docs/how-to/decommission-a-broker.md", "it is made read-only, goes, comes back, and is writable again"
+    "docs/how-to/decommission-a-broker.md",
+    "it is made read-only, goes, comes back, and is writable again",
 )
 @pytest.mark.holds("docs/commands.md", "read-only, gone, back, writable")
 def test_a_broker_goes_and_comes_back(run, file):
@@ -223,7 +303,9 @@ def test_a_broker_goes_and_comes_back(run, file):
 
 
 def test_columns_and_order_are_of_one_table(run, file):
-    code, out, _ = run("restart", "-f", file, "-g", "g", "--columns", "step,moved", "--sort", "-step", "--top", 1)
+    code, out, _ = run(
+        "restart", "-f", file, "-g", "g", "--columns", "step,moved", "--sort", "-step", "--top", 1
+    )
     assert (code, out.split()[:2]) == (0, ["step", "moved"])
     assert run("restart", "-f", file, "--sort", "beauty")[:2] == (64, "")
 
@@ -231,14 +313,26 @@ def test_columns_and_order_are_of_one_table(run, file):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["restart", "-g", "g", "-b", "5"], 1, "a batch of 5 is more than the 4 clients of consumer group 'g'"),
+        (
+            ["restart", "-g", "g", "-b", "5"],
+            1,
+            "a batch of 5 is more than the 4 clients of consumer group 'g'",
+        ),
         (["restart", "-g", "g", "-b", "many"], 64, "a batch is a number of clients from 1 on"),
         (["restart", "-g", "nobody"], 1, "'nobody'"),
         (["restart", "--budget", "nan"], 64, "'nan' is not a number"),
         (["restart", "--max-moved-per-queue", "nan"], 64, "'nan' is not a number"),
-        (["restart", "--stable-ids", "--surge"], 64, "--stable-ids and --surge contradict each other"),
+        (
+            ["restart", "--stable-ids", "--surge"],
+            64,
+            "--stable-ids and --surge contradict each other",
+        ),
         (["restart", "--max-batch", "2"], 64, "--max-batch is for --budget"),
-        (["restart", "--budget", "2", "--max-unowned", "2"], 64, "--budget has a table and a gate of its own"),
+        (
+            ["restart", "--budget", "2", "--max-unowned", "2"],
+            64,
+            "--budget has a table and a gate of its own",
+        ),
         (["broker", "--name", "c"], 1, "reads from broker 'c'"),
         (["queues", "-t", "T", "--to", "4"], 1, "nothing would change"),
     ],

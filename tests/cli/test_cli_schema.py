@@ -37,7 +37,8 @@ def test_a_saved_plan_keeps_its_schema_and_may_name_it(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("snapshot", "seed"), ("scenarios", "what-if"), ("simulation", "three-deaths")]
+    ("kind", "name"),
+    [("snapshot", "seed"), ("scenarios", "what-if"), ("simulation", "three-deaths")],
 )
 def test_examples_keep_their_schema(kind, name, capsys):
     data = yaml_text.loads(find(name, kind).path.read_text(encoding="utf-8"))

@@ -1,4 +1,6 @@
-"""`rmqalloc show` and `rmqalloc groups`: rows by condition, every form, exit codes, and the verbs that others have for them."""
+"""`rmqalloc show` and `rmqalloc groups`: rows by condition, every form, exit codes, and the verbs
+that others have for them.
+"""
 
 import csv
 import io
@@ -16,9 +18,16 @@ from rmqalloc.snapshot.snapshot import Client, Lag, SourceError
 CLUSTER = snapshot(
     group("10.0.0.1@a", "10.0.0.1@a", "10.0.0.2@b", name="twice"),
     group(
-        *(f"10.0.0.{i}@c" for i in range(1, 5)), name="idle", lags=(Lag(queues([1])[0], 500, 10, 1_795_250_051_509),)
+        *(f"10.0.0.{i}@c" for i in range(1, 5)),
+        name="idle",
+        lags=(Lag(queues([1])[0], 500, 10, 1_795_250_051_509),),
     ),
-    group(Client("10.0.0.9@d"), name="doubt", strategy_source="assumed", strategy_doubt="nothing shows it"),
+    group(
+        Client("10.0.0.9@d"),
+        name="doubt",
+        strategy_source="assumed",
+        strategy_doubt="nothing shows it",
+    ),
     topics=(topic(a=3),),
 )
 
@@ -64,26 +73,44 @@ def test_every_form_is_written(verb, run):
 
 
 def test_rows_are_chosen_ordered_and_bounded(run):
-    assert [row["consumer_group"] for row in rows(run, "groups", "--where", "idle>0")] == ["twice", "idle"]
+    assert [row["consumer_group"] for row in rows(run, "groups", "--where", "idle>0")] == [
+        "twice",
+        "idle",
+    ]
     assert rows(run, "groups", "--where", "idle>0", "--where", "consumer_group~id*")[0]["idle"] == 1
     code, out, _ = run("groups", "--where", "idle>0")
     assert code == 0 and out.startswith("2 groups: 1 with errors")
-    code, out, _ = run("groups", "--sort", "-messages", "--columns", "consumer_group,messages", "--top", "1")
-    assert out.splitlines() == ["consumer_group  messages", "idle                 490", "(1 of 3 rows)"]
+    code, out, _ = run(
+        "groups", "--sort", "-messages", "--columns", "consumer_group,messages", "--top", "1"
+    )
+    assert out.splitlines() == [
+        "consumer_group  messages",
+        "idle                 490",
+        "(1 of 3 rows)",
+    ]
     assert {row["state"] for row in rows(run, "show", "--where", "state=unread")} == {"unread"}
-    assert [row["client_id"] for row in rows(run, "show", "--by", "client", "--where", "is_idle=yes")] == ["10.0.0.4@c"]
+    assert [
+        row["client_id"] for row in rows(run, "show", "--by", "client", "--where", "is_idle=yes")
+    ] == ["10.0.0.4@c"]
     assert run("show", "--where", "owners=nobody-has-this")[1] == "No queue.\n"
 
 
 def test_one_queue_and_one_client(run):
     assert {row["queue_id"] for row in rows(run, "show", "--queue", "1")} == {1}
-    assert len(rows(run, "show", "--queue", "a:1")) == 3 and rows(run, "show", "--queue", "b:1") == []
+    assert (
+        len(rows(run, "show", "--queue", "a:1")) == 3 and rows(run, "show", "--queue", "b:1") == []
+    )
     assert {row["client_id"] for row in rows(run, "show", "--by", "client", "-c", "10.0.0.2")} == {
         "10.0.0.2@b",
         "10.0.0.2@c",
     }
     text = run("show", "-g", "idle", "-c", "10.0.0.2@*")[1]
-    assert "10.0.0.2@c" in text and "490" in text and "11-21 08:34:11" in text and "10.0.0.1@c" not in text
+    assert (
+        "10.0.0.2@c" in text
+        and "490" in text
+        and "11-21 08:34:11" in text
+        and "10.0.0.1@c" not in text
+    )
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
@@ -103,10 +130,22 @@ def test_wrong_usage_says_what_would_be_right(run, arguments, said):
 
 def test_conditions_are_of_every_table(run):
     code, out, _ = run(
-        "plan", "-g", "idle", "--scale", "2", "--show", "clients", "--where", "status=gone", "-o", "jsonl"
+        "plan",
+        "-g",
+        "idle",
+        "--scale",
+        "2",
+        "--show",
+        "clients",
+        "--where",
+        "status=gone",
+        "-o",
+        "jsonl",
     )
     assert code == 0 and {json.loads(line)["status"] for line in out.splitlines()} == {"gone"}
-    assert run("plan", "-g", "idle", "--scale", "2", "--where", "moved>0")[1].startswith("consumer_group")
+    assert run("plan", "-g", "idle", "--scale", "2", "--where", "moved>0")[1].startswith(
+        "consumer_group"
+    )
 
 
 def test_what_is_not_known_is_no_failure_and_can_be_stated(run):
@@ -123,7 +162,11 @@ def test_a_partial_snapshot_ends_with_4_and_a_weak_strategy_with_3(run, verb):
     lost = SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST twice", "timeout")
     part = snapshot(*CLUSTER.groups, topics=CLUSTER.topics, errors=(lost,))
     code, out, err = run(verb, cluster=part)
-    assert code == 4 and "twice" in out and "the snapshot lacks GET_CONSUMER_CONNECTION_LIST twice of broker a" in err
+    assert (
+        code == 4
+        and "twice" in out
+        and "the snapshot lacks GET_CONSUMER_CONNECTION_LIST twice of broker a" in err
+    )
     assert run(verb, "--allow-partial", cluster=part)[0] == 0
     code, out, err = run(verb, "-g", "doubt", "--require", "fitted")
     assert code == 3 and "doubt" in out and "--require fitted not kept" in err

@@ -12,7 +12,18 @@ from rmqalloc.snapshot.snapshot import MessageQueue
 
 IDS = ["c-0@gray", "c-1", "c-2", "x@c7"]
 QUEUES = [MessageQueue("orders", broker, i) for broker in ("a", "b") for i in range(4)]
-ALLOCATE = ["allocate", "-t", "orders", "--queues", "a:4,b:4", "-c", ",".join(IDS), "-o", "json", "-s"]
+ALLOCATE = [
+    "allocate",
+    "-t",
+    "orders",
+    "--queues",
+    "a:4,b:4",
+    "-c",
+    ",".join(IDS),
+    "-o",
+    "json",
+    "-s",
+]
 
 SPELLED = [
     ("ORDINAL/1(tables=true)", "ORDINAL/1", {"tables": True}),
@@ -29,10 +40,16 @@ SPELLED = [
 @pytest.fixture
 def snapshot(tmp_path):
     """Four clients and two brokers, each in a machine room; rooms a and b have no client."""
-    brokers = [{"broker_name": name, "read_queue_nums": 4, "machine_room": name} for name in ("a", "b")]
+    brokers = [
+        {"broker_name": name, "read_queue_nums": 4, "machine_room": name} for name in ("a", "b")
+    ]
     clients = [{"client_id": one, "machine_room": "c"} for one in IDS]
     group = {"name": "g", "subscriptions": ["orders"], "strategy": "AVG", "clients": clients}
-    data = {"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "topics": [{"name": "orders", "brokers": brokers}]}
+    data = {
+        "apiVersion": "rmqalloc/v2",
+        "kind": "Snapshot",
+        "topics": [{"name": "orders", "brokers": brokers}],
+    }
     path = tmp_path / "s.yaml"
     path.write_text(yaml.safe_dump({**data, "groups": [group]}))
     return path
@@ -69,12 +86,18 @@ def test_one_allocation(capsys, text, name, params):
         ),
     ],
 )
-def test_plan_explain_compare_and_rollout_say_the_same(capsys, snapshot, tmp_path, text, name, params):
+def test_plan_explain_compare_and_rollout_say_the_same(
+    capsys, snapshot, tmp_path, text, name, params
+):
     """What the plan says by a text, and by a scenario file with the parameters beside the name."""
     beside = {"set_strategy": {"strategy": name, "params": params}}
-    (tmp_path / "beside.yaml").write_text(yaml.safe_dump({"scenarios": [{"name": "s", "changes": [beside]}]}))
+    (tmp_path / "beside.yaml").write_text(
+        yaml.safe_dump({"scenarios": [{"name": "s", "changes": [beside]}]})
+    )
     by_text = {"set_strategy": {"strategy": text}}
-    (tmp_path / "text.yaml").write_text(yaml.safe_dump({"scenarios": [{"name": "s", "changes": [by_text]}]}))
+    (tmp_path / "text.yaml").write_text(
+        yaml.safe_dump({"scenarios": [{"name": "s", "changes": [by_text]}]})
+    )
     tables = [
         answered(capsys, "plan", "-f", str(snapshot), *how, "--show", "queues", "-o", "json")
         for how in (
@@ -89,11 +112,26 @@ def test_plan_explain_compare_and_rollout_say_the_same(capsys, snapshot, tmp_pat
         assert [row["owner_after"] for row in rows] == owners_of(name, params)
     explained = json.loads(
         answered(
-            capsys, "explain", "-f", str(snapshot), "-g", "g", "-t", "orders", "-q", "b:3", "-s", text, "-o", "json"
+            capsys,
+            "explain",
+            "-f",
+            str(snapshot),
+            "-g",
+            "g",
+            "-t",
+            "orders",
+            "-q",
+            "b:3",
+            "-s",
+            text,
+            "-o",
+            "json",
         )
     )
     assert owners_of(name, params)[-1] in json.dumps(explained)
-    compared = json.loads(answered(capsys, "compare", "-f", str(snapshot), "-s", f"AVG, {text}", "-o", "json"))
+    compared = json.loads(
+        answered(capsys, "compare", "-f", str(snapshot), "-s", f"AVG, {text}", "-o", "json")
+    )
     assert [row["strategy"] for row in compared] == ["AVG", text]
     assert answered(capsys, "rollout", "strategy", "-f", str(snapshot), "-s", text, "--batch", "2")
 
@@ -121,7 +159,10 @@ def test_what_is_wrong_is_said(capsys, arguments, said):
 
 
 def test_rooms_that_nobody_knows(capsys):
-    assert main(["rollout", "strategy", "-f", "example:seed", "-s", "MACHINE_ROOM_NEARBY_POOLED-AVG"]) == 1
+    assert (
+        main(["rollout", "strategy", "-f", "example:seed", "-s", "MACHINE_ROOM_NEARBY_POOLED-AVG"])
+        == 1
+    )
     assert "the snapshot knows no machine room" in capsys.readouterr().err
 
 

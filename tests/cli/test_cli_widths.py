@@ -1,7 +1,7 @@
 """Text fits: every verb in an emulated terminal of 80, 120 and 200 columns, and in a pipe.
 
-A terminal breaks a line that is too long wherever it ends; then the cursor is further down than there are line breaks. pyte is
-such a terminal.
+A terminal breaks a line that is too long wherever it ends; then the cursor is further down than
+there are line breaks. pyte is such a terminal.
 """
 
 import fcntl
@@ -35,7 +35,8 @@ VERBS = [
     "rollout restart -f example:48-pods -g by-average --budget 30 --max-batch 3",
     "rollout restart -f example:48-pods -g by-average --budget 1 --max-batch 2",
     pytest.param(
-        "rollout strategy -f example:seed -g by-average -s CONSISTENT_HASH_BOUNDED --batch 2", id="rollout strategy"
+        "rollout strategy -f example:seed -g by-average -s CONSISTENT_HASH_BOUNDED --batch 2",
+        id="rollout strategy",
     ),
     "rollout subscription -f example:orders -t payments",
     "rollout queues -f example:orders -g order-svc -t orders --to 4",
@@ -79,13 +80,18 @@ def files(tmp_path_factory):
 
     first = data["groups"][0]
     many = [first | {"name": f"group-{i:02}"} for i in range(6)]
-    renamed = [one | {"client_id": f"{i}-{'long-' * 40}客户端{'订单' * 30}"} for i, one in enumerate(first["clients"])]
+    renamed = [
+        one | {"client_id": f"{i}-{'long-' * 40}客户端{'订单' * 30}"}
+        for i, one in enumerate(first["clients"])
+    ]
     made = {
         "after": saved("after", *(without(group, 1) for group in data["groups"])),
         "many": saved("many", *many),
         "fewer": saved("fewer", *(without(group, 1 + i % 2) for i, group in enumerate(many))),
         "long": saved("long", first | {"name": f"{'name-' * 30}订单", "clients": renamed}),
-        "fewer-long": saved("fewer-long", without(first | {"name": f"{'name-' * 30}订单", "clients": renamed}, 1)),
+        "fewer-long": saved(
+            "fewer-long", without(first | {"name": f"{'name-' * 30}订单", "clients": renamed}, 1)
+        ),
         "plan": str(directory / "plan.json"),
     }
     assert main(["plan", "-f", "example:seed", "--scale", "6", "--out", made["plan"]]) == 0
@@ -111,7 +117,11 @@ def shown(command, files, width):
 
     reader = threading.Thread(target=drain)
     reader.start()
-    with open(slave, "w", encoding="utf-8") as terminal, redirect_stdout(terminal), redirect_stderr(terminal):
+    with (
+        open(slave, "w", encoding="utf-8") as terminal,
+        redirect_stdout(terminal),
+        redirect_stderr(terminal),
+    ):
         main(command.format(**files).split())
     reader.join()
     os.close(master)
@@ -174,7 +184,10 @@ def test_what_says_what_to_do_is_whole(width, files, capsys):
         main(["check", "-f", f"example:{name}", "-o", "json"])
         found = json.loads(capsys.readouterr().out)["findings"]
         assert found
-        has(f"check -f example:{name}", *(one[key] for one in found for key in ("message", "advice")))
+        has(
+            f"check -f example:{name}",
+            *(one[key] for one in found for key in ("message", "advice")),
+        )
     main(["recommend", "-f", "example:48-pods", "-g", "by-ring", "-o", "json"])
     for advice in [one["advice"] for one in json.loads(capsys.readouterr().out)]:
         seen = words_of(shown("recommend -f example:48-pods -g by-ring", files, width)[0].display)
@@ -188,16 +201,29 @@ def test_what_says_what_to_do_is_whole(width, files, capsys):
     gate = "none of the 70 ways evaluated keeps the bounds: unowned is at least 8, at most 6 is allowed"
     has("optimise restart -f example:seed -g by-average --goal moves --max-unowned 6", gate)
     pod = '"$(kubectl get pods -o name --field-selector status.podIP=10.0.0.10)"'
-    annotated = f"kubectl annotate --overwrite {pod} controller.kubernetes.io/pod-deletion-cost=-1000"
-    has("optimise restart -f example:seed -g by-average", annotated, "Go on only if what is expected is seen.")
-    has("plan -f example:seed --scale 6", "at the worst moment: unowned 10 (8.1 expected, 1 s at most)")
+    annotated = (
+        f"kubectl annotate --overwrite {pod} controller.kubernetes.io/pod-deletion-cost=-1000"
+    )
+    has(
+        "optimise restart -f example:seed -g by-average",
+        annotated,
+        "Go on only if what is expected is seen.",
+    )
+    has(
+        "plan -f example:seed --scale 6",
+        "at the worst moment: unowned 10 (8.1 expected, 1 s at most)",
+    )
 
 
 @pytest.mark.holds("docs/command-line.md", "colour never says anything that the text does not")
 def test_severities_have_a_colour_and_a_mark_that_says_the_same(files, monkeypatch):
     rows = dict(coloured_rows(shown("check -f example:duplicate-id", files, 80)[0]))
-    assert set(map(str, rows.values())) == {"{'red'}"} and all(row.startswith("! error  ") for row in rows)
-    assert dict(coloured_rows(shown("check -f example:orders", files, 80)[0])).popitem()[1] == {"brown"}  # yellow
+    assert set(map(str, rows.values())) == {"{'red'}"} and all(
+        row.startswith("! error  ") for row in rows
+    )
+    assert dict(coloured_rows(shown("check -f example:orders", files, 80)[0])).popitem()[1] == {
+        "brown"
+    }  # yellow
     monkeypatch.setenv("NO_COLOR", "1")
     screen, _ = shown("check -f example:duplicate-id", files, 80)
     assert not list(coloured_rows(screen))

@@ -1,4 +1,6 @@
-"""Words of the command line: options mean the same in every verb, help lists exit codes, wrong names get suggestions."""
+"""Words of the command line: options mean the same in every verb, help lists exit codes, wrong
+names get suggestions.
+"""
 
 import json
 import os
@@ -41,7 +43,9 @@ def options():
     for path, command in COMMANDS.items():
         for one in command.params:
             if isinstance(one, click.Option):
-                yield pytest.param(one, id=f"{' '.join(path)} {'/'.join(one.opts)}{' (hidden)' * one.hidden}")
+                yield pytest.param(
+                    one, id=f"{' '.join(path)} {'/'.join(one.opts)}{' (hidden)' * one.hidden}"
+                )
 
 
 @pytest.mark.parametrize("option", list(options()))
@@ -52,7 +56,11 @@ def test_an_option_means_the_same_in_every_verb(option):
         assert isinstance(option.type, click.Choice) and set(option.type.choices) <= FORMS
     if "--out" in names:
         assert not isinstance(option.type, click.Choice) and "-o" not in names
-    if isinstance(option.type, click.Choice) and set(option.type.choices) <= FORMS and not option.hidden:
+    if (
+        isinstance(option.type, click.Choice)
+        and set(option.type.choices) <= FORMS
+        and not option.hidden
+    ):
         assert names & {"--output", "--from"}
 
 
@@ -61,7 +69,10 @@ def test_report_takes_out_and_its_former_name_for_one_release(run):
     assert run("report", "p.json", "--out", "new.html") == (0, "", "")
     code, out, err = run("report", "p.json", "-o", "old.html")
     assert (code, out) == (0, "")
-    assert err == f"note: report -o FILE is called --out FILE now; report -o FILE goes with release {UNTIL}\n"
+    assert (
+        err
+        == f"note: report -o FILE is called --out FILE now; report -o FILE goes with release {UNTIL}\n"
+    )
     assert Path("old.html").read_bytes() == Path("new.html").read_bytes()
     assert run("report", "p.json")[0] == exit_codes.USAGE
     assert "give --out FILE alone" in run("report", "p.json", "-o", "a", "--out", "b")[2]
@@ -76,11 +87,16 @@ def test_other_former_names_still_work(run):
     assert run("generate", "--units", 5, "--files", 1, "--out", "fleet")[0] == 0
     arguments = ["--in", "fleet", "--scenarios", "example:what-if"]
     assert run("bulk", *arguments, "--out", "a", "--show", "best")[2].count("called") == 0
-    assert "--output is called --show now" in run("bulk", *arguments, "--out", "b", "--output", "best")[2]
+    assert (
+        "--output is called --show now"
+        in run("bulk", *arguments, "--out", "b", "--output", "best")[2]
+    )
 
 
 def test_former_names_go_with_a_release_that_is_to_come():
-    assert [int(part) for part in UNTIL.split(".")] > [int(part) for part in re.findall(r"\d+", __version__)[:3]]
+    assert [int(part) for part in UNTIL.split(".")] > [
+        int(part) for part in re.findall(r"\d+", __version__)[:3]
+    ]
 
 
 # --- Exit codes ---
@@ -89,7 +105,11 @@ def test_former_names_go_with_a_release_that_is_to_come():
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_help_lists_the_codes_of_the_verb(path, run):
     said = run(*path, "--help")[1]
-    listed = [line.split(maxsplit=1) for line in said.partition("Exit codes:\n")[2].splitlines() if line.strip()]
+    listed = [
+        line.split(maxsplit=1)
+        for line in said.partition("Exit codes:\n")[2].splitlines()
+        if line.strip()
+    ]
     assert {int(code): text for code, text in listed} == exit_codes.codes_of(path[0])
 
 
@@ -97,7 +117,11 @@ def test_help_lists_the_codes_of_the_verb(path, run):
 def test_the_help_of_all_lists_every_code(run):
     said = run("--help")[1]
     assert all(f"  {code:<3}  {text}" in said for code, text in exit_codes.MEANINGS.items())
-    values = {value for name, value in vars(exit_codes).items() if name.isupper() and isinstance(value, int)}
+    values = {
+        value
+        for name, value in vars(exit_codes).items()
+        if name.isupper() and isinstance(value, int)
+    }
     assert values == exit_codes.MEANINGS.keys()
     assert exit_codes.OF_VERB.keys() <= VERBS.keys()
 
@@ -109,7 +133,9 @@ def test_the_page_lists_them_too():
     assert all(f"| `{verb}` | {code} | {text} |\n" in page for verb, code, text in own)
     assert page.partition("## Exit codes")[2].count("| `") == len(own)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"{code} " in readme.partition("[Exit codes]")[2][:400] for code in exit_codes.MEANINGS)
+    assert all(
+        f"{code} " in readme.partition("[Exit codes]")[2][:400] for code in exit_codes.MEANINGS
+    )
 
 
 GROUP = ["-g", "by-ring"]
@@ -157,7 +183,9 @@ def in_doubt_and_partial():
     import yaml
 
     data = yaml.safe_load(EXAMPLES["seed"].path.read_text())
-    partial = data | {"errors": [{"source": "broker-a", "request": "offsets", "message": "no answer"}]}
+    partial = data | {
+        "errors": [{"source": "broker-a", "request": "offsets", "message": "no answer"}]
+    }
     doubt = data | {"groups": [{name: value for name, value in one.items() if name not in ("strategy", "virtual_nodes")}
                                for one in data["groups"]]}  # fmt: skip
     queues = [{"topic": "T", "broker_name": "b", "queue_id": 0}]
@@ -191,7 +219,9 @@ def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run)
 
 @pytest.mark.holds("docs/command-line.md", "the exit codes it can end with")
 def test_every_code_of_a_verb_has_a_case():
-    """Those of all verbs, and codes that need a cluster (`snapshot`: 4, see test_live_faults), aside."""
+    """Those of all verbs, and codes that need a cluster (`snapshot`: 4, see test_live_faults),
+    aside.
+    """
     tried = {(verb, code) for verb, _, code in CASES}
     wanted = {(verb, code) for verb, own in exit_codes.OF_VERB.items() for code in own}
     assert wanted - tried == {("snapshot", 4)}
@@ -221,14 +251,19 @@ def test_what_any_verb_may_end_with(error, code, said, monkeypatch, run):
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize("arguments", [["plan", *SEED, "--scale", "3"], ["plan", "--help"], ["check", *SEED]])
+@pytest.mark.parametrize(
+    "arguments", [["plan", *SEED, "--scale", "3"], ["plan", "--help"], ["check", *SEED]]
+)
 def test_a_pipe_that_nobody_reads_is_no_success(arguments):
     """A gate would pass in ``plan ... | head`` where the shell looks at each part of a pipe."""
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as out:
         done = subprocess.run(
-            [sys.executable, "-m", "rmqalloc", *arguments], stdout=out, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "rmqalloc", *arguments],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
         )
     assert (done.returncode, done.stderr) == (exit_codes.PIPE, "")
 
@@ -276,7 +311,9 @@ def test_hostile_names_are_escaped_in_suggestions():
 
 
 def test_suggestions_outside_of_the_command_line():
-    with pytest.raises(ValueError, match=r"unknown strategy 'avg-by-circle'; .*; did you mean AVG_BY_CIRCLE\?"):
+    with pytest.raises(
+        ValueError, match=r"unknown strategy 'avg-by-circle'; .*; did you mean AVG_BY_CIRCLE\?"
+    ):
         strategy("avg-by-circle")
     with pytest.raises(ScenarioError, match=r"did you mean scale_clients\?"):
         scenarios_of([{"name": "x", "changes": [{"scale_client": {"to": 3}}]}], "x")

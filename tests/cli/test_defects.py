@@ -1,4 +1,6 @@
-"""A defect in any room ends with 70 and a traceback, whatever builtin exception it is; none passes for a fault of the input."""
+"""A defect in any room ends with 70 and a traceback, whatever builtin exception it is; none passes
+for a fault of the input.
+"""
 
 import gc
 import json
@@ -66,7 +68,9 @@ TASKS = ("Connection._read", "Connection._ended")
 def folder(tmp_path_factory):
     """Files that the commands read."""
     made = tmp_path_factory.mktemp("defects")
-    (made / "scenarios.yaml").write_text("scenarios:\n- name: two\n  changes:\n  - scale_clients: {to: 2}\n")
+    (made / "scenarios.yaml").write_text(
+        "scenarios:\n- name: two\n  changes:\n  - scale_clients: {to: 2}\n"
+    )
     (made / "allocateMQ.orders.json").write_text(
         '{"result": {"10.0.0.1": [{"topic": "orders", "brokerName": "b", "queueId": 0}]}}'
     )
@@ -92,7 +96,11 @@ def test_a_planted_defect_ends_with_70_and_a_traceback(room, folder, cluster, mo
     argv = [one.format(cluster.name_server) for one in ROOMS[room]]
     code = main(argv)  # what is imported, or made once, is so now
     assert code in (0, 2, 4), capsys.readouterr().err
-    names = [name for name in reached(lambda: main(argv), room) if name[0] not in NOT_CAUGHT and name[1] not in TASKS]
+    names = [
+        name
+        for name in reached(lambda: main(argv), room)
+        if name[0] not in NOT_CAUGHT and name[1] not in TASKS
+    ]
     assert names
     tried = names[:: max(1, len(names) // (EACH * len(KINDS)))]
     capsys.readouterr()

@@ -17,7 +17,11 @@ READERS = {"snapshot": read_snapshot, "scenarios": read_scenarios, "simulation":
 
 
 def test_every_file_has_a_name_and_every_name_a_file():
-    files = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.suffix in (".yaml", ".json")}
+    files = {
+        path.relative_to(FOLDER).as_posix()
+        for path in FOLDER.rglob("*")
+        if path.suffix in (".yaml", ".json")
+    }
     assert {one.file for one in EXAMPLES.values()} == files
     assert all(Path(one.file).stem == name == one.name for name, one in EXAMPLES.items())
 
@@ -59,9 +63,15 @@ def test_examples_are_listed_and_printed(tmp_path, capsys):
 
 @pytest.mark.holds("rmqalloc.read", "There is no example of that name.")
 def test_a_name_that_is_not_there_lists_those_that_are():
-    with pytest.raises(ExampleError, match=r"no example nope\. Examples of this kind \(simulation\): three-deaths, "):
+    with pytest.raises(
+        ExampleError,
+        match=r"no example nope\. Examples of this kind \(simulation\): three-deaths, ",
+    ):
         find("example:nope", "simulation")
-    with pytest.raises(ExampleError, match=r"the example seed is of the kind snapshot\. .*: three-deaths, .*, large$"):
+    with pytest.raises(
+        ExampleError,
+        match=r"the example seed is of the kind snapshot\. .*: three-deaths, .*, large$",
+    ):
         find("seed", "simulation")
     with pytest.raises(ExampleError, match="did you mean seed"):
         find("sead")

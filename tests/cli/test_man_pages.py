@@ -1,4 +1,6 @@
-"""Manual pages: one for every verb and kind, with all that its help has, in roff that groff reads without a warning."""
+"""Manual pages: one for every verb and kind, with all that its help has, in roff that groff reads
+without a warning.
+"""
 
 import re
 import subprocess
@@ -12,7 +14,16 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._app import run
 from rmqalloc.cli._help_sections import in_sections
 
-UNESCAPED = {r"\(rs": "\\", r"\-": "-", r"\(aq": "'", r"\(ga": "`", r"\(ha": "^", r"\(ti": "~", r"\:": "", r"\&": ""}
+UNESCAPED = {
+    r"\(rs": "\\",
+    r"\-": "-",
+    r"\(aq": "'",
+    r"\(ga": "`",
+    r"\(ha": "^",
+    r"\(ti": "~",
+    r"\:": "",
+    r"\&": "",
+}
 
 
 @pytest.fixture(scope="module")
@@ -76,4 +87,6 @@ def test_groff_shows_all_pages_without_a_warning_and_keeps_the_lines_of_examples
     command = [tools.program("groff"), "-man", "-ww", "-Tutf8", "-P-c", *paths]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    assert "rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif" in map(str.strip, done.stdout.splitlines())
+    assert "rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif" in map(
+        str.strip, done.stdout.splitlines()
+    )

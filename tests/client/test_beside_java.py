@@ -1,4 +1,6 @@
-"""Python members beside Java members in groups of one real cluster: the quick form of ``python -m beside_java``."""
+"""Python members beside Java members in groups of one real cluster: the quick form of ``python -m
+beside_java``.
+"""
 
 import pytest
 from beside_java.scripts import quick_on

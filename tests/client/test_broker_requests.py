@@ -1,4 +1,6 @@
-"""What brokers ask of a member, over its own connection: running info, offsets, resets, a message to consume at once."""
+"""What brokers ask of a member, over its own connection: running info, offsets, resets, a message
+to consume at once.
+"""
 
 import asyncio
 import json
@@ -15,7 +17,9 @@ RUNNING_INFO, STATUS, RESET, DIRECTLY, NOTICE = 307, 221, 220, 309, 40
 
 
 def run(work, listener=None, **settings):
-    """Let a member of one broker with two queues consume five messages of the first, then do some work."""
+    """Let a member of one broker with two queues consume five messages of the first, then do some
+    work.
+    """
 
     async def ran():
         async with WireCluster({"orders": 2}) as cluster:
@@ -23,7 +27,9 @@ def run(work, listener=None, **settings):
             queue, broker = cluster.queues()[0], cluster.brokers["broker-a"]
             await cluster.put(queue, *bodies(*range(5)))
             async with member(cluster, heard, **settings) as consumer:
-                await until(lambda: own(consumer) == set(cluster.queues()) and len(heard.messages) == 5)
+                await until(
+                    lambda: own(consumer) == set(cluster.queues()) and len(heard.messages) == 5
+                )
                 await until(lambda: cluster.stored("g").get(queue) == 5)
                 (channel,) = broker.channels.values()
                 await work(cluster, queue, channel, consumer, heard)
@@ -34,14 +40,21 @@ def run(work, listener=None, **settings):
 @pytest.mark.parametrize("orderly", [False, True])
 def test_running_info(orderly):
     async def work(cluster, queue, channel, consumer, _heard):
-        answer = await channel.ask(RUNNING_INFO, {"consumerGroup": "g", "clientId": consumer.client_id})
+        answer = await channel.ask(
+            RUNNING_INFO, {"consumerGroup": "g", "clientId": consumer.client_id}
+        )
         said = loose_json.loads(answer.body)
         assert said["properties"]["PROP_CONSUMEORDERLY"] == str(orderly).lower()
-        assert said["properties"]["allocateMessageQueueStrategy"].endswith(".AllocateMessageQueueAveragely")
+        assert said["properties"]["allocateMessageQueueStrategy"].endswith(
+            ".AllocateMessageQueueAveragely"
+        )
         assert said["properties"]["PROP_NAMESERVER_ADDR"] == cluster.name_server
         tables = {(key["topic"], key["queueId"]): value for key, value in said["mqTable"]}
         assert {("orders", 0), ("orders", 1)} <= tables.keys()
-        assert (tables["orders", 0]["commitOffset"], tables["orders", 0]["cachedMsgCount"]) == (5, 0)
+        assert (tables["orders", 0]["commitOffset"], tables["orders", 0]["cachedMsgCount"]) == (
+            5,
+            0,
+        )
         assert {one["topic"] for one in said["subscriptionSet"]} == {"orders", "%RETRY%g"}
 
     run(work, orderly=orderly)
@@ -50,8 +63,12 @@ def test_running_info(orderly):
 def test_another_group_is_not_here():
     async def work(_cluster, _queue, channel, consumer, _heard):
         for code in (RUNNING_INFO, DIRECTLY):
-            answer = await channel.ask(code, {"consumerGroup": "another", "clientId": consumer.client_id})
-            assert answer.code == ResponseCode.SYSTEM_ERROR and "<another> not exist" in answer.remark
+            answer = await channel.ask(
+                code, {"consumerGroup": "another", "clientId": consumer.client_id}
+            )
+            assert (
+                answer.code == ResponseCode.SYSTEM_ERROR and "<another> not exist" in answer.remark
+            )
         answer = await channel.ask(STATUS, {"topic": "orders", "group": "another"})
         assert answer.code == ResponseCode.SYSTEM_ERROR
         answer = await channel.ask(999, {})
@@ -102,7 +119,12 @@ def test_a_message_is_consumed_at_once(body, result):
         data = b"\0\0\0\x08rest" if body is None else message_bytes(queue, 4, 99, Stored(body), {})
         if body == b"8":
             heard._answer = lambda messages: SUSPEND
-        fields = {"consumerGroup": "g", "clientId": consumer.client_id, "msgId": "7F", "brokerName": "broker-a"}
+        fields = {
+            "consumerGroup": "g",
+            "clientId": consumer.client_id,
+            "msgId": "7F",
+            "brokerName": "broker-a",
+        }
         said = json.loads((await channel.ask(DIRECTLY, fields, data)).body)
         assert (said["consumeResult"], said["order"]) == (result, False)
         assert body is None or heard.messages[-1].body == body
@@ -117,7 +139,10 @@ def test_hostile_requests_change_nothing():
     async def work(cluster, _queue, channel, consumer, _heard):
         channel.send(RESET, {"topic": "orders", "group": "g"}, b"{" * 100, flag=2)
         channel.send(
-            RESET, {"topic": "orders", "group": "g"}, b'{"offsetTable":{{"topic":[],"queueId":"x"}:1e99}}', flag=2
+            RESET,
+            {"topic": "orders", "group": "g"},
+            b'{"offsetTable":{{"topic":[],"queueId":"x"}:1e99}}',
+            flag=2,
         )
         channel.send(RESET, {}, b"", flag=2)
         channel.send(NOTICE, {}, flag=2)

@@ -80,7 +80,11 @@ def test_an_async_listener_runs_in_the_loop():
 @pytest.mark.parametrize("kind", ["plain", "async"])
 def test_as_many_work_at_once_as_may_and_no_more(kind, most):
     """Each waits until ``most`` of them are there: with fewer at once this would not end."""
-    now, greatest, gate = set(), [], threading.Barrier(most) if kind == "plain" else asyncio.Barrier(most)
+    now, greatest, gate = (
+        set(),
+        [],
+        threading.Barrier(most) if kind == "plain" else asyncio.Barrier(most),
+    )
 
     def enter(offset):
         now.add(offset)
@@ -138,7 +142,9 @@ def test_queues_that_were_given_up_are_passed_over():
     async def ran():
         done = asyncio.Event()
         workers = ListenerWorkers(
-            UserCode(lambda messages: seen.append(messages[0].queue_offset), False), 1, lambda _: done.set()
+            UserCode(lambda messages: seen.append(messages[0].queue_offset), False),
+            1,
+            lambda _: done.set(),
         )
         workers.add([*batches(5, gone), *work])
         await done.wait()
@@ -215,11 +221,18 @@ def test_settings_keep_javas_bounds(name, least, most):
             PushConsumer("g", **MEMBER, **{name: value})
 
 
-@pytest.mark.parametrize("wrong", [{"consume_timeout": 0}, {"close_within": -1}, {"listener": "no function"}])
+@pytest.mark.parametrize(
+    "wrong", [{"consume_timeout": 0}, {"close_within": -1}, {"listener": "no function"}]
+)
 def test_settings_without_a_meaning_are_refused(wrong):
     with pytest.raises((ArgumentError, TypeError)):
         PushConsumer("g", **MEMBER | wrong)
 
 
 def test_pauses_keep_javas_bounds():
-    assert [SuspendCurrentQueue(ms).bounded(1_000) for ms in (None, 0, 50, 99_999)] == [1_000, 10, 50, 30_000]
+    assert [SuspendCurrentQueue(ms).bounded(1_000) for ms in (None, 0, 50, 99_999)] == [
+        1_000,
+        10,
+        50,
+        30_000,
+    ]

@@ -1,4 +1,6 @@
-"""A member in a real group: it divides queues with a Java consumer, consumes what that does not, and hands over."""
+"""A member in a real group: it divides queues with a Java consumer, consumes what that does not,
+and hands over.
+"""
 
 import asyncio
 from collections import Counter
@@ -29,7 +31,9 @@ async def stored(cluster, group, queue):
     connection = Connection(cluster.running[queue.broker_name], codes=MemberCode)
     try:
         fields = query_offset_fields(group, queue)
-        return read_offset((await connection.ask(MemberCode.QUERY_CONSUMER_OFFSET, fields)).ext_fields)
+        return read_offset(
+            (await connection.ask(MemberCode.QUERY_CONSUMER_OFFSET, fields)).ext_fields
+        )
     finally:
         await connection.close()
 
@@ -65,7 +69,9 @@ async def until_all(java, heard, n_messages):
 
 async def until_divided(java, consumer, topic, queues):
     async with asyncio.timeout(300):
-        while len(of(consumer, topic)) != QUEUES or await java.owns(topic) != queues - of(consumer, topic):
+        while len(of(consumer, topic)) != QUEUES or await java.owns(topic) != queues - of(
+            consumer, topic
+        ):
             await asyncio.sleep(0.1)
 
 
@@ -91,7 +97,10 @@ def test_it_shares_a_group_with_java(cluster, java):
             await process.do("do", "send", topic=topic, count=100)
             n_java = await until_all(process, heard, 300)
         assert n_java and n_java + len(heard.messages) == 300
-        places = Counter((message.queue_id, message.store_host, message.queue_offset) for message in heard.messages)
+        places = Counter(
+            (message.queue_id, message.store_host, message.queue_offset)
+            for message in heard.messages
+        )
         assert max(places.values()) == 1
         assert sum([await stored(cluster, group, queue) for queue in sorted(queues)]) == 300
 
@@ -99,8 +108,12 @@ def test_it_shares_a_group_with_java(cluster, java):
 
 
 async def seen_as_it_is(cluster, consumer, group):
-    """What `rmqalloc` reads of the member by its broker: what it owns, that it says so itself, and its strategy."""
-    snapshot = await asyncio.to_thread(take_snapshot, [cluster.name_server], wanted=Wanted((group,), lag=False))
+    """What `rmqalloc` reads of the member by its broker: what it owns, that it says so itself, and
+    its strategy.
+    """
+    snapshot = await asyncio.to_thread(
+        take_snapshot, [cluster.name_server], wanted=Wanted((group,), lag=False)
+    )
     (seen,) = snapshot.groups
     (client,) = [one for one in seen.clients if one.client_id == consumer.client_id]
     assert set(client.owned) == consumer.queues()

@@ -36,14 +36,19 @@ def test_a_frozen_broker_costs_nothing_at_the_others():
                 await until(lambda: len(heard.messages) == 40)
                 assert healthy.client_ids("g") == [consumer.client_id]
                 frozen.thaw()
-                await cluster.put(next(one for one in cluster.queues() if one.broker_name == frozen.name), *bodies(40))
+                await cluster.put(
+                    next(one for one in cluster.queues() if one.broker_name == frozen.name),
+                    *bodies(40),
+                )
                 await until(lambda: len(heard.messages) == 41)
 
     simulated_time.run(run())
 
 
 def test_a_member_joins_beside_a_frozen_broker():
-    """Its first pass asks offsets of the frozen one, and its heartbeats to the other do not wait for them."""
+    """Its first pass asks offsets of the frozen one, and its heartbeats to the other do not wait
+    for them.
+    """
 
     async def run():
         async with WireCluster({"orders": 4}, brokers=2) as cluster:
@@ -53,7 +58,9 @@ def test_a_member_joins_beside_a_frozen_broker():
             async with member(cluster, Heard().in_loop, close_within=0.1) as consumer:
                 await until(lambda: frozen.count(QUERY_OFFSET) and healthy.count(HEART_BEAT) > 6)
                 assert frozen.count(HEART_BEAT) > 6
-                assert frozen.count(QUERY_OFFSET) == 1, "one waits, and the others are not asked meanwhile"
+                assert frozen.count(QUERY_OFFSET) == 1, (
+                    "one waits, and the others are not asked meanwhile"
+                )
                 frozen.thaw()
                 await until(lambda: own(consumer) == set(cluster.queues()))
 
@@ -66,7 +73,9 @@ def test_a_notice_during_a_pass_is_not_lost():
             broker = cluster.brokers["broker-a"]
             broker.slow = {QUERY_OFFSET}
             broker.freeze()
-            settings = {"intervals": QUICK.__class__(rebalance=60_000, route_poll=300, heartbeat=300)}
+            settings = {
+                "intervals": QUICK.__class__(rebalance=60_000, route_poll=300, heartbeat=300)
+            }
             async with member(cluster, Heard().in_loop, **settings) as first:
                 await until(lambda: broker.count(QUERY_OFFSET))
                 async with member(cluster, Heard().in_loop, **settings) as second:
@@ -78,7 +87,9 @@ def test_a_notice_during_a_pass_is_not_lost():
 
 
 def test_a_lost_connection_is_opened_again_and_greeted(monkeypatch):
-    """By a heartbeat at once, as in Java: without it the broker would not know the member for up to 30 s."""
+    """By a heartbeat at once, as in Java: without it the broker would not know the member for up to
+    30 s.
+    """
     greeted = []
     active = MQClientFactory.channel_active
 
@@ -96,7 +107,12 @@ def test_a_lost_connection_is_opened_again_and_greeted(monkeypatch):
                 await until(lambda: own(consumer) == set(cluster.queues()))
                 assert greeted.count(address) == 1
                 broker.drop_connections()
-                await until(lambda: greeted.count(address) == 2 and broker.client_ids("g") == [consumer.client_id])
+                await until(
+                    lambda: (
+                        greeted.count(address) == 2
+                        and broker.client_ids("g") == [consumer.client_id]
+                    )
+                )
                 await cluster.put(cluster.queues()[0], *bodies(1))
                 await until(lambda: heard.bodies == [1])
 
@@ -111,7 +127,9 @@ def test_an_offset_that_a_broker_no_longer_has_moves_the_queue():
             cluster.offsets["g", queue], broker.first[queue] = 2, 5
             async with member(cluster, heard.in_loop):
                 await until(lambda: heard.bodies == [5, 6, 7])
-                stored = [fields["commitOffset"] for code, fields in broker.asked if code == UPDATE_OFFSET]
+                stored = [
+                    fields["commitOffset"] for code, fields in broker.asked if code == UPDATE_OFFSET
+                ]
                 assert stored[0] == "5", "before anything is consumed"
             assert cluster.stored("g") == {queue: 8}
 
@@ -121,7 +139,9 @@ def test_an_offset_that_a_broker_no_longer_has_moves_the_queue():
 def test_what_cannot_be_sent_back_is_consumed_again_here():
     async def run():
         async with WireCluster({"orders": 1}) as cluster:
-            heard = Heard(lambda messages: RECONSUME_LATER if messages[0].reconsume_times < 2 else None)
+            heard = Heard(
+                lambda messages: RECONSUME_LATER if messages[0].reconsume_times < 2 else None
+            )
             broker, queue = cluster.brokers["broker-a"], cluster.queues()[0]
             broker.refused[36] = ResponseCode.SYSTEM_BUSY
             await cluster.put(queue, *bodies(1))
@@ -153,7 +173,9 @@ def test_bytes_that_are_no_messages_stop_that_queue_only(caplog):
             heard, broker = Heard(), cluster.brokers["broker-a"]
             bad, good = cluster.queues()
             encoded = broker._encoded
-            broker._encoded = lambda queue, *rest: b"\xff" * 200 if queue == bad else encoded(queue, *rest)
+            broker._encoded = lambda queue, *rest: (
+                b"\xff" * 200 if queue == bad else encoded(queue, *rest)
+            )
             for queue in (bad, good):
                 await cluster.put(queue, *bodies(1))
             async with member(cluster, heard.in_loop):
@@ -238,7 +260,10 @@ def test_messages_that_a_listener_does_not_give_back_are_sent_back():
 
 @pytest.mark.parametrize(
     ("settings", "most"),
-    [({"pull_threshold_for_queue": 10}, 10 + 4), ({"consume_concurrently_max_span": 12}, 12 + 1 + 4)],
+    [
+        ({"pull_threshold_for_queue": 10}, 10 + 4),
+        ({"consume_concurrently_max_span": 12}, 12 + 1 + 4),
+    ],
 )
 def test_no_more_is_pulled_than_may_wait(settings, most):
     async def run():
@@ -257,9 +282,13 @@ def test_no_more_is_pulled_than_may_wait(settings, most):
                 n_pulls = broker.count(PULL)
                 await asyncio.sleep(3)
                 of_retries = sum(
-                    code == PULL and fields["topic"] != "orders" for code, fields in broker.asked[n_pulls:]
+                    code == PULL and fields["topic"] != "orders"
+                    for code, fields in broker.asked[n_pulls:]
                 )
-                assert process_queue.n_messages <= most and broker.count(PULL) - n_pulls <= of_retries + 1
+                assert (
+                    process_queue.n_messages <= most
+                    and broker.count(PULL) - n_pulls <= of_retries + 1
+                )
                 gate.set()
                 await until(lambda: cluster.stored("g").get(queue) == 100)
 

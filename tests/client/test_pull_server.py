@@ -18,7 +18,9 @@ class Client:
 
     def __init__(self, known, later=None):
         self.later = later or {}
-        self.routes = SimpleNamespace(broker_addresses=known, broker_of=lambda queue: queue.broker_name)
+        self.routes = SimpleNamespace(
+            broker_addresses=known, broker_of=lambda queue: queue.broker_name
+        )
 
     def update_topic_route(self, topic):
         self.routes.broker_addresses.update(self.later)
@@ -29,7 +31,9 @@ async def finish(_steps):
 
 
 def server(suggested, known, later=None):
-    service = PullService(SimpleNamespace(client_factory=Client(known, later)), None, finish, None, 32, 0, 2_000)
+    service = PullService(
+        SimpleNamespace(client_factory=Client(known, later)), None, finish, None, 32, 0, 2_000
+    )
     if suggested is not None:
         service._suggested[QUEUE] = suggested
     return asyncio.run(service._server(QUEUE))
@@ -72,9 +76,19 @@ def test_the_route_is_asked_for_once():
     ],
 )
 def test_a_queue_is_pulled_while_no_limit_is_passed(n_messages, n_bytes, settings, pause):
-    limits = {"pull_threshold_for_queue": 10, "pull_threshold_size_for_queue": 3, "paused": False, "orderly": False}
+    limits = {
+        "pull_threshold_for_queue": 10,
+        "pull_threshold_size_for_queue": 3,
+        "paused": False,
+        "orderly": False,
+    }
     service = PullService(SimpleNamespace(**limits | settings), None, finish, None, 32, 0, 5)
     queue = PulledQueue(now=0)
-    queue.put([SimpleNamespace(queue_offset=offset, raw_body=b"") for offset in (0, settings.get("span", 5))])
+    queue.put(
+        [
+            SimpleNamespace(queue_offset=offset, raw_body=b"")
+            for offset in (0, settings.get("span", 5))
+        ]
+    )
     queue.add_messages(n_messages - 2, n_bytes)
     assert service._held_back(queue) == pause

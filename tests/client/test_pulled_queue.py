@@ -55,16 +55,31 @@ def test_no_offset_is_passed_over(offsets, random):
 def test_what_is_pulled_again_is_counted_once():
     queue, _ = filled(5, 6, 7)
     queue.put(pulled(3, 6))
-    assert (queue.n_messages, queue.n_bytes, queue.bounds, queue.first().queue_offset) == (4, 12, (3, 7), 3)
+    assert (queue.n_messages, queue.n_bytes, queue.bounds, queue.first().queue_offset) == (
+        4,
+        12,
+        (3, 7),
+        3,
+    )
 
 
 def test_in_order_messages_are_taken_committed_and_put_back():
     queue, messages = filled(1, 2, 3, 4)
     assert queue.take(3) == messages[:3]
-    assert (queue.n_messages, queue.n_taken, queue.taken_bounds, queue.bounds) == (4, 3, (1, 3), (4, 4))
+    assert (queue.n_messages, queue.n_taken, queue.taken_bounds, queue.bounds) == (
+        4,
+        3,
+        (1, 3),
+        (4, 4),
+    )
     queue.put_back(messages[1:3])
     assert queue.commit(messages[:1]) == 2
-    assert (queue.n_messages, queue.n_bytes, queue.bounds, queue.taken_bounds) == (3, 9, (2, 4), None)
+    assert (queue.n_messages, queue.n_bytes, queue.bounds, queue.taken_bounds) == (
+        3,
+        9,
+        (2, 4),
+        None,
+    )
     assert queue.take(9) == messages[1:]
     assert queue.commit(messages[1:]) == 5
     assert queue.commit([]) == -1

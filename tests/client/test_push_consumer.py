@@ -1,4 +1,6 @@
-"""A member of groups of a little cluster on loopback: what it consumes, commits, sends back, and how it comes and goes."""
+"""A member of groups of a little cluster on loopback: what it consumes, commits, sends back, and
+how it comes and goes.
+"""
 
 import asyncio
 from collections import Counter
@@ -25,7 +27,9 @@ def test_it_joins_consumes_commits_and_leaves():
                 await cluster.put(queue, *bodies(*range(i * 100, i * 100 + 50)))
             async with member(cluster, heard) as consumer:
                 await until(lambda: len(heard.messages) == 400)
-                assert {queue for queue in consumer.queues() if queue.topic == "orders"} == set(cluster.queues())
+                assert {queue for queue in consumer.queues() if queue.topic == "orders"} == set(
+                    cluster.queues()
+                )
                 assert "@" in consumer.client_id
                 await cluster.put(cluster.queues()[0], *bodies(999))
                 await until(lambda: len(heard.messages) == 401)
@@ -114,13 +118,17 @@ def test_in_order_one_queue_after_the_other_under_locks():
             assert [int(one.body) for one in heard.messages] == [*range(8), *range(7, 100)]
             assert cluster.stored("g")[queue] == 100
             locks = cluster.brokers["broker-a"].half.locks
-            assert locks.try_lock_batch("g", cluster.queues(), "another") == set(cluster.queues()), "all are given back"
+            assert locks.try_lock_batch("g", cluster.queues(), "another") == set(
+                cluster.queues()
+            ), "all are given back"
 
     asyncio.run(run())
 
 
 def test_in_order_a_queue_is_handed_over_between_two_messages():
-    """The removal waits until the listener has returned, and then gives the lock back: nobody waits for it to run out."""
+    """The removal waits until the listener has returned, and then gives the lock back: nobody waits
+    for it to run out.
+    """
 
     async def run():
         async with WireCluster({"orders": 2}) as cluster:
@@ -142,12 +150,21 @@ def test_in_order_a_queue_is_handed_over_between_two_messages():
                     await until(lambda: len(broker.client_ids("g")) == 2)
                     assert other.messages == []
                     gate.set()
-                    await until(lambda: len(own(second)) == 1 and len(heard.messages) + len(other.messages) == 10)
+                    await until(
+                        lambda: (
+                            len(own(second)) == 1
+                            and len(heard.messages) + len(other.messages) == 10
+                        )
+                    )
                     assert own(first) | own(second) == set(cluster.queues())
             assert sorted(heard.bodies + other.bodies) == [*range(5), *range(10, 15)]
             for one in (heard, other):
                 for queue_id in (0, 1):
-                    numbers = [int(message.body) for message in one.messages if message.queue_id == queue_id]
+                    numbers = [
+                        int(message.body)
+                        for message in one.messages
+                        if message.queue_id == queue_id
+                    ]
                     assert numbers == sorted(numbers)
 
     asyncio.run(run())
@@ -177,11 +194,15 @@ def test_broadcasting_members_each_read_all_and_keep_offsets_in_a_file(tmp_path)
             for i, queue in enumerate(cluster.queues()):
                 await cluster.put(queue, *bodies(i * 10, i * 10 + 1))
             first = member(cluster, one, instance_name="a", offset_directory=tmp_path, **settings)
-            second = member(cluster, other, instance_name="b", offset_directory=tmp_path, **settings)
+            second = member(
+                cluster, other, instance_name="b", offset_directory=tmp_path, **settings
+            )
             async with first, second:
                 await until(lambda: len(one.messages) == len(other.messages) == 4)
             await cluster.put(cluster.queues()[0], *bodies(99))
-            async with member(cluster, again, instance_name="a", offset_directory=tmp_path, **settings):
+            async with member(
+                cluster, again, instance_name="a", offset_directory=tmp_path, **settings
+            ):
                 await until(lambda: again.messages)
             assert again.bodies == [99]
             assert cluster.stored("g") == {} and cluster.sent_back == []

@@ -1,4 +1,6 @@
-"""Connections of a member: what a silent server is spared, what leaves anyway, and for whom requests are signed."""
+"""Connections of a member: what a silent server is spared, what leaves anyway, and for whom
+requests are signed.
+"""
 
 import asyncio
 
@@ -84,7 +86,10 @@ def test_what_a_name_server_answers_is_read_with_care():
     async def work(cluster, broker, address, servers, remoting):
         broker.half.consumers.consumer_ids = lambda group: ["x"]
         broker._on_14 = broker._on_38
-        with pytest.raises(RemotingError, match=rf"{address} answered QUERY_CONSUMER_OFFSET with what cannot be read"):
+        with pytest.raises(
+            RemotingError,
+            match=rf"{address} answered QUERY_CONSUMER_OFFSET with what cannot be read",
+        ):
             await remoting.query_offset(address, "g", QUEUE)
 
     run(work)

@@ -1,4 +1,6 @@
-"""The action for pull requests: no text of others in its scripts, and what it reports of plans and checks."""
+"""The action for pull requests: no text of others in its scripts, and what it reports of plans and
+checks.
+"""
 
 import os
 import re
@@ -20,14 +22,23 @@ pytestmark = pytest.mark.needs("bash")
 
 
 def faults(steps):
-    wrong = [f"a script takes text of an input: {step['run']}" for step in steps if "${{" in step.get("run", "")]
+    wrong = [
+        f"a script takes text of an input: {step['run']}"
+        for step in steps
+        if "${{" in step.get("run", "")
+    ]
     uses = [step["uses"] for step in steps if "uses" in step]
-    return wrong + [f"{one} is pinned by no commit" for one in uses if not re.search(r"@[0-9a-f]{40}$", one)]
+    return wrong + [
+        f"{one} is pinned by no commit" for one in uses if not re.search(r"@[0-9a-f]{40}$", one)
+    ]
 
 
 def test_scripts_take_inputs_as_variables_and_actions_are_pinned():
     assert faults(STEPS) == []
-    assert len(faults([{"run": "echo ${{ inputs.snapshot }}"}, {"uses": "actions/setup-python@v6"}])) == 2
+    assert (
+        len(faults([{"run": "echo ${{ inputs.snapshot }}"}, {"uses": "actions/setup-python@v6"}]))
+        == 2
+    )
 
 
 @pytest.mark.needs("zizmor")
@@ -38,9 +49,14 @@ def test_zizmor_finds_nothing():
 
 
 def test_every_input_is_used_and_every_output_is_written():
-    text, script = (FOLDER / "action.yml").read_text(encoding="utf-8"), (FOLDER / "run.sh").read_text(encoding="utf-8")
+    text, script = (
+        (FOLDER / "action.yml").read_text(encoding="utf-8"),
+        (FOLDER / "run.sh").read_text(encoding="utf-8"),
+    )
     assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
-    assert set(re.findall(r'echo "([a-z-]+)=', script)) == set(re.findall(r"steps\.run\.outputs\.([a-z-]+)", text))
+    assert set(re.findall(r'echo "([a-z-]+)=', script)) == set(
+        re.findall(r"steps\.run\.outputs\.([a-z-]+)", text)
+    )
 
 
 @pytest.fixture
@@ -48,7 +64,9 @@ def run(tmp_path):
     """Run the script as a runner does; return its outputs, its summary and its report."""
     bin_ = tmp_path / "bin"
     bin_.mkdir()
-    (bin_ / "rmqalloc").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rmqalloc "$@"\n')
+    (bin_ / "rmqalloc").write_text(
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rmqalloc "$@"\n'
+    )
     (bin_ / "rmqalloc").chmod(0o755)
 
     def of(**variables):
@@ -59,7 +77,9 @@ def run(tmp_path):
             "PATH": f"{bin_}:{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(output),
             "GITHUB_STEP_SUMMARY": str(summary), **variables,
         }  # fmt: skip
-        done = subprocess.run(["bash", str(FOLDER / "run.sh")], env=there, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            ["bash", str(FOLDER / "run.sh")], env=there, capture_output=True, text=True, timeout=120
+        )
         assert (done.returncode, done.stderr) == (0, "")
         found = dict(line.split("=", 1) for line in output.read_text().splitlines())
         return found, summary.read_text(), Path(found["report"]).read_text(encoding="utf-8")
@@ -75,7 +95,10 @@ def test_a_plan_that_makes_groups_worse_is_told_with_its_table(run):
     assert summary == report and "**Plan:** a gate is not kept." in report
     rows = [line for line in report.splitlines() if line.startswith("| ") and "ledger" in line]
     assert rows and "current" not in report.split("**Check:**")[0].replace("concurrent", "")
-    assert "    gate not kept: scenario three clients: group ledger: max_load grows from 3 to 9" in report
+    assert (
+        "    gate not kept: scenario three clients: group ledger: max_load grows from 3 to 9"
+        in report
+    )
     assert '"version": "2.1.0"' in Path(outputs["sarif"]).read_text(encoding="utf-8")
 
 
@@ -104,4 +127,6 @@ def test_a_report_that_is_too_long_is_cut_at_a_line(run, tmp_path):
                 "topics": [{"name": "T", "brokers": [{"broker_name": "b", "read_queue_nums": 1}]}]}  # fmt: skip
     (tmp_path / "big.yaml").write_text(yaml.safe_dump(document))
     _, _, report = run(SNAPSHOT=str(tmp_path / "big.yaml"))
-    assert len(report.encode()) < 60_200 and report.endswith("The rest is left out: more than 60000 bytes.\n")
+    assert len(report.encode()) < 60_200 and report.endswith(
+        "The rest is left out: more than 60000 bytes.\n"
+    )

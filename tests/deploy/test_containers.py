@@ -35,7 +35,9 @@ def pods_of(manifest):
 @pytest.mark.needs("hadolint")
 def test_hadolint_finds_nothing_and_sees_a_fault():
     def found(text):
-        done = subprocess.run([program("hadolint"), "-"], input=text, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [program("hadolint"), "-"], input=text, capture_output=True, text=True, timeout=60
+        )
         return done.returncode, done.stdout
 
     assert found(DOCKERFILE) == (0, "")
@@ -54,20 +56,27 @@ def test_the_image_runs_the_service_as_nobody_and_writes_to_its_volume_alone():
 
 def test_the_context_is_what_the_image_copies_and_all_that_the_wheel_needs():
     copied = {
-        one for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE) for one in line.split()[:-1]
+        one
+        for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+        for one in line.split()[:-1]
     }
     ignored = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     assert {line[1:] for line in ignored if line.startswith("!")} == copied
     assert "*" in ignored and all((ROOT / one).exists() for one in copied)
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    packages = {one.removesuffix("*") for one in settings["tool"]["setuptools"]["packages"]["find"]["include"]}
+    packages = {
+        one.removesuffix("*")
+        for one in settings["tool"]["setuptools"]["packages"]["find"]["include"]
+    }
     read = {settings["project"]["readme"], *settings["project"]["license-files"]}
     assert copied >= packages | read | {"pyproject.toml", "setup.py", "pyx"}
 
 
 def test_there_is_a_python_of_that_release():
     [python] = re.findall(r"^ARG PYTHON=(\S+)$", DOCKERFILE, re.MULTILINE)
-    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "classifiers"
+    ]
     assert f"Programming Language :: Python :: {python}" in classifiers
 
 
@@ -94,7 +103,10 @@ def test_our_pods_have_no_rights(name):
     assert pod["securityContext"]["runAsUser"] == int(re.search(r"USER (\d+)", DOCKERFILE)[1])
     for container in pod["containers"]:
         context = container["securityContext"]
-        assert context["readOnlyRootFilesystem"] is True and context["allowPrivilegeEscalation"] is False
+        assert (
+            context["readOnlyRootFilesystem"] is True
+            and context["allowPrivilegeEscalation"] is False
+        )
         assert context["capabilities"] == {"drop": ["ALL"]}
         assert container["resources"]["limits"].keys() == {"memory"}
         assert not container["image"].endswith(":latest") and ":" in container["image"]
@@ -114,14 +126,19 @@ def test_our_manifests_name_one_another():
     for name in OURS:
         for volume in pods_of(MANIFESTS[name])["spec"]["volumes"]:
             if "persistentVolumeClaim" in volume:
-                assert ("PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]) in by_kind
+                assert (
+                    "PersistentVolumeClaim",
+                    volume["persistentVolumeClaim"]["claimName"],
+                ) in by_kind
 
 
 def test_the_scaled_object_ends_where_clients_have_no_work():
     [scaled] = [one for one in MANIFESTS.values() if one["kind"] == "ScaledObject"]
     spec = scaled["spec"]
     assert scaled["apiVersion"] == "keda.sh/v1alpha1"
-    assert spec["scaleTargetRef"]["name"] in {one["metadata"]["name"] for one in map(MANIFESTS.get, CONSUMERS)}
+    assert spec["scaleTargetRef"]["name"] in {
+        one["metadata"]["name"] for one in map(MANIFESTS.get, CONSUMERS)
+    }
     assert 0 < spec["minReplicaCount"] < spec["maxReplicaCount"]
     [trigger] = spec["triggers"]
     assert trigger["type"] == "prometheus" and trigger["metadata"]["ignoreNullValues"] == "false"
@@ -149,7 +166,9 @@ class Guard(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def stopped(tmp_path):
-    """Run the hook of a consumer against answers of the service; time passes as ``sleep`` is called."""
+    """Run the hook of a consumer against answers of the service; time passes as ``sleep`` is
+    called.
+    """
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guard)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     programs, clock = tmp_path / "bin", tmp_path / "clock"
@@ -170,7 +189,9 @@ def stopped(tmp_path):
         script = script.replace("http://rmqalloc:8080", f"http://127.0.0.1:{server.server_port}")
         script = script.replace("/run/secrets/rmqalloc/token", str(tmp_path / "token"))
         there = {"PATH": f"{programs}:{os.environ['PATH']}", "POD_IP": "10.0.0.7", "NO_PROXY": "*"}
-        done = subprocess.run([shell, option, script], env=there, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [shell, option, script], env=there, capture_output=True, text=True, timeout=60
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return int(clock.read_text()) - 1000
 
@@ -212,5 +233,12 @@ def test_what_is_tried_on_is_reachable_from_this_machine_alone():
     ours = COMPOSE["services"]["rmqalloc"]
     assert ours["read_only"] is True and ours["cap_drop"] == ["ALL"]
     assert (FOLDER / ours["build"]["context"] / ours["build"]["dockerfile"]).is_file()
-    mounted = [one.split(":")[0] for service in COMPOSE["services"].values() for one in service.get("volumes", ())]
-    assert all((FOLDER / one).exists() if one.startswith(".") else one in COMPOSE["volumes"] for one in mounted)
+    mounted = [
+        one.split(":")[0]
+        for service in COMPOSE["services"].values()
+        for one in service.get("volumes", ())
+    ]
+    assert all(
+        (FOLDER / one).exists() if one.startswith(".") else one in COMPOSE["volumes"]
+        for one in mounted
+    )

@@ -42,7 +42,11 @@ def grouping(query):
     import promql_parser
 
     node = promql_parser.parse(query)
-    return tuple(node.modifier.labels) if isinstance(node, promql_parser.AggregateExpr) and node.modifier else None
+    return (
+        tuple(node.modifier.labels)
+        if isinstance(node, promql_parser.AggregateExpr) and node.modifier
+        else None
+    )
 
 
 LABELS = SERVED | OTHERS | {name: grouping(rule["expr"]) for name, rule in RECORDED.items()}
@@ -55,12 +59,18 @@ def faults(query):
         if name not in LABELS:
             wrong.append(f"nobody serves {name}")
         else:
-            wrong += [f"{name} has no label {one}" for one in labels if one not in (*LABELS[name], *OF_TARGET)]
+            wrong += [
+                f"{name} has no label {one}"
+                for one in labels
+                if one not in (*LABELS[name], *OF_TARGET)
+            ]
     return wrong
 
 
 QUERIES = {f"{name}": rule["expr"] for name, rule in (ALERTS | RECORDED).items()} | {
-    f"{title} {target['refId']}": target["expr"] for title, panel in PANELS.items() for target in panel["targets"]
+    f"{title} {target['refId']}": target["expr"]
+    for title, panel in PANELS.items()
+    for target in panel["targets"]
 }
 
 
@@ -99,7 +109,10 @@ def test_an_alert_waits_has_a_severity_and_says_labels_that_it_has(name):
     assert set(rule) == {"alert", "expr", "for", "labels", "annotations"}
     assert TIME.fullmatch(rule["for"]) and rule["labels"].keys() == {"severity"}
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
-    assert "summary" in rule["annotations"] and rule["annotations"].keys() <= {"summary", "description"}
+    assert "summary" in rule["annotations"] and rule["annotations"].keys() <= {
+        "summary",
+        "description",
+    }
     kept = grouping(rule["expr"]) or (*LABELS[selectors(rule["expr"])[0][0]], *OF_TARGET)
     for label in re.findall(r"\$labels\.(\w+)", "".join(rule["annotations"].values())):
         assert label in kept, label
@@ -108,13 +121,20 @@ def test_an_alert_waits_has_a_severity_and_says_labels_that_it_has(name):
 def test_alerts_on_groups_leave_out_the_sum_of_those_beyond_the_worst():
     for name, rule in ALERTS.items():
         metric, labels = selectors(rule["expr"])[0]
-        if "consumer_group" in LABELS[metric] and name not in ("RmqallocFindings", "RmqallocNotKnown"):
+        if "consumer_group" in LABELS[metric] and name not in (
+            "RmqallocFindings",
+            "RmqallocNotKnown",
+        ):
             assert "consumer_group" in labels, name
 
 
 def test_what_is_asked_for_has_an_alert():
     read = {name for rule in ALERTS.values() for name, _ in selectors(rule["expr"])}
-    read |= {name for recorded in read & RECORDED.keys() for name, _ in selectors(RECORDED[recorded]["expr"])}
+    read |= {
+        name
+        for recorded in read & RECORDED.keys()
+        for name, _ in selectors(RECORDED[recorded]["expr"])
+    }
     assert read >= {
         "rmqalloc_group_unowned_queues", "rmqalloc_group_double_owned_queues", "rmqalloc_group_clients",
         "rmqalloc_group_idle_clients", "rmqalloc_group_clients_joined_total", "rmqalloc_lasting_findings",
@@ -139,17 +159,28 @@ def test_panels_stand_side_by_side():
     taken = set()
     for title, panel in PANELS.items():
         at = panel["gridPos"]
-        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
         assert at["x"] + at["w"] <= 24 and not taken & cells, title
         taken |= cells
-    assert len(PANELS) == len(DASHBOARD["panels"]) == len({panel["id"] for panel in DASHBOARD["panels"]})
+    assert (
+        len(PANELS)
+        == len(DASHBOARD["panels"])
+        == len({panel["id"] for panel in DASHBOARD["panels"]})
+    )
 
 
 def test_panels_take_the_source_and_the_variables_that_there_are():
     variables = {one["name"]: one for one in DASHBOARD["templating"]["list"]}
     assert set(variables) == {"datasource", "cluster", "consumer_group"}
     for title, panel in PANELS.items():
-        assert panel["type"] in ("stat", "timeseries", "table") and panel["datasource"]["uid"] == "${datasource}", title
+        assert (
+            panel["type"] in ("stat", "timeseries", "table")
+            and panel["datasource"]["uid"] == "${datasource}"
+        ), title
         for target in panel["targets"]:
             assert set(re.findall(r"\$\{?(\w+)", target["expr"])) <= set(variables), title
     for name in ("cluster", "consumer_group"):
@@ -161,8 +192,12 @@ def test_panels_take_the_source_and_the_variables_that_there_are():
 
 def test_grafana_finds_the_dashboard_and_the_source():
     provisioning = FOLDER / "grafana" / "provisioning"
-    [provider] = yaml.safe_load((provisioning / "dashboards" / "rmqalloc.yaml").read_text())["providers"]
-    [source] = yaml.safe_load((provisioning / "datasources" / "prometheus.yaml").read_text())["datasources"]
+    [provider] = yaml.safe_load((provisioning / "dashboards" / "rmqalloc.yaml").read_text())[
+        "providers"
+    ]
+    [source] = yaml.safe_load((provisioning / "datasources" / "prometheus.yaml").read_text())[
+        "datasources"
+    ]
     services = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
     assert source["url"] == "http://prometheus:9090" and "prometheus" in services
     mounted = [one.split(":")[1] for one in services["grafana"]["volumes"]]

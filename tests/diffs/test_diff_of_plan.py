@@ -22,7 +22,9 @@ def cluster(*ids, name="g"):
 
 
 def one_less(snapshot, **more):
-    return plan_snapshot(snapshot, [{"name": "less", "changes": [{"remove_clients": {"ids": "x"}}]} | more])
+    return plan_snapshot(
+        snapshot, [{"name": "less", "changes": [{"remove_clients": {"ids": "x"}}]} | more]
+    )
 
 
 def counts(found):
@@ -42,7 +44,9 @@ def test_a_plan_that_is_done_came_true(topic, group, change):
     was = {one.broker_name: one.read_queue_nums for one in topic.brokers if one.is_readable}
     rows = [row for row in plan.queues.to_pylist() if row["scenario"] == "x"]
     there = [
-        row for row in rows if row["change"] not in ("gone", "new") and row["queue_id"] < was.get(row["broker_name"], 0)
+        row
+        for row in rows
+        if row["change"] not in ("gone", "new") and row["queue_id"] < was.get(row["broker_name"], 0)
     ]
     moved = [row for row in there if owners(row, "before") != owners(row, "after")]
     assert counts(found)["planned"] == len(moved)
@@ -63,10 +67,19 @@ def test_verdicts():
     }
     assert counts(diff(plan, cluster("x", "y", "z")))["not_yet"] == 3
     found = diff(plan, cluster("y", "w"))  # w is there in place of z
-    assert counts(found) == {"planned": 3, "as_planned": 0, "not_yet": 1, "elsewhere": 2, "unplanned": 3}
+    assert counts(found) == {
+        "planned": 3,
+        "as_planned": 0,
+        "not_yet": 1,
+        "elsewhere": 2,
+        "unplanned": 3,
+    }
     verdicts = ["elsewhere", "elsewhere", "unplanned", "not_yet", "unplanned", "unplanned"]
     assert [row["planned"] for row in found.queues.to_pylist()] == verdicts
-    assert "As planned: 0 of 3 queues that the plan moves; 1 where they were; 2 elsewhere; 3 that" in str(found)
+    assert (
+        "As planned: 0 of 3 queues that the plan moves; 1 where they were; 2 elsewhere; 3 that"
+        in str(found)
+    )
 
 
 def test_a_plan_may_be_the_second_side_and_come_from_a_file(tmp_path):
@@ -75,7 +88,10 @@ def test_a_plan_may_be_the_second_side_and_come_from_a_file(tmp_path):
     there, back = diff(cluster("y"), load_plan(path)), diff(load_plan(path), cluster("y"))
     assert counts(there) == counts(back)
     for row, mirrored in zip(there.queues.to_pylist(), back.queues.to_pylist(), strict=True):
-        assert (row["owner_before"], row["owner_after"]) == (mirrored["owner_after"], mirrored["owner_before"])
+        assert (row["owner_before"], row["owner_after"]) == (
+            mirrored["owner_after"],
+            mirrored["owner_before"],
+        )
     assert [row["status"] for row in there.clients.to_pylist()] == ["stays", "joined"]
 
 
@@ -83,10 +99,14 @@ def test_groups_that_changed_and_were_not_planned():
     two = Snapshot((TOPIC,), (*cluster("x", "y", "z").groups, *cluster("x", "y", name="h").groups))
     plan = one_less(two, groups="g")
     after = Snapshot(
-        (TOPIC,), (*cluster("y", "z").groups, *cluster("x", name="h").groups, *cluster("x", name="i").groups)
+        (TOPIC,),
+        (*cluster("y", "z").groups, *cluster("x", name="h").groups, *cluster("x", name="i").groups),
     )
     found = diff(plan, after)
-    assert {row["consumer_group"]: row["unplanned"] for row in found.planned.to_pylist()} == {"g": 0, "h": 3}
+    assert {row["consumer_group"]: row["unplanned"] for row in found.planned.to_pylist()} == {
+        "g": 0,
+        "h": 3,
+    }
     assert dict(zip(*(found.groups[name].to_pylist() for name in ("consumer_group", "status")), strict=True)) == {
         "g": "same", "h": "differs", "i": "not_in_plan",
     }  # fmt: skip
@@ -112,7 +132,10 @@ def test_only_topics_whose_planned_brokers_a_partial_snapshot_lacks_are_left_out
 
 def test_names_that_the_plan_made_up_are_said():
     plan = plan_snapshot(cluster("x"), [{"name": "two", "changes": [{"scale_clients": {"to": 2}}]}])
-    assert any("made up names" in one and "what-if-000001" in one for one in diff(plan, cluster("x", "y")).warnings)
+    assert any(
+        "made up names" in one and "what-if-000001" in one
+        for one in diff(plan, cluster("x", "y")).warnings
+    )
 
 
 def test_what_cannot_be_compared_is_refused():

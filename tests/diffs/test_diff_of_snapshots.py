@@ -1,4 +1,6 @@
-"""Differences of two snapshots: against the plain twin that asks every client of either on its own, and replays by hand."""
+"""Differences of two snapshots: against the plain twin that asks every client of either on its own,
+and replays by hand.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +12,16 @@ from hypothesis_budget import examples
 
 import rmqalloc
 from rmqalloc.diffs import diff
-from rmqalloc.snapshot import Broker, Client, Filter, Group, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot import (
+    Broker,
+    Client,
+    Filter,
+    Group,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 
 QUEUE = ("consumer_group", "topic", "broker_name", "queue_id")
 
@@ -20,10 +31,12 @@ def by_queue(found):
     rows = {}
     for row in found.queues.to_pylist():
         owners = [
-            frozenset([row[f"owner_{when}"], *(row[f"others_{when}"] or ())]) - {None} for when in ("before", "after")
+            frozenset([row[f"owner_{when}"], *(row[f"others_{when}"] or ())]) - {None}
+            for when in ("before", "after")
         ]
         before, after = (
-            None if row["change"] == absent else mine for absent, mine in zip(("new", "gone"), owners, strict=True)
+            None if row["change"] == absent else mine
+            for absent, mine in zip(("new", "gone"), owners, strict=True)
         )
         rows[tuple(row[name] for name in QUEUE)] = before, after, row["change"]
     return rows
@@ -32,7 +45,9 @@ def by_queue(found):
 def flows(found):
     rows = found.clients.to_pylist()
     return {
-        (row["consumer_group"], row["client_id"]): tuple(row[name] for name in ("before", "after", "gained", "lost"))
+        (row["consumer_group"], row["client_id"]): tuple(
+            row[name] for name in ("before", "after", "gained", "lost")
+        )
         for row in rows
         if row["gained"] or row["lost"]
     }
@@ -40,7 +55,11 @@ def flows(found):
 
 def moved_by_step(found, group):
     rows = found.causes.to_pylist()
-    return {row["cause"]: row["moved"] for row in rows if row["consumer_group"] == group and row["moved"]}
+    return {
+        row["cause"]: row["moved"]
+        for row in rows
+        if row["consumer_group"] == group and row["moved"]
+    }
 
 
 @pytest.mark.holds("docs/diff.md", "the changes lead exactly to the owners in B")
@@ -81,7 +100,9 @@ def test_the_difference_the_other_way_is_its_mirror(pair):
         ("unowned_before", "unowned_after"),
     ):
         assert dict(column(there, figure)) == dict(column(back, mirrored))
-    gained, lost = ({key: one[i] for key, one in flows(each).items()} for each, i in ((there, 2), (back, 3)))
+    gained, lost = (
+        {key: one[i] for key, one in flows(each).items()} for each, i in ((there, 2), (back, 3))
+    )
     assert gained == lost
     turned = {"appeared": "vanished", "joined": "left", "subscribed": "unsubscribed"}
     turned |= {new: old for old, new in turned.items()}
@@ -95,7 +116,9 @@ def turned_word(change, turned):
 
 
 def column(found, name):
-    return zip(found.groups["consumer_group"].to_pylist(), found.groups[name].to_pylist(), strict=True)
+    return zip(
+        found.groups["consumer_group"].to_pylist(), found.groups[name].to_pylist(), strict=True
+    )
 
 
 @examples(10, nightly=1_000)
@@ -103,9 +126,9 @@ def column(found, name):
 def test_a_snapshot_does_not_differ_from_itself(snapshot):
     found = diff(snapshot, snapshot)
     assert not found.differs
-    assert {name: getattr(found, name).num_rows for name in found.TABLES} == dict.fromkeys(found.TABLES, 0) | {
-        "groups": len(snapshot.groups)
-    }
+    assert {name: getattr(found, name).num_rows for name in found.TABLES} == dict.fromkeys(
+        found.TABLES, 0
+    ) | {"groups": len(snapshot.groups)}
     assert set(found.groups["status"].to_pylist()) <= {"same"}
     assert "no difference" in str(found)
 
@@ -136,7 +159,9 @@ def test_a_group_whose_clients_all_died_has_queues_that_nobody_owns():
     assert set(found.queues["change"].to_pylist()) == {"unowned"}
     assert found.groups["unowned_after"].to_pylist() == [6]
     assert "6 queues are owned by nobody (before: 0)" in str(found)
-    assert set(diff(cluster(group()), cluster(group("x"))).queues["change"].to_pylist()) == {"repaired"}
+    assert set(diff(cluster(group()), cluster(group("x"))).queues["change"].to_pylist()) == {
+        "repaired"
+    }
 
 
 def test_queues_that_come_and_go_have_an_owner_on_one_side_and_causes_are_counted():
@@ -164,12 +189,16 @@ def test_brokers_are_compared_where_both_snapshots_name_them():
 
 def test_what_clients_report_is_the_owner_and_what_no_change_explains_is_said():
     queues = tuple(TOPIC.queues())
-    settled = replace(group("x", "y"), clients=(Client("x", owned=queues[:3]), Client("y", owned=queues[3:])))
+    settled = replace(
+        group("x", "y"), clients=(Client("x", owned=queues[:3]), Client("y", owned=queues[3:]))
+    )
     stuck = replace(settled, clients=(Client("x", owned=queues[:2]), Client("y", owned=queues[3:])))
     found = diff(cluster(settled), cluster(stuck), assume=True)
     [row] = found.queues.to_pylist()
     assert (row["queue_id"], row["change"], row["causes"]) == (2, "unowned", ["not_explained"])
-    assert found.groups.select(["replayed", "not_explained"]).to_pylist() == [{"replayed": 5, "not_explained": 1}]
+    assert found.groups.select(["replayed", "not_explained"]).to_pylist() == [
+        {"replayed": 5, "not_explained": 1}
+    ]
     assert "Replayed 5 of 6 queues; 1 has other owners than the changes explain." in str(found)
     [row] = diff(cluster(stuck), cluster(settled), assume=True).queues.to_pylist()
     assert (row["change"], row["causes"]) == ("repaired", ["reported_before"])
@@ -183,7 +212,9 @@ def test_a_client_id_that_repeats_owns_its_queues_twice():
 
 
 def test_groups_that_come_and_go():
-    found = diff(cluster(group("x"), group("y", name="old")), cluster(group("x"), group("z", name="new")))
+    found = diff(
+        cluster(group("x"), group("y", name="old")), cluster(group("x"), group("z", name="new"))
+    )
     assert status(found) == {"g": "same", "old": "vanished", "new": "appeared"}
     assert changes(found) == ["group_vanished", "group_appeared"]
     assert Counter(found.queues["change"].to_pylist()) == {"new": 6, "gone": 6}
@@ -193,7 +224,10 @@ def test_what_a_partial_snapshot_lacks_is_not_gone():
     of_group = SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST g", "timeout")
     of_topic = SourceError("name server", "route of topic orders", "timeout")
     of_lag = SourceError("broker a", "GET_CONSUME_STATS g", "timeout")
-    before, less = cluster(group("x", "y"), group("z", name="h")), (group("x"), group("z", name="h"))
+    before, less = (
+        cluster(group("x", "y"), group("z", name="h")),
+        (group("x"), group("z", name="h")),
+    )
     found = diff(before, cluster(*less, errors=(of_group,)))
     assert changes(found) == ["client_not_seen_after"]
     assert (status(found), found.queues.num_rows) == ({"g": "not_compared", "h": "same"}, 0)
@@ -202,7 +236,9 @@ def test_what_a_partial_snapshot_lacks_is_not_gone():
         == found.clients.to_pylist()[0]
     )
     assert any("is partial" in one for one in found.warnings)
-    found = diff(before, cluster(*less, errors=(of_lag,)))  # nothing that a lag would have shown is missing
+    found = diff(
+        before, cluster(*less, errors=(of_lag,))
+    )  # nothing that a lag would have shown is missing
     assert (changes(found), status(found)["g"]) == (["client_left"], "differs")
     found = diff(cluster(*less[1:], topics=(), errors=(of_topic,)), cluster(*less[1:]))
     assert changes(found) == ["topic_not_seen_before"]
@@ -219,7 +255,10 @@ def test_groups_whose_queues_have_no_owner_or_whose_strategy_is_in_doubt_are_not
         "proxy": {"is_shared": True},
         "doubt": {"strategy": None},
     }
-    before, after = (cluster(*(group(*ids, name=name, **of) for name, of in pairs.items())) for ids in ("xy", "xyz"))
+    before, after = (
+        cluster(*(group(*ids, name=name, **of) for name, of in pairs.items()))
+        for ids in ("xy", "xyz")
+    )
     found = diff(before, after)
     assert set(status(found).values()) == {"not_compared"}
     assert (found.groups["joined"].to_pylist(), found.doubtful) == ([1] * 4, ("doubt",))
@@ -229,11 +268,17 @@ def test_groups_whose_queues_have_no_owner_or_whose_strategy_is_in_doubt_are_not
 def test_lag_that_grows_is_no_difference_but_is_said():
     lag = rmqalloc.snapshot.Lag(next(TOPIC.queues()), 100, 90)
     before, after = (
-        cluster(group("x", lags=(one,))) for one in (lag, replace(lag, broker_offset=5_000, consumer_offset=190))
+        cluster(group("x", lags=(one,)))
+        for one in (lag, replace(lag, broker_offset=5_000, consumer_offset=190))
     )
     found = diff(before, after)
     row = found.groups.to_pylist()[0]
-    assert [row[name] for name in ("lag_before", "lag_after", "produced", "consumed")] == [10, 4_810, 4_900, 100]
+    assert [row[name] for name in ("lag_before", "lag_after", "produced", "consumed")] == [
+        10,
+        4_810,
+        4_900,
+        100,
+    ]
     assert not found.differs and "The lag grew in 1 group" in str(found)
 
 
@@ -241,7 +286,9 @@ def test_lag_that_grows_is_no_difference_but_is_said():
 def test_names_are_harmless_wherever_they_stand(name):
     routes = [(Topic(name, (TopicBroker(name, n),)),) for n in (4, 5)]
     before, after = (
-        Snapshot(topics, (Group(name, (name,), (Client(f"{name}{n}"), Client(name)), strategy="AVG"),))
+        Snapshot(
+            topics, (Group(name, (name,), (Client(f"{name}{n}"), Client(name)), strategy="AVG"),)
+        )
         for n, topics in enumerate(routes)
     )
     found = diff(before, after, names=(name, "after"))
@@ -252,7 +299,10 @@ def test_names_are_harmless_wherever_they_stand(name):
 
 @pytest.mark.holds("rmqalloc.diff", "A pattern matches nothing on either side.")
 def test_patterns_choose_groups_and_topics():
-    before, after = cluster(group("x"), group("x", name="h")), cluster(group("y"), group("y", name="h"))
+    before, after = (
+        cluster(group("x"), group("x", name="h")),
+        cluster(group("y"), group("y", name="h")),
+    )
     assert status(diff(before, after, groups=["h"])) == {"h": "differs"}
     with pytest.raises(rmqalloc.Error, match="no consumer group matches 'i'"):
         diff(before, after, groups=["i"])
@@ -264,8 +314,14 @@ def test_other_tags_are_a_change_and_a_restart_under_the_same_id_is_none():
     def cluster(started, **filters):
         client = Client("c1", subscriptions=("T",), filters=filters, start_timestamp=started)
         topic = Topic("T", (TopicBroker("b", 4),))
-        return Snapshot((topic,), (Group("g", ("T",), (client,), strategy="AVG", strategy_source="given"),))
+        return Snapshot(
+            (topic,), (Group("g", ("T",), (client,), strategy="AVG", strategy_source="given"),)
+        )
 
     assert not diff(cluster(1), cluster(2)).differs
     (change,) = diff(cluster(1), cluster(1, T=Filter("a || b"))).changes.to_pylist()
-    assert (change["change"], change["before"], change["after"]) == ("client_subscriptions", "T", "T (TAG a || b)")
+    assert (change["change"], change["before"], change["after"]) == (
+        "client_subscriptions",
+        "T",
+        "T (TAG a || b)",
+    )

@@ -1,4 +1,6 @@
-"""How many queues and channels there may be: one name for each bound, and the same number at every face."""
+"""How many queues and channels there may be: one name for each bound, and the same number at every
+face.
+"""
 
 import ast
 import json
@@ -13,7 +15,13 @@ import rmqalloc
 from rmqalloc.cli import main
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evidence import fit
-from rmqalloc.limits import MAX_CHANNELS, MAX_OF_ROW, MAX_QUEUES, MAX_READ_QUEUE_NUMS, check_queue_count
+from rmqalloc.limits import (
+    MAX_CHANNELS,
+    MAX_OF_ROW,
+    MAX_QUEUES,
+    MAX_READ_QUEUE_NUMS,
+    check_queue_count,
+)
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.snapshot.files import read_snapshot, read_snapshots, write_snapshot
@@ -43,16 +51,29 @@ def named_numbers(source):
     """Bounds of queues or channels that a module states by a number of its own."""
     given = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
     bounds = [node for node in given if BOUND.fullmatch(getattr(node.targets[0], "id", ""))]
-    return [one.targets[0].id for one in bounds if not any(isinstance(of, ast.Name) for of in ast.walk(one.value))]
+    return [
+        one.targets[0].id
+        for one in bounds
+        if not any(isinstance(of, ast.Name) for of in ast.walk(one.value))
+    ]
 
 
 @pytest.mark.thorough
 def test_bounds_are_named_in_one_place():
     home = "rmqalloc.limits"
-    found = {f"{module}.{name}" for module, path in MODULES.items() for name in named_numbers(path.read_text("utf-8"))}
-    ours = {f"{home}.{name}" for name in ("MAX_QUEUES", "MAX_OF_ROW", "MAX_READ_QUEUE_NUMS", "MAX_CHANNELS")}
+    found = {
+        f"{module}.{name}"
+        for module, path in MODULES.items()
+        for name in named_numbers(path.read_text("utf-8"))
+    }
+    ours = {
+        f"{home}.{name}"
+        for name in ("MAX_QUEUES", "MAX_OF_ROW", "MAX_READ_QUEUE_NUMS", "MAX_CHANNELS")
+    }
     assert found == ours | OTHER_QUESTIONS.keys()
-    assert named_numbers("_MOST_QUEUES = 1 << 20\nMAX_TOPIC_QUEUES = 5\nMAX_QUEUES_OF_X = MAX_QUEUES") == [
+    assert named_numbers(
+        "_MOST_QUEUES = 1 << 20\nMAX_TOPIC_QUEUES = 5\nMAX_QUEUES_OF_X = MAX_QUEUES"
+    ) == [
         "_MOST_QUEUES",
         "MAX_TOPIC_QUEUES",
     ]
@@ -104,10 +125,18 @@ def test_readers_of_snapshots_take_as_many_queues_of_a_broker(read, tmp_path):
 
 def test_queues_of_a_topic_are_laid_out_up_to_the_same_number(capsys):
     check_queue_count("T", MAX_QUEUES)
-    with pytest.raises(ValueError, match=f"'T' has {MAX_QUEUES + 1:,} queues; at most {MAX_QUEUES:,} can be checked"):
+    with pytest.raises(
+        ValueError,
+        match=f"'T' has {MAX_QUEUES + 1:,} queues; at most {MAX_QUEUES:,} can be checked",
+    ):
         rmqalloc.check(cluster(MAX_QUEUES, 1))
-    assert main(["allocate", "-s", "AVG", "-t", "T", "-c", "c", "--queues", f"a:{MAX_QUEUES},b:1"]) == 64
-    assert f"{MAX_QUEUES + 1} queues; from 1 to {MAX_QUEUES} can be shown" in capsys.readouterr().err
+    assert (
+        main(["allocate", "-s", "AVG", "-t", "T", "-c", "c", "--queues", f"a:{MAX_QUEUES},b:1"])
+        == 64
+    )
+    assert (
+        f"{MAX_QUEUES + 1} queues; from 1 to {MAX_QUEUES} can be shown" in capsys.readouterr().err
+    )
 
 
 def test_what_clients_own_of_a_larger_topic_is_no_evidence(monkeypatch):
@@ -137,7 +166,9 @@ def test_rows_of_tables_take_as_many_queues():
         assert f"{MAX_OF_ROW + 1} queues; at most {MAX_OF_ROW} can be planned" in one["err_msg"]
     with pytest.raises(rmqalloc.FleetError, match=f"from 0 to {MAX_OF_ROW}, got {MAX_OF_ROW + 1}"):
         rmqalloc.Fleet.from_arrow(pa.Table.from_pylist([rows[2]]))
-    counted = arrow_owners.allocate_arrays("AVG", pa.array([MAX_OF_ROW, MAX_OF_ROW + 1]), pa.array([2, 2]))
+    counted = arrow_owners.allocate_arrays(
+        "AVG", pa.array([MAX_OF_ROW, MAX_OF_ROW + 1]), pa.array([2, 2])
+    )
     owners, errors = counted.field("owners"), counted.field("error").to_pylist()
     assert len(owners[0]) == MAX_OF_ROW and not owners[1].is_valid and errors[0] is None
     assert f"must be from 0 to {MAX_OF_ROW}, got {MAX_OF_ROW + 1}" in errors[1]
@@ -149,7 +180,9 @@ def test_rows_of_tables_take_as_many_queues():
 def test_a_group_of_a_snapshot_is_planned_and_explained_up_to_the_same_number():
     most = [MAX_QUEUES] * (MAX_OF_ROW // MAX_QUEUES)
     more = cluster(*most, 1)
-    with pytest.raises(ValueError, match=f"{MAX_OF_ROW + 1:,} queues; at most {MAX_OF_ROW:,} can be explained"):
+    with pytest.raises(
+        ValueError, match=f"{MAX_OF_ROW + 1:,} queues; at most {MAX_OF_ROW:,} can be explained"
+    ):
         rmqalloc.explain(more, "g", "T", "b00", 0)
     [error] = [one for one in rmqalloc.plan(more, []).units.to_pylist() if one["err_msg"]]
     assert f"{MAX_OF_ROW + 1} queues; at most {MAX_OF_ROW} can be planned" in error["err_msg"]
@@ -165,7 +198,14 @@ def event(**fields):
 
 def test_events_take_as_many_channels_and_queues():
     assert "err_msg" not in event(kind="join", channels=MAX_CHANNELS)
-    assert f"from 1 to {MAX_CHANNELS}, got {MAX_CHANNELS + 1}" in event(kind="join", channels=MAX_CHANNELS + 1)
-    most, one = ({"broker_name": name, "read_queue_nums": n} for name, n in (("a", MAX_READ_QUEUE_NUMS), ("b", 1)))
+    assert f"from 1 to {MAX_CHANNELS}, got {MAX_CHANNELS + 1}" in event(
+        kind="join", channels=MAX_CHANNELS + 1
+    )
+    most, one = (
+        {"broker_name": name, "read_queue_nums": n}
+        for name, n in (("a", MAX_READ_QUEUE_NUMS), ("b", 1))
+    )
     assert "err_msg" not in event(kind="route", brokers=[most])
-    assert f"at most {MAX_READ_QUEUE_NUMS} read queues together" in event(kind="route", brokers=[most, one])
+    assert f"at most {MAX_READ_QUEUE_NUMS} read queues together" in event(
+        kind="route", brokers=[most, one]
+    )

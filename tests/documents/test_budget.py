@@ -1,4 +1,6 @@
-"""One budget for every reader: what a few bytes could stand for is refused before it is made, by the reader's own error."""
+"""One budget for every reader: what a few bytes could stand for is refused before it is made, by
+the reader's own error.
+"""
 
 import difflib
 import gzip
@@ -26,7 +28,9 @@ MIB = 1 << 20
 
 
 def gzipped(data):
-    """Bytes packed without the time, which gzip writes into its header: a parameter is the same in every run."""
+    """Bytes packed without the time, which gzip writes into its header: a parameter is the same in
+    every run.
+    """
     return gzip.compress(data, mtime=0)
 
 
@@ -44,13 +48,19 @@ def test_the_plan_of_these_tests_is_one(tmp_path):
     two = gzip.compress(text[:9]) + gzip.compress(text[9:])
     for name, data in {"p.json": text, "p.json.gz": gzip.compress(text), "two.gz": two}.items():
         assert load_plan(given(tmp_path, name, data)).digest == PLAN["digest"]
-    assert load_plan(given(tmp_path, "padded.gz", gzip.compress(text) + b"\0" * 512)).digest == PLAN["digest"]
+    assert (
+        load_plan(given(tmp_path, "padded.gz", gzip.compress(text) + b"\0" * 512)).digest
+        == PLAN["digest"]
+    )
 
 
 def test_a_packed_plan_that_is_damaged_anywhere_is_no_plan_and_nothing_else(tmp_path):
     """1,906 of 4,000 mutations once ended in zlib.error."""
     packed, random = gzip.compress(json.dumps(PLAN).encode()), Random(1)
-    ended = {load(given(tmp_path, "p.json.gz", mutations.changed_bytes(packed, random))) for _ in range(400)}
+    ended = {
+        load(given(tmp_path, "p.json.gz", mutations.changed_bytes(packed, random)))
+        for _ in range(400)
+    }
     assert all("is not a plan: " in said for said in ended - {""})
     assert len(ended) > 5
 
@@ -94,10 +104,14 @@ ODD_COLUMNS = [2**70, "x", None, 1.5, [], *({"words": words, "rows": rows} for w
 @pytest.mark.parametrize("value", ODD_COLUMNS, ids=str)
 @pytest.mark.parametrize("column", ["queue_id", "change"])
 def test_columns_of_a_plan_are_checked_one_by_one(column, value, tmp_path):
-    queues = {**PLAN["tables"]["queues"], column: value if isinstance(value, dict | list) else [value]}
+    queues = {
+        **PLAN["tables"]["queues"],
+        column: value if isinstance(value, dict | list) else [value],
+    }
     document = {**PLAN, "tables": {**PLAN["tables"], "queues": queues}}
     with pytest.raises(
-        PlanError, match=rf"tables.queues.{column} |columns of tables.queues must have as many rows each"
+        PlanError,
+        match=rf"tables.queues.{column} |columns of tables.queues must have as many rows each",
     ):
         load_plan(given(tmp_path, "p.json", json.dumps(document).encode()))
 
@@ -118,7 +132,10 @@ def test_no_more_is_unpacked_than_is_read_of_a_plain_file(tmp_path):
     several = b"".join(gzip.compress(b" " * (MIB // 2)) for _ in range(3))
     with pytest.raises(PlanError, match=r"has more than 1 MiB"):
         load_plan(given(tmp_path, "p.json.gz", several))
-    assert len(read_source(given(tmp_path, "p.gz", gzip.compress(b" " * MIB)), packed=True).data) == MIB
+    assert (
+        len(read_source(given(tmp_path, "p.gz", gzip.compress(b" " * MIB)), packed=True).data)
+        == MIB
+    )
     assert read_offsets(tmp_path / "p.json.gz") == {}
 
 
@@ -128,7 +145,9 @@ def test_values_of_json_are_counted_before_they_are_made(unit):
     def text(n):
         return "[" + unit * (n // len(unit)) + "0]"
 
-    with pytest.raises(TextError, match=r"holds more values than 12 MiB of memory have room for; give less at once"):
+    with pytest.raises(
+        TextError, match=r"holds more values than 12 MiB of memory have room for; give less at once"
+    ):
         json_text.loads(text(MIB))
     assert json_text.loads(text(MIB // 100))
 
@@ -147,7 +166,10 @@ def test_rows_of_tables_are_counted(tmp_path):
 def test_columns_of_tables_are_counted(tmp_path):
     with pytest.raises(SnapshotError, match=r"s.csv:1: has 1001 columns; up to 1000 are read"):
         read_snapshot(given(tmp_path, "s.csv", b"group" + b"," * 1000))
-    assert read_snapshot(given(tmp_path, "s.csv", b"group" + b"," * 999 + b"\ng\n")).groups[0].name == "g"
+    assert (
+        read_snapshot(given(tmp_path, "s.csv", b"group" + b"," * 999 + b"\ng\n")).groups[0].name
+        == "g"
+    )
 
 
 @pytest.mark.usefixtures("small")
@@ -221,7 +243,16 @@ def test_the_place_of_a_fault_is_not_looked_for_without_end(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["[1e999-1]", "[-1e999.5]", "[1e999e9]", '[1e999 "\\x"]', "[NaN}", '{"a":1,"a":2}}', '[1e999,"']
+    "text",
+    [
+        "[1e999-1]",
+        "[-1e999.5]",
+        "[1e999e9]",
+        '[1e999 "\\x"]',
+        "[NaN}",
+        '{"a":1,"a":2}}',
+        '[1e999,"',
+    ],
 )
 def test_text_that_goes_on_wrongly_after_a_fault_is_no_traceback(text):
     with pytest.raises(TextError):
@@ -296,7 +327,9 @@ for case, (name, data, how) in CASES.items():
 @pytest.mark.holds("docs/how-it-works.md", "Every reader has a budget of bytes, values and depth")
 @pytest.mark.holds("docs/command-line.md", "every reader has a budget of bytes, values and rows")
 def test_memory_of_a_hostile_file_is_a_bounded_multiple_of_the_budget(tmp_path):
-    """The figures are rises of one process's high-water mark, so that all of them together bound each."""
+    """The figures are rises of one process's high-water mark, so that all of them together bound
+    each.
+    """
     words = run_python(f"import os\nos.chdir({str(tmp_path)!r})\n{MEASURED}")
     rises = dict(word.split(":") for word in words)
     assert len(rises) == 13

@@ -1,4 +1,6 @@
-"""Lists of mappings are read field by field: the same instances, and the same errors at the same place, as one by one."""
+"""Lists of mappings are read field by field: the same instances, and the same errors at the same
+place, as one by one.
+"""
 
 import gc
 from dataclasses import replace
@@ -12,7 +14,16 @@ from rmqalloc.documents.records import ListOf, record
 from rmqalloc.garbage import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.plain_data import from_document, to_document
-from rmqalloc.snapshot.snapshot import Client, Filter, Group, Lag, Snapshot, Topic, TopicBroker, with_fields
+from rmqalloc.snapshot.snapshot import (
+    Client,
+    Filter,
+    Group,
+    Lag,
+    Snapshot,
+    Topic,
+    TopicBroker,
+    with_fields,
+)
 
 QUEUE = {"topic": "T", "broker_name": "b", "queue_id": 0}
 FIELDS = {
@@ -25,7 +36,12 @@ FIELDS = {
         "filters": ({"T": {"expression": "x"}}, {}, None),
         "start_timestamp": (-5, None),
     },
-    TopicBroker: {"broker_name": ("a", "b"), "read_queue_nums": (4, 8), "write_queue_nums": (4, None), "perm": (2, 6)},
+    TopicBroker: {
+        "broker_name": ("a", "b"),
+        "read_queue_nums": (4, 8),
+        "write_queue_nums": (4, None),
+        "perm": (2, 6),
+    },
     Topic: {
         "name": ("T", "U"),
         "brokers": ([{"broker_name": "a", "read_queue_nums": 4}], []),
@@ -51,7 +67,11 @@ def some(cls, random, n=12):
 @pytest.mark.parametrize("seed", range(5))
 def test_columns_give_what_each_mapping_gives(cls, seed):
     given = list(some(cls, Random(seed)))
-    kind = record(cls) if cls is not MessageQueue else ListOf(record(Client)).kind.kinds["owned"].kind.kind
+    kind = (
+        record(cls)
+        if cls is not MessageQueue
+        else ListOf(record(Client)).kind.kinds["owned"].kind.kind
+    )
     assert list(kind.read_all(given)) == [kind.read(one) for one in given]
 
 
@@ -82,7 +102,10 @@ def test_the_first_fault_is_said_at_its_place(cls, seed):
 
 
 def test_a_truth_is_no_number_though_it_equals_one():
-    given = [{"broker_name": "a", "read_queue_nums": 1}, {"broker_name": "a", "read_queue_nums": True}]
+    given = [
+        {"broker_name": "a", "read_queue_nums": 1},
+        {"broker_name": "a", "read_queue_nums": True},
+    ]
     with pytest.raises(FieldError, match="must be a whole number"):
         ListOf(record(TopicBroker)).read(given)
 
@@ -95,20 +118,24 @@ def test_topics_on_equal_brokers_share_them():
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a" : 1, "a" : 2}', '{"a": 1, "a" : 2}', '{"a": 1, "b": ":", "a"\n:2}', '{":": 1, ":": 2}']
+    "text",
+    ['{"a" : 1, "a" : 2}', '{"a": 1, "a" : 2}', '{"a": 1, "b": ":", "a"\n:2}', '{":": 1, ":": 2}'],
 )
 def test_a_key_given_twice_is_seen_whatever_stands_before_its_colon(text):
     with pytest.raises(TextError, match="given twice"):
         json_text.loads(text)
 
 
-@pytest.mark.parametrize("text", ['{"a" : ":", "b\\":": ["::"]}', '{"a": ":b"}', '{"host": "h:1", "::" : 1}'])
+@pytest.mark.parametrize(
+    "text", ['{"a" : ":", "b\\":": ["::"]}', '{"a": ":b"}', '{"host": "h:1", "::" : 1}']
+)
 def test_colons_in_texts_are_no_keys(text):
     assert list(json_text.loads(text))
 
 
 @pytest.mark.parametrize(
-    ("part", "others"), [(Client("a", version="5"), {"owned": ()}), (Group("g", ("T",)), {"clients": ()})]
+    ("part", "others"),
+    [(Client("a", version="5"), {"owned": ()}), (Group("g", ("T",)), {"clients": ()})],
 )
 def test_a_copy_is_what_replace_makes(part, others):
     assert with_fields(part, **others) == replace(part, **others)

@@ -1,4 +1,6 @@
-"""Files that people write: one dialect, whatever they hold, in YAML and in JSON; what is wrong names line and column."""
+"""Files that people write: one dialect, whatever they hold, in YAML and in JSON; what is wrong
+names line and column.
+"""
 
 import ast
 import json
@@ -13,7 +15,15 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 from interpreter import run_python
 
-from rmqalloc.documents import DocumentError, Source, TextError, json_text, parse, path_text, yaml_text
+from rmqalloc.documents import (
+    DocumentError,
+    Source,
+    TextError,
+    json_text,
+    parse,
+    path_text,
+    yaml_text,
+)
 from rmqalloc.plans import PlanError, load_plan, plan_snapshot, save_plan
 from rmqalloc.remoting.credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
@@ -46,12 +56,18 @@ EVERY_KEY = [
 # --- Keys that are given twice ---
 
 
-@pytest.mark.holds("docs/rebalance-cost.md", "a key that is given twice, such as a second events, is refused")
-@pytest.mark.holds("docs/plan.md", "a key that is given twice, which would lose a change, is refused")
+@pytest.mark.holds(
+    "docs/rebalance-cost.md", "a key that is given twice, such as a second events, is refused"
+)
+@pytest.mark.holds(
+    "docs/plan.md", "a key that is given twice, which would lose a change, is refused"
+)
 @styles
 @pytest.mark.parametrize("equal", [True, False], ids=["equal", "other"])
 @pytest.mark.parametrize(("kind", "parts", "key"), EVERY_KEY)
-def test_any_key_given_twice_is_refused_at_its_second_place(kind, parts, key, equal, style, tmp_path):
+def test_any_key_given_twice_is_refused_at_its_second_place(
+    kind, parts, key, equal, style, tmp_path
+):
     write, suffix = STYLES[style]
     value = at(kind.right, (*parts, key)) if equal else "other"
     text, line, column = marked(write(with_key_twice(kind.right, parts, key, value)).lstrip("\n"))
@@ -60,7 +76,8 @@ def test_any_key_given_twice_is_refused_at_its_second_place(kind, parts, key, eq
     with pytest.raises(kind.error) as error:
         kind.read(path)
     assert re.fullmatch(
-        rf"{path}:{line}:{column}: key '{key}' is given twice, first in line \d+; give it once", str(error.value)
+        rf"{path}:{line}:{column}: key '{key}' is given twice, first in line \d+; give it once",
+        str(error.value),
     )
 
 
@@ -72,14 +89,32 @@ SCALARS = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec="utf-8"), max_size=8)
     | st.sampled_from(
-        ["on", "NO", "~", "", "<<", "=", "0x1F", "010", "1_000", "1e5", ".inf", "12:30", "2026-01-01", "\x85", "-"]
+        [
+            "on",
+            "NO",
+            "~",
+            "",
+            "<<",
+            "=",
+            "0x1F",
+            "010",
+            "1_000",
+            "1e5",
+            ".inf",
+            "12:30",
+            "2026-01-01",
+            "\x85",
+            "-",
+        ]
     )
 )
 TEXT = st.text(st.characters(codec="utf-8"), max_size=6) | st.sampled_from(
     ["on", "no", "<<", "1", "null", "", "~", "a: b"]
 )
 DATA = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=25
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=25,
 )
 MAPPINGS = st.dictionaries(TEXT, DATA, min_size=1, max_size=5)
 
@@ -93,9 +128,12 @@ def test_any_key_given_twice_in_any_data_is_refused_at_its_second_place(style, d
     parts = data.draw(st.sampled_from(list(mappings(document))))
     key = data.draw(st.sampled_from(list(at(document, parts))))
     write, form = STYLES[style]
-    text, line, column = marked(write(with_key_twice(document, parts, key, data.draw(SCALARS))).lstrip("\n"))
+    text, line, column = marked(
+        write(with_key_twice(document, parts, key, data.draw(SCALARS))).lstrip("\n")
+    )
     with pytest.raises(
-        DocumentError, match=rf"^s:{line}:{column}: key '.*' is given twice, first in line \d+; give it once$"
+        DocumentError,
+        match=rf"^s:{line}:{column}: key '.*' is given twice, first in line \d+; give it once$",
     ):
         parse(Source("s", text.encode()), form)
     right = write(document).lstrip("\n")
@@ -112,13 +150,17 @@ def test_any_key_given_twice_in_any_data_is_refused_at_its_second_place(style, d
     (yaml_text, "base: &b {a: 1}\nc: {<<: *b,  <<: *b}", "2:14", "<<"),
 ])  # fmt: skip
 def test_keys_are_equal_however_they_are_written(form, text, place, key):
-    with pytest.raises(TextError, match=rf"^{place}: key '{key}' is given twice, first in line [12]"):
+    with pytest.raises(
+        TextError, match=rf"^{place}: key '{key}' is given twice, first in line [12]"
+    ):
         form.loads(text)
 
 
 def test_a_key_that_is_long_or_not_printable_is_shown_harmless():
     with pytest.raises(TextError) as error:
-        json_text.loads(json.dumps({"\x1b[2J" + "k" * 1000: 1})[:-1] + ', "\\u001b[2J' + "k" * 1000 + '": 2}')
+        json_text.loads(
+            json.dumps({"\x1b[2J" + "k" * 1000: 1})[:-1] + ', "\\u001b[2J' + "k" * 1000 + '": 2}'
+        )
     assert str(error.value).startswith("1:1018: key '\\x1b[2Jkkk")
     assert len(str(error.value)) < 200
 
@@ -174,7 +216,11 @@ def test_what_is_right_is_read(kind, form, tmp_path):
     path.write_text(text)
     read = kind.read(path)
     assert kind.text_of(read) == at(kind.right, kind.text)
-    for other in (b"\xef\xbb\xbf" + text.encode(), text.replace("\n", "\r\n").encode(), text.encode() + b"\n\n"):
+    for other in (
+        b"\xef\xbb\xbf" + text.encode(),
+        text.replace("\n", "\r\n").encode(),
+        text.encode() + b"\n\n",
+    ):
         path.write_bytes(other)
         assert kind.read(path) == read
 
@@ -194,11 +240,15 @@ def test_what_json_does_not_have_is_text_in_every_kind(kind, word, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [one for one in KINDS if one.name != "credentials"], ids=str)
-@pytest.mark.parametrize("word", ["true", "False", "7", "+7", "-0", "1.5", "1.", "2.0e+3", "[a]", "{a: b}"])
+@pytest.mark.parametrize(
+    "word", ["true", "False", "7", "+7", "-0", "1.5", "1.", "2.0e+3", "[a]", "{a: b}"]
+)
 def test_what_json_has_is_no_text_in_any_kind(kind, word, tmp_path):
     path = tmp_path / "words.yaml"
     path.write_text(yaml_text.dump(with_value(kind.right, kind.text, "WORD")).replace("WORD", word))
-    with pytest.raises(kind.error, match=rf"^{path}:\d+:\d+: .*name must be text( that is not empty)?, got"):
+    with pytest.raises(
+        kind.error, match=rf"^{path}:\d+:\d+: .*name must be text( that is not empty)?, got"
+    ):
         kind.read(path)
 
 
@@ -289,7 +339,9 @@ def test_what_no_kind_takes(kind, form, text, said, tmp_path):
 def test_text_that_is_not_utf_8_is_named(kind, form, tmp_path):
     path = tmp_path / f"wrong.{form}"
     path.write_bytes('{"a":\n "é"}'.encode("latin-1"))
-    with pytest.raises(kind.error, match=rf"^{path}:2: byte 8 \(0xe9\) is not UTF-8; save the file as UTF-8"):
+    with pytest.raises(
+        kind.error, match=rf"^{path}:2: byte 8 \(0xe9\) is not UTF-8; save the file as UTF-8"
+    ):
         kind.read(path)
     path.write_bytes("\ufeff{}".encode("utf-16-le"))
     with pytest.raises(kind.error, match=rf"^{path} is UTF-16 text; save it as UTF-8"):
@@ -326,7 +378,10 @@ def test_long_numbers_are_numbers_in_both():
         ("{<<: {<<: {a: 1}, b: 2}, c: 3}", {"a": 1, "b": 2, "c": 3}),
         ("{'<<': {a: 1}}", {"<<": {"a": 1}}),
         ("[&x {a: 1}, {<<: *x}, *x]", [{"a": 1}] * 3),
-        ("{a: {b: &x {k: 1}}, c: {<<: *x}}", {"a": {"b": {"k": 1}}, "c": {"k": 1}}),  # once merged while it was empty
+        (
+            "{a: {b: &x {k: 1}}, c: {<<: *x}}",
+            {"a": {"b": {"k": 1}}, "c": {"k": 1}},
+        ),  # once merged while it was empty
     ],
 )
 def test_a_merge_brings_what_the_mapping_does_not_give(text, data):
@@ -345,7 +400,9 @@ def test_what_was_written_once_serves_several_parts_of_a_file(tmp_path):
     assert (first.changes[0].to, second.changes[0].to, second.changes[0].name) == (3, 3, "p{n}")
     assert first.groups == second.groups == ("x", "y")
     path.write_text(path.read_text().replace("to: 3", "to: -3"))
-    with pytest.raises(ScenarioError, match=r"s.yaml:2:47: scenario 'a': changes\[0\].scale_clients.to must be"):
+    with pytest.raises(
+        ScenarioError, match=r"s.yaml:2:47: scenario 'a': changes\[0\].scale_clients.to must be"
+    ):
         read_scenarios(path)
 
 
@@ -376,19 +433,24 @@ def test_a_saved_plan_with_a_key_given_twice_is_refused(suffix, tmp_path):
     import gzip
 
     path = tmp_path / f"plan.{suffix}"
-    save_plan(plan_snapshot(read_snapshot(str(ROOT / "examples" / "snapshots" / "seed.yaml")), []), path)
+    save_plan(
+        plan_snapshot(read_snapshot(str(ROOT / "examples" / "snapshots" / "seed.yaml")), []), path
+    )
     pack, unpack = (gzip.compress, gzip.decompress) if suffix.endswith("gz") else (bytes, bytes)
     text = unpack(path.read_bytes())
     load_plan(path)
     path.write_bytes(pack(text.replace(b'"kind":', b'"kind":"Other","kind":')))
-    with pytest.raises(PlanError, match=rf"{path} is not a plan: 1:\d+: key 'kind' is given twice, first in line 1"):
+    with pytest.raises(
+        PlanError, match=rf"{path} is not a plan: 1:\d+: key 'kind' is given twice, first in line 1"
+    ):
         load_plan(path)
 
 
 def test_changes_as_text_with_a_key_given_twice_are_refused():
     rows = [{"name": "x", "changes": '[{"scale_clients": {"to": 3, "to": 4}}]'}]
     with pytest.raises(
-        ScenarioError, match=r"t: scenario 'x': changes must be .* JSON text: 1:30: key 'to' is given twice"
+        ScenarioError,
+        match=r"t: scenario 'x': changes must be .* JSON text: 1:30: key 'to' is given twice",
     ):
         scenarios_of(rows, "t")
 
@@ -397,7 +459,8 @@ def test_parameters_in_a_cell_with_a_key_given_twice_are_refused(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text('group,strategy_params\ng,"{""virtual_nodes"": 3, ""virtual_nodes"": 160}"\n')
     with pytest.raises(
-        SnapshotError, match=r"s.csv: strategy_params must be a JSON object: 1:22: key 'virtual_nodes' is given"
+        SnapshotError,
+        match=r"s.csv: strategy_params must be a JSON object: 1:22: key 'virtual_nodes' is given",
     ):
         read_snapshot(str(path))
 
@@ -411,7 +474,11 @@ def test_a_secret_is_the_text_that_stands_there(secret, name, tmp_path):
     path = tmp_path / name
     path.write_text(f"accessKey: 0042 # RocketMQ's\nsecretKey: {secret}\nsecurityToken:\n")
     credentials = read_credentials(path)
-    assert (credentials.access_key, credentials.secret_key, credentials.security_token) == ("0042", secret, None)
+    assert (credentials.access_key, credentials.secret_key, credentials.security_token) == (
+        "0042",
+        secret,
+        None,
+    )
 
 
 @pytest.mark.parametrize("name", ["tools.yml", "acl.conf", "acl", "acl.json"])
@@ -450,7 +517,15 @@ READERS = {
     *(("json", name) for name in ("load", "loads", "JSONDecoder")),
     *(
         ("yaml", name)
-        for name in ("load", "load_all", "safe_load", "safe_load_all", "full_load", "unsafe_load", "compose")
+        for name in (
+            "load",
+            "load_all",
+            "safe_load",
+            "safe_load_all",
+            "full_load",
+            "unsafe_load",
+            "compose",
+        )
     ),
 }
 
@@ -463,7 +538,9 @@ def reads_on_its_own(source):
             and (node.value.id, node.attr) in READERS
         ):
             return True
-        if isinstance(node, ast.ImportFrom) and any((node.module, name.name) in READERS for name in node.names):
+        if isinstance(node, ast.ImportFrom) and any(
+            (node.module, name.name) in READERS for name in node.names
+        ):
             return True
     return False
 
@@ -471,7 +548,9 @@ def reads_on_its_own(source):
 @pytest.mark.thorough
 def test_files_that_people_write_are_read_in_one_room():
     """A new one goes through `rmqalloc.documents`; what no person writes is named in MACHINE_LINES."""
-    assert reads_on_its_own("from yaml import safe_load") and reads_on_its_own("import json\nx = json.loads('1')")
+    assert reads_on_its_own("from yaml import safe_load") and reads_on_its_own(
+        "import json\nx = json.loads('1')"
+    )
     found = set()
     for package in ("rmqalloc", "spark_udfs"):
         for path in (ROOT / package).rglob("*.py"):

@@ -1,4 +1,6 @@
-"""Every reader on damaged files, a few new ones and those that fuzzing kept: it answers, or refuses with its own error."""
+"""Every reader on damaged files, a few new ones and those that fuzzing kept: it answers, or refuses
+with its own error.
+"""
 
 import pytest
 from fuzz import readers, running

@@ -1,7 +1,8 @@
-"""Hostile text costs what its length does: where it is eight times as long, so is the CPU time, and not squared or cubed.
+"""Hostile text costs what its length does: where it is eight times as long, so is the CPU time, and
+not squared or cubed.
 
-Real time is needed, for expressions are C; it is compared with other real time, of the processor, and between what is right
-and what is wrong there is a factor of eight.
+Real time is needed, for expressions are C; it is compared with other real time, of the processor,
+and between what is right and what is wrong there is a factor of eight.
 """
 
 import contextlib
@@ -45,17 +46,30 @@ def seconds(face, text):
 
 def listed(line):
     """A row of consumerStatus."""
-    outputs.clients(Section(Source("x", b""), 1, "clients", AskedAbout(), lines=["#Index  #ClientId ", line]))
+    outputs.clients(
+        Section(Source("x", b""), 1, "clients", AskedAbout(), lines=["#Index  #ClientId ", line])
+    )
 
 
 def detail(line):
     """A queue of the file of a client."""
-    outputs._queue(Section(Source("x", b""), 1, "running info", AskedAbout(), lines=["", line]), 1, line)
+    outputs._queue(
+        Section(Source("x", b""), 1, "running info", AskedAbout(), lines=["", line]), 1, line
+    )
 
 
 def progress(rest):
     """A row of consumerProgress with what stands behind its names."""
-    names = ["Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset", "Client IP", "Diff", "LastTime"]
+    names = [
+        "Topic",
+        "Broker Name",
+        "QID",
+        "Broker Offset",
+        "Consumer Offset",
+        "Client IP",
+        "Diff",
+        "LastTime",
+    ]
     head = "#Topic  #Broker Name  #QID"
     outputs._ProgressRows(head, names).row(f"{'t':8}{'b':14}{rest}")
 
@@ -105,7 +119,9 @@ def test_hostile_text_costs_what_its_length_does(face, text, n):
     pytest.fail(f"{once:.6f} s, and {longer:.6f} s where it is {TIMES_AS_LONG} times as long")
 
 
-@pytest.mark.parametrize("part", ["*a", "?", "[", "[!", "[]", "[a-", "[a-z]*", "[*]", "*?", "--", "[--"])
+@pytest.mark.parametrize(
+    "part", ["*a", "?", "[", "[!", "[]", "[a-", "[a-z]*", "[*]", "*?", "--", "[--"]
+)
 def test_the_longest_patterns_are_made_in_a_moment(part):
     pattern = (part * MAX_PATTERN)[: MAX_PATTERN - 1] + "*"
     start = time.process_time()
@@ -150,7 +166,10 @@ def test_a_pattern_has_a_longest_length_and_a_name_has_none():
 
 
 def test_a_text_with_strategies_has_a_longest_length():
-    assert spelled(f"MACHINE_ROOM(machine_rooms={'a' * (MAX_LENGTH - 28)})")[1]["machine_rooms"][0][:2] == "aa"
+    assert (
+        spelled(f"MACHINE_ROOM(machine_rooms={'a' * (MAX_LENGTH - 28)})")[1]["machine_rooms"][0][:2]
+        == "aa"
+    )
     for face in (spelled, labels_of):
         with pytest.raises(ValueError, match="in 65,536 characters at most, got 70,006"):
             face(f"CANARY{'(' * 70_000}")
@@ -212,7 +231,9 @@ OLD_LISTED = re.compile(r"\d+ +(?P<id>[^ ].*) +(?P<version>[^ ]+) +\d+/(?P<lead>
 )
 def test_clients_of_consumer_status_are_those_of_the_expression(client_id, release, lead, behind):
     line = f"1 {client_id} {release} 12/{' ' * lead}{client_id}{behind}"
-    section = Section(Source("x", b""), 1, "clients", AskedAbout(), lines=["#Index  #ClientId ", line])
+    section = Section(
+        Source("x", b""), 1, "clients", AskedAbout(), lines=["#Index  #ClientId ", line]
+    )
     if row := OLD_LISTED.fullmatch(line):
         found = outputs._listed(section, 1, line)
         assert (found.client_id, found.version) == (
@@ -220,7 +241,9 @@ def test_clients_of_consumer_status_are_those_of_the_expression(client_id, relea
             outputs.version(row["version"]),
         )
     else:
-        assert len(line.split()) != 4 or outputs._listed(section, 1, line).client_id == line.split()[1]
+        assert (
+            len(line.split()) != 4 or outputs._listed(section, 1, line).client_id == line.split()[1]
+        )
 
 
 def test_a_whole_file_of_hostile_lines_is_read_in_a_moment():

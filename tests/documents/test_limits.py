@@ -100,7 +100,10 @@ def test_names_and_headers_of_the_wire(monkeypatch):
         text_of("x" * (MAX_NAME + 1), "n")
     header = b'{"code":0,"flag":1,"opaque":1,"extFields":{"a":"b"}}'
     whole = len(header).to_bytes(4, "big") + header
-    for name, bound in (("MAX_HEADER", len(header)), ("_MAX_HEADER_MARKS", sum(map(header.count, b"[{,")))):
+    for name, bound in (
+        ("MAX_HEADER", len(header)),
+        ("_MAX_HEADER_MARKS", sum(map(header.count, b"[{,"))),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(frame, name, bound)
             assert frame.decode(whole).opaque == 1
@@ -111,7 +114,9 @@ def test_names_and_headers_of_the_wire(monkeypatch):
 
 def test_a_body_of_a_server_may_be_nested_so_deep():
     for opening, closing in (("[", "]"), ("{1:", "}")):  # the standard parser, the tolerant one
-        assert loose_json.loads((opening * loose_json.MAX_DEPTH + "1" + closing * loose_json.MAX_DEPTH).encode())
+        assert loose_json.loads(
+            (opening * loose_json.MAX_DEPTH + "1" + closing * loose_json.MAX_DEPTH).encode()
+        )
         with pytest.raises(loose_json.JsonError, match="nested deeper than 64 levels"):
             loose_json.loads((opening * 65 + "1" + closing * 65).encode())
 
@@ -134,7 +139,9 @@ def test_a_unit_may_have_so_many_queues():
 
 
 def test_times_and_members_of_a_script():
-    assert [Duration().read(text) for text in ("24h", "1440m", "86400s", "86400000ms")] == [86_400_000] * 4
+    assert [Duration().read(text) for text in ("24h", "1440m", "86400s", "86400000ms")] == [
+        86_400_000
+    ] * 4
     for text in ("86400001ms", "86401s", "1441m", "25h"):
         with pytest.raises(FieldError, match="from 0ms to 24h"):
             Duration().read(text)
@@ -174,12 +181,16 @@ def test_numbers_of_nine_digits_are_read_and_longer_ones_are_not():
 
 
 def test_a_fraction_of_a_group_explained_by_chance_is_counted_exactly():
-    """16 candidates for 2 owners of 40 clients are 1 in 100, which is not less; in numbers with a point it was."""
+    """16 candidates for 2 owners of 40 clients are 1 in 100, which is not less; in numbers with a
+    point it was.
+    """
     for n_tried, n_owners, n_clients in ((16, 2, 40), (1, 2, 10), (4, 2, 20), (10, 3, 10)):
         fit = SimpleNamespace(counts=range(n_tried), of=n_owners)
         group = Group("g", clients=tuple(Client(f"c{i}") for i in range(n_clients)))
         assert not _decide_strategies._is_no_chance(fit, group)
-        assert _decide_strategies._is_no_chance(fit, replace(group, clients=(*group.clients, Client("more"))))
+        assert _decide_strategies._is_no_chance(
+            fit, replace(group, clients=(*group.clients, Client("more")))
+        )
     assert _decide_strategies._is_no_chance(SimpleNamespace(counts=range(16), of=10**9), group)
 
 
@@ -227,7 +238,10 @@ def test_integers_of_arrow_at_their_bounds():
     for missing in ([], [None]):  # nulls are looked for in another way
         given = pa.array([1, 5, 3, *missing], pa.int64())
         numbers, wrong = Column("n", given.type, [given]).integers(1, 5)
-        assert (numbers.tolist(), wrong.tolist()) == ([1, 5, 3, *(0 for _ in missing)], [3] if missing else [])
+        assert (numbers.tolist(), wrong.tolist()) == (
+            [1, 5, 3, *(0 for _ in missing)],
+            [3] if missing else [],
+        )
     for values, bad in (([-1, 0, 5], [0]), ([0, 5, 6], [2]), ([0, 5], [])):
         numbers, wrong = Column("n", given.type, [pa.array(values)]).integers(0, 5)
         assert (numbers.tolist(), wrong.tolist()) == ([max(n, 0) % 6 for n in values], bad)

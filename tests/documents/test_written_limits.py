@@ -1,4 +1,6 @@
-"""What a writer writes, every reader reads: each limit of a reader is one of its writer, at the same edge."""
+"""What a writer writes, every reader reads: each limit of a reader is one of its writer, at the
+same edge.
+"""
 
 import csv
 from types import SimpleNamespace
@@ -82,7 +84,9 @@ def limits(monkeypatch):
         (counted, range(38, 43), {"MAX_QUEUES": 40}),
     ],
 )
-def test_what_is_written_is_read_and_what_is_not_read_is_not_written(make, sizes, small, form, tmp_path, limits):
+def test_what_is_written_is_read_and_what_is_not_read_is_not_written(
+    make, sizes, small, form, tmp_path, limits
+):
     refused = {n: is_refused(of(make(n)), tmp_path / f"s.{form}", limits, small) for n in sizes}
     assert set(refused.values()) == ({False} if make is empty and form != "yaml" else {False, True})
     assert list(refused.values()) == sorted(refused.values())
@@ -110,7 +114,9 @@ def is_refused(snapshot, path, limits, small):
 def test_a_cell_of_csv_may_be_longer_than_the_standard_library_reads(n, tmp_path):
     before = csv.field_size_limit(131_072)
     try:
-        snapshot = of(Group("x" * n, strategy="CONFIG", strategy_params={"queues": ["b" * 100] * (n // 100)}))
+        snapshot = of(
+            Group("x" * n, strategy="CONFIG", strategy_params={"queues": ["b" * 100] * (n // 100)})
+        )
         path = str(tmp_path / "s.csv")
         write_snapshot(snapshot, path)
         assert read_snapshot(path) == snapshot

@@ -1,4 +1,6 @@
-"""What tells rows apart: a digest with a secret, so that nobody outside can choose the rows that share a place."""
+"""What tells rows apart: a digest with a secret, so that nobody outside can choose the rows that
+share a place.
+"""
 
 import shutil
 import struct
@@ -68,7 +70,9 @@ def digest(row, number, secret):
         whole = nh(row, secret[8:]) if len(row) <= 1024 else polynomial(row, secret)
         low, high = whole & WORD, whole >> 64
     six = [low & HALF, low >> 32, high & HALF, high >> 32, number, len(row)]
-    mixed = (secret[0] + sum(key * one for key, one in zip(secret[1:7], six, strict=True)) & WORD) >> 32
+    mixed = (
+        secret[0] + sum(key * one for key, one in zip(secret[1:7], six, strict=True)) & WORD
+    ) >> 32
     for shift, factor in ((15, 0x2C1B3C6D), (13, 0x297A2D39)):
         mixed = (mixed ^ mixed >> shift) * factor & HALF
     return mixed ^ mixed >> 15
@@ -80,7 +84,9 @@ def test_the_digest_is_what_is_promised_and_reads_nothing_outside(flags, tmp_pat
     assert compiler
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", flags]
     source, program = ROOT / "tests/support/c/rows_sanitize.c", tmp_path / "rows"
-    subprocess.run([compiler, "-g1", "-O1", *sanitizers, "-I", ROOT / "pyx", source, "-o", program], check=True)
+    subprocess.run(
+        [compiler, "-g1", "-O1", *sanitizers, "-I", ROOT / "pyx", source, "-o", program], check=True
+    )
     done = subprocess.run([program], capture_output=True, text=True, check=True)
     draw = numbers()
     secret = [next(draw) ^ next(draw) >> 32 for _ in range(136)]
@@ -96,10 +102,12 @@ def test_the_digest_is_what_is_promised_and_reads_nothing_outside(flags, tmp_pat
 
 
 def crafted(count):
-    """Printable rows that the digest without a secret, that of the first releases, sent to one place of the table.
+    """Printable rows that the digest without a secret, that of the first releases, sent to one
+    place of the table.
 
-    Its last step was a product, and one of its factors the row's last word and a number that the length tells. So a length is
-    sought for which that number is printable: rows that end with it have the digest 0 whatever stands before.
+    Its last step was a product, and one of its factors the row's last word and a number that the
+    length tells. So a length is sought for which that number is printable: rows that end with it
+    have the digest 0 whatever stands before.
     """
     first, second = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
     for n in range(33, 20_000):
@@ -120,7 +128,9 @@ def seconds(rows):
 
 
 def test_rows_crafted_to_collide_do_not():
-    """Ten thousand of them took 600 to 1,000 times as long as others; with a secret they take the same."""
+    """Ten thousand of them took 600 to 1,000 times as long as others; with a secret they take the
+    same.
+    """
     rows = crafted(10_000)
     others = [row[:-8] + b"%08d" % (i * 7919) for i, row in enumerate(rows)]
     assert seconds(rows) < 25 * seconds(others)
@@ -129,7 +139,10 @@ def test_rows_crafted_to_collide_do_not():
 SECRETS = [
     np.zeros(136, np.uint64),  # under which all short rows of one length share one place
     np.full(136, WORD, np.uint64),
-    *(np.random.default_rng(seed).integers(0, WORD, 136, np.uint64, endpoint=True) for seed in range(4)),
+    *(
+        np.random.default_rng(seed).integers(0, WORD, 136, np.uint64, endpoint=True)
+        for seed in range(4)
+    ),
 ]
 
 
@@ -139,7 +152,12 @@ def kinds_of(rows, secret, monkeypatch):
     return [each.tolist() for each in distinct_rows(text.values, text.offsets)]
 
 
-@given(st.lists(st.one_of(st.text("ab", max_size=40), st.text("ab", min_size=1000, max_size=1100)), max_size=30))
+@given(
+    st.lists(
+        st.one_of(st.text("ab", max_size=40), st.text("ab", min_size=1000, max_size=1100)),
+        max_size=30,
+    )
+)
 def test_no_answer_depends_on_the_secret(rows):
     firsts = {row: i for i, row in reversed(list(enumerate(rows)))}
     numbered = {row: number for number, row in enumerate(sorted(firsts, key=firsts.__getitem__))}

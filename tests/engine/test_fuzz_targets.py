@@ -1,4 +1,6 @@
-"""Kernels in C under the inputs that fuzzing kept, and a little further: every instruction set agrees with plain C."""
+"""Kernels in C under the inputs that fuzzing kept, and a little further: every instruction set
+agrees with plain C.
+"""
 
 import pytest
 from guided_fuzz import c_targets, replay

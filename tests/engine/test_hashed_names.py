@@ -1,4 +1,6 @@
-"""Hashes, numbers and slots of names against the plain meaning. Bytes that are no text have one hash, wherever they stand."""
+"""Hashes, numbers and slots of names against the plain meaning. Bytes that are no text have one
+hash, wherever they stand.
+"""
 
 import re
 
@@ -10,14 +12,35 @@ from hypothesis_budget import examples
 
 from rmqalloc._engine import names
 
-EDGES = [0, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF]
-CHARACTERS = st.one_of(st.integers(0, 127), st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).map(chr)
+EDGES = [
+    0,
+    0x7F,
+    0x80,
+    0x7FF,
+    0x800,
+    0xD7FF,
+    0xD800,
+    0xDBFF,
+    0xDC00,
+    0xDFFF,
+    0xE000,
+    0xFFFF,
+    0x10000,
+    0x10FFFF,
+]
+CHARACTERS = st.one_of(st.integers(0, 127), st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).map(
+    chr
+)
 TEXTS = st.lists(st.lists(CHARACTERS, max_size=60).map("".join), max_size=20)
 
 
 def column(texts, before=b""):
-    """Values and offsets of texts given as bytes; the first begins behind a few that are not its own."""
-    offsets = len(before) + np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
+    """Values and offsets of texts given as bytes; the first begins behind a few that are not its
+    own.
+    """
+    offsets = len(before) + np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(
+        np.int64
+    )
     return np.frombuffer(before + b"".join(texts) or b"-", np.uint8), offsets
 
 
@@ -58,7 +81,9 @@ def test_bytes_that_are_no_text_have_one_hash_wherever_they_stand(texts):
 
 
 PARTS = st.binary(max_size=3).map(lambda part: re.sub(rb"[0-9]", b"-", part))
-NUMBERS = st.one_of(st.integers(0, 2**31 - 1), st.integers(0, 99)).map(lambda n: b"%d" % n) | st.binary(max_size=4)
+NUMBERS = st.one_of(st.integers(0, 2**31 - 1), st.integers(0, 99)).map(
+    lambda n: b"%d" % n
+) | st.binary(max_size=4)
 IDS = st.tuples(st.binary(max_size=9), st.booleans(), NUMBERS, st.booleans(), st.binary(max_size=3))
 
 
@@ -66,22 +91,30 @@ def slot_of(text, before, after):
     """What the instance name, between the first and the second ``@``, ends in."""
     _, at, rest = text.partition(b"@")
     found = re.search(
-        rb"(?<![0-9])(0|[1-9][0-9]{0,8})" + re.escape(after) + rb"\Z", rest.partition(b"@")[0], flags=re.DOTALL
+        rb"(?<![0-9])(0|[1-9][0-9]{0,8})" + re.escape(after) + rb"\Z",
+        rest.partition(b"@")[0],
+        flags=re.DOTALL,
     )
     if not at or not found or not rest.partition(b"@")[0][: found.start(1)].endswith(before):
         return -1
     return int(found[1])
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name")
+@pytest.mark.holds(
+    "docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name"
+)
 @examples(300)
 @given(ids=st.lists(IDS, max_size=20), before=PARTS, after=PARTS)
 def test_slots_of_client_ids(ids, before, after):
     texts = [
-        head + (b"@w" + before + number + after if with_slot else b"") + (b"@" + tail if with_tail else b"")
+        head
+        + (b"@w" + before + number + after if with_slot else b"")
+        + (b"@" + tail if with_tail else b"")
         for head, with_slot, number, with_tail, tail in ids
     ]
     values, offsets = column(texts, b"@@")
     out = np.empty(len(texts), np.int32)
-    names.find_slots(values, offsets, np.frombuffer(before, np.uint8), np.frombuffer(after, np.uint8), out)
+    names.find_slots(
+        values, offsets, np.frombuffer(before, np.uint8), np.frombuffer(after, np.uint8), out
+    )
     assert out.tolist() == [slot_of(text, before, after) for text in texts]

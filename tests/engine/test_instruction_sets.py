@@ -1,4 +1,6 @@
-"""Every module with loops in C has the same choice of instruction sets: by a function, or by one environment variable."""
+"""Every module with loops in C has the same choice of instruction sets: by a function, or by one
+environment variable.
+"""
 
 import os
 import subprocess
@@ -30,7 +32,9 @@ def imported(names: list[str], isa: str) -> subprocess.CompletedProcess[str]:
     """Import modules by their names in another process, which prints what each of them uses."""
     program = f"from rmqalloc._engine import {', '.join(names)}; print({', '.join(f'{name}.isa()' for name in names)})"
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=os.environ | {"RMQALLOC_ISA": isa}, capture_output=True, text=True)
+    return subprocess.run(
+        command, env=os.environ | {"RMQALLOC_ISA": isa}, capture_output=True, text=True
+    )
 
 
 @each_isa
@@ -43,4 +47,7 @@ def test_the_environment_variable_chooses_for_all(isa: str) -> None:
 def test_an_unknown_one_in_the_environment_is_named(module: ModuleType) -> None:
     done = imported([module.__name__.rpartition(".")[2]], "mmx")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "ImportError: environment variable RMQALLOC_ISA: unknown or missing instruction set 'mmx'" in done.stderr
+    assert (
+        "ImportError: environment variable RMQALLOC_ISA: unknown or missing instruction set 'mmx'"
+        in done.stderr
+    )

@@ -23,7 +23,9 @@ def column(strings: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int6
 
 def truth(keys: Sequence[bytes]) -> NDArray[np.uint32]:
     """Hash keys one by one with hashlib."""
-    return np.array([int.from_bytes(hashlib.md5(key).digest()[:4], "big") for key in keys], dtype=np.uint32)
+    return np.array(
+        [int.from_bytes(hashlib.md5(key).digest()[:4], "big") for key in keys], dtype=np.uint32
+    )
 
 
 def word(length: int) -> bytes:
@@ -31,10 +33,19 @@ def word(length: int) -> bytes:
     return RANDOM.integers(32, 127, length, dtype=np.uint8).tobytes()
 
 
-def hash_points(ids: Sequence[bytes], v: int, starts: Sequence[int] | None = None) -> NDArray[np.uint32]:
+def hash_points(
+    ids: Sequence[bytes], v: int, starts: Sequence[int] | None = None
+) -> NDArray[np.uint32]:
     """Call the kernel on whole columns."""
     out = np.zeros(len(ids) * v, dtype=np.uint32)
-    md5.points(*column(ids), 0, len(ids), None if starts is None else np.array(starts, dtype=np.int32), v, out)
+    md5.points(
+        *column(ids),
+        0,
+        len(ids),
+        None if starts is None else np.array(starts, dtype=np.int32),
+        v,
+        out,
+    )
     return out
 
 
@@ -45,18 +56,28 @@ def hash_queues(routes: Sequence[tuple[bytes, bytes, Sequence[int]]]) -> NDArray
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     queue_ids = np.array([i for ids in lists for i in ids], dtype=np.int32)
     out = np.zeros(len(queue_ids), dtype=np.uint32)
-    md5.queues(*column(topics), *column(brokers), each, each, offsets, 0, len(routes), queue_ids, out)
+    md5.queues(
+        *column(topics), *column(brokers), each, each, offsets, 0, len(routes), queue_ids, out
+    )
     return out
 
 
 def point_keys(ids: Sequence[bytes], v: int, starts: Sequence[int] | None = None) -> list[bytes]:
     """Write out the keys of ``hash_points``."""
-    return [b"%b-%d" % (id_, s + k) for id_, s in zip(ids, starts or [0] * len(ids), strict=True) for k in range(v)]
+    return [
+        b"%b-%d" % (id_, s + k)
+        for id_, s in zip(ids, starts or [0] * len(ids), strict=True)
+        for k in range(v)
+    ]
 
 
 def queue_keys(routes: Sequence[tuple[bytes, bytes, Sequence[int]]]) -> list[bytes]:
     """Write out the keys of ``hash_queues``."""
-    return [b"MessageQueue [topic=%b, brokerName=%b, queueId=%d]" % (t, b, n) for t, b, ids in routes for n in ids]
+    return [
+        b"MessageQueue [topic=%b, brokerName=%b, queueId=%d]" % (t, b, n)
+        for t, b, ids in routes
+        for n in ids
+    ]
 
 
 isa = isas_of(md5, autouse=True)
@@ -86,7 +107,10 @@ def test_points_of_ids_of_every_length_up_to_200(v: int) -> None:
 
 @pytest.mark.parametrize("v", [1, 10, 48, 100])
 def test_points_of_ids_of_mixed_lengths(v: int) -> None:
-    ids = [word(int(length)) for length in RANDOM.choice([0, 5, 33, 38, 52, 53, 54, 61, 63, 64, 119, 130, 500], 300)]
+    ids = [
+        word(int(length))
+        for length in RANDOM.choice([0, 5, 33, 38, 52, 53, 54, 61, 63, 64, 119, 130, 500], 300)
+    ]
     np.testing.assert_array_equal(hash_points(ids, v), truth(point_keys(ids, v)))
 
 
@@ -124,7 +148,9 @@ def test_queues_of_names_of_every_length() -> None:
 
 def test_queue_ids_of_every_width() -> None:
     widths = [0, 9, 10, 99, 100, 999, 1000, 9999, 10_000, 10**6, 10**9, MAX, -1, -10, -(10**9), MIN]
-    routes = [(word(t), b"broker-a", RANDOM.permutation(widths)[: t % 17].tolist()) for t in range(100)]
+    routes = [
+        (word(t), b"broker-a", RANDOM.permutation(widths)[: t % 17].tolist()) for t in range(100)
+    ]
     np.testing.assert_array_equal(hash_queues(routes), truth(queue_keys(routes)))
 
 
@@ -143,15 +169,26 @@ def test_routes_share_topics_and_brokers() -> None:
     want = truth(queue_keys(routes))
     for first, last in [(0, 400), (13, 399), (399, 400), (200, 200)]:
         out = np.zeros(offsets[last] - offsets[first], dtype=np.uint32)
-        md5.queues(*column(topics), *column(brokers), topic, broker, offsets, first, last, queue_ids, out)
+        md5.queues(
+            *column(topics), *column(brokers), topic, broker, offsets, first, last, queue_ids, out
+        )
         np.testing.assert_array_equal(out, want[offsets[first] : offsets[last]])
 
 
 @pytest.mark.parametrize("n_topic", [*range(0, 40, 3), 31, 32, *range(60, 140, 5), 84, 86, 300])
 def test_routes_of_one_topic_follow_each_other(n_topic: int) -> None:
-    topics, brokers = [word(n_topic), word(7), word(n_topic)], [word(n) for n in (0, 1, 9, 21, 40, 60, 64, 90)]
-    topic, broker = np.repeat(np.arange(3, dtype=np.int32), 8), np.tile(np.arange(8, dtype=np.int32), 3)
-    offsets, queue_ids = np.arange(25, dtype=np.int64) * 4, np.tile(np.arange(4, dtype=np.int32), 24)
+    topics, brokers = (
+        [word(n_topic), word(7), word(n_topic)],
+        [word(n) for n in (0, 1, 9, 21, 40, 60, 64, 90)],
+    )
+    topic, broker = (
+        np.repeat(np.arange(3, dtype=np.int32), 8),
+        np.tile(np.arange(8, dtype=np.int32), 3),
+    )
+    offsets, queue_ids = (
+        np.arange(25, dtype=np.int64) * 4,
+        np.tile(np.arange(4, dtype=np.int32), 24),
+    )
     out = np.zeros(96, dtype=np.uint32)
     md5.queues(*column(topics), *column(brokers), topic, broker, offsets, 0, 24, queue_ids, out)
     routes = [(topics[t], brokers[b], range(4)) for t, b in zip(topic, broker, strict=True)]
@@ -163,10 +200,15 @@ def test_routes_of_one_topic_follow_each_other(n_topic: int) -> None:
 def test_whole_groups_of_lanes_are_read_and_written_in_place(n_keys: int, each: int) -> None:
     topic, offsets = word(20), np.append(np.arange(0, n_keys, each), n_keys).astype(np.int64)
     zeros = np.zeros(offsets.size - 1, dtype=np.int32)
-    numbers, out = RANDOM.integers(0, 9, n_keys + 1, dtype=np.int32), np.full(n_keys + 33, 0xDEADBEEF, dtype=np.uint32)
+    numbers, out = (
+        RANDOM.integers(0, 9, n_keys + 1, dtype=np.int32),
+        np.full(n_keys + 33, 0xDEADBEEF, dtype=np.uint32),
+    )
     columns = (*column([topic]), *column([b"b"]), zeros, zeros, offsets, 0, zeros.size)
     md5.queues(*columns, numbers[1:], out[1:-32])
-    np.testing.assert_array_equal(out[1:-32], truth(queue_keys([(topic, b"b", numbers[1:].tolist())])))
+    np.testing.assert_array_equal(
+        out[1:-32], truth(queue_keys([(topic, b"b", numbers[1:].tolist())]))
+    )
     np.testing.assert_array_equal(np.append(out[:1], out[-32:]), 0xDEADBEEF)
 
 
@@ -175,7 +217,9 @@ def test_a_range_of_ids_and_nothing_beside_it() -> None:
     starts = RANDOM.integers(0, 1000, 100, dtype=np.int32)
     out = np.full(60 * 7 + 32, 0xDEADBEEF, dtype=np.uint32)
     md5.points(*column(ids), 20, 80, starts, 7, out[16:-16])
-    np.testing.assert_array_equal(out[16:-16], truth(point_keys(ids[20:80], 7, starts[20:80].tolist())))
+    np.testing.assert_array_equal(
+        out[16:-16], truth(point_keys(ids[20:80], 7, starts[20:80].tolist()))
+    )
     np.testing.assert_array_equal(np.append(out[:16], out[-16:]), 0xDEADBEEF)
 
 
@@ -184,7 +228,15 @@ def test_many_calls_at_once() -> None:
     columns, out, want = column(ids), np.zeros(30_000, dtype=np.uint32), truth(point_keys(ids, 10))
     with ThreadPoolExecutor(4) as pool:
         for done in [
-            pool.submit(md5.points, *columns, first, first + 100, None, 10, out[10 * first : 10 * first + 1000])
+            pool.submit(
+                md5.points,
+                *columns,
+                first,
+                first + 100,
+                None,
+                10,
+                out[10 * first : 10 * first + 1000],
+            )
             for first in range(0, 3000, 100)
         ]:
             done.result()
@@ -194,7 +246,9 @@ def test_many_calls_at_once() -> None:
 @pytest.mark.parametrize("offset", [0, 4])
 def test_bare_rounds(offset: int) -> None:
     messages = [word(40) for _ in range(2 * 192)]
-    padded = np.array([np.frombuffer(m.ljust(64, b"\0"), dtype="<u4") for m in messages], dtype=np.uint32)
+    padded = np.array(
+        [np.frombuffer(m.ljust(64, b"\0"), dtype="<u4") for m in messages], dtype=np.uint32
+    )
     padded[:, 10], padded[:, 14] = 0x80, 40 * 8
     memory = np.zeros(2 * 16 * 192 + offset, dtype=np.uint32)
     blocks, out = memory[offset:].reshape(2, 16, 192), np.zeros((2, 192), dtype=np.uint32)

@@ -60,12 +60,18 @@ def test_no_file_that_the_compiler_or_cython_reads_is_left_out(setup):
     assert len(c_files) > 5 and len(modules) > 5
     for path in c_files:
         command = [*sysconfig.get_config_var("CC").split(), "-MM", "-Ipyx", str(path)]
-        read = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split()
-        assert {Path(name).name for name in read if name.startswith("pyx/")} <= names_of(setup.parts(str(path)))
+        read = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=60
+        ).stdout.split()
+        assert {Path(name).name for name in read if name.startswith("pyx/")} <= names_of(
+            setup.parts(str(path))
+        )
     tree = create_dependency_tree()
     for path in modules:
         read = {Path(name) for name in tree.all_dependencies(str(path))}
-        assert {one.name for one in read if "pyx" in one.parts} <= names_of(setup.parts(str(path))), path.name
+        assert {one.name for one in read if "pyx" in one.parts} <= names_of(
+            setup.parts(str(path))
+        ), path.name
         assert len(read) > 1
 
 
@@ -83,7 +89,9 @@ def test_an_edit_renames_the_objects_that_it_decides_and_no_others(objects, edit
     sources = [path.as_posix() for path in Path("pyx").rglob("*") if path.suffix in (".c", ".pyx")]
     before = {source: objects.path(source) for source in sources}
     edit(edited)
-    assert {Path(source).name for source in sources if objects.path(source) != before[source]} == renamed
+    assert {
+        Path(source).name for source in sources if objects.path(source) != before[source]
+    } == renamed
 
 
 def test_times_of_files_do_not_count(objects):
@@ -93,7 +101,8 @@ def test_times_of_files_do_not_count(objects):
 
 
 @pytest.mark.parametrize(
-    ("compiler", "flags"), [(["cc", "-fPIC", "-DRMQ_NO_INT128"], ["-O3"]), (["cc", "-fPIC"], ["-O1", "-g"])]
+    ("compiler", "flags"),
+    [(["cc", "-fPIC", "-DRMQ_NO_INT128"], ["-O3"]), (["cc", "-fPIC"], ["-O1", "-g"])],
 )
 def test_other_flags_are_other_objects(setup, objects, compiler, flags):
     other = setup.Objects(objects.path("pyx/vector/isa.c").parent, compiler, flags)

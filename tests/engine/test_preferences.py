@@ -1,4 +1,6 @@
-"""STABLE's matches and drafts of bare numbers under every instruction set, against what its page says in a few lines."""
+"""STABLE's matches and drafts of bare numbers under every instruction set, against what its page
+says in a few lines.
+"""
 
 import numpy as np
 import pytest
@@ -31,7 +33,9 @@ def mixed(h):
 
 def matched(queues, clients):
     """All pairs in order; a pair is taken if the queue is free and the client has room."""
-    pairs = sorted((-mixed(q ^ c), i, j) for i, q in enumerate(queues) for j, c in enumerate(clients))
+    pairs = sorted(
+        (-mixed(q ^ c), i, j) for i, q in enumerate(queues) for j, c in enumerate(clients)
+    )
     low, pool = divmod(len(queues), len(clients))
     owners, load = [-1] * len(queues), [0] * len(clients)
     for _, i, j in pairs:
@@ -44,16 +48,22 @@ def matched(queues, clients):
 
 
 def drafted(queues, clients):
-    """In round k each client asks for the k-th of its favourites; those of one round are looked at by a second score."""
+    """In round k each client asks for the k-th of its favourites; those of one round are looked at
+    by a second score.
+    """
     n = len(clients)
     middle = (2 * len(queues) + n) // (2 * n)
     low = max(middle - 1, 0)
     pool = len(queues) - n * low
     owners, load = [-1] * len(queues), [0] * n
-    favourites = [sorted(range(len(queues)), key=lambda i, c=c: (-mixed(queues[i] ^ c), i)) for c in clients]
+    favourites = [
+        sorted(range(len(queues)), key=lambda i, c=c: (-mixed(queues[i] ^ c), i)) for c in clients
+    ]
     for k in range(len(queues)):
         asked = [(j, favourites[j][k]) for j in range(n) if owners[favourites[j][k]] < 0]
-        asked.sort(key=lambda one: (-mixed((clients[one[0]] + 0x1234567 * queues[one[1]]) % 2**32), one[0]))
+        asked.sort(
+            key=lambda one: (-mixed((clients[one[0]] + 0x1234567 * queues[one[1]]) % 2**32), one[0])
+        )
         for j, i in asked:
             if owners[i] < 0 and (load[j] < low or (load[j] < middle + 1 and pool > 0)):
                 pool -= load[j] >= low
@@ -78,7 +88,11 @@ def check(units, in_rounds):
         *(np.empty(n_pairs, np.uint64), np.empty(n_words, np.uint32), out),
     )
     model = drafted if in_rounds else matched
-    want = [owner for unit in units for owner in [*(model(*unit) if unit[1] else [FENCE] * len(unit[0])), FENCE]]
+    want = [
+        owner
+        for unit in units
+        for owner in [*(model(*unit) if unit[1] else [FENCE] * len(unit[0])), FENCE]
+    ]
     assert out.tolist() == want
 
 

@@ -1,4 +1,6 @@
-"""Routes of lists in the order of their brokers: what the kernel says of lists that it cannot put in order alone."""
+"""Routes of lists in the order of their brokers: what the kernel says of lists that it cannot put
+in order alone.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ from rmqalloc._engine import ragged
         ((0, 1), (0, 1), 0, 1),
     ],
 )
-def test_a_list_clashes_with_two_routes_of_a_broker_or_of_two_topics(topics, brokers, moves, clashes):
+def test_a_list_clashes_with_two_routes_of_a_broker_or_of_two_topics(
+    topics, brokers, moves, clashes
+):
     n, facts = len(brokers), np.zeros(2, np.uint8)
     (places, broker), offsets = np.empty((2, n), np.int32), np.empty(n + 1, np.int64)
     ragged.sort_routes(

@@ -1,4 +1,5 @@
-"""Owners by slots of any kind: loads are even, numbers are those of the page, and orders are followed digit by digit.
+"""Owners by slots of any kind: loads are even, numbers are those of the page, and orders are
+followed digit by digit.
 
 Which owner a queue has by draws is compared with the page in tests/strategies/test_ordinal.py.
 """
@@ -12,7 +13,9 @@ from rmqalloc._engine import slots
 
 EVEN, DIGITS = 60, 6
 
-ANY_SLOT = st.one_of(st.integers(-2, 12), st.integers(-2, 400), st.integers(0, 10**9), st.just(2**31 - 1))
+ANY_SLOT = st.one_of(
+    st.integers(-2, 12), st.integers(-2, 400), st.integers(0, 10**9), st.just(2**31 - 1)
+)
 LISTS = st.one_of(
     st.lists(ANY_SLOT, min_size=1, max_size=100),
     st.integers(1, 100).map(lambda n: list(range(n))),
@@ -27,7 +30,9 @@ def one(value, dtype):
 
 
 def numbers_of(given_slots):
-    """The page: the first client of each slot below the limit, then repeats by slot and position, then those without one."""
+    """The page: the first client of each slot below the limit, then repeats by slot and position,
+    then those without one.
+    """
     limit = 4 * sum(slot != -2 for slot in given_slots) + 64
     numbers = [-1] * len(given_slots)
     for i, slot in enumerate(given_slots):
@@ -35,7 +40,9 @@ def numbers_of(given_slots):
             numbers[i] = slot
     n = max(numbers) + 1
     rest = [i for i, slot in enumerate(given_slots) if slot != -2 and numbers[i] < 0]
-    for i in sorted(rest, key=lambda i: (given_slots[i] if 0 <= given_slots[i] < limit else limit, i)):
+    for i in sorted(
+        rest, key=lambda i: (given_slots[i] if 0 <= given_slots[i] < limit else limit, i)
+    ):
         numbers[i], n = n, n + 1
     return numbers, n
 
@@ -52,7 +59,9 @@ def test_numbers_of_clients(lists):
     assert numbers[: offsets[-1]].tolist() == [number for of_list, _ in want for number in of_list]
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "The loads of present clients differ by one at most")
+@pytest.mark.holds(
+    "docs/strategies/ordinal.md", "The loads of present clients differ by one at most"
+)
 @given(
     given_slots=LISTS,
     numbers=st.lists(SEEDS, min_size=1, max_size=300) | st.integers(1, 1500),
@@ -60,7 +69,11 @@ def test_numbers_of_clients(lists):
     chained=st.booleans(),
 )
 def test_loads_are_even_and_those_who_take_no_part_own_nothing(given_slots, numbers, seed, chained):
-    queues = np.array(numbers, np.uint64) if isinstance(numbers, list) else np.full(numbers, seed, np.uint64)
+    queues = (
+        np.array(numbers, np.uint64)
+        if isinstance(numbers, list)
+        else np.full(numbers, seed, np.uint64)
+    )
     m, n = queues.size, len(given_slots)
     out = np.full(m + 2, -7, np.int32)
     slots.own(
@@ -72,7 +85,13 @@ def test_loads_are_even_and_those_who_take_no_part_own_nothing(given_slots, numb
             one(n, np.int32),
             one(seed, np.uint64),
         ),
-        *(queues, np.array(given_slots, np.int32), np.empty(slots.scratch_size(m, n), np.int32), out, chained),
+        *(
+            queues,
+            np.array(given_slots, np.int32),
+            np.empty(slots.scratch_size(m, n), np.int32),
+            out,
+            chained,
+        ),
     )
     assert out[0] == out[-1] == -7
     owners, present = out[1:-1].tolist(), [i for i, slot in enumerate(given_slots) if slot != -2]
@@ -89,7 +108,13 @@ def by_orders(digits, starts, given_slots, m, seed):
     n = len(given_slots)
     out = np.empty(m, np.int32)
     slots.by_orders(
-        *(one(0, np.int64), one(m, np.int32), one(0, np.int64), one(n, np.int32), one(seed, np.uint64)),
+        *(
+            one(0, np.int64),
+            one(m, np.int32),
+            one(0, np.int64),
+            one(n, np.int32),
+            one(seed, np.uint64),
+        ),
         *(np.array(given_slots, np.int32), digits, starts, np.full(EVEN + 1, DIGITS, np.int32)),
         *(np.empty(slots.scratch_size(m, n), np.int32), out),
     )
@@ -107,7 +132,10 @@ def by_orders(digits, starts, given_slots, m, seed):
 def test_a_queue_goes_to_the_first_slot_of_its_order_that_is_present(given_slots, m, seed, drawn):
     none = np.zeros(EVEN + 1, np.int64)
     # What a digit stands for: one queue, all slots present, and an order that is the digit alone.
-    label = [by_orders(np.full(DIGITS, d, np.uint8), none, range(DIGITS), 1, seed)[0] for d in range(DIGITS)]
+    label = [
+        by_orders(np.full(DIGITS, d, np.uint8), none, range(DIGITS), 1, seed)[0]
+        for d in range(DIGITS)
+    ]
     assert sorted(label) == list(range(DIGITS))
     starts = np.array([i * (i - 1) // 2 for i in range(EVEN + 1)], np.int64)
     n_digits = EVEN * (EVEN + 1) // 2 * DIGITS

@@ -1,4 +1,6 @@
-"""Splits against one line of Python each, once for every instruction set of this machine, and what lies around them."""
+"""Splits against one line of Python each, once for every instruction set of this machine, and what
+lies around them.
+"""
 
 from itertools import pairwise
 
@@ -22,7 +24,9 @@ each_isa = pytest.mark.usefixtures("isa")
 def contiguous(n_queues, n_clients):
     if not n_clients:
         return np.full(n_queues, -1)
-    return np.repeat(np.arange(n_clients), (n_queues + n_clients - 1 - np.arange(n_clients)) // n_clients)
+    return np.repeat(
+        np.arange(n_clients), (n_queues + n_clients - 1 - np.arange(n_clients)) // n_clients
+    )
 
 
 def circular(n_queues, n_clients):
@@ -47,7 +51,10 @@ def check(name, units, before=3, behind=3):
 @each_isa
 @each_split
 @pytest.mark.parametrize("behind", [0, 40])
-@given(units=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 40)), max_size=12), before=st.integers(0, 20))
+@given(
+    units=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 40)), max_size=12),
+    before=st.integers(0, 20),
+)
 def test_many_small_units(name, behind, units, before):
     check(name, units, before, behind)
 
@@ -108,7 +115,11 @@ SMALL = st.tuples(st.integers(0, 40), st.integers(0, 18))
 @pytest.mark.parametrize("most_clients", [8, 15, 16])
 def test_every_small_unit_among_others(name, most_queues, most_clients):
     rng = np.random.default_rng(most_queues)
-    every = [(n_queues, n_clients) for n_queues in range(most_queues + 1) for n_clients in range(most_clients + 1)]
+    every = [
+        (n_queues, n_clients)
+        for n_queues in range(most_queues + 1)
+        for n_clients in range(most_clients + 1)
+    ]
     units = [every[i] for i in [*rng.permutation(len(every)), *rng.permutation(len(every))]]
     for behind in (0, 1, 31, 70):
         check(name, units, before=1, behind=behind)
@@ -120,11 +131,24 @@ def test_every_small_unit_among_others(name, most_queues, most_clients):
 @each_split
 @given(units=st.lists(SMALL, min_size=49, max_size=150), rest=st.lists(SMALL, max_size=3))
 def test_small_units_in_whole_chunks_up_to_the_end(name, units, rest):
-    check(name, [(min(n_queues, 32), n_clients % 16) for n_queues, n_clients in units] + rest, behind=0)
+    check(
+        name,
+        [(min(n_queues, 32), n_clients % 16) for n_queues, n_clients in units] + rest,
+        behind=0,
+    )
     check(name, units + rest)
 
 
-SHAPES = [(4095, 7), (4096, 7), (5000, 1), (5001, 16), (9999, 17), (10_007, 333), (10_007, 334), (40_000, 39_999)]
+SHAPES = [
+    (4095, 7),
+    (4096, 7),
+    (5000, 1),
+    (5001, 16),
+    (9999, 17),
+    (10_007, 333),
+    (10_007, 334),
+    (40_000, 39_999),
+]
 HUGE = [(5000, 0), (7, 10_000), (2**21 - 1, 65_537), (2**21 + 5, 300_000), (2**21 - 1, 2**21)]
 
 
@@ -168,8 +192,12 @@ def test_ranges_of_small_units_end_where_the_next_begins(name):
     rng = np.random.default_rng(2)
     n_queues, n_clients = rng.integers(0, 33, 600), rng.integers(0, 9, 600).astype(np.int32)
     queue_offsets = np.concatenate([[0], np.cumsum(n_queues)]).astype(np.int64)
-    whole = np.concatenate([MODELS[name](*unit) for unit in zip(n_queues, n_clients, strict=True)]).astype(np.int32)
-    for cut in range(90, 160):  # a thread has the units before it; what is behind is already written
+    whole = np.concatenate(
+        [MODELS[name](*unit) for unit in zip(n_queues, n_clients, strict=True)]
+    ).astype(np.int32)
+    for cut in range(
+        90, 160
+    ):  # a thread has the units before it; what is behind is already written
         out = whole.copy()
         out[: queue_offsets[cut]] = FENCE
         getattr(split, name)(queue_offsets[: cut + 1], n_clients[:cut], out)

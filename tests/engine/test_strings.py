@@ -1,4 +1,6 @@
-"""Java's order of text against Python's by UTF-16 code units, under every instruction set; columns of text and lists."""
+"""Java's order of text against Python's by UTF-16 code units, under every instruction set; columns
+of text and lists.
+"""
 
 import gc
 import random
@@ -47,11 +49,15 @@ def check_column(lists):
     # A copy of the exact size, so that a sanitizer or a guard page would see reading past the end.
     column = Strings(column.values.copy(), column.offsets)
     order, irregular = column.ordered(list_offsets)
-    want = [sorted(range(len(texts)), key=lambda i, texts=texts: java_key(texts[i])) for texts in lists]
+    want = [
+        sorted(range(len(texts)), key=lambda i, texts=texts: java_key(texts[i])) for texts in lists
+    ]
     assert order.tolist() == [place for places in want for place in places]
     assert irregular.tolist() == ["" in texts or len(set(texts)) < len(texts) for texts in lists]
     in_order, still_irregular = column.sorted(list_offsets)
-    assert in_order.to_list() == [texts[i] for texts, places in zip(lists, want, strict=True) for i in places]
+    assert in_order.to_list() == [
+        texts[i] for texts, places in zip(lists, want, strict=True) for i in places
+    ]
     assert still_irregular.tolist() == irregular.tolist()
     assert in_order.sorted(list_offsets)[0] is in_order
 
@@ -59,11 +65,16 @@ def check_column(lists):
 few_letters = st.text("ab", max_size=12)
 ids = st.builds("10.0.{}.{}@{}".format, st.integers(0, 3), st.integers(0, 300), st.integers(1, 99))
 # On both sides of every boundary of the order, and of UTF-8's lengths.
-odd = st.text("\x00a\x7f\x80\u07ff\u0800\ud7ff\ud800\udbff\udc00\udfff\ue000\uffff\U00010000\U0010ffff", max_size=6)
+odd = st.text(
+    "\x00a\x7f\x80\u07ff\u0800\ud7ff\ud800\udbff\udc00\udfff\ue000\uffff\U00010000\U0010ffff",
+    max_size=6,
+)
 
 
 @each_isa
-@pytest.mark.parametrize("texts", [few_letters, ids, odd, few_letters | odd], ids=["letters", "ids", "odd", "mixed"])
+@pytest.mark.parametrize(
+    "texts", [few_letters, ids, odd, few_letters | odd], ids=["letters", "ids", "odd", "mixed"]
+)
 @given(data=st.data())
 def test_any_lists(texts, data):
     check(data.draw(st.lists(st.lists(texts, max_size=10), max_size=4)))
@@ -75,26 +86,45 @@ def test_any_lists(texts, data):
 def test_lists_of_every_length(prefix):
     rng = random.Random(7)
     lengths = [*range(70), 127, 128, 129, 1000]
-    check([[f"{prefix}{rng.randrange(10**6)}@{rng.randrange(3)}" for _ in range(n)] for n in lengths])
+    check(
+        [[f"{prefix}{rng.randrange(10**6)}@{rng.randrange(3)}" for _ in range(n)] for n in lengths]
+    )
     check([[f"{prefix}{rng.randrange(3)}" for _ in range(n)] for n in lengths])
     check([sorted(f"{prefix}{rng.randrange(10**6)}" for _ in range(n)) for n in lengths])
-    check([sorted((f"{prefix}{rng.randrange(10**6)}" for _ in range(n)), reverse=True) for n in lengths])
+    check(
+        [
+            sorted((f"{prefix}{rng.randrange(10**6)}" for _ in range(n)), reverse=True)
+            for n in lengths
+        ]
+    )
 
 
 @each_isa
 def test_ids_that_differ_late_or_not_at_all():
     tails = ["", "\x00", "\x00\x00", "a", "é", "\ud800", "😀", "\uffff"]
     for shared in range(20):
-        check([["x" * shared + tail for tail in tails] * 2, ["same-id"] * shared, ["x" * shared, "x" * 9] * 20])
+        check(
+            [
+                ["x" * shared + tail for tail in tails] * 2,
+                ["same-id"] * shared,
+                ["x" * shared, "x" * 9] * 20,
+            ]
+        )
 
 
 @each_isa
 def test_ids_of_one_host_and_of_others():
-    """What all ids of a list begin with is guessed from the list before, and the guess may be wrong."""
+    """What all ids of a list begin with is guessed from the list before, and the guess may be
+    wrong.
+    """
     rng = random.Random(5)
 
     def client_id(stray):
-        host = "other-hosts-of-the-same-length-" if stray and rng.random() < 0.1 else "consumer-hosts-of-many-orders-"
+        host = (
+            "other-hosts-of-the-same-length-"
+            if stray and rng.random() < 0.1
+            else "consumer-hosts-of-many-orders-"
+        )
         return f"{host}{rng.randrange(10**7)}@{rng.randrange(10**4)}"
 
     for strays in (False, True):
@@ -114,9 +144,17 @@ def test_strings_are_taken_from_anywhere(texts, data):
     rows = data.draw(st.lists(st.sampled_from(range(len(texts))), max_size=40)) if texts else []
     assert column.to_list() == texts
     assert column.take(np.array(rows, np.int32)).to_list() == [texts[row] for row in rows]
-    cuts = offsets_of(np.diff(sorted([0, *data.draw(st.lists(st.integers(0, len(texts)), max_size=5)), len(texts)])))
-    lists = np.array(data.draw(st.lists(st.sampled_from(range(cuts.size - 1)), max_size=9)), np.int32)
-    assert column.take_lists(lists, cuts).to_list() == [t for k in lists for t in texts[cuts[k] : cuts[k + 1]]]
+    cuts = offsets_of(
+        np.diff(
+            sorted([0, *data.draw(st.lists(st.integers(0, len(texts)), max_size=5)), len(texts)])
+        )
+    )
+    lists = np.array(
+        data.draw(st.lists(st.sampled_from(range(cuts.size - 1)), max_size=9)), np.int32
+    )
+    assert column.take_lists(lists, cuts).to_list() == [
+        t for k in lists for t in texts[cuts[k] : cuts[k + 1]]
+    ]
 
 
 def test_java_s_bytes_of_a_part():
@@ -150,7 +188,10 @@ def first_rows_of(kinds):
     return [kinds.index(kind) for kind in range(len(set(kinds)))]
 
 
-@given(rows=st.lists(st.tuples(st.integers(-1, 1), st.text("ab", max_size=40)), max_size=60), keyed=st.booleans())
+@given(
+    rows=st.lists(st.tuples(st.integers(-1, 1), st.text("ab", max_size=40)), max_size=60),
+    keyed=st.booleans(),
+)
 def test_distinct_rows_are_numbered_as_they_appear(rows, keyed):
     column = Strings.from_list([text for _, text in rows])
     keys = [np.array([key for key, _ in rows], np.int32)] if keyed else []
@@ -182,7 +223,9 @@ def test_tables_grow_with_what_is_found(form, n_kinds):
     assert names.to_list() == list(dict.fromkeys(texts))
 
 
-lists_of_pairs = st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=5), max_size=12)
+lists_of_pairs = st.lists(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=5), max_size=12
+)
 
 
 @given(lists=lists_of_pairs, data=st.data())

@@ -1,4 +1,6 @@
-"""Counting kernels against plain Python, once for every instruction set of this machine, and the faces that guard them."""
+"""Counting kernels against plain Python, once for every instruction set of this machine, and the
+faces that guard them.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -25,15 +27,21 @@ isa = isas_of(tally, autouse=True)
 
 
 # Around the sizes where vectors, counters and registers are full.
-N_QUEUES = st.one_of(st.integers(0, 20), st.sampled_from([31, 32, 33, 63, 64, 65, 254, 255, 256, 300]))
+N_QUEUES = st.one_of(
+    st.integers(0, 20), st.sampled_from([31, 32, 33, 63, 64, 65, 254, 255, 256, 300])
+)
 N_CLIENTS = st.one_of(st.integers(0, 9), st.sampled_from([15, 16, 17, 24, 25, 31, 32, 33, 40]))
 SEEDS = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
 def drawn(rng, n_queues, n_clients):
-    """Owners of a unit: each equally likely, and nobody as likely as one of them; now and then nearly all one's."""
+    """Owners of a unit: each equally likely, and nobody as likely as one of them; now and then
+    nearly all one's.
+    """
     owners = (
-        rng.integers(-2, max(n_clients, 0), n_queues, dtype=np.int32) if n_clients else np.full(n_queues, -1, np.int32)
+        rng.integers(-2, max(n_clients, 0), n_queues, dtype=np.int32)
+        if n_clients
+        else np.full(n_queues, -1, np.int32)
     )
     owners[rng.random(n_queues) < rng.choice([0, 0, 0.99, 1])] = n_clients - 1
     owners[owners == -2] = rng.choice([-1, -2, -(2**31), -(2**29), -256])
@@ -42,7 +50,9 @@ def drawn(rng, n_queues, n_clients):
 
 @st.composite
 def fleets(draw):
-    """Per unit its number of clients and the owners of its queues; often all units are alike, as vectors like it."""
+    """Per unit its number of clients and the owners of its queues; often all units are alike, as
+    vectors like it.
+    """
     rng, sizes = draw(SEEDS), draw(st.lists(st.tuples(N_QUEUES, N_CLIENTS), min_size=1, max_size=5))
     sizes = [sizes[i % len(sizes)] for i in range(draw(st.integers(0, 21)))]
     return [(n_clients, drawn(rng, n_queues, n_clients).tolist()) for n_queues, n_clients in sizes]
@@ -66,7 +76,11 @@ def int32(lists):
 
 def columns(units):
     """Offsets of queues and of clients, and owners."""
-    return offsets_of(len(owners) for _, owners in units), offsets_of(n for n, _ in units), int32(o for _, o in units)
+    return (
+        offsets_of(len(owners) for _, owners in units),
+        offsets_of(n for n, _ in units),
+        int32(o for _, o in units),
+    )
 
 
 @given(fleets())
@@ -85,7 +99,10 @@ def test_loads_are_what_plain_python_counts(units, first, behind):
     first, last = min(first, len(units)), max(first, len(units) - behind)
     out = np.full(client_offsets[-1], FENCE, np.int32)
     tally.loads(queue_offsets[first : last + 1], client_offsets[first : last + 1], owners, out)
-    want = [counted(*unit)[0] if first <= u < last else [FENCE] * unit[0] for u, unit in enumerate(units)]
+    want = [
+        counted(*unit)[0] if first <= u < last else [FENCE] * unit[0]
+        for u, unit in enumerate(units)
+    ]
     assert out.tolist() == [count for counts in want for count in counts]
 
 
@@ -94,9 +111,17 @@ def test_loads_are_what_plain_python_counts(units, first, behind):
 
 @st.composite
 def changes(draw, queues=N_QUEUES, clients=N_CLIENTS, most_units=21):
-    """Units before and after: owners, the place after of every client before (-1: gone), clients after, owners."""
+    """Units before and after: owners, the place after of every client before (-1: gone), clients
+    after, owners.
+    """
     rng = draw(SEEDS)
-    sizes = draw(st.lists(st.tuples(queues, clients, clients, st.sampled_from([0, 0, 0.2])), min_size=1, max_size=4))
+    sizes = draw(
+        st.lists(
+            st.tuples(queues, clients, clients, st.sampled_from([0, 0, 0.2])),
+            min_size=1,
+            max_size=4,
+        )
+    )
     return [change(rng, *sizes[i % len(sizes)]) for i in range(draw(st.integers(1, most_units)))]
 
 
@@ -112,21 +137,34 @@ def change(rng, n_queues, n_before, n_after, absent):
 
 
 def names(before, places, after):
-    """Who has each queue on either side: after's clients by their places, those that are gone by names of their own."""
-    had = [f"gone {o}" if 0 <= o < ABSENT and places[o] < 0 else places[o] if 0 <= o < ABSENT else None for o in before]
+    """Who has each queue on either side: after's clients by their places, those that are gone by
+    names of their own.
+    """
+    had = [
+        f"gone {o}" if 0 <= o < ABSENT and places[o] < 0 else places[o] if 0 <= o < ABSENT else None
+        for o in before
+    ]
     return had, [o if 0 <= o < ABSENT else None for o in after]
 
 
 def figures_of(before, places, n_after, after):
-    """Plain Python: queues of both sides that moved, the fewest that could have, and clients whose queues differ."""
+    """Plain Python: queues of both sides that moved, the fewest that could have, and clients whose
+    queues differ.
+    """
     had, has = names(before, places, after)
     both = [ABSENT not in pair for pair in zip(before, after, strict=True)]
     moved = sum(a != b for a, b, there in zip(had, has, both, strict=True) if there)
     loads = Counter(name for name, there in zip(had, both, strict=True) if there)
     size, extra = divmod(len(after) - after.count(ABSENT), max(n_after, 1))
     had_now = sorted((loads[client] for client in range(n_after)), reverse=True)
-    stay = sum(min(load, size + (i < extra)) for i, load in enumerate(had_now)) if n_after else loads[None]
-    differ = {name for pair in zip(had, has, strict=True) if pair[0] != pair[1] for name in pair} - {None}
+    stay = (
+        sum(min(load, size + (i < extra)) for i, load in enumerate(had_now))
+        if n_after
+        else loads[None]
+    )
+    differ = {
+        name for pair in zip(had, has, strict=True) if pair[0] != pair[1] for name in pair
+    } - {None}
     return moved, sum(both) - stay, len(differ)
 
 
@@ -149,7 +187,16 @@ def change_columns(units, first):
     n_after = np.array([unit[2] for unit in units[first:]], np.int32)
     queues, slots = (offsets_of(len(unit[i]) for unit in units)[first:] for i in (0, 1))
     scratch = np.full(122, FENCE, np.int32)
-    return queues, before, after, np.diff(slots).astype(np.int32), slots[:-1], renamed, n_after, scratch
+    return (
+        queues,
+        before,
+        after,
+        np.diff(slots).astype(np.int32),
+        slots[:-1],
+        renamed,
+        n_after,
+        scratch,
+    )
 
 
 @given(changes(), st.integers(0, 9))
@@ -157,14 +204,22 @@ def test_movement_is_what_plain_python_counts(units, first):
     first = min(first, len(units))
     out = np.full((3, len(units) - first), FENCE, np.int32)
     tally.movement(*change_columns(units, first), *out)
-    assert [tuple(figures) for figures in out.T.tolist()] == [figures_of(*unit) for unit in units[first:]]
+    assert [tuple(figures) for figures in out.T.tolist()] == [
+        figures_of(*unit) for unit in units[first:]
+    ]
 
 
 def test_every_client_counts_for_itself():
-    """All of them go and one comes, or all stay and lose what they had to it, or nobody had anything."""
+    """All of them go and one comes, or all stay and lose what they had to it, or nobody had
+    anything.
+    """
     for n in range(1, 40):
         everyone, gone = list(range(n)), [-1] * n
-        units = [(everyone, gone, 1, [0] * n), (everyone, everyone, n + 1, [n] * n), ([-1] * n, gone, n, everyone)] * 3
+        units = [
+            (everyone, gone, 1, [0] * n),
+            (everyone, everyone, n + 1, [n] * n),
+            ([-1] * n, gone, n, everyone),
+        ] * 3
         out = np.full((3, 9), FENCE, np.int32)
         tally.movement(*change_columns(units, 0), *out)
         assert out.tolist() == [[n, n, n] * 3, [n, 0, n] * 3, [n + 1, n + 1, n] * 3]
@@ -177,11 +232,17 @@ def test_one_figure_alone_is_the_same(units, first):
     offsets, before, after, n_before, slots, renamed, n_after, _ = change_columns(units, first)
     out = np.full((2, len(units) - first), FENCE, np.int32)
     tally.moved(offsets, before, after, slots, renamed, out[0])
-    tally.least_moves(offsets, before, n_before, slots, renamed, n_after, np.full(40, FENCE, np.int32), out[1])
-    assert [tuple(figures) for figures in out.T.tolist()] == [figures_of(*unit)[:2] for unit in units[first:]]
+    tally.least_moves(
+        offsets, before, n_before, slots, renamed, n_after, np.full(40, FENCE, np.int32), out[1]
+    )
+    assert [tuple(figures) for figures in out.T.tolist()] == [
+        figures_of(*unit)[:2] for unit in units[first:]
+    ]
 
 
-@pytest.mark.holds("docs/how-to/scale.md", "The least possible is what any even assignment would have to move")
+@pytest.mark.holds(
+    "docs/how-to/scale.md", "The least possible is what any even assignment would have to move"
+)
 @given(changes(st.integers(0, 5), st.integers(0, 4), most_units=9))
 def test_least_moves_is_the_best_of_all_even_assignments(units):
     out = np.full((3, len(units)), FENCE, np.int32)
@@ -197,8 +258,19 @@ def test_align_merges_by_key(units):
         offsets = offsets_of(len(unit[side]) for unit in units)
         order = int32(np.argsort(unit[side], kind="stable") for unit in units)
         places = int32(range(len(unit[side])) for unit in units)
-        sides.append((offsets[:-1], order, int32(unit[side] for unit in units).astype(np.uint64), offsets, places))
-    offsets, out = np.full(len(units) + 1, FENCE), np.full((2, sum(len(a) + len(b) for a, b in units)), FENCE, np.int32)
+        sides.append(
+            (
+                offsets[:-1],
+                order,
+                int32(unit[side] for unit in units).astype(np.uint64),
+                offsets,
+                places,
+            )
+        )
+    offsets, out = (
+        np.full(len(units) + 1, FENCE),
+        np.full((2, sum(len(a) + len(b) for a, b in units)), FENCE, np.int32),
+    )
     tally.align(*sides[0], *sides[1], offsets, *out)
     wanted = []
     for unit in units:
@@ -291,13 +363,24 @@ def test_cross_room_counts_known_rooms_that_differ(units, rng):
         }
         for brokers, clients in units
     ]  # fmt: skip
-    texts, broker = pa.list_(pa.string()), pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())])
-    kinds = {"broker_rooms": texts, "client_rooms": texts, "client_ids": texts, "brokers": pa.list_(broker)}
+    texts, broker = (
+        pa.list_(pa.string()),
+        pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]),
+    )
+    kinds = {
+        "broker_rooms": texts,
+        "client_rooms": texts,
+        "client_ids": texts,
+        "brokers": pa.list_(broker),
+    }
     schema = pa.schema([("consumer_group", pa.string()), ("topic", pa.string()), *kinds.items()])
     table = pa.Table.from_pylist(rows, schema=schema)
     owners = [rng.integers(-1, len(clients), 2 * len(brokers)) for brokers, clients in units]
     want = [
-        sum(bool(o >= 0 and brokers[q // 2] and clients[o] and brokers[q // 2] != clients[o]) for q, o in enumerate(of))
+        sum(
+            bool(o >= 0 and brokers[q // 2] and clients[o] and brokers[q // 2] != clients[o])
+            for q, o in enumerate(of)
+        )
         for (brokers, clients), of in zip(units, owners, strict=True)
     ]
     assert cross_room(Fleet.from_arrow(table), int32(owners)).tolist() == want
@@ -307,13 +390,17 @@ def test_cross_room_counts_known_rooms_that_differ(units, rng):
 
 # --- The face of movement ---
 
-QUEUE_LISTS = st.lists(st.tuples(st.sampled_from("TU"), st.sampled_from("ab"), st.sampled_from([-1, 0, 7])), max_size=5)
+QUEUE_LISTS = st.lists(
+    st.tuples(st.sampled_from("TU"), st.sampled_from("ab"), st.sampled_from([-1, 0, 7])), max_size=5
+)
 ID_LISTS = st.lists(st.sampled_from(["x", "y", "z", "é", ""]), max_size=4)
 
 
 @st.composite
 def sides(draw):
-    """The queues, ids and owners of some units on both sides: often the same lists, or equal ones in another order."""
+    """The queues, ids and owners of some units on both sides: often the same lists, or equal ones
+    in another order.
+    """
     units = []
     for _ in range(draw(st.integers(0, 4))):
         queues, ids = draw(QUEUE_LISTS), draw(ID_LISTS)
@@ -321,7 +408,12 @@ def sides(draw):
             draw(st.one_of(st.just(of), st.permutations(of), new))
             for of, new in ((queues, QUEUE_LISTS), (ids, ID_LISTS))
         ]
-        units.append([(q, c, [draw(st.integers(-1, len(c) - 1)) for _ in q]) for q, c in ((queues, ids), after)])
+        units.append(
+            [
+                (q, c, [draw(st.integers(-1, len(c) - 1)) for _ in q])
+                for q, c in ((queues, ids), after)
+            ]
+        )
     return units
 
 
@@ -334,7 +426,9 @@ def held(queues, ids, owners):
 
 
 def by_hand(before, after):
-    """`Movement` of one unit as its docstring says it, the least moves by trying all even allocations."""
+    """`Movement` of one unit as its docstring says it, the least moves by trying all even
+    allocations.
+    """
     had, has = held(*before), held(*after)
     both, clients = had.keys() & has.keys(), sorted({*after[1]})
     even = (
@@ -347,13 +441,18 @@ def by_hand(before, after):
         else [dict.fromkeys(has)]
     )
     least = min(sum(had[q] != tried[q] for q in both) for tried in even)
-    queues_of = [{c: {q for q in side if side[q] == c} for c in {*before[1], *after[1]}} for side in (had, has)]
+    queues_of = [
+        {c: {q for q in side if side[q] == c} for c in {*before[1], *after[1]}}
+        for side in (had, has)
+    ]
     affected = sum(queues != queues_of[1][client] for client, queues in queues_of[0].items())
     return sum(had[q] != has[q] for q in both), least, affected
 
 
 def side_fleet(units, side):
-    return Fleet.from_groups([(f"g{u}", "T", unit[side][0], unit[side][1]) for u, unit in enumerate(units)])
+    return Fleet.from_groups(
+        [(f"g{u}", "T", unit[side][0], unit[side][1]) for u, unit in enumerate(units)]
+    )
 
 
 @given(sides())
@@ -369,17 +468,27 @@ def test_movement_is_what_its_docstring_says(units):
 def test_renamed_clients_are_first_places(units):
     """Also for a fleet whose units name other lists of the very same columns."""
     fleets = [side_fleet(units, side) for side in (0, 1)]
-    want = [[after[1].index(c) if c in after[1] else -1 for c in before[1]] for before, after in units]
+    want = [
+        [after[1].index(c) if c in after[1] else -1 for c in before[1]] for before, after in units
+    ]
     assert renamed_clients(*fleets).tolist() == [place for of_unit in want for place in of_unit]
     turned = replace(fleets[0], unit_client_list=fleets[0].unit_client_list[::-1].copy())
     lists = [unit[0][1] for unit in units]
-    want = [[other.index(c) if c in other else -1 for c in own] for own, other in zip(lists, lists[::-1], strict=True)]
-    assert renamed_clients(fleets[0], turned).tolist() == [place for of_unit in want for place in of_unit]
+    want = [
+        [other.index(c) if c in other else -1 for c in own]
+        for own, other in zip(lists, lists[::-1], strict=True)
+    ]
+    assert renamed_clients(fleets[0], turned).tolist() == [
+        place for of_unit in want for place in of_unit
+    ]
 
 
 def test_the_same_lists_need_not_be_compared():
     """One `QueueLists` on both sides, and equal ones of another fleet."""
-    groups = [("g", "T", [("b", i) for i in range(16)], list("wxyz")), ("h", "T", [("b", i) for i in range(3)], ["w"])]
+    groups = [
+        ("g", "T", [("b", i) for i in range(16)], list("wxyz")),
+        ("h", "T", [("b", i) for i in range(3)], ["w"]),
+    ]
     one, other = Fleet.from_groups(groups), Fleet.from_groups(groups)
     owners = strategy("AVG").assign_fleet(one)
     circle = strategy("AVG_BY_CIRCLE").assign_fleet(one)
@@ -397,19 +506,31 @@ def test_equal_lists_of_other_names_are_not_the_same():
 
 @pytest.mark.thorough(keep=1)
 def test_more_topics_and_brokers_than_a_key_holds():
-    """The queue before is route 0, the one after is route 2**32 of all pairs of a topic and a broker."""
+    """The queue before is route 0, the one after is route 2**32 of all pairs of a topic and a
+    broker.
+    """
     n = 65_600
     many = [(f"t{i}", f"b{i}", 0) for i in range(n)]
     topic, broker = divmod(2**32, n)
     queues = [many[0], (f"t{topic}", f"b{broker}", 0)]
-    one, other = (Fleet.from_groups([("g", "t0", many, ["x"]), ("h", "t0", [queue], ["x"])]) for queue in queues)
+    one, other = (
+        Fleet.from_groups([("g", "t0", many, ["x"]), ("h", "t0", [queue], ["x"])])
+        for queue in queues
+    )
     owners = np.zeros(n + 1, np.int32)
-    assert [field.tolist() for field in movement(one, owners, other, owners)] == [[0, 0], [0, 0], [0, 1]]
+    assert [field.tolist() for field in movement(one, owners, other, owners)] == [
+        [0, 0],
+        [0, 0],
+        [0, 1],
+    ]
 
 
 @pytest.mark.parametrize(
     ("groups", "said"),
-    [([("g", "T", [], [])] * 2, "1 units before and 2 after$"), ([("h", "T", [], [])], "1 after with other names")],
+    [
+        ([("g", "T", [], [])] * 2, "1 units before and 2 after$"),
+        ([("h", "T", [], [])], "1 after with other names"),
+    ],
 )
 def test_movement_refuses_other_units(groups, said):
     one, two = Fleet.from_groups([("g", "T", [("b", 0)], ["x"])]), Fleet.from_groups(groups)

@@ -1,4 +1,6 @@
-"""Tables of units that name strategies with parameters: in bulk, on Spark's workers and in plans they come to the same."""
+"""Tables of units that name strategies with parameters: in bulk, on Spark's workers and in plans
+they come to the same.
+"""
 
 import json
 
@@ -20,7 +22,10 @@ from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBrok
 from rmqalloc.snapshot.units import units_of
 from spark_udfs.map_in_arrow import PlanBatches
 
-ROUTE = Topic("T", (TopicBroker("hz@a", 3, 3, machine_room="hz"), TopicBroker("sh@b", 3, 3, machine_room="sh")))
+ROUTE = Topic(
+    "T",
+    (TopicBroker("hz@a", 3, 3, machine_room="hz"), TopicBroker("sh@b", 3, 3, machine_room="sh")),
+)
 CLIENTS = (Client("c1", "hz"), Client("c2", "sh"), Client("c3", "hz"))
 RULES = [
     ("AVG", {}),
@@ -29,7 +34,10 @@ RULES = [
     ("MACHINE_ROOM", {"machine_rooms": ["hz"]}),
     ("MACHINE_ROOM_NEARBY", {"inner": "AVG_BY_CIRCLE"}),
     ("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 7}),
-    ("CONFIG", {"message_queues": {"c1": [["T", "hz@a", 0]], "c3": [["T", "sh@b", 2], ["T", "sh@b", 1]]}}),
+    (
+        "CONFIG",
+        {"message_queues": {"c1": [["T", "hz@a", 0]], "c3": [["T", "sh@b", 2], ["T", "sh@b", 1]]}},
+    ),
 ]
 
 
@@ -54,7 +62,10 @@ def owners_of_plan(whole):
 @given(st.lists(st.sampled_from(RULES), min_size=1, max_size=6))
 def test_rows_bring_the_parameters_of_their_strategies(rules):
     whole = cluster(rules)
-    batch, spec = units_of(whole), PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 5}, output="owners")
+    batch, spec = (
+        units_of(whole),
+        PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 5}, output="owners"),
+    )
     made = plan_batch(batch, spec)
     assert made.column("err_msg").to_pylist() == [None] * len(rules)
     assert made.column("owners").to_pylist() == owners_of_plan(whole)
@@ -66,10 +77,22 @@ def test_bulk_reads_them_and_says_which_strategies_there_were(tmp_path, capsys):
     whole = cluster([*RULES, ("CONFIG", {"message_queues": {"c2": [["T", "hz@a", 1]]}})])
     pq.write_table(pa.Table.from_batches([units_of(whole)]), source)
     assert main(["bulk", "--in", str(source), "--out", str(target), "-s", "AVG"]) == 0
-    assert ds.dataset(target, format="parquet").to_table()["owners"].to_pylist() == owners_of_plan(whole)
+    assert ds.dataset(target, format="parquet").to_table()["owners"].to_pylist() == owners_of_plan(
+        whole
+    )
     last = capsys.readouterr().out.splitlines()[-1]
-    names = ["CONFIG", "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE"]
-    assert last == f"Parquet of {', '.join([*names, 'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'])} owners: {target}"
+    names = [
+        "CONFIG",
+        "AVG",
+        "AVG_BY_CIRCLE",
+        "CONSISTENT_HASH",
+        "MACHINE_ROOM",
+        "MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE",
+    ]
+    assert (
+        last
+        == f"Parquet of {', '.join([*names, 'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'])} owners: {target}"
+    )
 
 
 def test_rows_without_a_strategy_have_that_of_the_call(tmp_path):
@@ -121,7 +144,9 @@ def test_a_default_that_cannot_be_used_makes_every_row_wrong():
 
 
 def test_the_column_holds_text():
-    batch = one_row().drop_columns(["strategy_params"]).append_column("strategy_params", pa.array([7]))
+    batch = (
+        one_row().drop_columns(["strategy_params"]).append_column("strategy_params", pa.array([7]))
+    )
     with pytest.raises(TypeError, match="column strategy_params must hold strings, got int64"):
         plan_batch(batch, PlanSpec("AVG"))
 

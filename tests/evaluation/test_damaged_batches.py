@@ -1,4 +1,6 @@
-"""Batches whose buffers do not hold what their offsets say, and kinds of text that Arrow knows half: an error, not a crash."""
+"""Batches whose buffers do not hold what their offsets say, and kinds of text that Arrow knows
+half: an error, not a crash.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -41,9 +43,13 @@ DAMAGED = {
     "consumer_group": text([0, 2, 2**30, 6, 8]),
     "topic": dictionary([0, 1, 2**30, 1]),
     "client_ids": damaged(pa.list_(pa.string()), [0, 1, -(2**31), 2, 2], pa.array(["a", "b"])),
-    "brokers": damaged(GOOD.column("brokers").type, [0, 2, 2**30, 6, 8], GOOD.column("brokers").values),
+    "brokers": damaged(
+        GOOD.column("brokers").type, [0, 2, 2**30, 6, 8], GOOD.column("brokers").values
+    ),
     "other": damaged(
-        pa.list_(pa.list_(pa.int8())), [0, 1, 1, 1, 1], damaged(pa.list_(pa.int8()), [0, 2**30, 4], NUMBERS)
+        pa.list_(pa.list_(pa.int8())),
+        [0, 1, 1, 1, 1],
+        damaged(pa.list_(pa.int8()), [0, 2**30, 4], NUMBERS),
     ),
     "wrapped": pa.StructArray.from_arrays([text([0, 2, 2**30, 6, 8])], ["text"]),
 }
@@ -54,22 +60,32 @@ SPEC = PlanSpec("AVG", scenarios=[{"name": "less", "changes": [{"remove_clients"
 def test_batches_whose_offsets_lead_out_of_their_buffers_are_refused(name):
     batch = GOOD.drop_columns([name]) if name in GOOD.schema.names else GOOD
     batch = batch.append_column(name, DAMAGED[name])
-    faces = (plan_batch, expand_owners, client_load, lambda batch, spec: list(plan_stream([batch], spec, max_queues=1)))
+    faces = (
+        plan_batch,
+        expand_owners,
+        client_load,
+        lambda batch, spec: list(plan_stream([batch], spec, max_queues=1)),
+    )
     for face in faces:
         with pytest.raises(
-            ValueError, match=rf"column {name} (is damaged|do not fit)|offsets of column {name} do not fit"
+            ValueError,
+            match=rf"column {name} (is damaged|do not fit)|offsets of column {name} do not fit",
         ):
             face(batch, SPEC)
 
 
 def test_rows_that_are_too_large_are_left_out_of_text_of_every_kind():
-    views = GOOD.set_column(0, "consumer_group", GOOD.column("consumer_group").cast(pa.string_view()))
+    views = GOOD.set_column(
+        0, "consumer_group", GOOD.column("consumer_group").cast(pa.string_view())
+    )
     plain, found = (list(plan_stream([batch], SPEC, max_queues=3)) for batch in (GOOD, views))
     assert [piece.to_pylist() for piece in found] == [piece.to_pylist() for piece in plain]
     assert {row["err_code"] for piece in found for row in piece.to_pylist()} != {0}
 
 
-RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array(["a", "b"], pa.string_view()))
+RUNS = pa.RunEndEncodedArray.from_arrays(
+    pa.array([2, 4], pa.int32()), pa.array(["a", "b"], pa.string_view())
+)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,10 @@ def assigned(monkeypatch):
             "CONSISTENT_HASH",
             [40, 40, 40, 2],
         ),  # every unit is distinct; the last scenario changes the units of one group
-        ("AVG", [2, 2, 40, 2]),  # two distinct units, 6 and 5 queues of 4 clients; other queues may differ unit by unit
+        (
+            "AVG",
+            [2, 2, 40, 2],
+        ),  # two distinct units, 6 and 5 queues of 4 clients; other queues may differ unit by unit
     ],
 )
 def test_each_distinct_unit_is_assigned_once_in_each_state(strategy, wanted, assigned):
@@ -62,21 +65,41 @@ def test_each_distinct_unit_is_assigned_once_in_each_state(strategy, wanted, ass
     assert assigned == wanted, "tables are read from the evaluation"
 
 
-def test_a_unit_that_the_strategy_refuses_is_asked_once_and_the_others_are_not_assigned_again(assigned):
-    names = ["MACHINE_ROOM_NEARBY-AVG", "AVG", "CONSISTENT_HASH"]  # the first refuses brokers without a machine room
+def test_a_unit_that_the_strategy_refuses_is_asked_once_and_the_others_are_not_assigned_again(
+    assigned,
+):
+    names = [
+        "MACHINE_ROOM_NEARBY-AVG",
+        "AVG",
+        "CONSISTENT_HASH",
+    ]  # the first refuses brokers without a machine room
     snapshot = cluster(6, "AVG")
     rows = units_of(snapshot).to_pylist()
     for place, row in enumerate(rows):
-        row |= {"strategy": names[place % 3], "client_rooms": ["x"] * 4, "broker_rooms": ["x" if place % 2 else None]}
+        row |= {
+            "strategy": names[place % 3],
+            "client_rooms": ["x"] * 4,
+            "broker_rooms": ["x" if place % 2 else None],
+        }
     batch = pa.RecordBatch.from_pylist(rows)
     made = plan_batch(batch, PlanSpec(scenarios=TWO[:1], output="owners"))
-    assert [row["err_code"] for row in made.to_pylist()][::2] == [ErrCode.REFUSED, 0, 0, 0, 0, 0] * 2
+    assert [row["err_code"] for row in made.to_pylist()][::2] == [
+        ErrCode.REFUSED,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ] * 2
     assert assigned == [
         12,
         10,
         2,
     ]  # all before any change; after the scenario the good ones, and those that it might cure
-    alone = [plan_batch(batch.slice(i, 1), PlanSpec(scenarios=TWO[:1], output="owners")) for i in range(12)]
+    alone = [
+        plan_batch(batch.slice(i, 1), PlanSpec(scenarios=TWO[:1], output="owners"))
+        for i in range(12)
+    ]
     assert made.to_pylist() == [row for one in alone for row in one.to_pylist()]
 
 
@@ -95,7 +118,10 @@ def test_owners_by_name_are_those_of_the_fleet_assigned_whole(strategy):
 
 
 def test_kinds_that_came_in_an_earlier_batch_are_not_evaluated_after_scenarios_again(assigned):
-    scenarios = [TWO[0], {"name": "even groups", "changes": [{"scale_clients": {"to": 9}}], "groups": "*[02468]"}]
+    scenarios = [
+        TWO[0],
+        {"name": "even groups", "changes": [{"scale_clients": {"to": 9}}], "groups": "*[02468]"},
+    ]
     rows = units_of(cluster(20, "AVG")).drop_columns(["strategy"]).to_pylist()
     batches = [pa.RecordBatch.from_pylist(rows[start : start + 10]) for start in range(0, 40, 10)]
     batches.append(pa.RecordBatch.from_pylist([rows[0] | {"client_ids": ["c1", "c2"]}, *rows[:3]]))
@@ -105,8 +131,12 @@ def test_kinds_that_came_in_an_earlier_batch_are_not_evaluated_after_scenarios_a
         spec = PlanSpec("AVG", scenarios=scenarios, output=output)
         assigned.clear()
         made = [batch.to_pylist() for batch in plan_stream(batches, spec)]
-        news = [[2, 2, 2], [2], [2], [2], [3, 1, 1]] if wanted is None else [[2], [2], [2], [2], [3]]
-        assert assigned == [*chain.from_iterable(news)], "of later batches the units as they are, and a new kind"
+        news = (
+            [[2, 2, 2], [2], [2], [2], [3, 1, 1]] if wanted is None else [[2], [2], [2], [2], [3]]
+        )
+        assert assigned == [*chain.from_iterable(news)], (
+            "of later batches the units as they are, and a new kind"
+        )
         wanted = []
         for batch in batches:
             _kept.cache_clear()

@@ -1,4 +1,6 @@
-"""What grows with the square of a group is told at once, and answers what laying it out one by one does."""
+"""What grows with the square of a group is told at once, and answers what laying it out one by one
+does.
+"""
 
 import random
 import zlib
@@ -41,7 +43,10 @@ def made_up(rng):
         ids += rng.choices(ids, k=rng.randint(1, 4)) if rng.random() < 0.4 else []
         rooms = [rng.choice("xy") for _ in ids]
         for topic in range(rng.randint(1, 4)):
-            brokers = [(f"{rng.choice('xyz')}@b{i}", rng.choice([1, 2, 3, 7])) for i in range(rng.randint(1, 3))]
+            brokers = [
+                (f"{rng.choice('xyz')}@b{i}", rng.choice([1, 2, 3, 7]))
+                for i in range(rng.randint(1, 3))
+            ]
             rows.append({
                 "consumer_group": f"g{group}", "topic": f"T{group}{topic}", "client_ids": ids, "client_rooms": rooms,
                 "brokers": [{"broker_name": name, "read_queue_nums": n} for name, n in brokers],
@@ -49,11 +54,15 @@ def made_up(rng):
             })  # fmt: skip
     fleet = ordered(Fleet.from_arrow(pa.Table.from_pylist(rows)))
     lists = {}
-    for queue in sorted({queue for unit in range(fleet.n_units) for queue in fleet.queues_of(unit)}):
+    for queue in sorted(
+        {queue for unit in range(fleet.n_units) for queue in fleet.queues_of(unit)}
+    ):
         lists.setdefault(f"c{rng.randrange(6)}", []).append(list(queue))
     params = {"MACHINE_ROOM": {"machine_rooms": ["x", "y"]}, "CONFIG": {"message_queues": lists}}
     table = tuple(rule(name, **params.get(name, {})) for name in STRATEGIES)
-    return fleet, Rules(table, np.array([rng.randrange(len(table)) for _ in range(fleet.n_units)], np.int32))
+    return fleet, Rules(
+        table, np.array([rng.randrange(len(table)) for _ in range(fleet.n_units)], np.int32)
+    )
 
 
 @pytest.mark.thorough(keep=4)
@@ -70,30 +79,43 @@ def test_departures_told_at_once_are_those_laid_out(seed, monkeypatch):
 
 
 def mixed(n):
-    """A group of n clients, each with a topic of its own and a backlog in a queue that is not in the route."""
+    """A group of n clients, each with a topic of its own and a backlog in a queue that is not in
+    the route.
+    """
     topics = tuple(Topic(f"t{i:04}", (TopicBroker("b", 2),)) for i in range(n))
-    clients = tuple(Client(f"c{i:04}", subscriptions=(topic.name,)) for i, topic in enumerate(topics))
+    clients = tuple(
+        Client(f"c{i:04}", subscriptions=(topic.name,)) for i, topic in enumerate(topics)
+    )
     lags = tuple(Lag(MessageQueue(topic.name, "b", 5), 9, 0) for topic in topics)
     names = tuple(topic.name for topic in topics)
-    return Snapshot(topics, (Group("g", names, clients, strategy="AVG", strategy_source="given", lags=lags),))
+    return Snapshot(
+        topics, (Group("g", names, clients, strategy="AVG", strategy_source="given", lags=lags),)
+    )
 
 
 def test_no_departure_of_a_regular_group_is_laid_out(monkeypatch):
     laid_out = []
     plain = departing._one_by_one
-    monkeypatch.setattr(departing, "_one_by_one", lambda *given: laid_out.append(given[3].size) or plain(*given))
+    monkeypatch.setattr(
+        departing, "_one_by_one", lambda *given: laid_out.append(given[3].size) or plain(*given)
+    )
     candidates = [Candidate(name, name, {}) for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")]
     compare(mixed(20), candidates)
     assert laid_out == []
 
 
 @pytest.mark.parametrize(
-    ("strategy", "copies"), [*((name, 0) for name in STRATEGIES[:3]), *((name, 1) for name in NEARBY)]
+    ("strategy", "copies"),
+    [*((name, 0) for name in STRATEGIES[:3]), *((name, 1) for name in NEARBY)],
 )
-def test_of_repeated_and_empty_ids_in_rooms_an_empty_one_alone_is_laid_out(strategy, copies, monkeypatch):
+def test_of_repeated_and_empty_ids_in_rooms_an_empty_one_alone_is_laid_out(
+    strategy, copies, monkeypatch
+):
     laid_out = []
     plain = departing._one_by_one
-    monkeypatch.setattr(departing, "_one_by_one", lambda *given: laid_out.append(given[3].size) or plain(*given))
+    monkeypatch.setattr(
+        departing, "_one_by_one", lambda *given: laid_out.append(given[3].size) or plain(*given)
+    )
     ids = ["", *(f"c{i}" for i in range(20)), "c7", "c7"]
     brokers = [{"broker_name": "b", "read_queue_nums": 64}]
     row = {"consumer_group": "g", "topic": "T", "client_ids": ids, "brokers": brokers}
@@ -106,7 +128,9 @@ def test_of_repeated_and_empty_ids_in_rooms_an_empty_one_alone_is_laid_out(strat
 
 def test_a_unit_of_an_audit_holds_its_subscribers_alone():
     [case] = SignedGroups(mixed(30), lambda group: True).all
-    assert [[slots for _, slots in unit.options] for unit in case.audited.units] == [[[i]] for i in range(30)]
+    assert [[slots for _, slots in unit.options] for unit in case.audited.units] == [
+        [[i]] for i in range(30)
+    ]
     assert len({id(view.client_ids) for unit in case.audited.units for view in unit.views}) == 1
 
 
@@ -126,9 +150,13 @@ def test_each_stranded_backlog_is_found_once():
 def test_the_retry_topic_is_read_by_all_clients():
     snapshot = mixed(3)
     retry = Topic("%RETRY%g", (TopicBroker("b", 1),))
-    group = replace(snapshot.groups[0], subscriptions=(*snapshot.groups[0].subscriptions, retry.name))
+    group = replace(
+        snapshot.groups[0], subscriptions=(*snapshot.groups[0].subscriptions, retry.name)
+    )
     [case] = SignedGroups(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True).all
-    assert [[slots for _, slots in unit.options] for unit in case.audited.units if unit.is_retry] == [[[0, 1, 2]]]
+    assert [
+        [slots for _, slots in unit.options] for unit in case.audited.units if unit.is_retry
+    ] == [[[0, 1, 2]]]
 
 
 def test_points_of_a_repeated_id_go_on_where_it_ended():
@@ -139,11 +167,15 @@ def test_points_of_a_repeated_id_go_on_where_it_ended():
 
 def test_names_that_are_no_patterns_are_looked_up(monkeypatch):
     tried = []
-    monkeypatch.setattr(unmatched, "matcher", lambda patterns: tried.append(patterns) or matcher(patterns))
+    monkeypatch.setattr(
+        unmatched, "matcher", lambda patterns: tried.append(patterns) or matcher(patterns)
+    )
     ids = (*(f"lost{i}" for i in range(9)), "c000*", "c0[0]00", "c00?0", "c0001")
     leaving = Scenario("s", [RemoveClients(pattern=ids)])
     told = list(unmatched.missing_names(units_of(mixed(3)), [leaving]))
-    assert [one.split("matches ")[1].split("'")[1] for one in told] == [f"lost{i}" for i in range(9)]
+    assert [one.split("matches ")[1].split("'")[1] for one in told] == [
+        f"lost{i}" for i in range(9)
+    ]
     assert sorted(tried) == [("c000*",), ("c00?0",), ("c0[0]00",)]
 
 
@@ -168,11 +200,15 @@ def test_points_that_another_id_takes_over_count_no_longer():
     for client_id in ids:
         held = sum(name == client_id for name, _ in java.values())
         java |= {hashed(f"{client_id}-{held + i}"): (client_id, held + i) for i in range(4)}
-    assert strategy("CONSISTENT_HASH", virtual_nodes=4, hash_function=hashed)._points_of(ids) == java
+    assert (
+        strategy("CONSISTENT_HASH", virtual_nodes=4, hash_function=hashed)._points_of(ids) == java
+    )
 
 
 def doubling(call, n):
-    """Operations of a call on twice as much over those on as much; a call before has imported what it needs."""
+    """Operations of a call on twice as much over those on as much; a call before has imported what
+    it needs.
+    """
     call(2)
     one, two = (operations(lambda size=size: call(size)) for size in (n, 2 * n))
     return two / one

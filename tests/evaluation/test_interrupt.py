@@ -34,8 +34,15 @@ PATIENCE = 300
 @examples(60)
 @given(st.data(), st.integers(1, 40), st.sampled_from([1, 3, 7, 64]), st.booleans())
 def test_a_ring_in_steps_is_the_ring(data, virtual_nodes, step, with_repeats):
-    """Lists that several units share, huge ones beside small ones, repeated ids, one client of more points than a step has."""
-    ids = st.lists(st.sampled_from([f"c{i}" for i in range(9)]), min_size=1, max_size=6, unique=not with_repeats)
+    """Lists that several units share, huge ones beside small ones, repeated ids, one client of more
+    points than a step has.
+    """
+    ids = st.lists(
+        st.sampled_from([f"c{i}" for i in range(9)]),
+        min_size=1,
+        max_size=6,
+        unique=not with_repeats,
+    )
     lists = data.draw(st.lists(ids, min_size=1, max_size=3))
     groups = [
         (
@@ -46,7 +53,10 @@ def test_a_ring_in_steps_is_the_ring(data, virtual_nodes, step, with_repeats):
         )
         for i in range(data.draw(st.integers(1, 5)))
     ]
-    fleet, ring = Fleet.from_groups(groups), strategy("CONSISTENT_HASH", virtual_nodes=virtual_nodes)
+    fleet, ring = (
+        Fleet.from_groups(groups),
+        strategy("CONSISTENT_HASH", virtual_nodes=virtual_nodes),
+    )
     expected = ring.assign_fleet(fleet)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hashing, "SMALL", 0)
@@ -64,7 +74,11 @@ def test_a_ring_in_steps_is_the_ring(data, virtual_nodes, step, with_repeats):
 def test_queues_that_crowd_take_the_other_way_in_steps_too(monkeypatch):
     queues = [("b", i) for i in range(200)]
     fleet = Fleet.from_groups([("g", "t", queues, [f"c{i}" for i in range(30)])])
-    ring = strategy("CONSISTENT_HASH", virtual_nodes=9, hash_function=lambda key: len(key) + key.encode()[-2] % 3)
+    ring = strategy(
+        "CONSISTENT_HASH",
+        virtual_nodes=9,
+        hash_function=lambda key: len(key) + key.encode()[-2] % 3,
+    )
     expected = ring.assign_fleet(fleet)
     monkeypatch.setattr(hashing, "HUGE", 10)
     assert np.array_equal(ring.assign_fleet(fleet, out=np.full(200, -7, np.int32)), expected)
@@ -76,7 +90,9 @@ def test_no_call_of_a_kernel_hashes_more_than_a_step(monkeypatch):
     class Counted:
         def __getattr__(self, name):
             def call(*given):
-                calls.append((name, given[-1].size if name in ("points", "queues") else given[0].size))
+                calls.append(
+                    (name, given[-1].size if name in ("points", "queues") else given[0].size)
+                )
                 return getattr(original, name)(*given)
 
             return call
@@ -178,8 +194,13 @@ else:
 @pytest.mark.thorough
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_huge_ring_hears_of_ctrl_c(threads):
-    """40,000,000 points take seconds of the processor, the answer a fiftieth; how busy the machine is does not matter."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, PLACES)), "RMQALLOC_ISA": "scalar"}
+    """40,000,000 points take seconds of the processor, the answer a fiftieth; how busy the machine
+    is does not matter.
+    """
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, PLACES)),
+        "RMQALLOC_ISA": "scalar",
+    }
     command = [sys.executable, "-c", _LONG, str(threads)]
     with tied.popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         answered = process.communicate(timeout=PATIENCE)[0]

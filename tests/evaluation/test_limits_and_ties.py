@@ -25,11 +25,19 @@ def fleet_of(*sizes):
 
 def test_an_owner_is_a_position_below_the_number_of_clients():
     fleet = fleet_of((2, 2), (0, 3), (1, 1), (2, 0))
-    assert checked_owners(fleet, np.array([0, 1, 0, -1, -1], np.int32)).tolist() == [0, 1, 0, -1, -1]
+    assert checked_owners(fleet, np.array([0, 1, 0, -1, -1], np.int32)).tolist() == [
+        0,
+        1,
+        0,
+        -1,
+        -1,
+    ]
     for place, unit in ((0, 0), (1, 0), (2, 2), (4, 3)):
         owners = np.array([0, 1, 0, -1, -1], np.int32)
         owners[place] = fleet.n_clients[unit]
-        with pytest.raises(ValueError, match=f"names client {fleet.n_clients[unit]} in unit {unit}, which"):
+        with pytest.raises(
+            ValueError, match=f"names client {fleet.n_clients[unit]} in unit {unit}, which"
+        ):
             checked_owners(fleet, owners)
 
 

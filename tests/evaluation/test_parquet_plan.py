@@ -48,7 +48,9 @@ def test_every_row_is_assigned_as_its_group_alone(spec):
 @every_rule
 def test_a_bad_row_never_raises(spec):
     batch, words = units.mixed()
-    units.assert_assigned(rows_of(plan_stream([batch], spec)), batch.to_pylist(), words, spec.rule())
+    units.assert_assigned(
+        rows_of(plan_stream([batch], spec)), batch.to_pylist(), words, spec.rule()
+    )
 
 
 def test_queues_will_do_as_well_as_brokers():
@@ -59,14 +61,23 @@ def test_queues_will_do_as_well_as_brokers():
 
 def test_bad_queues_are_reported_too():
     kind = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int64())]))
-    queues = [None, [], [{"broker_name": "b", "queue_id": 2**31}], [{"broker_name": "b", "queue_id": -1}]]
+    queues = [
+        None,
+        [],
+        [{"broker_name": "b", "queue_id": 2**31}],
+        [{"broker_name": "b", "queue_id": -1}],
+    ]
     batch = pa.record_batch({
         "consumer_group": ["g"] * 4, "topic": ["t"] * 4, "queues": pa.array(queues, kind), "client_ids": [["c"]] * 4,
     })  # fmt: skip
     *bad, good = rows_of(plan_stream([batch], OWNERS))
     for row, said in zip(
         bad,
-        ["queues is null", "mqAll is null or mqAll empty", "from -2147483648 to 2147483647, got 2147483648"],
+        [
+            "queues is null",
+            "mqAll is null or mqAll empty",
+            "from -2147483648 to 2147483647, got 2147483648",
+        ],
         strict=True,
     ):
         assert said in row["err_msg"]
@@ -91,7 +102,9 @@ def test_any_type_of_text_and_a_slice_of_a_batch():
     table = table.set_column(1, "topic", table["topic"].cast(pa.large_string()))
     table = table.set_column(3, "client_ids", table["client_ids"].cast(large)).combine_chunks()
     batch = table.to_batches()[0].slice(7, 20)
-    units.assert_assigned(plan_batch(batch, OWNERS).to_pylist(), batch.to_pylist(), [None] * 20, AVG)
+    units.assert_assigned(
+        plan_batch(batch, OWNERS).to_pylist(), batch.to_pylist(), [None] * 20, AVG
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +112,11 @@ def test_any_type_of_text_and_a_slice_of_a_batch():
     [
         pytest.param(lambda t: t.drop_columns("topic"), "no column topic", id="no topic"),
         pytest.param(lambda t: t.drop_columns("client_ids"), "client_ids", id="no client_ids"),
-        pytest.param(lambda t: t.drop_columns("brokers"), "neither a queues nor a brokers column", id="no brokers"),
+        pytest.param(
+            lambda t: t.drop_columns("brokers"),
+            "neither a queues nor a brokers column",
+            id="no brokers",
+        ),
         pytest.param(
             lambda t: t.set_column(3, "client_ids", pa.array([1])),
             "column client_ids must be a list",
@@ -111,7 +128,9 @@ def test_any_type_of_text_and_a_slice_of_a_batch():
             id="brokers of texts",
         ),
         pytest.param(
-            lambda t: t.set_column(1, "topic", pa.array([1.5])), "column topic must hold strings", id="topic of numbers"
+            lambda t: t.set_column(1, "topic", pa.array([1.5])),
+            "column topic must hold strings",
+            id="topic of numbers",
         ),
     ],
 )
@@ -123,9 +142,13 @@ def test_a_table_of_the_wrong_columns_is_refused_as_a_whole(change, said):
 
 @given(sizes=st.lists(st.integers(0, 9), min_size=1, max_size=12), max_queues=st.integers(1, 12))
 def test_pieces_hold_no_more_queues_than_asked(sizes, max_queues):
-    batch = pa.RecordBatch.from_pylist([units.row(brokers=[("b", n)]) for n in sizes], schema=FLEET_SCHEMA)
+    batch = pa.RecordBatch.from_pylist(
+        [units.row(brokers=[("b", n)]) for n in sizes], schema=FLEET_SCHEMA
+    )
     pieces = list(plan_stream([batch], OWNERS, max_queues=max_queues))
-    assert all(pc.sum(piece["n_queues"]).as_py() in (None, *range(max_queues + 1)) for piece in pieces)
+    assert all(
+        pc.sum(piece["n_queues"]).as_py() in (None, *range(max_queues + 1)) for piece in pieces
+    )
     rows = rows_of(pieces)
     assert [row["n_queues"] for row in rows] == [n if 0 < n <= max_queues else None for n in sizes]
     too_many = [f"{n} queues; at most {max_queues} can be planned" for n in sizes if n > max_queues]
@@ -136,7 +159,9 @@ def test_pieces_hold_no_more_queues_than_asked(sizes, max_queues):
 
 def test_a_row_that_claims_a_sky_of_queues_takes_none_of_the_memory():
     brokers = [(f"b{i}", 2**31 - 1) for i in range(50)]
-    batch = pa.RecordBatch.from_pylist([units.row(), units.row(brokers=brokers), units.row()], schema=FLEET_SCHEMA)
+    batch = pa.RecordBatch.from_pylist(
+        [units.row(), units.row(brokers=brokers), units.row()], schema=FLEET_SCHEMA
+    )
     first, claims, last = rows_of(plan_stream([batch], OWNERS))
     assert first["owners"] == last["owners"] == [0, 0, 1, 1, 2]
     assert "at most 16777216" in claims["err_msg"]
@@ -152,7 +177,11 @@ def test_totals_are_those_of_the_rows():
         found = added(found, totals_of(out))
     totals = found.pop("current")
     assert not found
-    good = [units.expected(unit, AVG) for unit, said in zip(batch.to_pylist(), words, strict=True) if said is None]
+    good = [
+        units.expected(unit, AVG)
+        for unit, said in zip(batch.to_pylist(), words, strict=True)
+        if said is None
+    ]
     assert totals.units == batch.num_rows
     assert totals.bad_units == len(units.BAD)
     assert totals.queues == sum(row["n_queues"] for row in good)
@@ -193,26 +222,37 @@ def read(path):
 def test_files_are_assigned_in_their_order(tmp_path, n_files, threads):
     write_fleet(tmp_path / "fleet", 500, seed=1, n_files=n_files)
     seen = []
-    totals = plan_files(tmp_path / "fleet", tmp_path / "owners", OWNERS, threads, lambda *done: seen.append(done))
+    totals = plan_files(
+        tmp_path / "fleet", tmp_path / "owners", OWNERS, threads, lambda *done: seen.append(done)
+    )
     fleet = read(tmp_path / "fleet")
-    units.assert_assigned(read(tmp_path / "owners").to_pylist(), fleet.to_pylist(), [None] * 500, AVG)
+    units.assert_assigned(
+        read(tmp_path / "owners").to_pylist(), fleet.to_pylist(), [None] * 500, AVG
+    )
     assert (totals["current"].units, totals["current"].bad_units) == (500, 0)
     assert seen == [(i + 1, seen[-1][1]) for i in range(seen[-1][1])]
 
 
-@pytest.mark.holds("rmqalloc.evaluation.plan_files", "Plan every unit of a Parquet file or directory.")
+@pytest.mark.holds(
+    "rmqalloc.evaluation.plan_files", "Plan every unit of a Parquet file or directory."
+)
 def test_one_file_of_many_row_groups_is_shared_among_threads(tmp_path):
     table = units.synthetic(100)
     pq.write_table(table, tmp_path / "fleet.parquet", row_group_size=30)
     plan_files(tmp_path / "fleet.parquet", tmp_path / "owners", OWNERS, threads=3)
     assert len(list((tmp_path / "owners").glob("part-*.parquet"))) == 4
-    assert read(tmp_path / "owners")["consumer_group"].to_pylist() == table["consumer_group"].to_pylist()
+    assert (
+        read(tmp_path / "owners")["consumer_group"].to_pylist()
+        == table["consumer_group"].to_pylist()
+    )
 
 
 def test_other_columns_do_no_harm(tmp_path):
     table = units.synthetic(10).append_column("note", pa.array(["x"] * 10))
     pq.write_table(table, tmp_path / "fleet.parquet")
-    assert plan_files(tmp_path / "fleet.parquet", tmp_path / "owners", OWNERS)["current"].units == 10
+    assert (
+        plan_files(tmp_path / "fleet.parquet", tmp_path / "owners", OWNERS)["current"].units == 10
+    )
 
 
 def test_a_failed_run_leaves_the_earlier_result(tmp_path):
@@ -238,7 +278,9 @@ def test_a_damaged_file_is_named(tmp_path):
         plan_files(tmp_path / "fleet", tmp_path / "owners", OWNERS)
 
 
-@pytest.mark.parametrize(("name", "said"), [("nowhere", "does not exist"), ("empty", "holds no Parquet file")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("nowhere", "does not exist"), ("empty", "holds no Parquet file")]
+)
 def test_missing_input_is_said(tmp_path, name, said):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=said):
@@ -264,7 +306,10 @@ def test_a_fleet_depends_on_nothing_but_its_seed(tmp_path):
 def test_files_are_equal_bytes_by_seed(tmp_path):
     for name in "ab":
         write_fleet(tmp_path / name, 500, seed=2, n_files=3)
-    one, other = ({part.name: part.read_bytes() for part in (tmp_path / name).glob("*.parquet")} for name in "ab")
+    one, other = (
+        {part.name: part.read_bytes() for part in (tmp_path / name).glob("*.parquet")}
+        for name in "ab"
+    )
     assert len(one) == 3
     assert one == other
 
@@ -273,7 +318,9 @@ def test_a_fleet_has_the_means_and_the_tail_it_states():
     fleet = units.synthetic(200_000, seed=11).combine_chunks()
     n_clients = pc.list_value_length(fleet["client_ids"]).to_numpy()
     brokers = fleet["brokers"].chunk(0)
-    n_queues = np.add.reduceat(brokers.values.field("read_queue_nums").to_numpy(), brokers.offsets.to_numpy()[:-1])
+    n_queues = np.add.reduceat(
+        brokers.values.field("read_queue_nums").to_numpy(), brokers.offsets.to_numpy()[:-1]
+    )
     assert 7.5 < n_queues.mean() < 9
     assert 3.6 < n_clients.mean() < 4.2
     assert (np.median(n_queues), np.median(n_clients)) == (4, 2)
@@ -294,11 +341,15 @@ def test_groups_share_topics_and_their_topics_share_clients():
         seen = {}
         assert all(seen.setdefault(row[name], row[column]) == row[column] for row in rows)
     assert all(len(set(row["client_ids"])) == len(row["client_ids"]) for row in rows)
-    assert all(len({b["broker_name"] for b in row["brokers"]}) == len(row["brokers"]) for row in rows)
+    assert all(
+        len({b["broker_name"] for b in row["brokers"]}) == len(row["brokers"]) for row in rows
+    )
 
 
 def test_client_ids_look_like_rocketmqs():
-    ids = pa.array([client_id for row in units.synthetic(200).to_pylist() for client_id in row["client_ids"]])
+    ids = pa.array(
+        [client_id for row in units.synthetic(200).to_pylist() for client_id in row["client_ids"]]
+    )
     assert pc.all(pc.match_substring_regex(ids, r"^10(\.\d{1,3}){3}@\d+#\d{14,16}$")).as_py()
 
 
@@ -335,7 +386,10 @@ def test_a_directory_is_replaced_as_a_whole(tmp_path):
     for text in ("one", "two"):
         fill(tmp_path / "out", text=text)
         assert (tmp_path / "out" / "part-00000.parquet").read_text() == text
-    assert json.loads((tmp_path / "out" / MARKER).read_text()) == {"tool": "rmqalloc", "kind": "owners"}
+    assert json.loads((tmp_path / "out" / MARKER).read_text()) == {
+        "tool": "rmqalloc",
+        "kind": "owners",
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -352,7 +406,9 @@ def foreign_file(path):
     (path / "thesis.txt").write_text("the only copy")
 
 
-@pytest.mark.holds("rmqalloc.evaluation.plan_files", "If target holds files that are not an earlier result.")
+@pytest.mark.holds(
+    "rmqalloc.evaluation.plan_files", "If target holds files that are not an earlier result."
+)
 @pytest.mark.holds("docs/writing.md", "and refuse one that holds anything else")
 @pytest.mark.parametrize(
     ("kind", "make", "said"),
@@ -372,7 +428,9 @@ def foreign_file(path):
             "did not write",
             id="None-another marker",
         ),
-        pytest.param(None, lambda path: path.write_text("the only copy"), "is a file", id="None-a file"),
+        pytest.param(
+            None, lambda path: path.write_text("the only copy"), "is a file", id="None-a file"
+        ),
     ],
 )
 def test_what_is_not_ours_is_never_replaced(tmp_path, kind, make, said):
@@ -383,11 +441,16 @@ def test_what_is_not_ours_is_never_replaced(tmp_path, kind, make, said):
     before = [(path, path.read_bytes()) for path in sorted(tmp_path.rglob("*")) if path.is_file()]
     with pytest.raises(FileExistsError, match=said):
         fill(tmp_path / "out")
-    assert [(path, path.read_bytes()) for path in sorted(tmp_path.rglob("*")) if path.is_file()] == before
+    assert [
+        (path, path.read_bytes()) for path in sorted(tmp_path.rglob("*")) if path.is_file()
+    ] == before
 
 
 def test_a_foreign_file_that_came_meanwhile_is_kept(tmp_path):
-    with pytest.raises(FileExistsError, match="thesis"), replaced_result(tmp_path / "out", "owners"):
+    with (
+        pytest.raises(FileExistsError, match="thesis"),
+        replaced_result(tmp_path / "out", "owners"),
+    ):
         foreign_file(tmp_path / "out")
     assert (tmp_path / "out" / "thesis.txt").read_text() == "the only copy"
 

@@ -19,7 +19,14 @@ from plan_rows import assert_same, batch_of, good_row
 from rmqalloc.evaluation import assigner, batch_sizes
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.batch_planning import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.evaluation.expand import LOAD_SCHEMA, client_load, expand_owners, expand_stream, load_stream, sum_loads
+from rmqalloc.evaluation.expand import (
+    LOAD_SCHEMA,
+    client_load,
+    expand_owners,
+    expand_stream,
+    load_stream,
+    sum_loads,
+)
 from rmqalloc.evaluation.row_check import MAX_CLIENT_ID_BYTES
 
 
@@ -36,11 +43,15 @@ def planned(rows, rule, scenarios, output="owners", **more):
 def test_the_kernel_says_what_the_twin_says(data):
     form, rooms = data.draw(st.sampled_from(["brokers", "queues"])), data.draw(st.booleans())
     rows = data.draw(st.lists(drawn_units.units(form, rooms), min_size=1, max_size=6))
-    rule = data.draw(st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else [])))
+    rule = data.draw(
+        st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else []))
+    )
     scenarios = data.draw(drawn_units.scenarios(rooms))
     wanted = [rows_twin.plan(row, rule, scenarios, rooms) for row in rows]
     assert_same(planned(rows, rule, scenarios), [row for unit in wanted for row in unit])
-    best_by = data.draw(st.sampled_from([BEST_BY, ("moved",), ("n_clients", "skew"), ("cross_room", "max_load")]))
+    best_by = data.draw(
+        st.sampled_from([BEST_BY, ("moved",), ("n_clients", "skew"), ("cross_room", "max_load")])
+    )
     best = [rows_twin.best(unit, best_by) for unit in wanted]
     assert_same(planned(rows, rule, scenarios, "best", best_by=best_by), best)
 
@@ -51,9 +62,19 @@ def test_many_units_are_planned_as_each_alone():
     scenarios = [
         {"name": "less", "changes": [{"remove_clients": {"count": 1, "which": "spread"}}]},
         {"name": "four", "changes": [{"scale_clients": {"to": 4}}], "groups": "*[02468]"},
-        {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "topics": "order*"},
+        {
+            "name": "ring",
+            "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}],
+            "topics": "order*",
+        },
         {"name": "host", "changes": [{"remove_clients": {"pattern": "10.1*"}}]},
-        {"name": "broker", "changes": [{"remove_broker": {"brokers": "*-1?"}}, {"set_queues": {"read_queue_nums": 2}}]},
+        {
+            "name": "broker",
+            "changes": [
+                {"remove_broker": {"brokers": "*-1?"}},
+                {"set_queues": {"read_queue_nums": 2}},
+            ],
+        },
     ]
     for rule in drawn_units.STRATEGIES[:3]:
         wanted = [row for unit in rows for row in rows_twin.plan(unit, rule, scenarios)]
@@ -79,12 +100,28 @@ BAD = [
         ErrCode.DUPLICATE_QUEUE,
         "MessageQueue [topic=T, brokerName=b, queueId=0] is there twice",
     ),
-    (good_row(client_ids=["c", LONG]), ErrCode.TOO_LARGE, f"is 10000000 bytes long; at most {MAX_CLIENT_ID_BYTES}"),
-    (good_row(brokers=VAST), ErrCode.TOO_LARGE, "107374182350 queues; at most 16777216 can be planned"),
+    (
+        good_row(client_ids=["c", LONG]),
+        ErrCode.TOO_LARGE,
+        f"is 10000000 bytes long; at most {MAX_CLIENT_ID_BYTES}",
+    ),
+    (
+        good_row(brokers=VAST),
+        ErrCode.TOO_LARGE,
+        "107374182350 queues; at most 16777216 can be planned",
+    ),
     (good_row(strategy="BEST"), ErrCode.BAD_STRATEGY, "unknown strategy 'BEST'; known are AVG"),
     (good_row(strategy="CONFIG"), ErrCode.BAD_STRATEGY, "the lists of CONFIG are not known"),
-    (good_row(strategy="MACHINE_ROOM_NEARBY-AVG"), ErrCode.BAD_STRATEGY, "bring the column broker_rooms"),
-    (good_row(virtual_nodes=-1), ErrCode.BAD_STRATEGY, "virtual_nodes must be from 0 to 65536, got -1"),
+    (
+        good_row(strategy="MACHINE_ROOM_NEARBY-AVG"),
+        ErrCode.BAD_STRATEGY,
+        "bring the column broker_rooms",
+    ),
+    (
+        good_row(virtual_nodes=-1),
+        ErrCode.BAD_STRATEGY,
+        "virtual_nodes must be from 0 to 65536, got -1",
+    ),
     (
         good_row(client_ids=WIDE, strategy="CONSISTENT_HASH", virtual_nodes=65536),
         ErrCode.TOO_LARGE,
@@ -106,7 +143,11 @@ def test_bad_rows_are_reported_and_disturb_nobody(output):
     assert len(found) == n * len(rows)
     for i, (bad, code, words) in enumerate(BAD):
         for row in found[2 * n * i : 2 * n * i + n]:
-            assert (row["err_code"], row["consumer_group"], row["topic"]) == (code, bad["consumer_group"], bad["topic"])
+            assert (row["err_code"], row["consumer_group"], row["topic"]) == (
+                code,
+                bad["consumer_group"],
+                bad["topic"],
+            )
             assert words in row["err_msg"]
             kept = {"consumer_group", "topic", "scenario", "err_code", "err_msg"}
             assert all(value is None for name, value in row.items() if name not in kept)
@@ -116,14 +157,21 @@ def test_bad_rows_are_reported_and_disturb_nobody(output):
 
 @pytest.mark.parametrize("output", ["metrics", "owners", "best"])
 def test_a_row_that_could_not_be_made_says_so_itself(output):
-    why = pa.array([None, "channels must be from 1 to 1024", b"\xff".decode("latin-1") * 5000], pa.string())
-    batch = batch_of([good_row(), good_row(client_ids=None), good_row()]).append_column("unit_err_msg", why)
+    why = pa.array(
+        [None, "channels must be from 1 to 1024", b"\xff".decode("latin-1") * 5000], pa.string()
+    )
+    batch = batch_of([good_row(), good_row(client_ids=None), good_row()]).append_column(
+        "unit_err_msg", why
+    )
     found = plan_batch(batch, PlanSpec("AVG", output=output)).to_pylist()
     assert [row["err_code"] for row in found] == [0, ErrCode.MALFORMED, ErrCode.MALFORMED]
     assert found[1]["err_msg"] == "channels must be from 1 to 1024"
     assert len(found[2]["err_msg"]) <= 4000
     with pytest.raises(TypeError, match="column unit_err_msg must hold strings, got int64"):
-        plan_batch(batch.set_column(batch.num_columns - 1, "unit_err_msg", pa.array([1, 2, 3])), PlanSpec("AVG"))
+        plan_batch(
+            batch.set_column(batch.num_columns - 1, "unit_err_msg", pa.array([1, 2, 3])),
+            PlanSpec("AVG"),
+        )
 
 
 def test_a_batch_of_bad_rows_only_and_of_none():
@@ -146,12 +194,20 @@ def test_what_a_scenario_makes_impossible_is_said_in_its_row_alone():
         {"name": "no room", "changes": [come]},
         {"name": "all go", "changes": [{"scale_clients": {"to": 0}}]},
         {"name": "no queues", "changes": [{"remove_broker": {"brokers": "*"}}]},
-        {"name": "vast ring", "changes": [ring, {"scale_clients": {"to": 300, "machine_room": "hz"}}]},
+        {
+            "name": "vast ring",
+            "changes": [ring, {"scale_clients": {"to": 300, "machine_room": "hz"}}],
+        },
     ]
     found = planned(rows, ("MACHINE_ROOM_NEARBY-AVG", {}), scenarios)
     assert [row["err_code"] for row in found] == [0, ErrCode.REFUSED, 0, 0, ErrCode.TOO_LARGE]
     assert found[1]["err_msg"] == "Machine room is null for consumer id x000001"
-    assert (found[2]["unowned"], found[2]["owners"], found[2]["n_clients"], found[2]["skew"]) == (5, [-1] * 5, 0, 0.0)
+    assert (found[2]["unowned"], found[2]["owners"], found[2]["n_clients"], found[2]["skew"]) == (
+        5,
+        [-1] * 5,
+        0,
+        0.0,
+    )
     assert (found[3]["idle"], found[3]["owners"], found[3]["n_queues"]) == (2, [], 0)
     assert f"at most {MAX_POINTS} can be planned" in found[4]["err_msg"]
     best = planned(rows, ("MACHINE_ROOM_NEARBY-AVG", {}), [scenarios[0], scenarios[3]], "best")
@@ -163,7 +219,10 @@ def test_what_a_scenario_makes_impossible_is_said_in_its_row_alone():
     ("scenario", "said"),
     [
         ([{"set_queues": {"read_queue_nums": 65536}}] * 256, "queues; at most 16777216"),
-        ([{"add_clients": {"count": 100_000, "name": f"a{i}-{{n}}"}} for i in range(200)], "clients; at most 16777216"),
+        (
+            [{"add_clients": {"count": 100_000, "name": f"a{i}-{{n}}"}} for i in range(200)],
+            "clients; at most 16777216",
+        ),
     ],
 )
 def test_scenarios_that_ask_for_the_sky_are_bad_rows_before_memory_is_taken(scenario, said):
@@ -178,13 +237,21 @@ def test_rings_are_made_so_many_points_at_a_time(monkeypatch):
     rows += [good_row(client_ids=["c", "c", "d"]), good_row(strategy="AVG")]
     scenarios = [
         {"name": "one more", "changes": [{"add_clients": {"count": 1}}]},
-        {"name": "less", "changes": [{"remove_clients": {"count": 2, "which": "first"}}], "topics": "T"},
+        {
+            "name": "less",
+            "changes": [{"remove_clients": {"count": 2, "which": "first"}}],
+            "topics": "T",
+        },
     ]
     rule = ("CONSISTENT_HASH", {})
-    found = plan_batch(batch_of(rows, "strategy"), PlanSpec(*rule, scenarios=scenarios, output="owners")).to_pylist()
+    found = plan_batch(
+        batch_of(rows, "strategy"), PlanSpec(*rule, scenarios=scenarios, output="owners")
+    ).to_pylist()
     wanted = [row for unit in rows for row in rows_twin.plan(unit, rule, scenarios)]
     too_large = [row["err_code"] == ErrCode.TOO_LARGE for row in found]
-    assert too_large == [i in (4, 9, 10) for i in range(len(found))]  # 6 clients and one more; 7 clients, and one more
+    assert too_large == [
+        i in (4, 9, 10) for i in range(len(found))
+    ]  # 6 clients and one more; 7 clients, and one more
     cured = found[11]  # two less than 7, from a ring that was too large: from nobody
     assert (cured["moved"], cured["owners"]) == (cured["n_queues"], wanted[11]["owners"])
     alike = [i for i, bad in enumerate(too_large) if not bad and i != 11]
@@ -216,8 +283,12 @@ def test_columns_of_strategies_of_any_fitting_type():
     wanted = plan_batch(batch, PlanSpec())
     for name, kind in [("strategy", pa.large_string()), ("virtual_nodes", pa.int8())]:
         i = batch.schema.get_field_index(name)
-        assert plan_batch(batch.set_column(i, name, batch.column(i).cast(kind)), PlanSpec()).equals(wanted)
-        assert plan_batch(batch.set_column(i, name, batch.column(i).dictionary_encode()), PlanSpec()).equals(wanted)
+        assert plan_batch(batch.set_column(i, name, batch.column(i).cast(kind)), PlanSpec()).equals(
+            wanted
+        )
+        assert plan_batch(
+            batch.set_column(i, name, batch.column(i).dictionary_encode()), PlanSpec()
+        ).equals(wanted)
         with pytest.raises(TypeError, match=f"column {name} must hold"):
             plan_batch(batch.set_column(i, name, pa.array([1.5, 2.5])), PlanSpec())
     nothing = batch.set_column(batch.schema.get_field_index("strategy"), "strategy", pa.nulls(2))
@@ -262,7 +333,10 @@ def test_a_table_that_lacks_what_a_spec_needs_is_refused_whatever_its_rows():
 def test_neither_pickling_nor_slicing_changes_an_answer(data):
     rows = data.draw(st.lists(drawn_units.units(), min_size=1, max_size=8))
     rows.insert(data.draw(st.integers(0, len(rows))), good_row(client_ids=[]))
-    scenarios, output = data.draw(drawn_units.scenarios()), data.draw(st.sampled_from(["metrics", "owners", "best"]))
+    scenarios, output = (
+        data.draw(drawn_units.scenarios()),
+        data.draw(st.sampled_from(["metrics", "owners", "best"])),
+    )
     spec = PlanSpec("AVG", scenarios=scenarios, output=output)
     batch = batch_of(rows)
     wanted = plan_batch(batch, pickle.loads(pickle.dumps(spec)))
@@ -270,7 +344,9 @@ def test_neither_pickling_nor_slicing_changes_an_answer(data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
     slices = [batch.slice(a, b - a) for a, b in pairwise([0, *cuts, len(rows)])]
     most = data.draw(st.integers(60, 200))
-    assert pa.Table.from_batches(plan_stream(slices, spec, max_queues=most)).equals(pa.Table.from_batches([wanted]))
+    assert pa.Table.from_batches(plan_stream(slices, spec, max_queues=most)).equals(
+        pa.Table.from_batches([wanted])
+    )
 
 
 @pytest.mark.holds("rmqalloc.evaluation.plan_stream", "comes out in several pieces")
@@ -280,7 +356,9 @@ def test_pieces_stay_within_their_bounds(monkeypatch):
     spec = PlanSpec(scenarios=[{"name": "x", "changes": [{"scale_clients": {"to": 1}}]}])
     assert [piece.num_rows for piece in plan_stream([batch_of(rows)], spec)] == [6, 4]
     with_owners = PlanSpec(scenarios=spec.scenarios, output="owners")
-    assert [piece.num_rows for piece in plan_stream([batch_of(rows)], with_owners, max_queues=10)] == [2] * 5
+    assert [
+        piece.num_rows for piece in plan_stream([batch_of(rows)], with_owners, max_queues=10)
+    ] == [2] * 5
 
 
 # --- By name ---
@@ -292,12 +370,16 @@ def owned_rows(row, rule, scenarios):
     for name, changes in [("current", []), *((one["name"], one["changes"]) for one in scenarios)]:
         unit = planned_units.changed(rows_twin.unit_of(row, rule), {"changes": changes})
         owner_of = mixed.state_of(mixed.alike(unit)).owner_of
-        found += [(unit.group, topic, name, broker, number, one) for (topic, broker, number), one in owner_of.items()]
+        found += [
+            (unit.group, topic, name, broker, number, one)
+            for (topic, broker, number), one in owner_of.items()
+        ]
     return found
 
 
 @pytest.mark.holds(
-    "rmqalloc.evaluation.client_load", "Count the queues of every client over all topics and groups of a batch"
+    "rmqalloc.evaluation.client_load",
+    "Count the queues of every client over all topics and groups of a batch",
 )
 @examples(30)
 @given(st.data())
@@ -316,11 +398,17 @@ def test_owners_and_loads_by_name(data):
     assert bad[:7] == ("g", "T", "current", None, None, None, ErrCode.DUPLICATE_QUEUE)
     assert "is there twice" in bad[7]
     assert named.num_rows == len(wanted) + 1 + len(scenarios)
-    assert pa.Table.from_batches(expand_stream([batch], spec, max_queues=90)).equals(pa.Table.from_batches([named]))
-    loads = Counter((scenario, client_id) for _, _, scenario, _, _, client_id in wanted if client_id is not None)
+    assert pa.Table.from_batches(expand_stream([batch], spec, max_queues=90)).equals(
+        pa.Table.from_batches([named])
+    )
+    loads = Counter(
+        (scenario, client_id) for _, _, scenario, _, _, client_id in wanted if client_id is not None
+    )
     parts = list(load_stream([batch], spec, max_queues=90))
     summed = sum_loads(parts).to_pylist()
-    assert {(row["scenario"], row["client_id"]): row["n_queues"] for row in summed if row["n_queues"]} == loads
+    assert {
+        (row["scenario"], row["client_id"]): row["n_queues"] for row in summed if row["n_queues"]
+    } == loads
     assert sum_loads([client_load(batch, spec)]).to_pylist() == summed
 
 
@@ -329,24 +417,42 @@ def test_a_unit_beside_one_with_a_queue_twice_is_planned_as_alone(rows, data):
     """Brokers on the route without queues are there too: a change may give them some."""
     for row in rows:
         names = data.draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, unique=True))
-        row["brokers"] = [{"broker_name": one, "read_queue_nums": data.draw(st.integers(0, 2))} for one in names]
-    scenarios = [{"name": "more", "changes": [{"set_queues": {"read_queue_nums": data.draw(st.integers(1, 3))}}]}]
+        row["brokers"] = [
+            {"broker_name": one, "read_queue_nums": data.draw(st.integers(0, 2))} for one in names
+        ]
+    scenarios = [
+        {
+            "name": "more",
+            "changes": [{"set_queues": {"read_queue_nums": data.draw(st.integers(1, 3))}}],
+        }
+    ]
     spec = PlanSpec("AVG", {}, scenarios, output="owners")
     alone = plan_batch(batch_of(rows), spec).to_pylist()
     place = data.draw(st.integers(0, len(rows)))
-    beside = plan_batch(batch_of([*rows[:place], good_row(brokers=TWICE), *rows[place:]]), spec).to_pylist()
+    beside = plan_batch(
+        batch_of([*rows[:place], good_row(brokers=TWICE), *rows[place:]]), spec
+    ).to_pylist()
     assert beside[: 2 * place] + beside[2 * place + 2 :] == alone
 
 
 def test_loads_are_summed_over_topics_groups_and_hosts():
-    rows = [good_row(client_ids=ids) for ids in (["h@1", "h@2"], ["h@1", "i@1"], ["i@1", "alone", "alone"])]
+    rows = [
+        good_row(client_ids=ids)
+        for ids in (["h@1", "h@2"], ["h@1", "i@1"], ["i@1", "alone", "alone"])
+    ]
     part = client_load(batch_of(rows), PlanSpec("AVG"))
     part.validate(full=True)
     assert part.schema == LOAD_SCHEMA
     by_client = {
-        row["client_id"]: (row["host"], row["n_units"], row["n_queues"]) for row in sum_loads([part]).to_pylist()
+        row["client_id"]: (row["host"], row["n_units"], row["n_queues"])
+        for row in sum_loads([part]).to_pylist()
     }
-    assert by_client == {"alone": ("alone", 1, 2), "h@1": ("h", 2, 6), "h@2": ("h", 1, 2), "i@1": ("i", 2, 3)}
+    assert by_client == {
+        "alone": ("alone", 1, 2),
+        "h@1": ("h", 2, 6),
+        "h@2": ("h", 1, 2),
+        "i@1": ("i", 2, 3),
+    }
     by_host = sum_loads([part, part], by="host").to_pylist()
     assert [(row["host"], row["n_units"], row["n_queues"]) for row in by_host] == [
         ("alone", 2, 4),
@@ -359,7 +465,10 @@ def test_loads_are_summed_over_topics_groups_and_hosts():
 
 def test_an_error_of_a_scenario_is_a_row_by_name_too():
     row = good_row(client_rooms=["hz", "sh"], broker_rooms=["hz", "sh"])
-    spec = PlanSpec("MACHINE_ROOM_NEARBY-AVG", scenarios=[{"name": "x", "changes": [{"add_clients": {"count": 1}}]}])
+    spec = PlanSpec(
+        "MACHINE_ROOM_NEARBY-AVG",
+        scenarios=[{"name": "x", "changes": [{"add_clients": {"count": 1}}]}],
+    )
     last = expand_owners(batch_of([row]), spec).to_pylist()[-1]
     assert (last["scenario"], last["broker_name"], last["err_code"]) == ("x", None, ErrCode.REFUSED)
     assert set(client_load(batch_of([row]), spec)["scenario"].to_pylist()) == {"current"}

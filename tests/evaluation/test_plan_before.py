@@ -1,4 +1,6 @@
-"""Units that cannot be assigned before any change: what a scenario cures and what none does; units without clients."""
+"""Units that cannot be assigned before any change: what a scenario cures and what none does; units
+without clients.
+"""
 
 import csv
 import io
@@ -35,7 +37,10 @@ LOST = good_row(client_rooms=["hz", None], broker_rooms=["hz", "sh"], strategy=N
 def codes(row, *scenarios):
     spec = PlanSpec("AVG", scenarios=scenarios)
     batch = batch_of(
-        [row], "strategy", "virtual_nodes", *(["broker_rooms", "client_rooms"] if "client_rooms" in row else [])
+        [row],
+        "strategy",
+        "virtual_nodes",
+        *(["broker_rooms", "client_rooms"] if "client_rooms" in row else []),
     )
     return plan_batch(batch, spec)["err_code"].to_pylist()
 
@@ -50,7 +55,9 @@ def test_the_twin_says_the_same_of_units_that_cannot_be_assigned(data):
             st.sampled_from([(), [("client_ids", "client_rooms")], [("brokers", "broker_rooms")]])
         ):
             row |= {name: []} | ({beside: []} if rooms else {})
-    rule = data.draw(st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else [])))
+    rule = data.draw(
+        st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else []))
+    )
     scenarios = data.draw(drawn_units.scenarios(rooms))
     wanted = [found for row in rows for found in rows_twin.plan(row, rule, scenarios, rooms)]
     spec = PlanSpec(*rule, scenarios=scenarios, output="owners")
@@ -63,12 +70,25 @@ def test_the_twin_says_the_same_of_units_that_cannot_be_assigned(data):
         (good_row(client_ids=[]), [ErrCode.EMPTY, 0, ErrCode.EMPTY, ErrCode.EMPTY]),
         (good_row(brokers=[]), [ErrCode.EMPTY, ErrCode.EMPTY, ErrCode.EMPTY, 0]),
         (good_row(client_ids=[], brokers=[]), [ErrCode.EMPTY] * 4),
-        (good_row(strategy="BEST"), [ErrCode.BAD_STRATEGY, ErrCode.BAD_STRATEGY, 0, ErrCode.BAD_STRATEGY]),
-        (good_row(virtual_nodes=-1), [ErrCode.BAD_STRATEGY, ErrCode.BAD_STRATEGY, 0, ErrCode.BAD_STRATEGY]),
-        (good_row(strategy="BEST", client_ids=[]), [ErrCode.EMPTY, ErrCode.BAD_STRATEGY, ErrCode.EMPTY, ErrCode.EMPTY]),
+        (
+            good_row(strategy="BEST"),
+            [ErrCode.BAD_STRATEGY, ErrCode.BAD_STRATEGY, 0, ErrCode.BAD_STRATEGY],
+        ),
+        (
+            good_row(virtual_nodes=-1),
+            [ErrCode.BAD_STRATEGY, ErrCode.BAD_STRATEGY, 0, ErrCode.BAD_STRATEGY],
+        ),
+        (
+            good_row(strategy="BEST", client_ids=[]),
+            [ErrCode.EMPTY, ErrCode.BAD_STRATEGY, ErrCode.EMPTY, ErrCode.EMPTY],
+        ),
         (LOST, [ErrCode.REFUSED, ErrCode.REFUSED, 0, ErrCode.REFUSED]),
         (
-            good_row(client_ids=[f"c{i}" for i in range(300)], strategy="CONSISTENT_HASH", virtual_nodes=65536),
+            good_row(
+                client_ids=[f"c{i}" for i in range(300)],
+                strategy="CONSISTENT_HASH",
+                virtual_nodes=65536,
+            ),
             [ErrCode.TOO_LARGE, 0, 0, ErrCode.TOO_LARGE],
         ),
         (good_row(client_ids=["c", None]), [ErrCode.MALFORMED] * 4),
@@ -88,7 +108,11 @@ def test_what_a_scenario_cures_and_what_it_does_not(row, wanted):
 def test_before_a_cure_nobody_owns_anything():
     rows = [good_row(client_ids=[]), good_row(), good_row(client_ids=["c", "c", "d"])]
     spec = PlanSpec("AVG", scenarios=[THREE, {**BROKER, "groups": "nothing"}], output="owners")
-    cured, *others = (rows[i : i + 3] for rows in [plan_batch(batch_of(rows), spec).to_pylist()] for i in (0, 3, 6))
+    cured, *others = (
+        rows[i : i + 3]
+        for rows in [plan_batch(batch_of(rows), spec).to_pylist()]
+        for i in (0, 3, 6)
+    )
     assert [row["err_msg"] for row in cured] == [NO_CLIENTS, None, NO_CLIENTS]
     names = (
         "n_queues",
@@ -114,7 +138,9 @@ def test_before_a_cure_nobody_owns_anything():
     ]
     alone = [plan_batch(batch_of([row]), spec).to_pylist() for row in rows[1:]]
     assert others == alone, "good units do not notice"
-    best = plan_batch(batch_of(rows[:1]), PlanSpec("AVG", scenarios=[BROKER, THREE], output="best")).to_pylist()
+    best = plan_batch(
+        batch_of(rows[:1]), PlanSpec("AVG", scenarios=[BROKER, THREE], output="best")
+    ).to_pylist()
     assert [(row["scenario"], row["err_code"]) for row in best] == [("three", 0)]
 
 
@@ -146,9 +172,14 @@ def test_files_have_the_rows_of_the_kernel(tmp_path):
 def test_without_clients_nobody_has_a_mean_load():
     none = {"name": "none", "changes": [{"scale_clients": {"to": 0}}]}
     rows = plan_batch(batch_of([good_row()]), PlanSpec("AVG", scenarios=[none])).to_pylist()
-    assert [(row["mean_load"], row["max_load"], row["skew"]) for row in rows] == [(2.5, 3, 1.2), (0.0, 0, 0.0)]
+    assert [(row["mean_load"], row["max_load"], row["skew"]) for row in rows] == [
+        (2.5, 3, 1.2),
+        (0.0, 0, 0.0),
+    ]
     routes = Topic("T", (TopicBroker("b", 6),))
-    plan = plan_snapshot(Snapshot((routes,), (Group("g", ("T",), (Client("c"),), strategy="AVG"),)), [none])
+    plan = plan_snapshot(
+        Snapshot((routes,), (Group("g", ("T",), (Client("c"),), strategy="AVG"),)), [none]
+    )
     assert plan.groups.select(["mean_load", "max_load", "skew", "unowned"]).to_pylist()[1] == {
         "mean_load": 0.0, "max_load": 0, "skew": 0.0, "unowned": 6,
     }  # fmt: skip
@@ -158,7 +189,12 @@ def test_the_figures_of_columns_have_no_mean_load_without_clients_either():
     from spark_udfs._arrow_figures import assignment_metrics
 
     [found] = assignment_metrics(pa.array([[-1, -1]]), pa.array([0])).to_pylist()
-    assert (found["mean_load"], found["max_load"], found["skew"], found["unowned"]) == (0.0, 0, 0.0, 2)
+    assert (found["mean_load"], found["max_load"], found["skew"], found["unowned"]) == (
+        0.0,
+        0,
+        0.0,
+        2,
+    )
 
 
 # --- Snapshots ---
@@ -167,7 +203,9 @@ def test_the_figures_of_columns_have_no_mean_load_without_clients_either():
 def cluster():
     """An empty group, a broken one of which one topic of two can be assigned, and a good one."""
     routes = (
-        Topic("T", (TopicBroker("a", 6, machine_room="hz"), TopicBroker("b", 6, machine_room="sh"))),
+        Topic(
+            "T", (TopicBroker("a", 6, machine_room="hz"), TopicBroker("b", 6, machine_room="sh"))
+        ),
         Topic("U", (TopicBroker("a", 2, machine_room="hz"), TopicBroker("b", 2))),
     )
     near = {"strategy": "MACHINE_ROOM_NEARBY", "strategy_params": {"inner": "AVG"}}
@@ -183,10 +221,20 @@ def cluster():
 
 
 def test_tables_of_a_snapshot_have_what_a_scenario_cures():
-    plan = plan_snapshot(cluster(), [{"name": "cure", "changes": [*THREE["changes"], *AVG["changes"]]}])
+    plan = plan_snapshot(
+        cluster(), [{"name": "cure", "changes": [*THREE["changes"], *AVG["changes"]]}]
+    )
     key = ("scenario", "consumer_group")
     groups = {tuple(row[name] for name in key): row for row in plan.groups.to_pylist()}
-    shown = ("n_topics", "n_queues", "n_clients", "max_load", "moved", "clients_affected", "clients_gaining")
+    shown = (
+        "n_topics",
+        "n_queues",
+        "n_clients",
+        "max_load",
+        "moved",
+        "clients_affected",
+        "clients_gaining",
+    )
     found = {of: [row[name] for name in shown] for of, row in groups.items()}
     assert found == {
         ("current", "empty"): [0, 0, 0, 0, 0, 0, 0],
@@ -200,11 +248,21 @@ def test_tables_of_a_snapshot_have_what_a_scenario_cures():
         by_unit = sum(row[name] or 0 for row in plan.units.to_pylist() if row["scenario"] == "cure")
         assert by_unit == sum(row[name] for of, row in groups.items() if of[0] == "cure")
     clients = [row for row in plan.clients.to_pylist() if row["consumer_group"] == "empty"]
-    assert {(row["scenario"], row["status"], row["before"], row["after"]) for row in clients} == {("cure", "new", 0, 4)}
-    queues = [row for row in plan.queues.to_pylist() if (row["consumer_group"], row["topic"]) == ("near", "U")]
-    assert {(row["scenario"], row["owner_before"], row["change"]) for row in queues} == {("cure", None, "moved")}
+    assert {(row["scenario"], row["status"], row["before"], row["after"]) for row in clients} == {
+        ("cure", "new", 0, 4)
+    }
+    queues = [
+        row
+        for row in plan.queues.to_pylist()
+        if (row["consumer_group"], row["topic"]) == ("near", "U")
+    ]
+    assert {(row["scenario"], row["owner_before"], row["change"]) for row in queues} == {
+        ("cure", None, "moved")
+    }
     assert len(queues) == 4
-    assert {row["scenario"] for row in plan.queues.to_pylist() if row["consumer_group"] == "good"} == {
+    assert {
+        row["scenario"] for row in plan.queues.to_pylist() if row["consumer_group"] == "good"
+    } == {
         "current",
         "cure",
     }
@@ -218,7 +276,9 @@ def test_clients_count_nothing_where_their_group_cannot_be_assigned():
 
 
 def test_gates_know_what_moves_from_nobody():
-    plan = plan_snapshot(cluster(), [{"name": "cure", "changes": [*THREE["changes"], *AVG["changes"]]}])
+    plan = plan_snapshot(
+        cluster(), [{"name": "cure", "changes": [*THREE["changes"], *AVG["changes"]]}]
+    )
     assert Gates(max_moved_share=1.0).broken(plan) == ()
     assert [str(one) for one in Gates(max_moved_share=0.62).broken(plan)] == [
         "scenario cure: group empty: 100.0 % of the queues change owner, at most 62 % may",
@@ -226,7 +286,10 @@ def test_gates_know_what_moves_from_nobody():
     ]
     assert Gates(fail_if_worse=True).broken(plan) == ()
     worse = plan_snapshot(cluster(), [{"name": "ten", "changes": [{"scale_clients": {"to": 14}}]}])
-    assert {one.consumer_group for one in Gates(fail_if_worse=True).broken(worse)} == {"good", "near"}
+    assert {one.consumer_group for one in Gates(fail_if_worse=True).broken(worse)} == {
+        "good",
+        "near",
+    }
 
 
 def test_departures_of_a_group_of_which_a_topic_is_cured():
@@ -260,7 +323,11 @@ def test_the_command_shows_what_is_cured(run):
     assert "Moved 4 of 16 queues (25.0 %" in out
     assert "Group near  topic U  – → 4 queues  – → AVG  clients – → 2\n" in out
     rows = list(
-        csv.DictReader(io.StringIO(run("-g empty --scale 3 --show units -o csv --columns scenario,moved,err_msg")[1]))
+        csv.DictReader(
+            io.StringIO(
+                run("-g empty --scale 3 --show units -o csv --columns scenario,moved,err_msg")[1]
+            )
+        )
     )
     assert [(row["moved"], row["err_msg"]) for row in rows] == [("", NO_CLIENTS), ("12", "")]
     code, out, err = run("-g empty --add-broker z:3")

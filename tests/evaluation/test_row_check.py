@@ -1,4 +1,6 @@
-"""One check of rows: every face that needs no Spark says the same of a damaged row, and reads every form that Arrow has."""
+"""One check of rows: every face that needs no Spark says the same of a damaged row, and reads every
+form that Arrow has.
+"""
 
 from decimal import Decimal
 
@@ -71,7 +73,9 @@ FACES = {
     "plan_array": lambda batch, _: of_struct(plan_array(as_struct(batch), SPEC)),
     "plan_rows": lambda batch, _: of_struct(plan_rows(as_struct(batch), pa.array([ONE_LESS]))),
     "allocate_arrays": lambda batch, _: of_function(allocate_arrays(**arguments(batch))),
-    "allocate_or_error": lambda batch, _: of_function(sql_owners.allocate_or_error(**arguments(batch))),
+    "allocate_or_error": lambda batch, _: of_function(
+        sql_owners.allocate_or_error(**arguments(batch))
+    ),
     "owners": lambda batch, _: of_owners(batch),
 }
 FUNCTIONS = ("allocate_arrays", "allocate_or_error", "owners")
@@ -105,12 +109,14 @@ def test_every_face_says_the_same_of_a_row(row, tmp_path):
 def test_rows_beside_each_other_have_the_verdicts_that_they_have_alone():
     plain = [row for row in HOSTILE_ROWS if not row.types and "queues" not in row.row]
     columns = {name: kind for name, kind in TYPES.items() if name != "queues"}
-    table = pa.concat_tables([pa.Table.from_batches([row.batch()]) for row in plain], promote_options="default").select(
-        list(columns)
-    )
+    table = pa.concat_tables(
+        [pa.Table.from_batches([row.batch()]) for row in plain], promote_options="default"
+    ).select(list(columns))
     batch = table.combine_chunks().to_batches()[0]
     rows = plan_batch(batch, SPEC).to_pylist()
-    assert [(one["err_code"], one["owners"]) for one in rows] == [(row.code, row.owners) for row in plain]
+    assert [(one["err_code"], one["owners"]) for one in rows] == [
+        (row.code, row.owners) for row in plain
+    ]
     answers = allocate_arrays(**arguments(batch)).to_pylist()
     named = [row.is_for_functions for row in plain]
     for asked, one, answer in zip(named, rows, answers, strict=True):
@@ -122,7 +128,10 @@ def test_a_strategy_that_refuses_a_unit_does_so_in_functions_too():
     ids = [f"c{i}" for i in range(257)]
     batch = batch.set_column(3, "client_ids", pa.array([ids]))
     code, text, _ = of_table(plan_batch(batch, SPEC))
-    assert (code, text) == (ErrCode.TOO_LARGE, "the ring would have 16842752 points; at most 16777216 can be planned")
+    assert (code, text) == (
+        ErrCode.TOO_LARGE,
+        "the ring would have 16842752 points; at most 16777216 can be planned",
+    )
     assert of_function(allocate_arrays(**arguments(batch))) == (None, text, None)
 
 
@@ -162,16 +171,20 @@ FORMS = {
     "views": lambda array: pa.array(array.to_pylist(), viewed(array.type)),
     "wide": lambda array: array.cast(wide(array.type)),
     "fixed": lambda array: (
-        pa.array(array.to_pylist(), pa.list_(array.type.value_type, 2)) if pa.types.is_list(array.type) else array
+        pa.array(array.to_pylist(), pa.list_(array.type.value_type, 2))
+        if pa.types.is_list(array.type)
+        else array
     ),
     "dictionaries": dictionaries,
-    "dictionaries of views": lambda array: coded_lists(pa.array(array.to_pylist(), viewed(array.type))),
+    "dictionaries of views": lambda array: coded_lists(
+        pa.array(array.to_pylist(), viewed(array.type))
+    ),
     "runs": runs,
     "runs of views": lambda array: runs(pa.array(array.to_pylist(), viewed(array.type))),
     "slices": lambda array: pa.concat_arrays([array, array, array]).slice(2, 2),
-    "slices of views": lambda array: pa.concat_arrays([pa.array(array.to_pylist() * 3, viewed(array.type))]).slice(
-        2, 2
-    ),
+    "slices of views": lambda array: pa.concat_arrays(
+        [pa.array(array.to_pylist() * 3, viewed(array.type))]
+    ).slice(2, 2),
     "slices of runs": lambda array: runs(pa.concat_arrays([array, array, array])).slice(2, 2),
 }
 
@@ -183,16 +196,27 @@ def test_all_forms_of_text_and_lists_are_read(form):
     asked = [("T", 0, OF_GOOD), ("U", 5, None)]
     batch = pa.RecordBatch.from_pydict({name: FORMS[form](array) for name, array in plain.items()})
     sizes = Sizes.of(batch, ())
-    assert (sizes.queues.tolist(), sizes.clients.tolist()) == ([4, 4], [2, 2]), "bounded before they are read"
+    assert (sizes.queues.tolist(), sizes.clients.tolist()) == ([4, 4], [2, 2]), (
+        "bounded before they are read"
+    )
     for planned in (plan_batch(batch, SPEC), *plan_stream([batch], SPEC)):
-        assert [(row["topic"], row["err_code"], row["owners"]) for row in planned.to_pylist()] == asked
-    assert [row["owners"] for row in allocate_arrays(**arguments(batch)).to_pylist()] == [OF_GOOD, None]
+        assert [
+            (row["topic"], row["err_code"], row["owners"]) for row in planned.to_pylist()
+        ] == asked
+    assert [row["owners"] for row in allocate_arrays(**arguments(batch)).to_pylist()] == [
+        OF_GOOD,
+        None,
+    ]
     two = PlanSpec("AVG", scenarios=[{"name": "x", "changes": [{"remove_clients": {"count": 1}}]}])
-    carried = plan_batch(batch.rename_columns([*batch.schema.names[:-1], "region"]), two, carry=["region"])
+    carried = plan_batch(
+        batch.rename_columns([*batch.schema.names[:-1], "region"]), two, carry=["region"]
+    )
     assert carried["region"].to_pylist() == ["AVG", "AVG", "AVGG", "AVGG"]
 
 
-BROKERS_CAST = "cast it, as in cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)"
+BROKERS_CAST = (
+    "cast it, as in cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)"
+)
 CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
 
 
@@ -242,11 +266,20 @@ CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
             "column strategy must hold strings, got int32: cast it, as in cast(strategy as string)",
             id="strategy",
         ),
-        ("virtual_nodes", 2.5, pa.float64(), "got double: cast it, as in cast(virtual_nodes as bigint)"),
+        (
+            "virtual_nodes",
+            2.5,
+            pa.float64(),
+            "got double: cast it, as in cast(virtual_nodes as bigint)",
+        ),
     ],
 )
 def test_another_type_is_refused_with_the_cast_that_corrects_it(name, value, kind, said, tmp_path):
-    kind = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", kind)])) if name == "brokers" else kind
+    kind = (
+        pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", kind)]))
+        if name == "brokers"
+        else kind
+    )
     batch = HostileRow("", {name: value}, 0, types={name: kind}).batch()
     for face in FACES.values():
         with pytest.raises(TypeError) as raised:
@@ -257,7 +290,8 @@ def test_another_type_is_refused_with_the_cast_that_corrects_it(name, value, kin
 @pytest.mark.parametrize("counts", [pa.array([2.5]), pa.array([Decimal(2)]), pa.array(["2"])])
 def test_numbers_of_queues_are_integers(counts):
     with pytest.raises(
-        TypeError, match=r"queues and clients must both be|cast it, as in cast\(queues as bigint\)|must be a list"
+        TypeError,
+        match=r"queues and clients must both be|cast it, as in cast\(queues as bigint\)|must be a list",
     ):
         allocate_arrays("AVG", counts, pa.array([2]))
 
@@ -270,12 +304,20 @@ def test_unsigned_numbers_are_read_and_bounded():
     code, text, _ = of_table(plan_batch(batch, SPEC))
     assert code == ErrCode.MALFORMED and text.endswith("got 18446744073709551615")
     assert of_function(allocate_arrays(**arguments(batch)))[1] == text
-    answer = allocate_arrays("AVG", pa.array([4, 2**64 - 1], pa.uint64()), pa.array([2, 2])).to_pylist()
+    answer = allocate_arrays(
+        "AVG", pa.array([4, 2**64 - 1], pa.uint64()), pa.array([2, 2])
+    ).to_pylist()
     assert answer[0]["owners"] == OF_GOOD
-    assert answer[1]["error"] == "the number of queues must be from 0 to 16777216, got 18446744073709551615"
+    assert (
+        answer[1]["error"]
+        == "the number of queues must be from 0 to 16777216, got 18446744073709551615"
+    )
 
 
 def test_machine_rooms_are_asked_for_where_the_spec_is_made():
-    with pytest.raises(TypeError, match=r"strategy MACHINE_ROOM needs machine_rooms: give them, as in MACHINE_ROOM\("):
+    with pytest.raises(
+        TypeError,
+        match=r"strategy MACHINE_ROOM needs machine_rooms: give them, as in MACHINE_ROOM\(",
+    ):
         PlanSpec("MACHINE_ROOM")
     assert PlanSpec("MACHINE_ROOM(machine_rooms=hz)").params == {"machine_rooms": ["hz"]}

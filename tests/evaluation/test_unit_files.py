@@ -1,4 +1,6 @@
-"""The rules by which a directory of Parquet becomes units: each once as it reads, and once as it refuses."""
+"""The rules by which a directory of Parquet becomes units: each once as it reads, and once as it
+refuses.
+"""
 
 import os
 import pickle
@@ -15,7 +17,12 @@ from rmqalloc.evaluation.unit_files import Piece, cut, read_piece, unit_files
 
 BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
 SCHEMA = pa.schema(
-    {"consumer_group": pa.string(), "topic": pa.string(), "brokers": BROKERS, "client_ids": pa.list_(pa.string())}
+    {
+        "consumer_group": pa.string(),
+        "topic": pa.string(),
+        "brokers": BROKERS,
+        "client_ids": pa.list_(pa.string()),
+    }
 )
 SPEC = PlanSpec("AVG", output="owners")
 
@@ -23,11 +30,18 @@ SPEC = PlanSpec("AVG", output="owners")
 def units(*groups, **columns):
     """A unit for each group, and other columns, each of one value or of an array."""
     broker = {"broker_name": "b", "read_queue_nums": 3}
-    rows = [{"consumer_group": one, "topic": "t", "brokers": [broker], "client_ids": ["c1", "c2"]} for one in groups]
+    rows = [
+        {"consumer_group": one, "topic": "t", "brokers": [broker], "client_ids": ["c1", "c2"]}
+        for one in groups
+    ]
     table = pa.Table.from_pylist(rows, SCHEMA)
     for name, value in columns.items():
         array = value if isinstance(value, pa.Array) else pa.array([value] * len(groups))
-        table = table.append_column(name, array) if name not in table.column_names else retyped(table, name, array)
+        table = (
+            table.append_column(name, array)
+            if name not in table.column_names
+            else retyped(table, name, array)
+        )
     return table
 
 
@@ -102,7 +116,16 @@ def test_what_is_not_there_or_holds_nothing(put):
 
 
 @pytest.mark.parametrize(
-    "name", ["_x", ".x", "_metadata", "x.parquet._COPYING_", "_temporary/0/x.parquet", ".git/x", "_d/k=1/x"]
+    "name",
+    [
+        "_x",
+        ".x",
+        "_metadata",
+        "x.parquet._COPYING_",
+        "_temporary/0/x.parquet",
+        ".git/x",
+        "_d/k=1/x",
+    ],
 )
 def test_hidden_names_are_passed_over(put, name):
     root = put(**{"a.parquet": units("a"), name: "no Parquet"})
@@ -123,9 +146,19 @@ def test_every_other_file_is_parquet_whatever_its_name(put):
 @pytest.mark.holds("docs/reading.md", "Directories name=value are columns")
 def test_directories_are_columns_and_their_values_texts(put):
     names = ["001", "a%20b", "%C3%zz%2", "100%", "x=y", "__HIVE_DEFAULT_PARTITION__", "é"]
-    root = put(**{f"Topic={name}/x": units(f"g{i}").drop_columns("topic") for i, name in enumerate(names)})
+    root = put(
+        **{f"Topic={name}/x": units(f"g{i}").drop_columns("topic") for i, name in enumerate(names)}
+    )
     found = {row["consumer_group"]: row["topic"] for row in rows(root)}
-    assert [found[f"g{i}"] for i in range(len(names))] == ["001", "a b", "Ã%zz%2", "100%", "x=y", None, "é"]
+    assert [found[f"g{i}"] for i in range(len(names))] == [
+        "001",
+        "a b",
+        "Ã%zz%2",
+        "100%",
+        "x=y",
+        None,
+        "é",
+    ]
     assert unit_files(root).schema.field("topic").type == pa.string()
     assert {file.partition[0][0] for file in unit_files(root).files} == {"Topic"}
 
@@ -183,7 +216,10 @@ def test_other_directories_are_not_read(put):
 @pytest.mark.holds("docs/reading.md", "comes from directories or from files, not from both")
 def test_a_column_of_a_directory_is_no_column_of_the_file(put):
     root = put(**{"TOPIC=a/x": units("a"), "TOPIC=b/x": units("b").drop_columns("topic")})
-    refused(root, "TOPIC=a/x has 2 columns for topic (topic, TOPIC), one of them of a directory: keep one")
+    refused(
+        root,
+        "TOPIC=a/x has 2 columns for topic (topic, TOPIC), one of them of a directory: keep one",
+    )
     assert groups(put(**{"note=a/y": units("c", note=1)}).joinpath("note=a")) == ["c"]
 
 
@@ -199,7 +235,11 @@ def test_files_have_the_same_columns_among_those_that_are_read(put):
         kind=ArgumentTypeError,
     )
     put(c=units("c").drop_columns("topic"))
-    refused(root, "fleet/c: the table has no column topic; it has consumer_group, brokers", kind=ArgumentTypeError)
+    refused(
+        root,
+        "fleet/c: the table has no column topic; it has consumer_group, brokers",
+        kind=ArgumentTypeError,
+    )
 
 
 @pytest.mark.holds("docs/reading.md", "of the same types but for Arrow's forms of text")
@@ -220,16 +260,32 @@ def test_files_have_the_same_types(put):
     with pytest.raises(ArgumentTypeError, match="column topic must hold strings, got int64"):
         plan_files(root, root.parent / "out", SPEC)  # without a row, too
     put(a=units("a"), b=units("b", topic=1))
-    refused(root, "column topic is of int64 in", "fleet/b, and of string in", kind=ArgumentTypeError)
+    refused(
+        root, "column topic is of int64 in", "fleet/b, and of string in", kind=ArgumentTypeError
+    )
 
 
 def test_forms_of_text_lists_and_dictionaries_are_one_type(put):
     names, texts = [["c1", "é"], None, [], ["c3"]], ["g1", "é", None, "g3"]
-    texts_as = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()), pa.json_()]
+    texts_as = [
+        pa.string(),
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.json_(),
+    ]
     lists_as = [pa.list_(pa.large_string()), pa.large_list(pa.string_view()), pa.list_view(pa.string()),
                 pa.large_list_view(pa.string()), pa.list_(pa.dictionary(pa.int32(), pa.string()))]  # fmt: skip
     for i, (text, lists) in enumerate(zip(texts_as, lists_as, strict=True)):
-        put(**{f"{i}": units(*"abcd", strategy_params=pa.array(texts, text), client_ids=pa.array(names, lists))})
+        put(
+            **{
+                f"{i}": units(
+                    *"abcd",
+                    strategy_params=pa.array(texts, text),
+                    client_ids=pa.array(names, lists),
+                )
+            }
+        )
     pairs = pa.array([["c1", "é"], None, ["c", "d"], ["c3", "e"]], pa.list_(pa.string(), 2))
     root = put(**{"5": units(*"abcd", strategy_params=pa.array(texts), client_ids=pairs)})
     found = rows(root)
@@ -239,10 +295,15 @@ def test_forms_of_text_lists_and_dictionaries_are_one_type(put):
 
 def test_text_that_is_not_utf8_passes_as_it_is(put):
     broken = pa.array([b"g\xff", b"h"]).view(pa.string())
-    root = put(a=units("x", "y", strategy=broken.cast(pa.large_string())), b=units("v", "w", strategy=broken))
+    root = put(
+        a=units("x", "y", strategy=broken.cast(pa.large_string())),
+        b=units("v", "w", strategy=broken),
+    )
     files, schema = unit_files(root)
     found = [
-        batch["strategy"].view(pa.binary()).to_pylist() for file in files for batch in read_piece(Piece(file), schema)
+        batch["strategy"].view(pa.binary()).to_pylist()
+        for file in files
+        for batch in read_piece(Piece(file), schema)
     ]
     assert found == [[b"g\xff", b"h"]] * 2
 
@@ -260,7 +321,10 @@ def test_columns_of_nulls_have_the_type_of_the_others(put):
     assert [row["client_ids"] for row in rows(root)] == [None, [None], ["c1", "c2"]]
     plan_files(root, root.parent / "out", SPEC)
     said = [row["err_msg"] or "" for row in pq.read_table(root.parent / "out").to_pylist()]
-    assert [text.partition(";")[0] for text in said[:2]] == ["client_ids is null", "client id at position 0 is null"]
+    assert [text.partition(";")[0] for text in said[:2]] == [
+        "client_ids is null",
+        "client id at position 0 is null",
+    ]
     put(**{name: units(name, strategy=null) for name in "abc"})
     assert unit_files(root).schema.field("strategy").type == pa.null()
     assert plan_files(root, root.parent / "out", SPEC)["current"].bad_units == 0
@@ -275,7 +339,11 @@ def test_names_of_columns_match_in_any_case(put):
     assert groups(root) == ["a", "b", "c"]
     put(b=units("b", Topic="x"))
     refused(root, "fleet/b has 2 columns for topic (topic, Topic): keep one")
-    put(b=pa.Table.from_arrays([*units("b").columns, pa.array(["x"])], names=[*SCHEMA.names, "topic"]))
+    put(
+        b=pa.Table.from_arrays(
+            [*units("b").columns, pa.array(["x"])], names=[*SCHEMA.names, "topic"]
+        )
+    )
     refused(root, "fleet/b has 2 columns for topic (topic, topic): keep one")
 
 
@@ -284,18 +352,30 @@ def test_names_of_columns_match_in_any_case(put):
 
 @pytest.mark.holds("docs/reading.md", "The directories of Delta and Iceberg tables are refused")
 @pytest.mark.holds("docs/data-engineer.md", "The directory of a Delta or Iceberg table is refused")
-@pytest.mark.parametrize(("name", "kind"), [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg")]
+)
 def test_tables_are_refused(put, name, kind):
-    refused(put(**{"a": units("a"), name: "{}"}), f"fleet is a table of {kind}", f"--format {kind.lower()}")
+    refused(
+        put(**{"a": units("a"), name: "{}"}),
+        f"fleet is a table of {kind}",
+        f"--format {kind.lower()}",
+    )
     assert groups(put(a=units("a")) / "a") == ["a"]
 
 
 def test_files_are_in_the_order_of_their_paths_and_pieces_too(put):
     root = put(
-        **{f"k={k}/{name}": units(f"{k}{name}", f"{k}{name}'") for k in ("10", "9", "a") for name in ("b", "B", "10")}
+        **{
+            f"k={k}/{name}": units(f"{k}{name}", f"{k}{name}'")
+            for k in ("10", "9", "a")
+            for name in ("b", "B", "10")
+        }
     )
     order = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    assert groups(root) == [f"{name[2:].replace('/', '')}{tail}" for name in order for tail in ("", "'")]
+    assert groups(root) == [
+        f"{name[2:].replace('/', '')}{tail}" for name in order for tail in ("", "'")
+    ]
     plan_files(root, root.parent / "out", SPEC, threads=2)
     assert pq.read_table(root.parent / "out")["consumer_group"].to_pylist() == groups(root)
 
@@ -312,7 +392,9 @@ def test_pieces_are_of_about_equal_bytes_in_order_and_travel(put, tmp_path):
     assert [piece.file for piece in flat if piece.stop == -1] == files[:5] + files[6:], (
         "a file that is much larger is cut"
     )
-    assert [(piece.start, piece.stop) for piece in flat if piece.stop != -1] == [(i, i + 1) for i in range(8)]
+    assert [(piece.start, piece.stop) for piece in flat if piece.stop != -1] == [
+        (i, i + 1) for i in range(8)
+    ]
     assert 4 <= len(pieces) <= 6
     assert sum(batch.num_rows for piece in flat for batch in read_piece(piece, schema)) == 4700
     assert len(cut(files, 1)) == 1

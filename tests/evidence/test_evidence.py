@@ -48,7 +48,13 @@ def known(snapshot, **how):
 
 def summary(group):
     nodes = group.strategy_params.get("virtual_nodes")
-    return group.strategy, nodes, group.strategy_source, group.strategy_explains, group.strategy_doubt is not None
+    return (
+        group.strategy,
+        nodes,
+        group.strategy_source,
+        group.strategy_explains,
+        group.strategy_doubt is not None,
+    )
 
 
 # --- What is said ---
@@ -101,7 +107,9 @@ def test_a_guess_and_a_disagreement_are_a_doubt(clients, fields, doubt):
         (None, "CONSISTENT_HASH", "CONSISTENT_HASH", {"virtual_nodes": 20}),
     ],
 )
-def test_a_group_of_one_language_divides_as_that_computes_the_strategy(language, stated, strategy, params):
+def test_a_group_of_one_language_divides_as_that_computes_the_strategy(
+    language, stated, strategy, params
+):
     given = {"virtual_nodes": 20} if "HASH" in stated else {}
     two = [Client(one, language=language) for one in IDS[:2]]
     one = known(cluster(*two, strategy=stated, strategy_params=given))
@@ -114,7 +122,9 @@ def test_lists_of_config_that_are_not_there_are_the_problem_of_a_client():
     assert method.problem == "the lists of CONFIG are not in the snapshot"
 
 
-@pytest.mark.parametrize(("name", "params"), [("CONSISTENT_HASH", {"virtual_nodes": 160}), ("AVG", {})])
+@pytest.mark.parametrize(
+    ("name", "params"), [("CONSISTENT_HASH", {"virtual_nodes": 160}), ("AVG", {})]
+)
 def test_what_clients_of_go_own_is_held_against_what_go_computes(name, params):
     topic = Topic("T", (TopicBroker("a", 24), TopicBroker("b", 24)))
     made = strategy(name, dialect="go", **params).assign(tuple(topic.queues()), IDS, sort=True)
@@ -122,7 +132,11 @@ def test_what_clients_of_go_own_is_held_against_what_go_computes(name, params):
     [found] = with_strategies(Snapshot((topic,), (Group("g", ("T",), tuple(own)),))).groups
     dialect = {"dialect": "go"} if params else {}
     assert (found.strategy, dict(found.strategy_params)) == (name, params | dialect)
-    assert (found.strategy_source, found.strategy_explains, found.strategy_doubt) == ("fitted", 1.0, None)
+    assert (found.strategy_source, found.strategy_explains, found.strategy_doubt) == (
+        "fitted",
+        1.0,
+        None,
+    )
 
 
 def test_a_ring_that_all_clients_describe_is_no_doubt():
@@ -156,7 +170,10 @@ def test_the_only_strategy_that_explains_all_owners_is_fitted(name, params):
 
 
 def test_virtual_nodes_are_fitted_where_only_the_ring_is_reported():
-    clients = [replace(one, strategy="CONSISTENT_HASH") for one in owning("CONSISTENT_HASH", *IDS, virtual_nodes=160)]
+    clients = [
+        replace(one, strategy="CONSISTENT_HASH")
+        for one in owning("CONSISTENT_HASH", *IDS, virtual_nodes=160)
+    ]
     assert summary(known(cluster(*clients))) == ("CONSISTENT_HASH", 160, "fitted", 1.0, False)
 
 
@@ -169,9 +186,15 @@ def test_owners_that_refute_what_is_said_are_a_doubt(source):
         group = known(cluster(*(replace(one, strategy="AVG") for one in clients)))
     expected = rule("AVG").allocate
     queues = sorted(TOPIC.queues())
-    n = sum(len(set(one.owned) & set(expected("g", one.client_id, queues, list(IDS)))) for one in clients)
+    n = sum(
+        len(set(one.owned) & set(expected("g", one.client_id, queues, list(IDS))))
+        for one in clients
+    )
     assert summary(group) == ("AVG", None, source, n / 32, True)
-    assert group.strategy_doubt == f"AVG explains {n} of 32 known owners, CONSISTENT_HASH with 160 virtual nodes 32"
+    assert (
+        group.strategy_doubt
+        == f"AVG explains {n} of 32 known owners, CONSISTENT_HASH with 160 virtual nodes 32"
+    )
 
 
 def test_several_strategies_that_explain_all_are_a_doubt():
@@ -183,21 +206,34 @@ def test_several_strategies_that_explain_all_are_a_doubt():
 
 def test_what_is_said_is_confirmed_by_owners_that_others_explain_too():
     one = Topic("T", (TopicBroker("a", 4),))
-    clients = [replace(client, strategy="AVG_BY_CIRCLE") for client in owning("AVG", *IDS[:4], topic=one)]
-    assert summary(known(cluster(*clients, topic=one))) == ("AVG_BY_CIRCLE", None, "reported", 1.0, False)
+    clients = [
+        replace(client, strategy="AVG_BY_CIRCLE") for client in owning("AVG", *IDS[:4], topic=one)
+    ]
+    assert summary(known(cluster(*clients, topic=one))) == (
+        "AVG_BY_CIRCLE",
+        None,
+        "reported",
+        1.0,
+        False,
+    )
 
 
 @pytest.mark.holds("docs/snapshots.md", "because nothing is known")
 def test_a_strategy_of_nobody_is_assumed_with_what_it_explains():
     first, *rest = owning("AVG", *IDS)
-    shifted = [replace(one, owned=other.owned) for one, other in zip([first, *rest], [*rest, first], strict=True)]
+    shifted = [
+        replace(one, owned=other.owned)
+        for one, other in zip([first, *rest], [*rest, first], strict=True)
+    ]
     group = known(cluster(*shifted))
     assert summary(group) == ("AVG", None, "assumed", 0.0, True)
 
 
 def test_queues_that_two_clients_claim_are_no_evidence_however_many():
     first, *rest = owning("AVG_BY_CIRCLE", *IDS)
-    greedy = replace(first, owned=(*first.owned, *(queue for one in rest[:3] for queue in one.owned)))
+    greedy = replace(
+        first, owned=(*first.owned, *(queue for one in rest[:3] for queue in one.owned))
+    )
     group = known(cluster(greedy, *rest))
     assert summary(group) == ("AVG_BY_CIRCLE", None, "fitted", 1.0, False)
 
@@ -214,12 +250,22 @@ def test_of_two_wrong_claims_neither_is_evidence():
 
 def test_queues_of_nobody_and_of_several_are_no_evidence():
     first, second, *rest = owning("AVG_BY_CIRCLE", *IDS)
-    first, second = replace(first, owned=None), replace(second, owned=(*second.owned, rest[0].owned[0]))
-    assert summary(known(cluster(first, second, *rest)))[:4] == ("AVG_BY_CIRCLE", None, "fitted", 1.0)
+    first, second = (
+        replace(first, owned=None),
+        replace(second, owned=(*second.owned, rest[0].owned[0])),
+    )
+    assert summary(known(cluster(first, second, *rest)))[:4] == (
+        "AVG_BY_CIRCLE",
+        None,
+        "fitted",
+        1.0,
+    )
 
 
 def test_a_client_that_reports_no_strategy_is_refuted_by_a_queue_that_it_shares():
-    """Otherwise its queues are those of AVG but for one of nobody; it divides AVG's queues from the last to the first."""
+    """Otherwise its queues are those of AVG but for one of nobody; it divides AVG's queues from the
+    last to the first.
+    """
     ids, queues = IDS[:3], sorted(TOPIC.queues())
     clients = [replace(one, strategy="AVG") for one in owning("AVG", *ids)]
     own = tuple(rule("AVG").allocate("g", ids[1], queues[::-1], list(ids)))
@@ -232,62 +278,95 @@ def test_a_client_that_reports_no_strategy_is_refuted_by_a_queue_that_it_shares(
 
 def test_a_ring_written_down_without_virtual_nodes_stays_rocketmqs_unless_owners_refute_it():
     two = Topic("T", (TopicBroker("a", 2),))
-    ten = known(cluster(*owning("CONSISTENT_HASH", "c1", topic=two), topic=two, strategy="CONSISTENT_HASH"))
+    ten = known(
+        cluster(*owning("CONSISTENT_HASH", "c1", topic=two), topic=two, strategy="CONSISTENT_HASH")
+    )
     assert summary(ten) == ("CONSISTENT_HASH", 10, "given", 1.0, False)
-    wide = known(cluster(*owning("CONSISTENT_HASH", *IDS, virtual_nodes=100), strategy="CONSISTENT_HASH"))
+    wide = known(
+        cluster(*owning("CONSISTENT_HASH", *IDS, virtual_nodes=100), strategy="CONSISTENT_HASH")
+    )
     assert summary(wide) == ("CONSISTENT_HASH", 100, "fitted", 1.0, False)
 
 
 def test_rooms_are_tried_where_they_are_known():
-    topic = Topic("T", (TopicBroker("a", 8, machine_room="x"), TopicBroker("b", 8, machine_room="y")))
+    topic = Topic(
+        "T", (TopicBroker("a", 8, machine_room="x"), TopicBroker("b", 8, machine_room="y"))
+    )
     rooms = {"c1": "y", "c2": "x", "c3": "x", "c4": "y"}
     queues = {
-        room: [q for q in sorted(topic.queues()) if q.broker_name == name] for name, room in (("a", "x"), ("b", "y"))
+        room: [q for q in sorted(topic.queues()) if q.broker_name == name]
+        for name, room in (("a", "x"), ("b", "y"))
     }
     clients = [
         Client(
-            one, room, owned=tuple(rule("AVG").allocate("g", one, queues[room], [c for c in rooms if rooms[c] == room]))
+            one,
+            room,
+            owned=tuple(
+                rule("AVG").allocate("g", one, queues[room], [c for c in rooms if rooms[c] == room])
+            ),
         )
         for one, room in rooms.items()
     ]
     assert known(cluster(*clients, topic=topic)).strategy == "MACHINE_ROOM_NEARBY-AVG"
 
 
-STATED = st.sampled_from([("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {"virtual_nodes": 50})])
+STATED = st.sampled_from(
+    [("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {"virtual_nodes": 50})]
+)
 
 
-@given(STATED, st.integers(1, 7), st.lists(st.integers(0, 12), min_size=1, max_size=3), st.booleans())
+@given(
+    STATED, st.integers(1, 7), st.lists(st.integers(0, 12), min_size=1, max_size=3), st.booleans()
+)
 def test_what_is_computed_without_a_doubt_is_what_the_clients_own(real, n_clients, counts, is_said):
     topic = Topic("T", tuple(TopicBroker(f"b{i}", n) for i, n in enumerate(counts)))
     ids = [f"10.0.0.{i}@1" for i in range(n_clients)]
-    clients = owning(real[0], *ids, topic=topic, **real[1]) if sum(counts) else tuple(map(Client, ids))
+    clients = (
+        owning(real[0], *ids, topic=topic, **real[1]) if sum(counts) else tuple(map(Client, ids))
+    )
     group = known(cluster(*clients, topic=topic, strategy="AVG_BY_CIRCLE" if is_said else None))
     if group.strategy_doubt is None and sum(counts):
         made = rule(group.strategy, **group.strategy_params)
         queues = sorted(topic.queues())
-        assert all(set(made.allocate("g", one.client_id, queues, ids)) == set(one.owned) for one in clients)
+        assert all(
+            set(made.allocate("g", one.client_id, queues, ids)) == set(one.owned) for one in clients
+        )
     elif sum(counts):
-        assert group.strategy_explains < 1 or "alike" in group.strategy_doubt or "chance" in group.strategy_doubt
+        assert (
+            group.strategy_explains < 1
+            or "alike" in group.strategy_doubt
+            or "chance" in group.strategy_doubt
+        )
 
 
 # --- What is done about a doubt ---
 
 
 def test_once_known_a_strategy_is_not_looked_at_again():
-    done = with_strategies(cluster(*owning("AVG", *IDS), strategy="AVG_BY_CIRCLE", strategy_source="given"))
+    done = with_strategies(
+        cluster(*owning("AVG", *IDS), strategy="AVG_BY_CIRCLE", strategy_source="given")
+    )
     assert done.groups[0].strategy_doubt is None
 
 
 def test_a_doubt_is_accepted_or_overruled():
     doubted = cluster(*owning("CONSISTENT_HASH", *IDS), strategy="AVG")
     accepted = known(doubted, assume=True)
-    assert (accepted.strategy, accepted.strategy_source, accepted.strategy_doubt) == ("AVG", "given", None)
-    stated = known(with_strategies(doubted), strategy="CONSISTENT_HASH", params={"virtual_nodes": 10})
+    assert (accepted.strategy, accepted.strategy_source, accepted.strategy_doubt) == (
+        "AVG",
+        "given",
+        None,
+    )
+    stated = known(
+        with_strategies(doubted), strategy="CONSISTENT_HASH", params={"virtual_nodes": 10}
+    )
     assert summary(stated) == ("CONSISTENT_HASH", 10, "given", 1.0, False)
 
 
 def test_other_groups_are_left_as_they_are():
-    two = Snapshot((TOPIC,), (Group("g", ("T",), (Client("c"),)), Group("h", ("T",), (Client("c"),))))
+    two = Snapshot(
+        (TOPIC,), (Group("g", ("T",), (Client("c"),)), Group("h", ("T",), (Client("c"),)))
+    )
     assert [one.strategy_source for one in with_strategies(two, ["h*"]).groups] == [None, "assumed"]
 
 
@@ -320,8 +399,14 @@ def test_plans_leave_a_doubt_out_and_say_why():
 def test_a_known_mixed_group_is_what_check_finds():
     """What planning refuses to compute, the audit does client by client."""
     topic = Topic("T", (TopicBroker("a", 8),))
-    mixed = cluster(Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE"), topic=topic)
-    assert {one.rule for one in check_snapshot(mixed)} >= {"unowned-queue", "double-owned-queue", "mixed-strategies"}
+    mixed = cluster(
+        Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE"), topic=topic
+    )
+    assert {one.rule for one in check_snapshot(mixed)} >= {
+        "unowned-queue",
+        "double-owned-queue",
+        "mixed-strategies",
+    }
 
 
 # --- Files ---
@@ -360,7 +445,9 @@ def test_a_group_of_a_file_is_behind_a_proxy_by_the_ids_of_its_clients(client, s
 @pytest.mark.parametrize("form", ["json", "yaml", "csv", "parquet"])
 def test_what_is_known_is_kept_in_files(form, tmp_path):
     path = str(tmp_path / f"s.{form}")
-    before = with_strategies(cluster(*owning("CONSISTENT_HASH", *IDS, virtual_nodes=160), strategy="AVG")).groups[0]
+    before = with_strategies(
+        cluster(*owning("CONSISTENT_HASH", *IDS, virtual_nodes=160), strategy="AVG")
+    ).groups[0]
     write_snapshot(Snapshot((TOPIC,), (before,)), path)
     [after] = read_snapshot(path).groups
     assert summary(after) == summary(before)
@@ -399,7 +486,10 @@ BY_CLIENT = ("plan", "explain", "compare", "rollout strategy")
 def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_path, capsys):
     clients = {
         "nothing known": tuple(map(Client, IDS)),
-        "mixed": (*(Client(one, strategy="AVG") for one in IDS[:4]), Client("c5", strategy="AVG_BY_CIRCLE")),
+        "mixed": (
+            *(Client(one, strategy="AVG") for one in IDS[:4]),
+            Client("c5", strategy="AVG_BY_CIRCLE"),
+        ),
         "refuted": tuple(replace(one, strategy="AVG") for one in owning("CONSISTENT_HASH", *IDS)),
     }[kind]
     path = tmp_path / "s.json"
@@ -421,11 +511,16 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
 def test_a_doubt_in_one_group_leaves_the_others_planned(tmp_path, capsys):
     path = tmp_path / "s.json"
     sure = Group("sure", ("T",), tuple(map(Client, IDS)), strategy="AVG")
-    write_snapshot(Snapshot((TOPIC,), (sure, Group("unsure", ("T",), tuple(map(Client, IDS))))), str(path))
+    write_snapshot(
+        Snapshot((TOPIC,), (sure, Group("unsure", ("T",), tuple(map(Client, IDS))))), str(path)
+    )
     assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "-o", "json"]) == 1
     out, err = capsys.readouterr()
     assert {row["consumer_group"] for row in json.loads(out)} == {"sure"}
-    assert "left out, their strategies being in doubt: unsure; --strategy states one, --assume accepts" in err
+    assert (
+        "left out, their strategies being in doubt: unsure; --strategy states one, --assume accepts"
+        in err
+    )
     assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "-g", "sure"]) == 0
 
 
@@ -433,9 +528,16 @@ def test_three_clients_that_report_a_ring_are_not_planned_as_avg(tmp_path, capsy
     path = tmp_path / "s.json"
     clients = tuple(Client(one, strategy="CONSISTENT_HASH", virtual_nodes=10) for one in IDS[:3])
     write_snapshot(cluster(*clients), str(path))
-    assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "--show", "queues", "-o", "json"]) == 0
+    assert (
+        app.run(
+            ["plan", "-f", str(path), "--remove-client", "c1", "--show", "queues", "-o", "json"]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
-    queues = [MessageQueue(row["topic"], row["broker_name"], row["queue_id"]) for row in json.loads(out)]
+    queues = [
+        MessageQueue(row["topic"], row["broker_name"], row["queue_id"]) for row in json.loads(out)
+    ]
     owners = rmqalloc.strategy("CONSISTENT_HASH").assign(queues, list(IDS[:3])).owners.tolist()
     assert [row["owner_before"] for row in json.loads(out)] == [IDS[owner] for owner in owners]
     assert "strategy CONSISTENT_HASH with 10 virtual nodes, reported" in err
@@ -462,7 +564,9 @@ def test_the_audit_notes_a_guess_and_nothing_else_of_it():
 
 def test_an_owner_whom_the_group_does_not_list_is_not_explained():
     queues = tuple(sorted(TOPIC.queues()))
-    owned = OwnedQueues("g", ("c1",), [queues], [dict.fromkeys(queues, "c1") | {queues[0]: "ghost"}])
+    owned = OwnedQueues(
+        "g", ("c1",), [queues], [dict.fromkeys(queues, "c1") | {queues[0]: "ghost"}]
+    )
     [fit] = fits_of([owned], [[Method("AVG")]], Rooms({}, {}))
     assert (fit.explained, fit.of, fit.explains_all) == (31, 32, False)
 
@@ -472,9 +576,16 @@ def test_a_fit_that_may_be_chance_is_a_doubt():
     clients = owning("AVG_BY_CIRCLE", "c1", "c2", topic=small)
     group = known(cluster(*clients, topic=small))
     assert (group.strategy_source, group.strategy_explains) == ("assumed", 1.0)
-    assert "alike" in group.strategy_doubt or "too few to tell it from chance" in group.strategy_doubt
-    nine, ten = (Topic("T", (TopicBroker("a", n),)) for n in (10, 11))  # 16 / 2 ** 10 is above 1 %, 16 / 2 ** 11 below
-    found = [known(cluster(*owning("AVG_BY_CIRCLE", "c1", "c2", topic=one), topic=one)) for one in (nine, ten)]
+    assert (
+        "alike" in group.strategy_doubt or "too few to tell it from chance" in group.strategy_doubt
+    )
+    nine, ten = (
+        Topic("T", (TopicBroker("a", n),)) for n in (10, 11)
+    )  # 16 / 2 ** 10 is above 1 %, 16 / 2 ** 11 below
+    found = [
+        known(cluster(*owning("AVG_BY_CIRCLE", "c1", "c2", topic=one), topic=one))
+        for one in (nine, ten)
+    ]
     assert [one.strategy_source for one in found] == ["assumed", "fitted"]
     assert (
         found[0].strategy_doubt
@@ -484,17 +595,26 @@ def test_a_fit_that_may_be_chance_is_a_doubt():
 
 def test_rocketmqs_default_of_virtual_nodes_needs_less_to_be_believed():
     small = Topic("T", (TopicBroker("a", 8),))
-    clients = [replace(one, strategy="CONSISTENT_HASH") for one in owning("CONSISTENT_HASH", "c1", "c2", topic=small)]
+    clients = [
+        replace(one, strategy="CONSISTENT_HASH")
+        for one in owning("CONSISTENT_HASH", "c1", "c2", topic=small)
+    ]
     assert known(cluster(*clients, topic=small)).strategy_params == {"virtual_nodes": 10}
 
 
 def test_rings_that_come_to_the_same_are_a_doubt_however_many_queues_there_are():
     """Rings of 128 and 160 virtual nodes share most points, and for these ids all 32 queues."""
-    topic = Topic("evidence-orders", (TopicBroker("hz@broker-a", 16), TopicBroker("sh@broker-b", 16)))
+    topic = Topic(
+        "evidence-orders", (TopicBroker("hz@broker-a", 16), TopicBroker("sh@broker-b", 16))
+    )
     ids = [f"192.0.2.2@evidence-ring160-e-{i}" for i in (1, 2, 3)]
     clients = owning("CONSISTENT_HASH", *ids, topic=topic, virtual_nodes=160)
     group = known(cluster(*clients, topic=topic))
-    assert (group.strategy, group.strategy_source, group.strategy_explains) == ("CONSISTENT_HASH", "assumed", 1.0)
+    assert (group.strategy, group.strategy_source, group.strategy_explains) == (
+        "CONSISTENT_HASH",
+        "assumed",
+        1.0,
+    )
     assert group.strategy_doubt == (
         "CONSISTENT_HASH with 128 virtual nodes and CONSISTENT_HASH with 160 virtual nodes explain its 32 known owners alike"
     )

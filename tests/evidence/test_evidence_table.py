@@ -27,7 +27,11 @@ def test_a_row_for_every_group_that_is_meant_and_nothing_where_there_is_none():
     whole = snapshot(group("g1"), group("h"), group("g2"))
     assert column("consumer_group", whole, groups=["g*"]) == ["g1", "g2"]
     nothing = evidence_of(Snapshot())
-    assert (nothing.groups.schema, nothing.groups.num_rows, list(nothing.notes())) == (EVIDENCE_SCHEMA, 0, [])
+    assert (nothing.groups.schema, nothing.groups.num_rows, list(nothing.notes())) == (
+        EVIDENCE_SCHEMA,
+        0,
+        [],
+    )
 
 
 def test_sources_and_parameters():
@@ -60,10 +64,16 @@ def test_sources_in_their_order_a_doubt_as_weak_as_a_guess(least, weaker):
         for name in ("given", "reported", "fitted", "assumed")
     ]
     mixed = group(
-        "mixed", clients=(Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE")), strategy=None
+        "mixed",
+        clients=(Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE")),
+        strategy=None,
     )
-    refuted = group("refuted", strategy_source="given", strategy_doubt="AVG explains 1 of 8 known owners")
-    evidence = evidence_of(with_strategies(snapshot(*of_source, mixed, refuted, group("pop", server_assignment="POP"))))
+    refuted = group(
+        "refuted", strategy_source="given", strategy_doubt="AVG explains 1 of 8 known owners"
+    )
+    evidence = evidence_of(
+        with_strategies(snapshot(*of_source, mixed, refuted, group("pop", server_assignment="POP")))
+    )
     assert sorted(evidence.weaker(least)) == sorted(weaker)
     with pytest.raises(ValueError, match="'known' is no source of a strategy; sources are given"):
         evidence.weaker("known")
@@ -107,12 +117,23 @@ def test_what_was_not_answered_stands_with_the_groups_that_it_touches(source, re
     groups = group("g"), group("h", "U"), group("both", "T", "U")
     whole = snapshot(*groups, errors=(SourceError(source, request_, "timed out"),))
     found = dict(zip(column("consumer_group", whole), column("errors", whole), strict=True))
-    assert found == {one.name: [f"{request_} of {source}: timed out"] if one.name in touched else [] for one in groups}
+    assert found == {
+        one.name: [f"{request_} of {source}: timed out"] if one.name in touched else []
+        for one in groups
+    }
 
 
 def test_names_as_long_as_mqadmin_prints_may_be_cut():
-    topics = Topic("t" * 64, (TopicBroker("a", 1),)), Topic("U", (TopicBroker("b" * 32, 1), TopicBroker("b" * 31, 1)))
-    groups = group("g", "t" * 64), group("h", "U"), group("both", "t" * 64, "U"), group("none", "missing")
+    topics = (
+        Topic("t" * 64, (TopicBroker("a", 1),)),
+        Topic("U", (TopicBroker("b" * 32, 1), TopicBroker("b" * 31, 1))),
+    )
+    groups = (
+        group("g", "t" * 64),
+        group("h", "U"),
+        group("both", "t" * 64, "U"),
+        group("none", "missing"),
+    )
     assert column("may_be_cut", snapshot(*groups, topics=topics)) == [
         ["t" * 64], ["b" * 32], ["t" * 64, "b" * 32], [],
     ]  # fmt: skip

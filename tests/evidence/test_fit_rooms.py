@@ -1,4 +1,6 @@
-"""Machine rooms found from owners and names, against a twin that tries every way to put brokers and clients together."""
+"""Machine rooms found from owners and names, against a twin that tries every way to put brokers and
+clients together.
+"""
 
 import re
 from dataclasses import replace
@@ -23,7 +25,9 @@ INNER = {"AVG": reference.Avg(), "AVG_BY_CIRCLE": reference.AvgByCircle()}
 
 
 def owners_of(topic, ids, inner, of_broker, of_client):
-    """Owner of every queue, as the slow reference gives it; a strategy inside is given by its name or as itself."""
+    """Owner of every queue, as the slow reference gives it; a strategy inside is given by its name
+    or as itself.
+    """
     rule = reference.MachineRoomNearby(
         INNER.get(inner, inner), lambda queue: of_broker[queue[1]], of_client.__getitem__
     )
@@ -33,7 +37,9 @@ def owners_of(topic, ids, inner, of_broker, of_client):
 
 
 def together(of_broker, of_client):
-    """Who is together: for every room with brokers, these and its clients; the other clients are in none of them."""
+    """Who is together: for every room with brokers, these and its clients; the other clients are in
+    none of them.
+    """
     rooms = {
         room: (
             frozenset(one for one in of_broker if of_broker[one] == room),
@@ -61,7 +67,8 @@ def called(names):
     for mark, n in product("-_.@:/#", (1, 2, 3)):
         matches = [
             re.match(
-                rf"((?:[^{re.escape(mark)}]*{re.escape(mark)}){{{n - 1}}}[^{re.escape(mark)}]*){re.escape(mark)}", one
+                rf"((?:[^{re.escape(mark)}]*{re.escape(mark)}){{{n - 1}}}[^{re.escape(mark)}]*){re.escape(mark)}",
+                one,
             )
             for one in names
         ]
@@ -71,7 +78,9 @@ def called(names):
 
 
 def readable(brokers, ids):
-    """Ways that names tell: rooms of one name, or rooms of other names that any pairing brings together; and one room."""
+    """Ways that names tell: rooms of one name, or rooms of other names that any pairing brings
+    together; and one room.
+    """
     ways = {together(dict.fromkeys(brokers, 0), dict.fromkeys(ids, 0))}
     for of_broker, of_client in product(called(brokers), called(ids)):
         rooms = sorted(set(of_broker.values()))
@@ -81,7 +90,8 @@ def readable(brokers, ids):
         for paired in product([*sorted(set(of_client.values())), None], repeat=len(rooms)):
             into = dict(zip(rooms, paired, strict=True))
             moved = {
-                one: into[room] if into[room] is not None else ("no client", room) for one, room in of_broker.items()
+                one: into[room] if into[room] is not None else ("no client", room)
+                for one, room in of_broker.items()
             }
             ways.add(together(moved, of_client))
     return ways
@@ -90,18 +100,24 @@ def readable(brokers, ids):
 # --- Groups ---
 
 ZONES = ("az1", "az2", "az3")
-BROKERS = st.lists(st.tuples(st.sampled_from(ZONES), st.sampled_from("ab")), min_size=1, max_size=3, unique=True)
+BROKERS = st.lists(
+    st.tuples(st.sampled_from(ZONES), st.sampled_from("ab")), min_size=1, max_size=3, unique=True
+)
 
 
 @st.composite
 def clusters(draw):
-    """A topic, client ids, the rooms of both, and the strategy inside; ids say their zone, their subnet or nothing."""
+    """A topic, client ids, the rooms of both, and the strategy inside; ids say their zone, their
+    subnet or nothing.
+    """
     brokers = {f"{zone}-broker-{one}": zone for zone, one in draw(BROKERS)}
     zones = draw(st.lists(st.sampled_from(ZONES), min_size=1, max_size=4))
     form = draw(st.sampled_from(["{zone}-pod-{i}@7", "10.{n}.0.{i}@7", "pod_{i}@{zone}"]))
     of_client = {form.format(zone=zone, n=zone[-1], i=i): zone for i, zone in enumerate(zones)}
     counts = draw(st.lists(st.integers(1, 9), min_size=3, max_size=3))
-    topic = Topic("T", tuple(TopicBroker(name, n) for name, n in zip(brokers, counts, strict=False)))
+    topic = Topic(
+        "T", tuple(TopicBroker(name, n) for name, n in zip(brokers, counts, strict=False))
+    )
     return topic, brokers, of_client, draw(st.sampled_from(sorted(INNER)))
 
 
@@ -109,7 +125,11 @@ def reporting(topic, owners, ids, name="g", **fields):
     """A group whose clients report what they own, and MACHINE_ROOM_NEARBY."""
     queues = sort_queues(topic.queues())
     made = [
-        Client(one, strategy="MACHINE_ROOM_NEARBY", owned=tuple(q for q in queues if owners.get(tuple(q)) == one))
+        Client(
+            one,
+            strategy="MACHINE_ROOM_NEARBY",
+            owned=tuple(q for q in queues if owners.get(tuple(q)) == one),
+        )
         for one in ids
     ]
     return Group(name, (topic.name,), tuple(made), **fields)
@@ -140,7 +160,9 @@ def test_rooms_are_found_if_names_tell_one_way_and_no_other_and_else_in_doubt(cl
     told = {(way, name) for way, name in explain if way in readable(list(of_broker), ids)}
     group, found = fitted(Snapshot((topic,), (reporting(topic, real, ids),)))
     name = group.strategy.removeprefix("MACHINE_ROOM_NEARBY-")
-    if group.strategy_doubt is None and name == "CONSISTENT_HASH":  # a ring whose owners are by chance the real ones
+    if (
+        group.strategy_doubt is None and name == "CONSISTENT_HASH"
+    ):  # a ring whose owners are by chance the real ones
         ring = reference.ConsistentHash(group.strategy_params["virtual_nodes"])
         assert found in readable(list(of_broker), ids)
         assert owners_of(topic, ids, ring, *everything(list(of_broker), ids)[found]) == real
@@ -150,9 +172,16 @@ def test_rooms_are_found_if_names_tell_one_way_and_no_other_and_else_in_doubt(cl
         assert {(found, name)} == told
     elif told:
         # A ring that explains all owners too is a doubt that this twin does not know of.
-        assert len(told) > 1 or "CONSISTENT_HASH" in group.strategy_doubt or "from chance" in group.strategy_doubt
+        assert (
+            len(told) > 1
+            or "CONSISTENT_HASH" in group.strategy_doubt
+            or "from chance" in group.strategy_doubt
+        )
     else:
-        assert "no machine rooms that names" in group.strategy_doubt or "CONSISTENT_HASH" in group.strategy_doubt
+        assert (
+            "no machine rooms that names" in group.strategy_doubt
+            or "CONSISTENT_HASH" in group.strategy_doubt
+        )
 
 
 # --- Cases ---
@@ -181,7 +210,11 @@ def test_subnets_are_told_apart_by_owners_and_called_as_the_brokers_are():
         "10.2.7.9@1": "az2",
     }
     group, _ = fitted(Snapshot((TOPIC,), (nearby(tuple(of_client), of_client=of_client),)))
-    assert (group.strategy, group.strategy_source, group.strategy_doubt) == ("MACHINE_ROOM_NEARBY-AVG", "fitted", None)
+    assert (group.strategy, group.strategy_source, group.strategy_doubt) == (
+        "MACHINE_ROOM_NEARBY-AVG",
+        "fitted",
+        None,
+    )
     assert {one.client_id: one.machine_room for one in group.clients} == of_client
 
 
@@ -197,15 +230,22 @@ def test_a_ring_inside_is_found_with_its_virtual_nodes():
         strategy_source="given",
     )
     of_broker = tuple(replace(one, machine_room=zone(one.broker_name)) for one in topic.brokers)
-    rows = plan_snapshot(Snapshot((replace(topic, brokers=of_broker),), (placed,)), []).queues.to_pylist()
+    rows = plan_snapshot(
+        Snapshot((replace(topic, brokers=of_broker),), (placed,)), []
+    ).queues.to_pylist()
     owners = {("T", row["broker_name"], row["queue_id"]): row["owner_before"] for row in rows}
     group, _ = fitted(Snapshot((topic,), (reporting(topic, owners, ids),)))
-    assert (group.strategy, group.strategy_params) == ("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 1000})
+    assert (group.strategy, group.strategy_params) == (
+        "MACHINE_ROOM_NEARBY-CONSISTENT_HASH",
+        {"virtual_nodes": 1000},
+    )
     assert group.strategy_doubt is None
 
 
 def test_rooms_that_one_room_explains_as_well_are_in_doubt():
-    """Two rooms alike in sorted order: AVG over all comes to the same now, and not once one of them is scaled."""
+    """Two rooms alike in sorted order: AVG over all comes to the same now, and not once one of them
+    is scaled.
+    """
     [group] = doubtful(with_strategies(Snapshot((TOPIC,), (nearby((*THREE, "az2-w@4")),))))
     assert group.strategy_doubt == (
         "MACHINE_ROOM_NEARBY-AVG with the rooms az1, az2 and MACHINE_ROOM_NEARBY-AVG with the rooms all explain its 16 known "
@@ -216,7 +256,9 @@ def test_rooms_that_one_room_explains_as_well_are_in_doubt():
 
 def test_what_no_name_tells_is_in_doubt():
     of_client = {"x": "m", "y": "m", "z": "n"}
-    group = nearby(tuple(of_client), of_client=of_client, of_broker={"az1-broker-a": "m", "az2-broker-b": "n"})
+    group = nearby(
+        tuple(of_client), of_client=of_client, of_broker={"az1-broker-a": "m", "az2-broker-b": "n"}
+    )
     [found] = doubtful(with_strategies(Snapshot((TOPIC,), (group,))))
     assert found.strategy_doubt.startswith(
         "no machine rooms that names of brokers and clients may stand for explain its 16"
@@ -225,9 +267,13 @@ def test_what_no_name_tells_is_in_doubt():
 
 
 def test_rooms_that_are_known_are_kept_and_rule_out_readings():
-    known = replace(TOPIC, brokers=(replace(TOPIC.brokers[0], machine_room="az1"), TOPIC.brokers[1]))
+    known = replace(
+        TOPIC, brokers=(replace(TOPIC.brokers[0], machine_room="az1"), TOPIC.brokers[1])
+    )
     group, _ = fitted(Snapshot((known,), (nearby((*THREE, "az2-w@4")),)))
-    assert group.strategy_doubt is None  # all in one room "all" is none any more, for the snapshot says az1
+    assert (
+        group.strategy_doubt is None
+    )  # all in one room "all" is none any more, for the snapshot says az1
     other = replace(TOPIC, brokers=(replace(TOPIC.brokers[0], machine_room="hz"), TOPIC.brokers[1]))
     [doubted] = doubtful(with_strategies(Snapshot((other,), (nearby(THREE),))))
     assert "no machine rooms" in doubted.strategy_doubt
@@ -251,7 +297,8 @@ def test_two_groups_that_put_one_broker_into_different_rooms():
 def test_what_is_found_is_what_is_planned():
     whole = Snapshot((TOPIC,), (nearby(THREE),))
     plan = plan_snapshot(
-        whole, [{"name": "x", "changes": [{"add_clients": {"ids": "az2-v@9", "machine_room": "az2"}}]}]
+        whole,
+        [{"name": "x", "changes": [{"add_clients": {"ids": "az2-v@9", "machine_room": "az2"}}]}],
     )
     moved = [row for row in plan.queues.to_pylist() if row["change"] == "moved"]
     assert {row["owner_after"] for row in moved} <= {"az2-v@9", "az2-z@3"}
@@ -278,8 +325,14 @@ def test_a_room_without_clients_is_found_where_subnets_say_nothing_of_it():
     topic = Topic("T", (TopicBroker("az1-broker-a", 16), TopicBroker("az2-broker-b", 1)))
     of_client = {"10.1.0.1@1": "az1", "10.1.0.2@1": "az1", "10.3.0.1@1": "az3"}
     group, found = fitted(Snapshot((topic,), (nearby(tuple(of_client), topic, of_client),)))
-    assert (group.strategy, group.strategy_source, group.strategy_doubt) == ("MACHINE_ROOM_NEARBY-AVG", "fitted", None)
-    assert found == together({one.broker_name: zone(one.broker_name) for one in topic.brokers}, of_client)
+    assert (group.strategy, group.strategy_source, group.strategy_doubt) == (
+        "MACHINE_ROOM_NEARBY-AVG",
+        "fitted",
+        None,
+    )
+    assert found == together(
+        {one.broker_name: zone(one.broker_name) for one in topic.brokers}, of_client
+    )
 
 
 def test_a_broker_without_queues_need_not_be_anywhere():
@@ -292,8 +345,13 @@ def test_a_broker_without_queues_need_not_be_anywhere():
 
 
 def test_rooms_that_are_known_may_be_all_that_the_owners_need():
-    """Another topic is on a broker of which no name tells where it is: that topic alone cannot be assigned."""
-    topics = Topic("T", (TopicBroker("one", 2, machine_room="az1"),)), Topic("U", (TopicBroker("nowhere", 1),))
+    """Another topic is on a broker of which no name tells where it is: that topic alone cannot be
+    assigned.
+    """
+    topics = (
+        Topic("T", (TopicBroker("one", 2, machine_room="az1"),)),
+        Topic("U", (TopicBroker("nowhere", 1),)),
+    )
     client = Client("c", machine_room="az1", owned=tuple(topics[0].queues()))
     group = Group("g", ("T", "U"), (client,), strategy="MACHINE_ROOM_NEARBY-AVG")
     [known] = with_strategies(Snapshot(topics, (group,))).groups
@@ -303,9 +361,16 @@ def test_rooms_that_are_known_may_be_all_that_the_owners_need():
 
 
 def test_what_a_client_owns_that_divides_otherwise_tells_no_rooms():
-    """Go's client computes AVG under this name, so what it owns says nothing of what Java's does inside a room."""
+    """Go's client computes AVG under this name, so what it owns says nothing of what Java's does
+    inside a room.
+    """
     topic = Topic("T", (TopicBroker("az1-broker", 16),))
-    go = Client("az1-a@1", strategy="MACHINE_ROOM_NEARBY", language="GO", owned=tuple(sort_queues(topic.queues()))[:8])
+    go = Client(
+        "az1-a@1",
+        strategy="MACHINE_ROOM_NEARBY",
+        language="GO",
+        owned=tuple(sort_queues(topic.queues()))[:8],
+    )
     java = Client("az1-b@1", strategy="MACHINE_ROOM_NEARBY")
     [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), (go, java)),))).groups
     assert known.strategy == "MACHINE_ROOM_NEARBY" and known.strategy_doubt is not None
@@ -315,11 +380,21 @@ def test_what_a_client_owns_that_divides_otherwise_tells_no_rooms():
 def test_rooms_in_doubt_are_taken_only_if_they_are_accepted():
     topic = Topic("T", (TopicBroker("broker-a", 1),))
     cluster = Snapshot(
-        (topic,), (Group("g", ("T",), (Client("c", owned=tuple(topic.queues())),), strategy="MACHINE_ROOM_NEARBY-AVG"),)
+        (topic,),
+        (
+            Group(
+                "g",
+                ("T",),
+                (Client("c", owned=tuple(topic.queues())),),
+                strategy="MACHINE_ROOM_NEARBY-AVG",
+            ),
+        ),
     )
     guessed, accepted = with_strategies(cluster), with_strategies(cluster, assume=True)
     assert "too few to tell its machine rooms from chance" in guessed.groups[0].strategy_doubt
-    assert guessed.topics == cluster.topics and guessed.groups[0].clients == cluster.groups[0].clients
+    assert (
+        guessed.topics == cluster.topics and guessed.groups[0].clients == cluster.groups[0].clients
+    )
     assert "expected-not-known" in {one.rule for one in check_snapshot(cluster)}
     assert accepted.groups[0].strategy_doubt is None and accepted.topics[0].brokers[0].machine_room
     assert plan_snapshot(accepted, []).units["unowned"].to_pylist() == [0]

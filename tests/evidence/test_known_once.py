@@ -1,4 +1,6 @@
-"""Strategies, machine rooms and doubts are looked up once, by every command line; no verb looks that is given them."""
+"""Strategies, machine rooms and doubts are looked up once, by every command line; no verb looks
+that is given them.
+"""
 
 import json
 
@@ -52,7 +54,9 @@ VERBS = {
 
 
 def cluster():
-    """A group whose strategy is stated, one whose clients own what a strategy gives them, and one with a doubt."""
+    """A group whose strategy is stated, one whose clients own what a strategy gives them, and one
+    with a doubt.
+    """
     topic = Topic("T", (TopicBroker("b", 12),))
     owning = tuple(Client(f"c{i}", owned=tuple(topic.queues())[i::3]) for i in range(3))
     plain = tuple(Client(f"c{i}") for i in range(3))
@@ -99,10 +103,15 @@ def test_a_verb_looks_once_and_at_what_is_known_never(verb, looked):
 def test_the_way_back_and_a_reason_are_looked_for_in_what_is_known(looked, tmp_path):
     path = str(tmp_path / "plan.json")
     stated = known(cluster(), strategy="AVG")
-    rmqalloc.plan(stated, [{"name": "less", "changes": [{"remove_clients": {"ids": "c0"}}]}], ["given"]).save(path)
+    rmqalloc.plan(
+        stated, [{"name": "less", "changes": [{"remove_clients": {"ids": "c0"}}]}], ["given"]
+    ).save(path)
     less = Snapshot(
         stated.snapshot.topics,
-        tuple(Group(one.name, one.subscriptions, one.clients[1:], strategy="AVG") for one in stated.snapshot.groups),
+        tuple(
+            Group(one.name, one.subscriptions, one.clients[1:], strategy="AVG")
+            for one in stated.snapshot.groups
+        ),
     )
     undo_plan(load_plan(path), less)
     of_group = known(cluster(), ["given"])
@@ -123,7 +132,9 @@ def test_what_is_known_of_other_groups_is_looked_up_for_those_that_are_asked_for
 def test_more_queues_are_no_contradiction_to_what_clients_own_before(tmp_path, capsys):
     path = str(tmp_path / "s.json")
     write_snapshot(cluster(), path)
-    words = f"rollout queues -f {path} -g fitted -t T --to 16 --assume-drained --show totals -o json"
+    words = (
+        f"rollout queues -f {path} -g fitted -t T --to 16 --assume-drained --show totals -o json"
+    )
     assert main(words.split()) == 0
     out, err = capsys.readouterr()
     assert [row["consumer_group"] for row in json.loads(out)] == ["fitted"]

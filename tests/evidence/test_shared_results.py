@@ -1,4 +1,6 @@
-"""Threads that share a result: what it works out when first asked is one object for all, equal to what one thread gets."""
+"""Threads that share a result: what it works out when first asked is one object for all, equal to
+what one thread gets.
+"""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +61,9 @@ def test_threads_get_what_one_thread_gets(name):
 
 
 class Overtaken:
-    """A question that two threads work out at once, the second of which ends when the first has its answer."""
+    """A question that two threads work out at once, the second of which ends when the first has its
+    answer.
+    """
 
     def __init__(self):
         self.both, self.first_done = Barrier(2), Event()
@@ -86,7 +90,9 @@ def test_what_was_kept_first_stays_of_questions_about_a_snapshot():
     assert first is second
 
 
-@pytest.mark.holds("docs/threads.md", "their tables are worked out when first read, and never change")
+@pytest.mark.holds(
+    "docs/threads.md", "their tables are worked out when first read, and never change"
+)
 def test_what_was_kept_first_stays_of_lazy_properties():
     question = Overtaken()
     kind = type("Kind", (), {"value": lazy_property(question)})

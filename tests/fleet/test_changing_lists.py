@@ -1,4 +1,6 @@
-"""Lists that another thread changes meanwhile: an answer is that of one moment, an error is Java's of an empty list."""
+"""Lists that another thread changes meanwhile: an answer is that of one moment, an error is Java's
+of an empty list.
+"""
 
 import sys
 import time
@@ -19,7 +21,9 @@ SECONDS, PATIENCE = 0.4, 300
 LEAST_ANSWERS = 3
 READERS = 3
 
-QUEUES = [[MessageQueue("T", f"{'xy'[i % 2]}@broker-{i % 5}", i) for i in range(n)] for n in (0, 3, 400)]
+QUEUES = [
+    [MessageQueue("T", f"{'xy'[i % 2]}@broker-{i % 5}", i) for i in range(n)] for n in (0, 3, 400)
+]
 CLIENT_IDS = [[f"10.0.{n}.{i}@x" for i in range(n)] for n in (0, 2, 90)]
 CURRENT = CLIENT_IDS[2][1]
 
@@ -29,7 +33,9 @@ def room(name: Any) -> str:
 
 
 def nearby() -> Any:
-    return strategy("MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=room, client_room=lambda one: "x")
+    return strategy(
+        "MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=room, client_room=lambda one: "x"
+    )
 
 
 RULES = {
@@ -57,7 +63,9 @@ def answer(rule: Any, verb: str, queues: list[Any], client_ids: list[str]) -> st
         if verb == "allocate":
             return repr(rule.allocate("g", CURRENT, queues, client_ids))
         got = rule.assign(queues, client_ids)
-        return repr((getattr(got, "owners", np.empty(0)).tolist(), getattr(got, "mq_all", None), got))
+        return repr(
+            (getattr(got, "owners", np.empty(0)).tolist(), getattr(got, "mq_all", None), got)
+        )
     except (ValueError, TypeError) as error:
         return repr(error)
 
@@ -104,9 +112,15 @@ def test_an_answer_is_that_of_one_moment(name: str, verb: str) -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "parameters"),
-    [(ring_of_one.consistent_hash, (10,)), (slots.own_group, (b"-", b"", False)), (preferences.match_group, (False,))],
+    [
+        (ring_of_one.consistent_hash, (10,)),
+        (slots.own_group, (b"-", b"", False)),
+        (preferences.match_group, (False,)),
+    ],
 )
-def test_the_kernel_of_one_group_takes_what_cannot_change(kernel: Any, parameters: tuple[Any, ...]) -> None:
+def test_the_kernel_of_one_group_takes_what_cannot_change(
+    kernel: Any, parameters: tuple[Any, ...]
+) -> None:
     queue, out = ("t", "b", 0), np.empty(1, np.int32)
     assert kernel((queue,), ("x",), *parameters, -1, out) == 1
     assert kernel((queue,), ("x",), *parameters, 0, None) == [queue]

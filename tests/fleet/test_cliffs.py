@@ -27,7 +27,13 @@ def crowded(key):
     return sum(key.encode("utf-8", "surrogatepass")) % 50
 
 
-STRATEGIES = [Averagely(), AveragelyByCircle(), MachineRoom({"hz"}), ConsistentHash(), ConsistentHash(3, crowded)]
+STRATEGIES = [
+    Averagely(),
+    AveragelyByCircle(),
+    MachineRoom({"hz"}),
+    ConsistentHash(),
+    ConsistentHash(3, crowded),
+]
 TWINS = [
     reference.Avg(),
     reference.AvgByCircle(),
@@ -50,11 +56,15 @@ def groups(seed, n_units=12):
     return made
 
 
-@pytest.mark.parametrize(("one", "twin"), list(zip(STRATEGIES, TWINS, strict=True)), ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    ("one", "twin"), list(zip(STRATEGIES, TWINS, strict=True)), ids=lambda one: type(one).__name__
+)
 def test_a_fleet_with_odd_units_is_its_units_one_by_one(one, twin):
     for seed in range(20):
         fleet = Fleet.from_groups(groups(seed))
-        owners = one.assign_fleet(fleet, np.full(int(fleet.queue_offsets[-1]), 77, np.int32), "report", threads=2)
+        owners = one.assign_fleet(
+            fleet, np.full(int(fleet.queue_offsets[-1]), 77, np.int32), "report", threads=2
+        )
         found = [part.tolist() for part in np.split(owners, fleet.queue_offsets[1:-1])]
         assert found == [owners_of(twin, *unit) for unit in groups(seed)]
 
@@ -79,7 +89,9 @@ def test_lists_without_repeats_are_not_put_in_order_for_the_one_that_has(one, mo
 
 
 def count_slots(monkeypatch):
-    """A list that is given the number of client slots of every call that puts their points ready-made."""
+    """A list that is given the number of client slots of every call that puts their points
+    ready-made.
+    """
     slots, hashed = [], consistent_hash.hash_ids
     monkeypatch.setattr(
         consistent_hash,
@@ -98,7 +110,9 @@ def test_the_points_of_all_other_units_are_made_block_by_block(monkeypatch):
 
 
 def test_points_of_repeated_ids_are_put_about_once(monkeypatch):
-    """Java goes on numbering at what an id still holds; only slots whose number that changes are hashed again."""
+    """Java goes on numbering at what an id still holds; only slots whose number that changes are
+    hashed again.
+    """
     put = count_slots(monkeypatch)
     ids = [f"10.0.0.{i // 2}" for i in range(400)]
     fleet = Fleet.from_groups([("g", "t", [("b", i) for i in range(64)], ids)])
@@ -150,7 +164,10 @@ def test_a_unit_that_cannot_be_assigned_has_no_other_copied(monkeypatch):
 @pytest.mark.parametrize("chosen", [[0, 50, 99], [99, 3, 3, 3, 70], [40], []])
 def test_few_units_hash_their_own_lists_alone(monkeypatch, chosen, custom, odd):
     """Three units of 100 once hashed what lies between them, and the queues of all."""
-    made = [(f"g{i}", f"t{i}", [("b", 0), ("b", 1)], [f"a{i}", f"b{i}", *[f"a{i}"] * odd]) for i in range(100)]
+    made = [
+        (f"g{i}", f"t{i}", [("b", 0), ("b", 1)], [f"a{i}", f"b{i}", *[f"a{i}"] * odd])
+        for i in range(100)
+    ]
     whole = Fleet.from_groups(made).sorted()
     few, ring = whole.select(np.array(chosen, np.int64)), ConsistentHash(3, custom)
     expected = ring.assign_fleet(Fleet.from_groups([made[unit] for unit in chosen]).sorted())
@@ -167,7 +184,9 @@ def count_hashes(monkeypatch):
     keys = []
     for name in ("points", "queues"):
         whole = getattr(hashing.md5, name)
-        monkeypatch.setattr(hashing.md5, name, lambda *a, whole=whole: (keys.append(a[-1].size), whole(*a))[1])
+        monkeypatch.setattr(
+            hashing.md5, name, lambda *a, whole=whole: (keys.append(a[-1].size), whole(*a))[1]
+        )
     checked = consistent_hash._checked
     monkeypatch.setattr(consistent_hash, "_checked", lambda *a: (keys.append(1), checked(*a))[1])
     return keys
@@ -184,16 +203,30 @@ def test_pieces_of_one_unit_hash_its_clients_once(monkeypatch):
 
 
 @pytest.mark.parametrize("chosen", [[99, 3, 70], [5]])
-@pytest.mark.parametrize("inner", [Averagely(), ConsistentHash(), MachineRoom()], ids=lambda one: one.get_name())
+@pytest.mark.parametrize(
+    "inner", [Averagely(), ConsistentHash(), MachineRoom()], ids=lambda one: one.get_name()
+)
 def test_few_units_near_their_rooms_cut_their_own_lists_alone(monkeypatch, inner, chosen):
-    made = [(f"g{i}", f"t{i}", [("hz-a", 0), ("sh-a", 1)], [f"hz-{i}", f"sh-{i}", f"hz-x{i}"]) for i in range(100)]
-    near = strategy("MACHINE_ROOM_NEARBY", inner=inner, broker_room=lambda q: q[1][:2], client_room=lambda c: c[:2])
+    made = [
+        (f"g{i}", f"t{i}", [("hz-a", 0), ("sh-a", 1)], [f"hz-{i}", f"sh-{i}", f"hz-x{i}"])
+        for i in range(100)
+    ]
+    near = strategy(
+        "MACHINE_ROOM_NEARBY",
+        inner=inner,
+        broker_room=lambda q: q[1][:2],
+        client_room=lambda c: c[:2],
+    )
     cut, whole_cut = [], room_parts._cut
-    monkeypatch.setattr(room_parts, "_cut", lambda room, *a: (cut.append(room.size), whole_cut(room, *a))[1])
+    monkeypatch.setattr(
+        room_parts, "_cut", lambda room, *a: (cut.append(room.size), whole_cut(room, *a))[1]
+    )
     whole = Fleet.from_groups(made).sorted()
     owners = near.assign_fleet(whole.select(np.array(chosen)))
     assert set(cut) == {len(chosen) * 2, len(chosen) * 3}
-    assert np.array_equal(owners, near.assign_fleet(Fleet.from_groups([made[unit] for unit in chosen]).sorted()))
+    assert np.array_equal(
+        owners, near.assign_fleet(Fleet.from_groups([made[unit] for unit in chosen]).sorted())
+    )
     assert near.fleet_errors(whole.select(np.array([], np.int64))) == []
 
 
@@ -205,9 +238,17 @@ def test_a_small_fleet_has_the_owners_of_the_long_way(monkeypatch, virtual_nodes
     """Units that share lists, in any order, and lists that no unit names."""
     rng, ring = random.Random(virtual_nodes), ConsistentHash(virtual_nodes)
     for _ in range(20):
-        ids = [[f"c{i}\udc80é"[: rng.randrange(2, 5)] + f"{j}" for j in range(rng.randrange(1, 9))] for i in range(4)]
+        ids = [
+            [f"c{i}\udc80é"[: rng.randrange(2, 5)] + f"{j}" for j in range(rng.randrange(1, 9))]
+            for i in range(4)
+        ]
         made = [
-            (f"g{u}", f"t{u % 2}", [(f"b{q % 3}", q) for q in range(rng.randrange(1, 12))], rng.choice(ids))
+            (
+                f"g{u}",
+                f"t{u % 2}",
+                [(f"b{q % 3}", q) for q in range(rng.randrange(1, 12))],
+                rng.choice(ids),
+            )
             for u in range(12)
         ]
         whole = Fleet.from_groups(made)
@@ -216,7 +257,9 @@ def test_a_small_fleet_has_the_owners_of_the_long_way(monkeypatch, virtual_nodes
             patch.setattr(hashing, "SMALL", 0)
             expected = ring.assign_fleet(fleet)
         assert hashing.is_small(fleet, virtual_nodes)
-        assert np.array_equal(ring.assign_fleet(fleet, np.full(expected.size, -7, np.int32)), expected)
+        assert np.array_equal(
+            ring.assign_fleet(fleet, np.full(expected.size, -7, np.int32)), expected
+        )
 
 
 def test_a_small_fleet_is_neither_cut_nor_planned(monkeypatch):
@@ -228,7 +271,13 @@ def test_a_small_fleet_is_neither_cut_nor_planned(monkeypatch):
 
 @pytest.mark.parametrize(
     ("ids", "n_units"),
-    [(["a", "a"], 1), (["a", ""], 1), ([], 2), ([f"c{i}" for i in range(900)], 1), ([f"c{i}" for i in range(60)], 20)],
+    [
+        (["a", "a"], 1),
+        (["a", ""], 1),
+        ([], 2),
+        ([f"c{i}" for i in range(900)], 1),
+        ([f"c{i}" for i in range(60)], 20),
+    ],
     ids=["repeated", "empty", "no clients", "many clients", "a list of many units"],
 )
 def test_what_is_odd_or_large_goes_the_long_way(ids, n_units):

@@ -1,4 +1,6 @@
-"""Columns that callers make themselves: an array by which a kernel would read other memory is refused where it is given."""
+"""Columns that callers make themselves: an array by which a kernel would read other memory is
+refused where it is given.
+"""
 
 from dataclasses import replace
 
@@ -113,7 +115,9 @@ def test_a_route_that_crosses_two_lists_is_refused():
     ],
 )
 def test_lists_of_clients_that_do_not_fit_are_refused(change):
-    with pytest.raises((TypeError, ValueError), match=r"offsets of client lists|client_ids|slot_room"):
+    with pytest.raises(
+        (TypeError, ValueError), match=r"offsets of client lists|client_ids|slot_room"
+    ):
         replace(CLIENTS, **change)
 
 
@@ -126,9 +130,18 @@ def turned(lists, name, number):
 @pytest.mark.parametrize(
     "change",
     [
-        *({name: getattr(FLEET, name) + 2**20} for name in ("unit_topic", "unit_queue_list", "unit_client_list")),
-        *({name: getattr(FLEET, name) * 0 - 1} for name in ("unit_topic", "unit_queue_list", "unit_client_list")),
-        *({name: getattr(FLEET, name)[1:]} for name in ("unit_topic", "unit_queue_list", "unit_client_list")),
+        *(
+            {name: getattr(FLEET, name) + 2**20}
+            for name in ("unit_topic", "unit_queue_list", "unit_client_list")
+        ),
+        *(
+            {name: getattr(FLEET, name) * 0 - 1}
+            for name in ("unit_topic", "unit_queue_list", "unit_client_list")
+        ),
+        *(
+            {name: getattr(FLEET, name)[1:]}
+            for name in ("unit_topic", "unit_queue_list", "unit_client_list")
+        ),
         {"unit_topic": FLEET.unit_topic.astype(np.int64)},
         *({name: ["T"]} for name in ("consumer_groups", "topics", "brokers", "rooms")),
         {"topics": Strings.from_list([])},
@@ -153,7 +166,10 @@ def test_a_damaged_dictionary_is_refused():
     offsets = pa.py_buffer(vector(0, 2**30, 2, kind=np.int32))
     names = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"TU")])
     indices = pa.array([0, 1, 0, 1], pa.int32())
-    columns = {name: pa.array([row[name] for row in ROWS]) for name in ("consumer_group", "client_ids", "brokers")}
+    columns = {
+        name: pa.array([row[name] for row in ROWS])
+        for name in ("consumer_group", "client_ids", "brokers")
+    }
     columns["topic"] = pa.DictionaryArray.from_arrays(indices, names, safe=False)
     with pytest.raises(ValueError, match="column topic is damaged"):
         Fleet.from_arrow(pa.table(columns))
@@ -166,6 +182,8 @@ def test_errors_of_units_that_are_not_there_are_refused():
 
 def test_a_fleet_of_its_own_columns_is_the_same():
     made = Fleet(**{name: getattr(FLEET, name) for name in Fleet.__dataclass_fields__})
-    made = replace(made, client_lists=ClientLists(CLIENTS.offsets, CLIENTS.client_ids, CLIENTS.slot_room))
+    made = replace(
+        made, client_lists=ClientLists(CLIENTS.offsets, CLIENTS.client_ids, CLIENTS.slot_room)
+    )
     rule = strategy("CONSISTENT_HASH")
     assert rule.assign_fleet(made).tolist() == rule.assign_fleet(FLEET).tolist()

@@ -7,7 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import random_groups as inputs
-from fleets import AVG, GROUPS, RING, assert_same_fleet, assert_same_owners, columns, pairs_of, python_fleet
+from fleets import (
+    AVG,
+    GROUPS,
+    RING,
+    assert_same_fleet,
+    assert_same_owners,
+    columns,
+    pairs_of,
+    python_fleet,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,14 +35,23 @@ def test_a_fleet_keeps_what_it_was_given():
         assert fleet.consumer_group(u) == group
         assert fleet.topic(u) == topic
         assert fleet.queues_of(u) == [MessageQueue(topic, *pair) for pair in pairs_of(brokers)]
-        assert all(isinstance(queue, MessageQueue) and type(queue.queue_id) is int for queue in fleet.queues_of(u))
+        assert all(
+            isinstance(queue, MessageQueue) and type(queue.queue_id) is int
+            for queue in fleet.queues_of(u)
+        )
         assert fleet.client_ids_of(u) == clients
 
 
 def test_offsets_say_which_owners_belong_to_which_unit():
     fleet = python_fleet()
-    assert (fleet.queue_offsets.dtype, fleet.queue_offsets.tolist()) == (np.int64, [0, 7, 14, 15, 19, 24])
-    assert (fleet.client_offsets.dtype, fleet.client_offsets.tolist()) == (np.int64, [0, 3, 4, 7, 10, 13])
+    assert (fleet.queue_offsets.dtype, fleet.queue_offsets.tolist()) == (
+        np.int64,
+        [0, 7, 14, 15, 19, 24],
+    )
+    assert (fleet.client_offsets.dtype, fleet.client_offsets.tolist()) == (
+        np.int64,
+        [0, 3, 4, 7, 10, 13],
+    )
     assert (fleet.n_queues.dtype, fleet.n_queues.tolist()) == (np.int32, [7, 7, 1, 4, 5])
     assert (fleet.n_clients.dtype, fleet.n_clients.tolist()) == (np.int32, [3, 1, 3, 3, 3])
     owners = AVG.assign_fleet(fleet)
@@ -48,7 +66,10 @@ def test_offsets_say_which_owners_belong_to_which_unit():
         pytest.param(lambda pair: pair, id="pair"),
         pytest.param(lambda pair: MessageQueue("orders", *pair), id="MessageQueue"),
         pytest.param(lambda pair: ("orders", *pair), id="triple"),
-        pytest.param(lambda pair: {"topic": "orders", "brokerName": pair[0], "queueId": pair[1]}, id="mapping"),
+        pytest.param(
+            lambda pair: {"topic": "orders", "brokerName": pair[0], "queueId": pair[1]},
+            id="mapping",
+        ),
     ],
 )
 def test_any_form_of_queue_will_do(form):
@@ -70,7 +91,11 @@ def test_a_queue_may_be_of_another_topic_than_its_unit():
 
 
 def test_an_empty_fleet_is_a_fleet():
-    for fleet in (Fleet.from_groups([]), Fleet.from_arrow(columns([])), Fleet.from_arrow(columns([], form="brokers"))):
+    for fleet in (
+        Fleet.from_groups([]),
+        Fleet.from_arrow(columns([])),
+        Fleet.from_arrow(columns([], form="brokers")),
+    ):
         assert fleet.n_units == 0
         assert fleet.queue_offsets.tolist() == [0]
         assert AVG.assign_fleet(fleet).shape == RING.assign_fleet(fleet).shape == (0,)
@@ -97,7 +122,9 @@ def n_stored(fleet):
 
 def many_readers(n_groups, topics=("orders",)):
     return [
-        (f"g{i}", topic, {"a": 8, "b": 8}, [f"c{i}-{k}" for k in range(3)]) for i in range(n_groups) for topic in topics
+        (f"g{i}", topic, {"a": 8, "b": 8}, [f"c{i}-{k}" for k in range(3)])
+        for i in range(n_groups)
+        for topic in topics
     ]
 
 
@@ -118,7 +145,9 @@ def test_a_group_of_many_topics_is_kept_once(make):
 
 @every_way
 def test_lists_that_only_look_alike_are_kept_apart(make):
-    """Joined text is the same in both, where the strings begin is not; and so are numbers and topics."""
+    """Joined text is the same in both, where the strings begin is not; and so are numbers and
+    topics.
+    """
     groups = [
         ("g", "t", {"a": 2}, ["ab", "c"]),
         ("g", "t", {"a": 2}, ["a", "bc"]),
@@ -139,7 +168,9 @@ def test_lists_that_only_look_alike_are_kept_apart(make):
 
 
 @pytest.mark.parametrize("form", ["queues", "brokers"])
-@pytest.mark.parametrize("lists", [pa.list_, pa.large_list, pa.list_view, pa.large_list_view], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "lists", [pa.list_, pa.large_list, pa.list_view, pa.large_list_view], ids=lambda f: f.__name__
+)
 @pytest.mark.parametrize("text", ["string", "large_string", "string_view"])
 def test_any_type_of_text_and_list(form, lists, text):
     assert_same_fleet(Fleet.from_arrow(columns(form=form, text=text, lists=lists)), python_fleet())
@@ -147,7 +178,9 @@ def test_any_type_of_text_and_list(form, lists, text):
 
 def test_list_views_lie_anywhere_and_overlap():
     ids = pa.array(["a", "b", "c", "d"])
-    views = pa.ListViewArray.from_arrays(pa.array([2, 0, 1], pa.int32()), pa.array([2, 3, 0], pa.int32()), ids)
+    views = pa.ListViewArray.from_arrays(
+        pa.array([2, 0, 1], pa.int32()), pa.array([2, 3, 0], pa.int32()), ids
+    )
     groups = [("g", "t", {"b": 1}, clients) for clients in (["c", "d"], ["a", "b", "c"], [])]
     fleet = Fleet.from_arrow(columns(groups).set_column(3, "client_ids", views))
     assert [fleet.client_ids_of(u) for u in range(3)] == [group[3] for group in groups]
@@ -156,7 +189,9 @@ def test_list_views_lie_anywhere_and_overlap():
 def test_lists_of_one_length():
     groups = GROUPS[:1] + GROUPS[2:]
     fixed = pa.array([group[3] for group in groups], pa.list_(pa.string(), 3))
-    assert_same_fleet(Fleet.from_arrow(columns(groups).set_column(3, "client_ids", fixed)), python_fleet(groups))
+    assert_same_fleet(
+        Fleet.from_arrow(columns(groups).set_column(3, "client_ids", fixed)), python_fleet(groups)
+    )
 
 
 @pytest.mark.parametrize("form", ["queues", "brokers"])
@@ -167,7 +202,9 @@ def test_dictionaries(form, value, index):
 
     def encoded(array):
         codes = array.dictionary_encode()
-        return pa.DictionaryArray.from_arrays(codes.indices.cast(index), codes.dictionary.cast(value))
+        return pa.DictionaryArray.from_arrays(
+            codes.indices.cast(index), codes.dictionary.cast(value)
+        )
 
     clients = plain["client_ids"].combine_chunks()
     table = pa.table({
@@ -202,7 +239,9 @@ def test_slices_begin_where_they_say(form):
 @pytest.mark.parametrize("form", ["queues", "brokers"])
 def test_chunks_are_one_table(form):
     table = columns(form=form)
-    chunked = pa.concat_tables([table.slice(0, 1), table.slice(1, 0), table.slice(1, 3), table.slice(4)])
+    chunked = pa.concat_tables(
+        [table.slice(0, 1), table.slice(1, 0), table.slice(1, 3), table.slice(4)]
+    )
     assert chunked["topic"].num_chunks > 1
     assert_same_fleet(Fleet.from_arrow(chunked), python_fleet())
 
@@ -228,7 +267,9 @@ def test_what_arrow_brings_is_what_python_brings(units, cuts):
     chunked = pa.concat_tables([table.slice(a, b - a) for a, b in itertools.pairwise(bounds)])
     fleet, expected = Fleet.from_arrow(chunked), Fleet.from_groups(plain)
     assert [fleet.names_of(u) for u in range(fleet.n_units)] == [group[:2] for group in plain]
-    assert [fleet.queues_of(u) for u in range(fleet.n_units)] == [expected.queues_of(u) for u in range(len(plain))]
+    assert [fleet.queues_of(u) for u in range(fleet.n_units)] == [
+        expected.queues_of(u) for u in range(len(plain))
+    ]
     assert [fleet.client_ids_of(u) for u in range(fleet.n_units)] == [group[3] for group in plain]
     for one, other in [(fleet, expected), (fleet.sorted(), expected.sorted())]:
         assert_same_owners(one, other)
@@ -259,28 +300,42 @@ def test_any_object_that_streams_arrow_will_do():
 def test_a_data_frame_of_pandas_will_do(form):
     frame = columns(form=form).to_pandas()
     assert_same_fleet(Fleet.from_arrow(frame), python_fleet())
-    assert_same_fleet(Fleet.from_arrow(frame.astype({"topic": "category"})[1:]), python_fleet(GROUPS[1:]))
+    assert_same_fleet(
+        Fleet.from_arrow(frame.astype({"topic": "category"})[1:]), python_fleet(GROUPS[1:])
+    )
 
 
 def test_text_is_not_copied():
     table = columns()
     ids = table["client_ids"].chunk(0).values
     fleet = Fleet.from_arrow(table.slice(0, 1))
-    assert np.shares_memory(fleet.client_lists.client_ids.values, np.frombuffer(ids.buffers()[2], np.uint8))
+    assert np.shares_memory(
+        fleet.client_lists.client_ids.values, np.frombuffer(ids.buffers()[2], np.uint8)
+    )
 
 
 def test_other_columns_and_their_order_do_not_matter():
     table = columns()
-    table = table.append_column("lag", pa.array(range(table.num_rows))).select(["lag", *reversed(table.column_names)])
+    table = table.append_column("lag", pa.array(range(table.num_rows))).select(
+        ["lag", *reversed(table.column_names)]
+    )
     assert_same_fleet(Fleet.from_arrow(table), python_fleet())
 
 
 def test_both_forms_of_queues_give_equal_owners():
-    """Queue ids of the compact form run from 0 to read_queue_nums - 1 of every broker, in the order of the brokers."""
-    compact, written_out = Fleet.from_arrow(columns(form="brokers")), Fleet.from_arrow(columns(form="queues"))
+    """Queue ids of the compact form run from 0 to read_queue_nums - 1 of every broker, in the order
+    of the brokers.
+    """
+    compact, written_out = (
+        Fleet.from_arrow(columns(form="brokers")),
+        Fleet.from_arrow(columns(form="queues")),
+    )
     assert_same_fleet(compact, written_out)
     nothing = [("g", "t", {"a": 0, "b": 2, "c": 0}, ["x", "y"])]
-    assert Fleet.from_arrow(columns(nothing, "brokers")).queues_of(0) == [("t", "b", 0), ("t", "b", 1)]
+    assert Fleet.from_arrow(columns(nothing, "brokers")).queues_of(0) == [
+        ("t", "b", 0),
+        ("t", "b", 1),
+    ]
 
 
 def test_arrow_s_own_garbage_under_a_null_is_not_read():
@@ -315,7 +370,9 @@ def test_a_column_of_another_type_is_refused():
 
 def test_sorted_is_java_s_order():
     queues, clients = [("B", 7), ("\ue000", 1), ("😀", 1)], ["\ue000", "😀", "B"]
-    groups = [(g, t, [*reversed(pairs_of(b)), *queues], [*reversed(c), *clients]) for g, t, b, c in GROUPS]
+    groups = [
+        (g, t, [*reversed(pairs_of(b)), *queues], [*reversed(c), *clients]) for g, t, b, c in GROUPS
+    ]
     fleet = Fleet.from_groups(groups)
     in_order = fleet.sorted()
     for u in range(fleet.n_units):
@@ -353,15 +410,23 @@ id_lists = st.lists(st.sampled_from(["", "a", "b", "ab", "10.0.0.1@7", "\ue000",
 
 @given(st.lists(st.tuples(broker_lists, id_lists), max_size=5))
 def test_any_brokers_sort_as_their_queues_do(units):
-    """Brokers in any order, there twice or without queues: however the sort goes about it, it is that of the queues."""
-    fleet = Fleet.from_arrow(table_of("brokers", "read_queue_nums", [b for b, _ in units], [ids for _, ids in units]))
+    """Brokers in any order, there twice or without queues: however the sort goes about it, it is
+    that of the queues.
+    """
+    fleet = Fleet.from_arrow(
+        table_of("brokers", "read_queue_nums", [b for b, _ in units], [ids for _, ids in units])
+    )
     in_order = fleet.sorted()
     lists = fleet.queue_lists
-    written_out = QueueLists(lists.offsets, lists.queue_ids, lists.route_offsets, lists.route_topic, lists.route_broker)
+    written_out = QueueLists(
+        lists.offsets, lists.queue_ids, lists.route_offsets, lists.route_topic, lists.route_broker
+    )
     same = replace(fleet, queue_lists=written_out).sorted()
     for u, (brokers, ids) in enumerate(units):
         assert same.queues_of(u) == in_order.queues_of(u)
-        assert fleet.queues_of(u) == [MessageQueue(f"t{u % 2}", b, i) for b, n in brokers for i in range(n)]
+        assert fleet.queues_of(u) == [
+            MessageQueue(f"t{u % 2}", b, i) for b, n in brokers for i in range(n)
+        ]
         assert in_order.queues_of(u) == sort_queues(fleet.queues_of(u))
         assert in_order.client_ids_of(u) == sort_client_ids(ids)
     irregular = in_order.client_lists.irregular[in_order.unit_client_list].tolist()
@@ -377,24 +442,42 @@ def test_rooms_move_with_what_they_belong_to(units):
     fleet = Fleet.from_arrow(table).sorted()
     queues, clients = fleet.queue_lists, fleet.client_lists
     rooms = [*fleet.rooms.to_list(), ""]  # -1, the last one, where the room is missing
-    assert [rooms[room] for room in queues.route_room] == [fleet.brokers[broker] for broker in queues.route_broker]
+    assert [rooms[room] for room in queues.route_room] == [
+        fleet.brokers[broker] for broker in queues.route_broker
+    ]
     assert [rooms[room] for room in clients.slot_room] == clients.client_ids.to_list()
-    assert [fleet.client_ids_of(u) for u in range(len(units))] == [sort_client_ids(ids) for _, ids in units]
+    assert [fleet.client_ids_of(u) for u in range(len(units))] == [
+        sort_client_ids(ids) for _, ids in units
+    ]
 
 
-@given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-2, 4)), max_size=20), max_size=4))
+@given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from("abc"), st.integers(-2, 4)), max_size=20), max_size=4
+    )
+)
 def test_any_queues_sort_as_they_should(lists):
     """Runs of ascending ids are sorted as a whole, all others queue by queue."""
     from_arrow = Fleet.from_arrow(table_of("queues", "queue_id", lists, [["x"]] * len(lists)))
-    from_groups = Fleet.from_groups([("g", f"t{u % 2}", queues, ["x"]) for u, queues in enumerate(lists)])
-    wanted = [sort_queues([MessageQueue(f"t{u % 2}", *queue) for queue in queues]) for u, queues in enumerate(lists)]
+    from_groups = Fleet.from_groups(
+        [("g", f"t{u % 2}", queues, ["x"]) for u, queues in enumerate(lists)]
+    )
+    wanted = [
+        sort_queues([MessageQueue(f"t{u % 2}", *queue) for queue in queues])
+        for u, queues in enumerate(lists)
+    ]
     for fleet in (from_groups, from_arrow):
         in_order = fleet.sorted()
         assert [in_order.queues_of(u) for u in range(in_order.n_units)] == wanted
 
 
 def test_queues_of_several_topics_sort_by_topic_first():
-    queues = [MessageQueue(t, b, i) for i in (3, -1, 2**31 - 1) for b in ("b", "a") for t in ("z", "", "😀", "\ue000")]
+    queues = [
+        MessageQueue(t, b, i)
+        for i in (3, -1, 2**31 - 1)
+        for b in ("b", "a")
+        for t in ("z", "", "😀", "\ue000")
+    ]
     fleet = Fleet.from_groups([("g", "t", queues, ["x"]), ("g", "t", queues[:1], ["x"])]).sorted()
     assert fleet.queues_of(0) == list(sort_queues(queues))
     assert [queue.topic for queue in fleet.queues_of(0)[::6]] == ["", "z", "😀", "\ue000"]
@@ -416,7 +499,10 @@ def test_owners_go_back_to_arrow():
     assert table.schema.field("owners").type == pa.list_(pa.int32())
     assert table["consumer_group"].to_pylist() == [group[0] for group in GROUPS]
     assert table["topic"].to_pylist() == [group[1] for group in GROUPS]
-    one_by_one = [AVG.assign(fleet.queues_of(u), fleet.client_ids_of(u)).owners.tolist() for u in range(fleet.n_units)]
+    one_by_one = [
+        AVG.assign(fleet.queues_of(u), fleet.client_ids_of(u)).owners.tolist()
+        for u in range(fleet.n_units)
+    ]
     assert table["owners"].to_pylist() == one_by_one
     table.validate(full=True)
 

@@ -1,4 +1,6 @@
-"""Units of very many queues: one bound whatever makes the fleet, and fleets that come to more than an int32 counts."""
+"""Units of very many queues: one bound whatever makes the fleet, and fleets that come to more than
+an int32 counts.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +26,10 @@ MOST_OF_A_BROKER = 2**24
 
 def brokers(n, last=MOST_OF_A_BROKER):
     """So many brokers, all full but for the last."""
-    return [{"broker_name": f"b{i:05}", "read_queue_nums": last if i == n - 1 else MOST_OF_A_BROKER} for i in range(n)]
+    return [
+        {"broker_name": f"b{i:05}", "read_queue_nums": last if i == n - 1 else MOST_OF_A_BROKER}
+        for i in range(n)
+    ]
 
 
 def units(*rows, ids=("a", "b")):
@@ -48,7 +53,9 @@ def test_a_unit_may_have_as_many_queues_as_an_int32_counts():
 @pytest.mark.parametrize(("row", "n"), TOO_MANY)
 def test_a_unit_of_more_is_refused_by_its_position(row, n):
     few = brokers(1, last=3)
-    with pytest.raises(FleetError, match=rf"unit 1 .*the unit has {n} queues; at most 2147483647 can be assigned"):
+    with pytest.raises(
+        FleetError, match=rf"unit 1 .*the unit has {n} queues; at most 2147483647 can be assigned"
+    ):
         Fleet.from_arrow(units(few, row))
     fleet = Fleet.from_arrow(units(few, row, few), on_error="report").sorted()
     assert [error.position for error in fleet.errors] == [1]
@@ -108,7 +115,8 @@ def test_every_fleet_is_counted_by_the_same_bound(monkeypatch):
     monkeypatch.setattr(unit_sizes, "MAX_PER_UNIT", 3)
     three, four = [("b", i) for i in range(3)], [("b", i) for i in range(4)]
     fleet = Fleet.from_groups(
-        [("g", "T", four, ["a"]), ("g", "T", three, ["a"] * 4), ("g", "T", three, ["a"] * 3)], "report"
+        [("g", "T", four, ["a"]), ("g", "T", three, ["a"] * 4), ("g", "T", three, ["a"] * 3)],
+        "report",
     )
     assert [(error.position, error.reason) for error in fleet.errors] == [
         (0, "the unit has 4 queues; at most 3 can be assigned"),
@@ -116,7 +124,9 @@ def test_every_fleet_is_counted_by_the_same_bound(monkeypatch):
     ]
     small = ordered(Fleet.from_groups([("g", "T", three, ["a", "b", "c"])]))
     grown = apply(Scenario("more", [AddClients(ids="d")]), small, AVG).fleet
-    with pytest.raises(FleetError, match=r"unit 0 .*'g', topic 'T'.* has 4 clients; at most 3 .*Give fewer"):
+    with pytest.raises(
+        FleetError, match=r"unit 0 .*'g', topic 'T'.* has 4 clients; at most 3 .*Give fewer"
+    ):
         grown.client_offsets  # noqa: B018 (reading it counts)
 
 
@@ -136,6 +146,11 @@ def test_owners_that_no_column_of_lists_holds_are_refused():
     spec = PlanSpec("AVG", scenarios=many, output="owners")
     [piece] = plan_stream([full], spec)
     assert set(piece.column("err_code").to_pylist()) == {ErrCode.TOO_LARGE}
-    assert f"the unit may have {129 * 2**24} queues in all scenarios together" in piece.column("err_msg")[0].as_py()
-    with pytest.raises(ValueError, match=rf"may have {128 * 2**24} queues in all .*use plan_stream"):
+    assert (
+        f"the unit may have {129 * 2**24} queues in all scenarios together"
+        in piece.column("err_msg")[0].as_py()
+    )
+    with pytest.raises(
+        ValueError, match=rf"may have {128 * 2**24} queues in all .*use plan_stream"
+    ):
         plan_batch(units(*[brokers(1)] * 64), PlanSpec("AVG", scenarios=many[:1], output="owners"))

@@ -1,4 +1,6 @@
-"""What is said of the units of a fleet that cannot be assigned, while the others are; and the rooms of a fleet."""
+"""What is said of the units of a fleet that cannot be assigned, while the others are; and the rooms
+of a fleet.
+"""
 
 from collections import Counter
 
@@ -45,7 +47,10 @@ def arrow_column(groups):
     })  # fmt: skip
 
 
-SOURCES = {"objects": Fleet.from_groups, "arrow": lambda groups, **how: Fleet.from_arrow(arrow_column(groups), **how)}
+SOURCES = {
+    "objects": Fleet.from_groups,
+    "arrow": lambda groups, **how: Fleet.from_arrow(arrow_column(groups), **how),
+}
 every_source = pytest.mark.parametrize("source", SOURCES)
 
 
@@ -75,7 +80,9 @@ def test_a_malformed_unit_is_refused_by_default(source, what):
     assert 'on_error="report"' in str(caught.value)
 
 
-@pytest.mark.holds("docs/data-engineer.md", "the strategy refuses the unit, such as a missing machine room")
+@pytest.mark.holds(
+    "docs/data-engineer.md", "the strategy refuses the unit, such as a missing machine room"
+)
 @every_source
 @pytest.mark.parametrize("what", UNASSIGNABLE)
 def test_a_unit_that_java_refuses_has_java_s_reason(source, what):
@@ -100,7 +107,11 @@ def test_the_message_shows_the_first_and_counts_the_rest():
 
 
 def test_read_queue_nums_below_zero_are_a_bad_unit():
-    groups = [("g", "t", {"a": 1}, ["x"]), ("g", "t", {"a": 2, "b": -1}, ["x"]), ("g", "t", {"b": 2}, ["x"])]
+    groups = [
+        ("g", "t", {"a": 1}, ["x"]),
+        ("g", "t", {"a": 2, "b": -1}, ["x"]),
+        ("g", "t", {"b": 2}, ["x"]),
+    ]
     fleet = Fleet.from_arrow(columns(groups, "brokers"), on_error="report")
     assert [error.position for error in fleet.errors] == [1]
     assert "-1" in fleet.errors[0].reason
@@ -109,16 +120,26 @@ def test_read_queue_nums_below_zero_are_a_bad_unit():
 
 @pytest.mark.parametrize("form", ["queues", "brokers"])
 @pytest.mark.parametrize(
-    ("kind", "number"), [("uint64", 2**64 - 1), ("int64", 2**40), ("int64", -(2**63)), ("uint32", 2**31)]
+    ("kind", "number"),
+    [("uint64", 2**64 - 1), ("int64", 2**40), ("int64", -(2**63)), ("uint32", 2**31)],
 )
 def test_numbers_beyond_their_bounds_are_a_bad_unit(form, kind, number):
     """Also those that would be right if only their last bits were read."""
     name = "queue_id" if form == "queues" else "read_queue_nums"
-    entries = [[{"broker_name": "b", name: n} for n in numbers] for numbers in ([1], [1, number], [2])]
-    lists = pa.array(entries, pa.list_(pa.struct([("broker_name", pa.string()), (name, pa.type_for_alias(kind))])))
-    fleet = Fleet.from_arrow(columns([GOOD_BROKERS] * 3, form).set_column(2, form, lists), on_error="report")
+    entries = [
+        [{"broker_name": "b", name: n} for n in numbers] for numbers in ([1], [1, number], [2])
+    ]
+    lists = pa.array(
+        entries,
+        pa.list_(pa.struct([("broker_name", pa.string()), (name, pa.type_for_alias(kind))])),
+    )
+    fleet = Fleet.from_arrow(
+        columns([GOOD_BROKERS] * 3, form).set_column(2, form, lists), on_error="report"
+    )
     assert [error.position for error in fleet.errors] == [1]
-    assert fleet.errors[0].reason.startswith(f"{name} at position 1 of {form} must be an integer from ")
+    assert fleet.errors[0].reason.startswith(
+        f"{name} at position 1 of {form} must be an integer from "
+    )
     assert fleet.errors[0].reason.endswith(f"got {number}")
     assert fleet.n_queues.tolist() == [1, 0, 1 if form == "queues" else 2]
 
@@ -127,7 +148,12 @@ def test_a_bad_unit_leaves_the_topics_of_the_others_alone():
     groups = [("g", f"t{u}", [("b", u)], [f"c{u}"] if u != 2 else [None]) for u in range(4)]
     fleet = Fleet.from_arrow(arrow_column(groups), on_error="report")
     assert [fleet.topic(u) for u in range(4)] == ["t0", "t1", "t2", "t3"]
-    assert [fleet.queues_of(u) for u in range(4)] == [[("t0", "b", 0)], [("t1", "b", 1)], [], [("t3", "b", 3)]]
+    assert [fleet.queues_of(u) for u in range(4)] == [
+        [("t0", "b", 0)],
+        [("t1", "b", 1)],
+        [],
+        [("t3", "b", 3)],
+    ]
     assert [fleet.client_ids_of(u) for u in range(4)] == [["c0"], ["c1"], [], ["c3"]]
 
 
@@ -179,7 +205,9 @@ except ValueError as error:
     ],
 )
 def test_offsets_that_run_backwards_are_refused(form, where):
-    """Kernels trust offsets, so a broken producer must be stopped at the face; a crash would end this script only."""
+    """Kernels trust offsets, so a broken producer must be stopped at the face; a crash would end
+    this script only.
+    """
     assert run_python(MISFIT.format(form=form, where=where)) == ["refused", "True"]
 
 
@@ -211,9 +239,15 @@ def nearby(**rooms):
 @pytest.mark.parametrize("form", ["queues", "brokers"])
 def test_machine_rooms_as_columns(form):
     table = columns(ROOM_GROUPS, form)
-    names = [[b for b, _ in pairs_of(g[2])] if form == "queues" else list(g[2]) for g in ROOM_GROUPS]
-    table = table.append_column("broker_rooms", pa.array([[BROKER_ROOMS[b] for b in unit] for unit in names]))
-    table = table.append_column("client_rooms", pa.array([[CLIENT_ROOMS[c] for c in g[3]] for g in ROOM_GROUPS]))
+    names = [
+        [b for b, _ in pairs_of(g[2])] if form == "queues" else list(g[2]) for g in ROOM_GROUPS
+    ]
+    table = table.append_column(
+        "broker_rooms", pa.array([[BROKER_ROOMS[b] for b in unit] for unit in names])
+    )
+    table = table.append_column(
+        "client_rooms", pa.array([[CLIENT_ROOMS[c] for c in g[3]] for g in ROOM_GROUPS])
+    )
     assert nearby().assign_fleet(Fleet.from_arrow(table)).tolist() == ROOM_OWNERS
 
 
@@ -244,11 +278,20 @@ def test_a_resolver_is_asked_once_for_each_broker_and_each_client():
 def test_a_missing_room_is_java_s_error_of_that_unit_only():
     rule = nearby(broker_room=BROKER_ROOMS, client_room={**CLIENT_ROOMS, "c4": None})
     fleet = python_fleet(ROOM_GROUPS)
-    assert rule.fleet_errors(fleet) == [UnitError(1, "g2", "t1", "Machine room is null for consumer id c4")]
-    assert rule.assign_fleet(fleet, on_error="report").tolist() == [*ROOM_OWNERS[:5], *[-1] * 5, *ROOM_OWNERS[10:]]
+    assert rule.fleet_errors(fleet) == [
+        UnitError(1, "g2", "t1", "Machine room is null for consumer id c4")
+    ]
+    assert rule.assign_fleet(fleet, on_error="report").tolist() == [
+        *ROOM_OWNERS[:5],
+        *[-1] * 5,
+        *ROOM_OWNERS[10:],
+    ]
     nowhere = nearby(broker_room={**BROKER_ROOMS, "sh-1": ""}, client_room={})
     reasons = [error.reason for error in nowhere.fleet_errors(fleet)]
-    assert reasons[:2] == ["Machine room is null for mq MessageQueue [topic=t1, brokerName=sh-1, queueId=0]"] * 2
+    assert (
+        reasons[:2]
+        == ["Machine room is null for mq MessageQueue [topic=t1, brokerName=sh-1, queueId=0]"] * 2
+    )
     assert reasons[2] == "Machine room is null for consumer id c2"
 
 
@@ -257,7 +300,9 @@ def test_columns_of_rooms_have_to_fit_their_lists():
     rooms = [[BROKER_ROOMS[b] for b, _ in pairs_of(g[2])] for g in ROOM_GROUPS]
     clients = [[CLIENT_ROOMS[c] for c in g[3]] for g in ROOM_GROUPS]
     table = table.append_column("broker_rooms", pa.array([rooms[0], rooms[1][:-1], rooms[2]]))
-    table = table.append_column("client_rooms", pa.array([clients[0], clients[1], [*clients[2], "hz"]]))
+    table = table.append_column(
+        "client_rooms", pa.array([clients[0], clients[1], [*clients[2], "hz"]])
+    )
     fleet = Fleet.from_arrow(table, on_error="report")
     assert [error.position for error in fleet.errors] == [1, 2]
     assert "broker_rooms" in fleet.errors[0].reason

@@ -16,12 +16,16 @@ from rmqalloc.fleet.checked_columns import replaced
 
 
 def room_fleet():
-    """Four units of three queues each, with machine rooms, after strategies have computed what they need."""
+    """Four units of three queues each, with machine rooms, after strategies have computed what they
+    need.
+    """
     rows = [
         {
             "consumer_group": f"a long name of group {i}",
             "topic": f"a long name of topic {i}",
-            "queues": [{"broker_name": f"a long name of broker {q}", "queue_id": 7 - q} for q in range(3)],
+            "queues": [
+                {"broker_name": f"a long name of broker {q}", "queue_id": 7 - q} for q in range(3)
+            ],
             "broker_rooms": ["hz", "sh", "hz"],
             "client_ids": [f"client {i} of many", "\U0001f600 twice", "\U0001f600 twice"],
             "client_rooms": ["hz", "sh", "sh"],
@@ -63,7 +67,12 @@ def test_the_arrays_of_a_fleet_are_found():
 
 def owners_at(address):
     """Room for the fleet's owners at an address, which need not be its own."""
-    interface = {"data": (address, False), "shape": (int(FLEET.queue_offsets[-1]),), "typestr": "<i4", "version": 3}
+    interface = {
+        "data": (address, False),
+        "shape": (int(FLEET.queue_offsets[-1]),),
+        "typestr": "<i4",
+        "version": 3,
+    }
     return np.asarray(type("Memory", (), {"__array_interface__": interface})())
 
 
@@ -73,7 +82,9 @@ def test_out_that_overlaps_any_array_of_a_fleet_is_refused(path):
     array = dict(arrays(FLEET))[path]
     first, last = array.ctypes.data & ~3, (array.ctypes.data + array.nbytes - 1) & ~3
     for address in (last, first + 4 - 4 * int(FLEET.queue_offsets[-1])):
-        with pytest.raises(ValueError, match=r"out overlaps an array of the fleet.*pass a fresh array"):
+        with pytest.raises(
+            ValueError, match=r"out overlaps an array of the fleet.*pass a fresh array"
+        ):
             strategy("AVG").assign_fleet(FLEET, out=owners_at(address))
 
 
@@ -93,7 +104,9 @@ def test_what_a_fleet_shows_of_itself_is_no_place_to_write_to():
 @given(st.integers(0, 14), st.integers(0, 14))
 def test_out_is_refused_exactly_where_it_overlaps(at_units, at_out):
     """Three units' topics and nine owners somewhere in one array."""
-    fleet = Fleet.from_groups([(f"g{i}", "t", [("b", q) for q in range(3)], ["x", f"y{i}"]) for i in range(3)])
+    fleet = Fleet.from_groups(
+        [(f"g{i}", "t", [("b", q) for q in range(3)], ["x", f"y{i}"]) for i in range(3)]
+    )
     expected, memory = strategy("AVG").assign_fleet(fleet), np.zeros(24, np.int32)
     fleet = dataclasses.replace(fleet, unit_topic=memory[at_units : at_units + 3])
     out = memory[at_out : at_out + 9]
@@ -123,7 +136,10 @@ def test_every_array_is_looked_at_anew_by_every_fleet():
     with pytest.raises(ValueError, match="overlaps"):
         strategy("AVG").assign_fleet(dataclasses.replace(fleet, unit_topic=out), out=out)
     strategy("AVG").assign_fleet(fleet, out=out)
-    for same in (copy.copy(fleet), pickle.loads(pickle.dumps(fleet))):  # a fleet that knows an array still travels
+    for same in (
+        copy.copy(fleet),
+        pickle.loads(pickle.dumps(fleet)),
+    ):  # a fleet that knows an array still travels
         assert not {"_apart", "_held"} & {*vars(same)}  # addresses mean nothing elsewhere
         assert strategy("AVG").assign_fleet(same, out=out) is out
 
@@ -142,7 +158,9 @@ def test_memory_is_looked_at_anew_when_the_fleet_keeps_more():
     assert fleet.shares_memory(fleet.n_queues)
     assert fleet.shares_memory(fleet.client_lists.order)
     assert fleet.shares_memory(fleet.queue_offsets[1:])
-    assert not fleet.shares_memory(np.zeros(1, np.int32)) and not fleet.shares_memory(np.zeros(0, np.int32))
+    assert not fleet.shares_memory(np.zeros(1, np.int32)) and not fleet.shares_memory(
+        np.zeros(0, np.int32)
+    )
 
 
 def test_a_fleet_is_freed_with_its_last_name():

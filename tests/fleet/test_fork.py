@@ -10,8 +10,9 @@ from source_modules import MODULES
 
 from rmqalloc.lazy import lazy_property
 
-# A thread is held up in the middle of computing one property, the process forks, and the child reads that property of
-# another fleet, then all others: a lock held over the computation would be one that the child never gets.
+# A thread is held up in the middle of computing one property, the process forks, and the child
+# reads that property of another fleet, then all others: a lock held over the computation would be
+# one that the child never gets.
 _FORK_IN_THE_MIDDLE = """
 import os, signal, threading, warnings
 from rmqalloc import Fleet, strategy
@@ -62,7 +63,9 @@ print(os.waitstatus_to_exitcode(status))
     ],
 )
 def test_a_child_forked_while_a_thread_computes_does_not_hang(module, function, path):
-    assert run_python(_FORK_IN_THE_MIDDLE.format(module=module, function=function, path=path)) == ["0"]
+    assert run_python(_FORK_IN_THE_MIDDLE.format(module=module, function=function, path=path)) == [
+        "0"
+    ]
 
 
 # What strategies need before they divide anything, by name.
@@ -104,7 +107,8 @@ def test_first_calls_import_nothing():
     assert run_python(_FIRST_CALLS.format(takes=_TAKES)) == []
 
 
-# Without pandas, which imports much by itself where it is there. All verbs of rooms that are loaded, once each.
+# Without pandas, which imports much by itself where it is there. All verbs of rooms that are
+# loaded, once each.
 _FIRST_VERBS = """
 import sys
 
@@ -145,13 +149,17 @@ def test_first_verbs_import_nothing(verb):
     assert run_python(_FIRST_VERBS.format(verbs=_VERBS[verb])) == []
 
 
-_SETS = {f"np.{name}" for name in ("unique", "isin", "setdiff1d", "intersect1d", "union1d", "setxor1d")}
+_SETS = {
+    f"np.{name}" for name in ("unique", "isin", "setdiff1d", "intersect1d", "union1d", "setxor1d")
+}
 
 
 def imports_when_asked(source):
-    """Whether a module calls what imports something when first called, and does not import that itself.
+    """Whether a module calls what imports something when first called, and does not import that
+    itself.
 
-    `numpy.unique` of numbers alone imports `numpy.ma`, and a table's `group_by` imports `pyarrow.acero`.
+    `numpy.unique` of numbers alone imports `numpy.ma`, and a table's `group_by` imports
+    `pyarrow.acero`.
     """
     called = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     names = {ast.unparse(call.func) for call in called if not call.keywords}
@@ -180,7 +188,8 @@ def test_no_room_asks_what_imports_when_first_asked():
     assert [name for name in rooms if imports_when_asked(MODULES[name].read_text("utf-8"))] == []
 
 
-# As above, but the thread is held up where it imports something, if it does; a child has its import locks then.
+# As above, but the thread is held up where it imports something, if it does; a child has its import
+# locks then.
 _FORK_IN_AN_IMPORT = """
 import os, signal, sys, threading, warnings
 {setup}

@@ -1,4 +1,6 @@
-"""Sixteen threads over one fleet and one rule of each kind, with the interpreter lock or without it."""
+"""Sixteen threads over one fleet and one rule of each kind, with the interpreter lock or without
+it.
+"""
 
 import sys
 import sysconfig
@@ -41,6 +43,8 @@ def test_a_wrong_answer_of_one_thread_is_found():
     assert done.differ["AVG.assign"] == done.asked["AVG.assign"] > LEAST
 
 
-@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="a Python that always has its lock")
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="a Python that always has its lock"
+)
 def test_no_module_brings_the_lock_back():
     assert run_python(EVERY_MODULE) == ["False"]

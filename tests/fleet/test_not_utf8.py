@@ -1,4 +1,6 @@
-"""Text columns that hold bytes which are not UTF-8, as Parquet files can: such a row is a bad row, and disturbs no other."""
+"""Text columns that hold bytes which are not UTF-8, as Parquet files can: such a row is a bad row,
+and disturbs no other.
+"""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,8 +30,19 @@ QUEUES = {
     "brokers": pa.list_(pa.struct([*STRUCT, ("read_queue_nums", pa.int32())])),
     "queues": pa.list_(pa.struct([*STRUCT, ("queue_id", pa.int32())])),
 }
-BROKEN = [b"\xff", b"caf\xe9", b"\xed\xa0\x80", b"ok\xc3", b"\x80\n\x1b[2J", b"\xf5\x80\x80\x80", b"\xc0\xaf"]
-SPEC = PlanSpec("AVG", scenarios=[{"name": "one more", "changes": [{"add_clients": {"count": 1, "name": "new-{n}"}}]}])
+BROKEN = [
+    b"\xff",
+    b"caf\xe9",
+    b"\xed\xa0\x80",
+    b"ok\xc3",
+    b"\x80\n\x1b[2J",
+    b"\xf5\x80\x80\x80",
+    b"\xc0\xaf",
+]
+SPEC = PlanSpec(
+    "AVG",
+    scenarios=[{"name": "one more", "changes": [{"add_clients": {"count": 1, "name": "new-{n}"}}]}],
+)
 
 
 def as_text(array):
@@ -38,7 +51,9 @@ def as_text(array):
         return array.view(pa.string())
     if pa.types.is_list(array.type):
         inner = as_text(array.values)
-        return pa.ListArray.from_arrays(array.offsets, inner, mask=array.is_null() if array.null_count else None)
+        return pa.ListArray.from_arrays(
+            array.offsets, inner, mask=array.is_null() if array.null_count else None
+        )
     if pa.types.is_struct(array.type):
         names = [field.name for field in array.type]
         return pa.StructArray.from_arrays([as_text(array.field(name)) for name in names], names)
@@ -104,8 +119,14 @@ def test_a_text_that_is_not_utf8_makes_its_row_bad_and_no_other(column, with_nul
 @st.composite
 def some_rows(draw):
     rows = [good(i) for i in range(draw(st.integers(0, 6)))]
-    wrong = draw(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(BROKEN), st.booleans()), max_size=4))
-    rows = [(row, True) for row in rows] + [(broken(good(i), *each), False) for i, each in enumerate(wrong)]
+    wrong = draw(
+        st.lists(
+            st.tuples(st.sampled_from(PLACES), st.sampled_from(BROKEN), st.booleans()), max_size=4
+        )
+    )
+    rows = [(row, True) for row in rows] + [
+        (broken(good(i), *each), False) for i, each in enumerate(wrong)
+    ]
     return draw(st.permutations(rows))
 
 
@@ -118,10 +139,14 @@ def test_no_row_is_lost_and_good_ones_are_answered_as_without_the_bad(marked, ou
     assert len(found) == each * len(rows)
     groups = [found[each * i : each * (i + 1)] for i in range(len(rows))]
     assert all(
-        bool(row["err_code"]) != is_good for (_, is_good), group in zip(marked, groups, strict=True) for row in group
+        bool(row["err_code"]) != is_good
+        for (_, is_good), group in zip(marked, groups, strict=True)
+        for row in group
     )
     alone = answers(batch_of([row for row, is_good in marked if is_good]), spec)
-    assert [row for (_, is_good), group in zip(marked, groups, strict=True) if is_good for row in group] == alone
+    assert [
+        row for (_, is_good), group in zip(marked, groups, strict=True) if is_good for row in group
+    ] == alone
     assert next(iter(PlanBatches(spec)([batch_of(rows)]))).to_pylist() == found
     named = expand_owners(batch_of(rows), spec)
     named.validate(full=True)
@@ -139,23 +164,33 @@ def test_bulk_plans_a_file_with_such_rows_and_writes_text_that_can_be_read(tmp_p
     found.validate(full=True)
     assert found.num_rows == 80
     assert {name: one.bad_units for name, one in totals.items()} == {"current": 2, "one more": 2}
-    shown = [(row["consumer_group"], row["err_code"]) for row in found.to_pylist() if row["err_code"]]
+    shown = [
+        (row["consumer_group"], row["err_code"]) for row in found.to_pylist() if row["err_code"]
+    ]
     assert shown == [("g\\xff7", ErrCode.MALFORMED)] * 2 + [("g8", ErrCode.BAD_STRATEGY)] * 2
     assert "AV\\xc7" in strategies_of(tmp_path / "in", "AVG")
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+    "kind",
+    [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())],
 )
 def test_every_kind_of_text_is_looked_at(kind):
     text = pa.array([b"g0", b"g\xff", None, b"g3"]).view(pa.string())
     groups = text.dictionary_encode() if pa.types.is_dictionary(kind) else text.cast(kind)
     batch = batch_of([good(i) for i in range(4)]).set_column(0, "consumer_group", groups)
-    assert [row["err_code"] for row in answers(batch)[::2]] == [0, ErrCode.MALFORMED, ErrCode.MALFORMED, 0]
+    assert [row["err_code"] for row in answers(batch)[::2]] == [
+        0,
+        ErrCode.MALFORMED,
+        ErrCode.MALFORMED,
+        0,
+    ]
     with pytest.raises(FleetError, match=r"not UTF-8: b'g\\xff'"):
         Fleet.from_arrow(batch.slice(0, 2))
     sliced = pa.chunked_array([groups.slice(0, 1), groups.slice(1)])
-    fleet = Fleet.from_arrow(pa.table(batch).set_column(0, "consumer_group", sliced), on_error="report")
+    fleet = Fleet.from_arrow(
+        pa.table(batch).set_column(0, "consumer_group", sliced), on_error="report"
+    )
     assert [error.position for error in fleet.errors] == [1, 2]
     assert fleet.consumer_group(1) == "g\\xff"
 

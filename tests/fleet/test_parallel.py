@@ -19,11 +19,17 @@ RULES = {
     "custom": strategy("CONSISTENT_HASH", virtual_nodes=3, hash_function=hash),
     "MACHINE_ROOM": strategy("MACHINE_ROOM", machine_rooms={"hz"}),
 }
-TOPICS = st.sampled_from(["T", "orders", "a-topic-with-a-name-of-more-than-one-block-of-md5-" + "x" * 40])
+TOPICS = st.sampled_from(
+    ["T", "orders", "a-topic-with-a-name-of-more-than-one-block-of-md5-" + "x" * 40]
+)
 BROKERS = st.sampled_from(["hz@a", "hz@b", "c"])
-CLIENTS = st.lists(st.sampled_from(["c1", "c2", "c3", "10.0.0.1@4#5", "é", ""]), min_size=1, max_size=6)
+CLIENTS = st.lists(
+    st.sampled_from(["c1", "c2", "c3", "10.0.0.1@4#5", "é", ""]), min_size=1, max_size=6
+)
 GROUPS = st.lists(
-    st.tuples(TOPICS, st.lists(st.tuples(BROKERS, st.integers(0, 9)), min_size=1, max_size=40), CLIENTS),
+    st.tuples(
+        TOPICS, st.lists(st.tuples(BROKERS, st.integers(0, 9)), min_size=1, max_size=40), CLIENTS
+    ),
     min_size=1,
     max_size=12,
 )
@@ -63,7 +69,9 @@ def test_however_a_fleet_is_cut_its_owners_are_the_same(name):
 @pytest.mark.thorough
 def test_a_huge_unit_among_small_ones():
     clients = [f"10.0.0.{i}@7" for i in range(50)]
-    groups = [("g", "T", [("b", i) for i in range(n)], clients[: n % 49 + 1]) for n in (3, 300_000, 5)]
+    groups = [
+        ("g", "T", [("b", i) for i in range(n)], clients[: n % 49 + 1]) for n in (3, 300_000, 5)
+    ]
     fleet = Fleet.from_groups(groups)
     rule = strategy("CONSISTENT_HASH")
     owners = rule.assign_fleet(fleet, threads=3)
@@ -83,7 +91,9 @@ def test_the_number_of_threads_comes_from_the_environment(monkeypatch):
             strategy("AVG").assign_fleet(fleet)
 
 
-@pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (-2, ValueError), (1.5, TypeError), (True, TypeError)])
+@pytest.mark.parametrize(
+    ("threads", "error"), [(0, ValueError), (-2, ValueError), (1.5, TypeError), (True, TypeError)]
+)
 def test_threads_that_are_no_number_above_zero(threads, error):
     fleet = Fleet.from_groups([("g", "T", [("b", 0)], ["x"])])
     with pytest.raises(error, match="threads must be"):

@@ -1,4 +1,6 @@
-"""Every public method that takes positions, masks or arrays: NumPy's answer on Python's lists, or an error of ours."""
+"""Every public method that takes positions, masks or arrays: NumPy's answer on Python's lists, or
+an error of ours.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,12 @@ from rmqalloc.scenarios import RemoveClients, Rules, Scenario, apply, ordered
 
 REFUSED = (IndexError, TypeError)
 UNITS = [
-    (f"group {i}", f"topic {i % 3}", [(f"b{i}", q) for q in range(i % 4)], [f"client {i}-{c}" for c in range(i % 5)])
+    (
+        f"group {i}",
+        f"topic {i % 3}",
+        [(f"b{i}", q) for q in range(i % 4)],
+        [f"client {i}-{c}" for c in range(i % 5)],
+    )
     for i in range(7)
 ]
 FLEET = Fleet.from_groups(UNITS, on_error="report")
@@ -27,9 +34,25 @@ EMPTY = Fleet.from_groups([])
 
 NUMBERS = st.one_of(
     st.integers(-N - 2, N + 1),
-    st.sampled_from([2**31 - 1, 2**31, 2**40, 2**63 - 1, 2**63, 2**64, 2**70, -(2**31), -(2**40), -(2**63), -(2**80)]),
+    st.sampled_from(
+        [
+            2**31 - 1,
+            2**31,
+            2**40,
+            2**63 - 1,
+            2**63,
+            2**64,
+            2**70,
+            -(2**31),
+            -(2**40),
+            -(2**63),
+            -(2**80),
+        ]
+    ),
 )
-KINDS = st.sampled_from(["i1", "u1", "i2", "<i4", ">i4", "u4", "<i8", ">i8", "u8", "f8", "c16", "O", "U1", "M8[s]"])
+KINDS = st.sampled_from(
+    ["i1", "u1", "i2", "<i4", ">i4", "u4", "<i8", ">i8", "u8", "f8", "c16", "O", "U1", "M8[s]"]
+)
 ODD = st.sampled_from(
     [
         None,
@@ -63,10 +86,18 @@ def as_array(numbers, kind):
 
 ARRAYS = st.one_of(
     st.builds(as_array, st.lists(NUMBERS, max_size=6), KINDS),
-    st.builds(lambda numbers: np.array(numbers, np.int64)[::-2], st.lists(st.integers(-N, N), max_size=8)),
-    st.builds(lambda flags: np.array(flags, bool), st.lists(st.booleans(), min_size=N - 1, max_size=N + 1)),
+    st.builds(
+        lambda numbers: np.array(numbers, np.int64)[::-2], st.lists(st.integers(-N, N), max_size=8)
+    ),
+    st.builds(
+        lambda flags: np.array(flags, bool), st.lists(st.booleans(), min_size=N - 1, max_size=N + 1)
+    ),
     st.builds(lambda flags: np.array(flags, bool), st.lists(st.booleans(), min_size=N, max_size=N)),
-    st.builds(slice, *[st.none() | st.integers(-N - 2, N + 2)] * 2, st.none() | st.sampled_from([-2, -1, 1, 3])),
+    st.builds(
+        slice,
+        *[st.none() | st.integers(-N - 2, N + 2)] * 2,
+        st.none() | st.sampled_from([-2, -1, 1, 3]),
+    ),
     st.lists(NUMBERS, max_size=5),
     st.lists(st.booleans(), max_size=N + 1),
     st.just(np.zeros((2, 2), np.int64)),
@@ -83,7 +114,9 @@ def names_of(fleet):
     return [(*fleet.names_of(u), fleet.queues_of(u), fleet.client_ids_of(u)) for u in units]
 
 
-EXPECTED = [(*names, queues, clients) for names, queues, clients in zip(NAMES, QUEUES, CLIENTS, strict=True)]
+EXPECTED = [
+    (*names, queues, clients) for names, queues, clients in zip(NAMES, QUEUES, CLIENTS, strict=True)
+]
 
 
 @given(ARRAYS)
@@ -154,7 +187,10 @@ def test_a_stretch_of_a_column_is_that_of_a_list(start, stop):
 
 GROUP = [MessageQueue("t", f"room{i % 2}@b", i) for i in range(5)]
 EXPLAINED = {
-    **{name: {} for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "STABLE/1", "ORDINAL/1", "WEIGHTED")},
+    **{
+        name: {}
+        for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "STABLE/1", "ORDINAL/1", "WEIGHTED")
+    },
     "CANARY-AVG": {"share": 0.4, "pattern": "x*"},
 }
 
@@ -188,7 +224,9 @@ def test_an_assignment_of_owners_that_do_not_fit_is_refused(owners, kind):
             with pytest.raises(REFUSED):
                 face()
         return
-    assert made.queues_of("y") == [queue for queue, owner in zip(queues, owners, strict=True) if owner == 1]
+    assert made.queues_of("y") == [
+        queue for queue, owner in zip(queues, owners, strict=True) if owner == 1
+    ]
     assert made.unowned == [queue for queue, owner in zip(queues, owners, strict=True) if owner < 0]
     assert made.counts().tolist() == [owners.count(i) for i in range(3)]
 
@@ -250,13 +288,30 @@ MISFITS = [
     np.zeros((SIZE, 1), np.int32),
     np.int32(0),
 ]
-MISFIT_NAMES = ["list", "None", "int64", "float32", "bool", "one too few", "one too many", "two dimensions", "number"]
+MISFIT_NAMES = [
+    "list",
+    "None",
+    "int64",
+    "float32",
+    "bool",
+    "one too few",
+    "one too many",
+    "two dimensions",
+    "number",
+]
 
 
 @pytest.mark.parametrize("owners", MISFITS, ids=MISFIT_NAMES)
 def test_owners_that_do_not_fit_are_refused_by_every_reader(owners):
-    readers = [FLEET.to_arrow, *(lambda o, read=read: read(FLEET, o) for read in (balance, loads, cross_room))]
-    writers = [lambda o: strategy("AVG").assign_fleet(FLEET, out=o, on_error="report")] if owners is not None else []
+    readers = [
+        FLEET.to_arrow,
+        *(lambda o, read=read: read(FLEET, o) for read in (balance, loads, cross_room)),
+    ]
+    writers = (
+        [lambda o: strategy("AVG").assign_fleet(FLEET, out=o, on_error="report")]
+        if owners is not None
+        else []
+    )
     for face in readers + writers:
         with pytest.raises((ValueError, TypeError), match=r"owners|out"):
             face(owners)
@@ -289,7 +344,9 @@ def test_owners_by_count_writes_what_fits_and_nothing_else(offsets, n_clients, s
         return
     made.owners_by_count(*given_)
     queues = [MessageQueue("t", "b", i) for i in range(9)]
-    units = [(queues[:n], ["x", "y", "z", "w"][:m]) for n, m in zip(sizes, n_clients, strict=True) if n]
+    units = [
+        (queues[:n], ["x", "y", "z", "w"][:m]) for n, m in zip(sizes, n_clients, strict=True) if n
+    ]
     assert out.tolist() == [owner for unit in units for owner in made.assign(*unit).owners.tolist()]
 
 

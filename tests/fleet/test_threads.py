@@ -67,5 +67,7 @@ print({0: "same", 7: "different"}.get(status, status), "same" if answer() == bef
 
 
 def test_a_forked_child_answers_as_its_parent():
-    """Spark's Python daemon forks after import; a thread pool that does not survive that would hang here."""
+    """Spark's Python daemon forks after import; a thread pool that does not survive that would hang
+    here.
+    """
     assert run_python(FORK) == ["same", "same"]

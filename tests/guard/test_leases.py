@@ -28,7 +28,10 @@ def test_one_stop_of_a_group_at_a_time():
     clock[0] = 7
     second = granted.may_stop(cluster(*IDS), "b@1")
     assert second.verdict == "no"
-    assert second.reason == "a@1 of g was allowed to stop 7 s ago; wait until it has left, 93 s at most"
+    assert (
+        second.reason
+        == "a@1 of g was allowed to stop 7 s ago; wait until it has left, 93 s at most"
+    )
     assert granted.may_stop(cluster(*IDS), "x@1").verdict == "yes"
     assert granted.may_stop(cluster(*IDS), "a@1").verdict == "yes"
 
@@ -38,7 +41,9 @@ def test_the_next_may_once_the_first_has_left_and_the_group_has_settled():
     whole = cluster(*IDS)
     granted.may_stop(whole, "a@1")
     left = snapshot(group(*whole.groups[0].clients[1:]))
-    assert granted.may_stop(left, "b@1").reason.startswith("the previous change of g has not settled")
+    assert granted.may_stop(left, "b@1").reason.startswith(
+        "the previous change of g has not settled"
+    )
     assert len(granted) == 1
     assert granted.may_stop(cluster(*IDS[1:]), "b@1").verdict == "yes"
 
@@ -48,7 +53,9 @@ def test_who_started_again_under_the_same_id_has_left():
     [made] = snapshot(with_owned(group(*IDS), [topic()])).groups
 
     def started(at):
-        return snapshot(replace(made, clients=tuple(replace(one, start_timestamp=at) for one in made.clients)))
+        return snapshot(
+            replace(made, clients=tuple(replace(one, start_timestamp=at) for one in made.clients))
+        )
 
     assert granted.may_stop(started(1), "a@1").verdict == "yes"
     assert granted.may_stop(started(1), "b@1").verdict == "no"
@@ -76,7 +83,10 @@ def test_a_refusal_is_no_lease_and_leases_are_bounded():
     assert granted.may_stop(cluster("a@1"), "a@1").verdict == "no"
     assert len(granted) == 0
     assert granted.may_stop(cluster(*IDS), "a@1").verdict == "yes"
-    assert granted.may_stop(cluster(*IDS), "x@1").reason == "1 other stop under way already, and no more are granted"
+    assert (
+        granted.may_stop(cluster(*IDS), "x@1").reason
+        == "1 other stop under way already, and no more are granted"
+    )
     assert len(granted) == 1
 
 
@@ -85,7 +95,10 @@ def test_of_many_threads_one_is_granted():
     verdicts = []
     ids = whole.groups[0].client_ids
     threads = [
-        threading.Thread(target=lambda one=one: verdicts.append(granted.may_stop(whole, one).verdict)) for one in ids
+        threading.Thread(
+            target=lambda one=one: verdicts.append(granted.may_stop(whole, one).verdict)
+        )
+        for one in ids
     ]
     for one in threads:
         one.start()

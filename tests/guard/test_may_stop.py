@@ -22,7 +22,11 @@ def settled(*ids, **fields):
 def owning(made, **owned):
     """The same with other queues of some clients, by the last digit of their ids."""
     return replace(
-        made, clients=tuple(replace(one, owned=owned.get(f"c{one.client_id[-1]}", one.owned)) for one in made.clients)
+        made,
+        clients=tuple(
+            replace(one, owned=owned.get(f"c{one.client_id[-1]}", one.owned))
+            for one in made.clients
+        ),
     )
 
 
@@ -35,7 +39,12 @@ def test_a_client_of_a_settled_group_may_stop():
     assert (answer.verdict, answer.is_settled, answer.clients) == ("yes", True, IDS[:1])
     assert answer.reason == "10.0.0.1@7#1 may stop: 3 queues of g get new owners"
     [row] = answer.groups.to_pylist()
-    assert (row["n_clients"], row["n_queues"], row["unowned_meanwhile"], row["unowned_after"]) == (3, 3, 3, 0)
+    assert (row["n_clients"], row["n_queues"], row["unowned_meanwhile"], row["unowned_after"]) == (
+        3,
+        3,
+        3,
+        0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,11 +73,15 @@ def test_unknown_where_what_decides_is_not_known():
     made = settled(*IDS)
     whole = snapshot(made)
     for kind in ("clients", "subscriptions", "owners"):
-        answer = may_stop(replace(whole, groups=(replace(made, unknown={kind: "left out"}),)), IDS[0])
+        answer = may_stop(
+            replace(whole, groups=(replace(made, unknown={kind: "left out"}),)), IDS[0]
+        )
         assert (answer.verdict, answer.is_settled) == ("unknown", False)
         assert kind in answer.reason
     routes = replace(whole, topics=(replace(topic(), unknown={"routes": "broker c is silent"}),))
-    assert may_stop(routes, IDS[0]).reason == "g: not known are routes of orders (broker c is silent)"
+    assert (
+        may_stop(routes, IDS[0]).reason == "g: not known are routes of orders (broker c is silent)"
+    )
     assert asked(group(*IDS)).reason == "g: what its clients own is not known"
     assert asked(replace(made, strategy=None)).verdict == "yes"  # fitted
     doubted = replace(made, strategy_source="fitted", strategy_doubt="two explain it")
@@ -105,7 +118,9 @@ def test_queues_that_nobody_reads_before_are_no_reason():
 
 def test_what_cannot_be_computed_is_not_known():
     lists = {"message_queues": {one: [["orders", "a", 0]] for one in IDS[:2]}}
-    made = owning(group(*IDS[:2], strategy="CONFIG", strategy_params=lists), c1=queues([0]), c2=queues([0]))
+    made = owning(
+        group(*IDS[:2], strategy="CONFIG", strategy_params=lists), c1=queues([0]), c2=queues([0])
+    )
     answer = may_stop(snapshot(made, topics=(topic(a=2),)), IDS[0])
     assert answer.verdict == "unknown"
     assert answer.reason.startswith("g cannot be planned: ")
@@ -122,7 +137,12 @@ def test_where_clients_share_queues_one_has_to_stay(shared):
 
 def test_a_group_of_different_strategies_settles_too():
     mixed = with_owned(
-        group(*[Client(one, strategy=name) for one, name in zip(IDS, ("AVG", "AVG_BY_CIRCLE", "AVG"), strict=True)]),
+        group(
+            *[
+                Client(one, strategy=name)
+                for one, name in zip(IDS, ("AVG", "AVG_BY_CIRCLE", "AVG"), strict=True)
+            ]
+        ),
         [topic()],
     )
     answer = asked(mixed)
@@ -148,12 +168,19 @@ def test_every_group_of_the_client_decides():
     answer = asked(settled(*IDS), settled(*IDS[:1], name="h"), settled(*IDS[1:], name="i"))
     assert answer.verdict == "no"
     assert dict(
-        zip(answer.groups["consumer_group"].to_pylist(), answer.groups["verdict"].to_pylist(), strict=True)
+        zip(
+            answer.groups["consumer_group"].to_pylist(),
+            answer.groups["verdict"].to_pylist(),
+            strict=True,
+        )
     ) == {
         "g": "yes",
         "h": "no",
     }
-    assert may_stop(snapshot(settled(*IDS), settled(*IDS[:1], name="h")), IDS[0], ["g"]).verdict == "yes"
+    assert (
+        may_stop(snapshot(settled(*IDS), settled(*IDS[:1], name="h")), IDS[0], ["g"]).verdict
+        == "yes"
+    )
 
 
 @pytest.mark.holds("rmqalloc.guard.may_stop", "No client matches")

@@ -1,4 +1,6 @@
-"""Waiting for an answer that stays: two readings in a row, the second of which read everything after the first."""
+"""Waiting for an answer that stays: two readings in a row, the second of which read everything
+after the first.
+"""
 
 from dataclasses import replace
 
@@ -20,15 +22,24 @@ def settled(*ids):
 def moving(*ids):
     """The same while the last client has not taken its queues."""
     [made] = settled(*ids).groups
-    return snapshot(replace(made, clients=(*made.clients[:-1], replace(made.clients[-1], owned=()))))
+    return snapshot(
+        replace(made, clients=(*made.clients[:-1], replace(made.clients[-1], owned=())))
+    )
 
 
 class Cluster:
-    """Readings one after the other, a second apart; the last one stays. In the ``stale`` ones client c was not asked again,
-    in the ``unlisted`` ones the lists of clients were not read."""
+    """Readings one after the other, a second apart; the last one stays. In the ``stale`` ones
+    client c was not asked again, in the ``unlisted`` ones the lists of clients were not read.
+    """
 
     def __init__(self, *found, stale=(), unlisted=()):
-        self.found, self.stale, self.unlisted, self.now, self.n_read = found, stale, unlisted, 100.0, 0
+        self.found, self.stale, self.unlisted, self.now, self.n_read = (
+            found,
+            stale,
+            unlisted,
+            100.0,
+            0,
+        )
 
     def read(self):
         n, self.n_read = self.n_read, self.n_read + 1
@@ -86,7 +97,10 @@ def test_a_reading_that_fails_is_unknown_and_counts_as_none():
     assert cluster.watch().before_stop(60).verdict == "yes"
     assert cluster.n_read == 4
     answer = Cluster(settled(*IDS), silent).watch().before_stop(3)
-    assert (answer.verdict, answer.reason) == ("unknown", r"the cluster could not be read: no name server answers\x1b")
+    assert (answer.verdict, answer.reason) == (
+        "unknown",
+        r"the cluster could not be read: no name server answers\x1b",
+    )
     with pytest.raises(Error, match="no name server"):
         Cluster(silent).watch().before_stop(3)
 

@@ -4,13 +4,20 @@ import pytest
 
 from rmqalloc.history.history_events import HistoryEvents, event_lines, events_table
 
-TIMES = {"last_seen_before": "2026-05-02T03:11:40+02:00", "first_seen_after": "2026-05-02T03:12:10+02:00"}
+TIMES = {
+    "last_seen_before": "2026-05-02T03:11:40+02:00",
+    "first_seen_after": "2026-05-02T03:12:10+02:00",
+}
 
 
 @pytest.mark.parametrize(
     ("row", "group", "what"),
     [
-        ({"event": "settings", "consumer_group": "g"}, "g", "subscriptions, strategy or mode of the group"),
+        (
+            {"event": "settings", "consumer_group": "g"},
+            "g",
+            "subscriptions, strategy or mode of the group",
+        ),
         ({"event": "settings", "topic": "orders"}, "–", "orders"),
         ({"event": "settings"}, "–", "brokers of the cluster"),
         (

@@ -1,4 +1,6 @@
-"""A history: what lasts is reported with its times, what is not known is stated, whatever happens to the file."""
+"""A history: what lasts is reported with its times, what is not known is stated, whatever happens
+to the file.
+"""
 
 import os
 import random
@@ -23,7 +25,10 @@ from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.watching import Change
 
 START, EVERY = 1_795_000_000.0, 30.0
-A, B = cluster(("billing", "c1", "c2"), ("pay", "p1")), cluster(("billing", "c1", "c3"), ("pay", "p1"))
+A, B = (
+    cluster(("billing", "c1", "c2"), ("pay", "p1")),
+    cluster(("billing", "c1", "c3"), ("pay", "p1")),
+)
 FINDING = Finding("unowned", "error", "billing", TOPIC, (), (), "2 queues", "start")
 
 
@@ -52,9 +57,16 @@ def test_what_lasts_is_told_between_two_readings_and_what_does_not_is_not(path):
     assert sorted(of_client(path)) == [("joined", "c3"), ("left", "c2")]
     rows = History(path).events(["billing"]).events.to_pylist()
     assert len({(row["last_seen_before"], row["first_seen_after"]) for row in rows}) == 1
-    moved = [(row["queue_id"], row["owners_before"], row["owners_after"]) for row in rows if row["event"] == "moved"]
+    moved = [
+        (row["queue_id"], row["owners_before"], row["owners_after"])
+        for row in rows
+        if row["event"] == "moved"
+    ]
     assert moved == [(i, ["c2"], ["c3"]) for i in (1, 3, 5, 7)]
-    assert told(path, since=START + 3 * EVERY + 1) == [] and len(told(path, since=START + 3 * EVERY)) == 6
+    assert (
+        told(path, since=START + 3 * EVERY + 1) == []
+        and len(told(path, since=START + 3 * EVERY)) == 6
+    )
 
 
 def test_a_moment_has_its_owners_and_one_within_a_change_says_so(path):
@@ -62,7 +74,11 @@ def test_a_moment_has_its_owners_and_one_within_a_change_says_so(path):
         fed(recorder, Watched(), [A, A, A, B, B, B])
     history = History(path)
     queue = MessageQueue(TOPIC, "broker-a", 1)
-    assert [history.owners_at("billing", START + at).owners[queue] for at in (0, 60, 90)] == [("c2",), ("c2",), ("c3",)]
+    assert [history.owners_at("billing", START + at).owners[queue] for at in (0, 60, 90)] == [
+        ("c2",),
+        ("c2",),
+        ("c3",),
+    ]
     within = history.owners_at("billing", START + 75)
     assert within.doubt and (within.known_before, within.known_after) == (START + 60, START + 90)
     assert history.owners_at("pay", START + 75).doubt is None
@@ -90,7 +106,9 @@ def test_a_group_that_comes_and_goes(path):
         fed(recorder, Watched(), [less, less, A, A, A, less, less, less])
     assert told(path, "consumer_group", groups=["billing"])[0] == ("appeared", "billing")
     assert ("gone",) in told(path) and ("left", "c1") in of_client(path)
-    names = [[g.name for g in History(path).snapshot_at(START + at).groups] for at in (30, 100, 180)]
+    names = [
+        [g.name for g in History(path).snapshot_at(START + at).groups] for at in (30, 100, 180)
+    ]
     assert names == [["pay"], ["billing", "pay"], ["pay"]]
 
 
@@ -99,8 +117,14 @@ def test_findings_and_settle_times(path):
     with Recorder(path) as recorder:
         fed(recorder, watched, [A, A])
         raised = (Change(FINDING, None, FINDING, START + 30, START + 60),)
-        recorder.record(watched.observe(A, START + 90, raised=raised, lasting=(FINDING,), settled={"billing": 31.5}))
-    with Recorder(path) as recorder:  # a new observer raises it again, and it is gone at the second reading
+        recorder.record(
+            watched.observe(
+                A, START + 90, raised=raised, lasting=(FINDING,), settled={"billing": 31.5}
+            )
+        )
+    with Recorder(
+        path
+    ) as recorder:  # a new observer raises it again, and it is gone at the second reading
         watched = Watched()
         recorder.record(watched.observe(A, START + 120, raised=raised))
         recorder.record(watched.observe(A, START + 150))
@@ -111,16 +135,26 @@ def test_findings_and_settle_times(path):
 
 def test_after_a_restart_findings_of_a_group_are_cleared_only_once_it_was_read(path):
     with Recorder(path) as recorder:
-        fed(recorder, Watched(), [A, A, A], raised=(Change(FINDING, None, FINDING, START, START),), lasting=(FINDING,))
+        fed(
+            recorder,
+            Watched(),
+            [A, A, A],
+            raised=(Change(FINDING, None, FINDING, START, START),),
+            lasting=(FINDING,),
+        )
     with Recorder(path) as recorder:
         watched = Watched()
         fed(recorder, watched, [A, A, A], 3, not_read={"billing"})
         assert [event for event, _ in told(path, "rule")] == ["raised", "gap", "gap"]
-        fed(recorder, watched, [A, A], 6, findings=(FINDING,))  # seen again, and not yet for two readings
+        fed(
+            recorder, watched, [A, A], 6, findings=(FINDING,)
+        )  # seen again, and not yet for two readings
         assert [event for event, _ in told(path, "rule")] == ["raised", "gap", "gap"]
     with Recorder(path) as recorder:
         fed(recorder, Watched(), [A, A, A], 8)
-    [cleared] = [row for row in History(path).events().events.to_pylist() if row["event"] == "cleared"]
+    [cleared] = [
+        row for row in History(path).events().events.to_pylist() if row["event"] == "cleared"
+    ]
     assert cleared["rule"] == "unowned"
 
 
@@ -154,7 +188,10 @@ def test_what_went_while_nobody_looked_is_gone(path):
 
 def test_what_the_first_readings_after_a_restart_lack_is_gone_once_two_whole_ones_lack_it(path):
     left = cluster(("pay", "p1"))
-    silent = replace(left, errors=(SourceError("broker broker-a", "GET_CONSUMER_RUNNING_INFO pay, p1", "silent"),))
+    silent = replace(
+        left,
+        errors=(SourceError("broker broker-a", "GET_CONSUMER_RUNNING_INFO pay, p1", "silent"),),
+    )
     with Recorder(path) as recorder:
         fed(recorder, Watched(), [A, A, A])
     with Recorder(path) as recorder:
@@ -175,7 +212,10 @@ def test_a_group_that_is_not_read_is_not_known(path):
         assert "could not be read" in meanwhile.doubt and meanwhile.known_before == START + 60
         fed(recorder, watched, [A, A, A], 5)
     found = History(path).owners_at("billing", START + 100)
-    assert "could not be read" in found.doubt and (found.known_before, found.known_after) == (START + 60, START + 150)
+    assert "could not be read" in found.doubt and (found.known_before, found.known_after) == (
+        START + 60,
+        START + 150,
+    )
     assert History(path).owners_at("pay", START + 100).doubt is None
     assert [error.request for error in History(path).snapshot_at(START + 100).errors] == [
         "GET_CONSUMER_CONNECTION_LIST billing"
@@ -192,7 +232,10 @@ def test_a_clock_that_goes_back_makes_no_interval_that_ends_before_it_begins(pat
         assert "clock" not in (recorder.behind or "")
         fed(recorder, watched, [B, B, B], 5)
     rows = History(path).events().events.to_pylist()
-    assert all(row["last_seen_before"] is None or row["last_seen_before"] <= row["first_seen_after"] for row in rows)
+    assert all(
+        row["last_seen_before"] is None or row["last_seen_before"] <= row["first_seen_after"]
+        for row in rows
+    )
     assert ("gap",) in told(path) and ("left", "c2") in of_client(path)
 
 
@@ -238,7 +281,11 @@ def test_files_that_are_no_history_are_refused(tmp_path, path):
     newer = tmp_path / "newer"
     newer.write_bytes(path.read_bytes())
     sqlite3.connect(newer).executescript("PRAGMA user_version=9").connection.close()
-    for name, said in (("text", "no history"), ("other", "no history"), ("newer", "written by a newer rmqalloc")):
+    for name, said in (
+        ("text", "no history"),
+        ("other", "no history"),
+        ("newer", "written by a newer rmqalloc"),
+    ):
         for face in (Recorder, History):
             with pytest.raises(HistoryError, match=said):
                 face(tmp_path / name)
@@ -296,7 +343,9 @@ def test_it_stays_within_its_age(path):
     assert n_texts < 60
     history = History(path)
     assert START + EVERY * 270 < history.first_reading < START + EVERY * 320
-    findings = [(row["event"], row["message"]) for row in history.events().events.to_pylist() if row["rule"]]
+    findings = [
+        (row["event"], row["message"]) for row in history.events().events.to_pylist() if row["rule"]
+    ]
     assert findings == [("cleared", "2 queues")], "its text outlives the event that raised it"
     assert history.owners_at("billing", START + EVERY * 350).client_ids == ("c1", "client-87")
     assert history.owners_at("pay", START + EVERY * 350).client_ids == ("p1",)
@@ -309,7 +358,10 @@ def test_it_stays_within_its_size(path):
     watched, most = Watched(), 1 << 20
     with Recorder(path, max_bytes=most) as recorder:
         for i in range(120):
-            groups = [(f"g{n}", *(f"{x}{n}-{i // 2}-{hash((i // 2, n, x)):060x}" for x in "ab")) for n in range(100)]
+            groups = [
+                (f"g{n}", *(f"{x}{n}-{i // 2}-{hash((i // 2, n, x)):060x}" for x in "ab"))
+                for n in range(100)
+            ]
             recorder.record(watched.observe(cluster(*groups), START + EVERY * i))
     assert path.stat().st_size <= most
     assert History(path).first_reading > START
@@ -334,7 +386,9 @@ def test_a_recorder_that_is_killed_at_any_point_leaves_all_that_it_recorded(path
     where = os.pathsep.join([*sys.path, os.path.dirname(__file__)])
     for _ in range(4):
         command = [sys.executable, "-c", KILLED, str(path), str(first)]
-        with popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": where}) as run:
+        with popen(
+            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": where}
+        ) as run:
             lines = [run.stdout.readline() for _ in range(draw.randrange(1, 60))]
             time.sleep(draw.uniform(0, 0.01))  # it may be anywhere in the next record by then
             run.send_signal(signal.SIGKILL)

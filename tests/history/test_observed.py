@@ -1,4 +1,6 @@
-"""Histories of what an `Observer` shows: what was there at the beginning is part of it, and is reported when it goes."""
+"""Histories of what an `Observer` shows: what was there at the beginning is part of it, and is
+reported when it goes.
+"""
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.history import History, Recorder
@@ -13,9 +15,17 @@ START = 1_700_000_000.0
 def reading(at, *ids, said_at=None):
     assigned = strategy("AVG").assign(QUEUES, ids)
     clients = tuple(Client(one, owned=tuple(assigned.queues_of(one))) for one in ids)
-    snapshot = Snapshot((Topic("T", (TopicBroker("b", 4),)),), (Group("g", ("T",), clients, strategy="AVG"),))
+    snapshot = Snapshot(
+        (Topic("T", (TopicBroker("b", 4),)),), (Group("g", ("T",), clients, strategy="AVG"),)
+    )
     return ClusterReading(
-        snapshot, at - 0.1, at, {"g": GroupAges(at, at, dict.fromkeys(ids, said_at or at))}, frozenset(), True, {}
+        snapshot,
+        at - 0.1,
+        at,
+        {"g": GroupAges(at, at, dict.fromkeys(ids, said_at or at))},
+        frozenset(),
+        True,
+        {},
     )
 
 

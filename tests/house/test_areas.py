@@ -5,7 +5,12 @@ import pytest
 from areas import AREAS, choose
 from checkout import ROOT
 
-COSTS = {start: cost for area in AREAS.values() if area.touched_by for start, cost in area.seconds.items()}
+COSTS = {
+    start: cost
+    for area in AREAS.values()
+    if area.touched_by
+    for start, cost in area.seconds.items()
+}
 HEADS = [f"{number:08x}" + "0" * 32 for number in range(areas.TURNS)]
 
 
@@ -15,7 +20,9 @@ def is_there(start):
     test, _, case = name.partition("[")
     if case.startswith("docs/"):
         return (ROOT / path).exists() and (ROOT / case).exists()
-    return (ROOT / path).exists() and (not test or f"def {test}" in (ROOT / path).read_text("utf-8"))
+    return (ROOT / path).exists() and (
+        not test or f"def {test}" in (ROOT / path).read_text("utf-8")
+    )
 
 
 def test_every_test_of_an_area_is_there():
@@ -42,7 +49,9 @@ def test_a_test_belongs_to_the_area_that_names_it_most_closely():
 ])  # fmt: skip
 def test_a_changed_file_touches_its_area(path, area):
     chosen = choose([path], HEADS[0])
-    assert {start for start, why in chosen.touched.items() if why == path} >= set(AREAS[area].seconds)
+    assert {start for start, why in chosen.touched.items() if why == path} >= set(
+        AREAS[area].seconds
+    )
 
 
 def test_a_change_of_nothing_in_an_area_runs_an_eighth_and_all_eighths_are_everything():
@@ -53,14 +62,18 @@ def test_a_change_of_nothing_in_an_area_runs_an_eighth_and_all_eighths_are_every
     assert max(costs) - min(costs) <= max(COSTS.values())
 
 
-@pytest.mark.parametrize("changed", [None, ["pyx/md5.pyx"], ["rmqalloc/fleet/fleet.py"], ["rmqalloc/model.py"]])
+@pytest.mark.parametrize(
+    "changed", [None, ["pyx/md5.pyx"], ["rmqalloc/fleet/fleet.py"], ["rmqalloc/model.py"]]
+)
 def test_what_touches_everything_runs_up_to_the_budget_and_names_the_rest(changed):
     chosen = choose(changed, HEADS[3])
     assert sorted([*chosen.touched, *chosen.left_out]) == sorted(COSTS)
     assert not chosen.in_turn
     assert chosen.left_out, "all areas cost more than the budget"
     assert sum(COSTS[start] for start in chosen.touched) <= areas.BUDGET
-    assert min(COSTS[start] for start in chosen.left_out) >= max(COSTS[start] for start in chosen.touched)
+    assert min(COSTS[start] for start in chosen.left_out) >= max(
+        COSTS[start] for start in chosen.touched
+    )
 
 
 def test_the_choice_is_a_function_of_its_arguments():
@@ -78,6 +91,10 @@ def test_every_short_proof_is_a_target_and_all_are_chosen_within_eight_turns():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     names = {start for area in areas.PROOFS.values() for start in area.seconds}
     assert all(f"\n{name}:" in makefile for name in names)
-    turns = [choose(["CODE_OF_CONDUCT.md"], head, areas.PROOFS_BUDGET, areas.PROOFS) for head in HEADS]
+    turns = [
+        choose(["CODE_OF_CONDUCT.md"], head, areas.PROOFS_BUDGET, areas.PROOFS) for head in HEADS
+    ]
     assert {name for turn in turns for name in turn.all()} == names
-    assert choose(["LICENSE"], HEADS[0], areas.PROOFS_BUDGET, areas.PROOFS).touched == {"quick-release": "LICENSE"}
+    assert choose(["LICENSE"], HEADS[0], areas.PROOFS_BUDGET, areas.PROOFS).touched == {
+        "quick-release": "LICENSE"
+    }

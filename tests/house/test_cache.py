@@ -36,9 +36,15 @@ def home(tmp_path, monkeypatch):
 
 
 def start(tmp_path, seconds):
-    variables = {**os.environ, "RMQALLOC_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(SUPPORT)}
+    variables = {
+        **os.environ,
+        "RMQALLOC_CACHE": str(tmp_path / "cache"),
+        "PYTHONPATH": str(SUPPORT),
+    }
     command = [sys.executable, "-c", MAKER, str(tmp_path), str(seconds)]
-    return tied.popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return tied.popen(
+        command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_four_at_once_make_it_once(tmp_path):

@@ -6,7 +6,12 @@ import changed_files
 import pytest
 from checkout import ROOT
 
-SETTINGS = ("user.name=A", "user.email=a@example.org", "init.defaultBranch=main", "commit.gpgsign=false")
+SETTINGS = (
+    "user.name=A",
+    "user.email=a@example.org",
+    "init.defaultBranch=main",
+    "commit.gpgsign=false",
+)
 AUTHOR = [word for setting in SETTINGS for word in ("-c", setting)]
 
 
@@ -18,7 +23,9 @@ class Repository:
 
     def git(self, *arguments):
         command = ["git", *AUTHOR, *arguments]
-        return subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            command, cwd=self.folder, check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def write(self, *names):
         for name in names:
@@ -55,7 +62,9 @@ def test_main_that_went_on_does_not_count(repository):
     repository.main_is(repository.commit("on main"))
     repository.git("checkout", "-q", "-b", "branch", fork)
     repository.commit("b")
-    assert changed_files.changed(changed_files.base(repository.folder), root=repository.folder) == ["b"]
+    assert changed_files.changed(changed_files.base(repository.folder), root=repository.folder) == [
+        "b"
+    ]
 
 
 @pytest.mark.parametrize("has_remote", [True, False])
@@ -71,7 +80,9 @@ def test_a_first_commit_and_a_shallow_clone_have_no_base(repository, tmp_path):
     repository.commit("a")
     assert changed_files.base(repository.folder) is None
     repository.commit("b")
-    repository.git("clone", "-q", "--depth", "1", repository.folder.as_uri(), str(tmp_path / "shallow"))
+    repository.git(
+        "clone", "-q", "--depth", "1", repository.folder.as_uri(), str(tmp_path / "shallow")
+    )
     assert changed_files.base(tmp_path / "shallow") is None
     assert changed_files.changed(None) is None
     assert changed_files.tests_of(None, ROOT) == changed_files.EVERYTHING
@@ -124,9 +135,7 @@ def test_the_room_of_a_file(path, room):
     assert changed_files.room_of(path) == room
 
 
-BELOW = (
-    "pyx/md5.pyx rmqalloc/_engine/__init__.py rmqalloc/fleet/_ragged.py rmqalloc/model.py setup.py tests/conftest.py"
-)
+BELOW = "pyx/md5.pyx rmqalloc/_engine/__init__.py rmqalloc/fleet/_ragged.py rmqalloc/model.py setup.py tests/conftest.py"
 
 
 @pytest.mark.parametrize("path", BELOW.split())
@@ -135,14 +144,20 @@ def test_what_everything_stands_on_chooses_everything(path):
 
 
 def test_the_nearest_tests_come_first():
-    chosen = changed_files.tests_of(["rmqalloc/strategies/_rotated.py", "tests/plans/test_undo.py"], ROOT)
+    chosen = changed_files.tests_of(
+        ["rmqalloc/strategies/_rotated.py", "tests/plans/test_undo.py"], ROOT
+    )
     assert chosen[:2] == ["tests/plans/test_undo.py", "tests/strategies/test_rotated.py"]
-    rest = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests/strategies").glob("test_*.py")}
+    rest = {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "tests/strategies").glob("test_*.py")
+    }
     assert set(chosen[1:]) == rest
 
 
 def test_a_helper_chooses_the_tests_that_import_it():
-    """This file imports `changed_files`, and so does `areas`; `interpreter` is imported by `programs`, and that by tests."""
+    """This file imports `changed_files`, and so does `areas`; `interpreter` is imported by
+    `programs`, and that by tests.
+    """
     chosen = changed_files.tests_of(["tests/support/changed_files.py"], ROOT)
     assert chosen[0] == "tests/house/test_changed_files.py"
     assert "tests/house/test_areas.py" in chosen
@@ -161,7 +176,10 @@ def test_a_deleted_test_is_not_run():
 
 
 def test_every_room_has_tests():
-    rooms = {path.parent.name for path in (ROOT / "rmqalloc").glob("*/__init__.py")} | {"spark_udfs", "pyx"}
+    rooms = {path.parent.name for path in (ROOT / "rmqalloc").glob("*/__init__.py")} | {
+        "spark_udfs",
+        "pyx",
+    }
     assert len(rooms) > 20
     for room in rooms:
         chosen = changed_files.tests_of_room(room, ROOT)

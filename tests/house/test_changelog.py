@@ -1,4 +1,6 @@
-"""The changelog keeps its rules: what comes first, versions and dates in order, kinds in theirs, sentences."""
+"""The changelog keeps its rules: what comes first, versions and dates in order, kinds in theirs,
+sentences.
+"""
 
 import pytest
 from changelog import CHANGELOG, faults, notes_of, project_version, sections

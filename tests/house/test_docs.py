@@ -1,4 +1,6 @@
-"""Pages lead somewhere, are all in the guide's navigation, and those that are made are as they are made now."""
+"""Pages lead somewhere, are all in the guide's navigation, and those that are made are as they are
+made now.
+"""
 
 import builtins
 import re
@@ -15,7 +17,10 @@ from rmqalloc.cli._error_handler import exit_code_of
 PAPERS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 """Pages of the guide that lie outside docs/; docs/site/hooks.py brings them in."""
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [*(ROOT / name for name in ("README.md", *PAPERS, ".github/PULL_REQUEST_TEMPLATE.md")), *DOCS]
+PAGES = [
+    *(ROOT / name for name in ("README.md", *PAPERS, ".github/PULL_REQUEST_TEMPLATE.md")),
+    *DOCS,
+]
 SPARK_MODULES = set(MODULES_OF_USERS)
 """Modules that users of Spark import, as their names are those of Spark's own."""
 BELOW = 5
@@ -44,7 +49,9 @@ def test_the_reference_of_commands_is_that_of_the_commands():
 def test_the_table_of_rules_is_that_of_the_audit():
     import command_reference
 
-    assert command_reference.RULES_PAGE.read_text(encoding="utf-8") == command_reference.rules_page()
+    assert (
+        command_reference.RULES_PAGE.read_text(encoding="utf-8") == command_reference.rules_page()
+    )
 
 
 def test_the_picture_of_the_house_is_that_of_the_test_of_layers():
@@ -67,8 +74,15 @@ def test_the_headline_figures_are_those_of_the_committed_benchmarks():
 def test_every_room_with_public_names_has_a_page():
     import house_picture
 
-    shown = re.findall(r"^::: ([\w.]+)$", "\n".join(page.read_text("utf-8") for page in PAGES), re.MULTILINE)
-    rooms = {room for floor, rooms in house_picture.floors().items() if BELOW <= floor < 20 for room in rooms}
+    shown = re.findall(
+        r"^::: ([\w.]+)$", "\n".join(page.read_text("utf-8") for page in PAGES), re.MULTILINE
+    )
+    rooms = {
+        room
+        for floor, rooms in house_picture.floors().items()
+        if BELOW <= floor < 20
+        for room in rooms
+    }
     public = {room for room in rooms if getattr(import_module(room), "__all__", ())}
     assert len(public) > 10 and public <= {*shown}
 
@@ -77,7 +91,11 @@ def test_pages_import_from_rooms_and_not_from_modules_inside_them():
     """What is inside a room may change in any release."""
     pattern = re.compile(r"^(?:>>> )?(?:from|import) ((?:rmqalloc|spark_udfs)[\w.]*)", re.MULTILINE)
     imported = {module for page in PAGES for module in pattern.findall(page.read_text("utf-8"))}
-    inside = {module for module in imported if not ROOT.joinpath(*module.split("."), "__init__.py").exists()}
+    inside = {
+        module
+        for module in imported
+        if not ROOT.joinpath(*module.split("."), "__init__.py").exists()
+    }
     assert "rmqalloc" in imported and inside - set(SPARK_MODULES) == set()
 
 
@@ -97,14 +115,25 @@ def raising(name):
 
 def test_the_table_of_errors_is_that_of_the_command_line():
     rows = re.findall(r"^\| (`.*`|any other exception) \| (\d+) \|", RECIPES, re.MULTILINE)
-    codes = {name: int(code) for names, code in rows for name in re.findall(r"`([\w.]+)`", names) or ["RuntimeError"]}
+    codes = {
+        name: int(code)
+        for names, code in rows
+        for name in re.findall(r"`([\w.]+)`", names) or ["RuntimeError"]
+    }
     del codes["BrokenPipeError"]  # it would close the output of the tests
-    assert len(codes) == 9 and codes == {name: exit_code_of(raising(name), "plan") for name in codes}
+    assert len(codes) == 9 and codes == {
+        name: exit_code_of(raising(name), "plan") for name in codes
+    }
 
 
 def test_what_recipes_and_records_name_is_there():
-    pages = [RECIPES, *(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "decisions").glob("*.md"))]
-    named = {name for page in pages for name in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", page)} - {"pyx/vector/"}
+    pages = [
+        RECIPES,
+        *(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "decisions").glob("*.md")),
+    ]
+    named = {name for page in pages for name in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", page)} - {
+        "pyx/vector/"
+    }
     assert len(named) > 20 and [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
@@ -116,20 +145,34 @@ def test_the_picture_of_the_flow_names_rooms():
         for cells in re.findall(r"^\| \w+ \| (`.*?`) \|", page, re.MULTILINE)
         for room in re.findall(r"`(\w+)`", cells)
     }
-    shown = {word for names in re.findall(r'class="name"[^>]*>([^<]*)', picture) for word in re.findall(r"\w+", names)}
-    assert len(rooms) > 12 and all((ROOT / "rmqalloc" / room).is_dir() or (ROOT / room).is_dir() for room in rooms)
+    shown = {
+        word
+        for names in re.findall(r'class="name"[^>]*>([^<]*)', picture)
+        for word in re.findall(r"\w+", names)
+    }
+    assert len(rooms) > 12 and all(
+        (ROOT / "rmqalloc" / room).is_dir() or (ROOT / room).is_dir() for room in rooms
+    )
     assert rooms - shown <= {"scenarios", "advice", "optimisation", "cli"}
 
 
 def test_the_evidence_names_the_command_of_each_proof():
     """A proof that writes a page of its own has its figures on the page of all."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    proofs = re.findall(r"^\t\$\((?:PROOF\) ([\w.]+)|(MOVEMENT)\)).*--report", makefile, re.MULTILINE)
-    made = {"release_check": "release-check"} | {name: name for name in ("mutation", "movement", "pythons", "targets")}
+    proofs = re.findall(
+        r"^\t\$\((?:PROOF\) ([\w.]+)|(MOVEMENT)\)).*--report", makefile, re.MULTILINE
+    )
+    made = {"release_check": "release-check"} | {
+        name: name for name in ("mutation", "movement", "pythons", "targets")
+    }
     made |= {"guided_fuzz": "fuzz"}
     page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
     names = [name or movement.lower() for name, movement in proofs]
-    lost = [name for name in names if not re.search(rf"`(?:make {made.get(name, '-')}|{re.escape(name)}[` ])", page)]
+    lost = [
+        name
+        for name in names
+        if not re.search(rf"`(?:make {made.get(name, '-')}|{re.escape(name)}[` ])", page)
+    ]
     assert len(names) > 30 and lost == []
 
 

@@ -1,4 +1,6 @@
-"""Every example in a docstring prints what it shows: of the packages under test, of helpers, proofs and benchmarks."""
+"""Every example in a docstring prints what it shows: of the packages under test, of helpers, proofs
+and benchmarks.
+"""
 
 import doctest
 import importlib
@@ -21,7 +23,10 @@ def modules():
     imported_from |= {folder: folder for folder in (SUPPORT, PROOFS, ROOT / "benchmarks")}
     for folder, root in imported_from.items():
         for path in sorted(folder.rglob("*.py")):
-            if any(">>> " in line and "+SKIP" not in line for line in path.read_text("utf-8").splitlines()):
+            if any(
+                ">>> " in line and "+SKIP" not in line
+                for line in path.read_text("utf-8").splitlines()
+            ):
                 parts = path.relative_to(root).with_suffix("").parts
                 yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -1,4 +1,6 @@
-"""The door of the package: what `import rmqalloc` loads, and that verbs and rooms do not hide each other."""
+"""The door of the package: what `import rmqalloc` loads, and that verbs and rooms do not hide each
+other.
+"""
 
 import inspect
 import subprocess
@@ -13,11 +15,24 @@ import rmqalloc
 
 NAMES = "check compare diff explain fetch groups optimise plan read recommend rollout show simulate verify"
 VERBS = NAMES.split()
-AT_IMPORT = {"_engine", "globs", "lazy", "limits", "text", "version", "errors", "fleet", "model", "strategies"}
+AT_IMPORT = {
+    "_engine",
+    "globs",
+    "lazy",
+    "limits",
+    "text",
+    "version",
+    "errors",
+    "fleet",
+    "model",
+    "strategies",
+}
 
 
 def test_importing_rmqalloc_loads_the_engine_alone():
-    script = "import sys, rmqalloc; print(*(one for one in sys.modules if one.startswith('rmqalloc.')))"
+    script = (
+        "import sys, rmqalloc; print(*(one for one in sys.modules if one.startswith('rmqalloc.')))"
+    )
     assert {name.split(".")[1] for name in run_python(script)} == AT_IMPORT
 
 
@@ -25,7 +40,11 @@ def loaded(*arguments):
     """Modules that a process of Python imports."""
     command = [sys.executable, "-X", "importtime", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
-    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    return {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.splitlines()
+        if line.startswith("import time:")
+    }
 
 
 def test_importing_rmqalloc_loads_nothing_that_takes_long():
@@ -42,13 +61,22 @@ def test_planning_a_file_of_json_loads_nothing_of_other_forms():
     pytest.importorskip("pandas")  # which pyarrow imports where it can
     found = loaded("-m", "rmqalloc", "plan", "-f", "example:live", "--scale", "3", "--assume")
     assert {"rmqalloc.plans", "pyarrow"} <= found
-    others = {"pandas.core", "pyarrow.acero", "pyarrow.dataset", "pyarrow.parquet", "yaml", "csv", "hashlib"}
+    others = {
+        "pandas.core",
+        "pyarrow.acero",
+        "pyarrow.dataset",
+        "pyarrow.parquet",
+        "yaml",
+        "csv",
+        "hashlib",
+    }
     mine = {"files.csv_text", "files._write_files", "files.mqadmin._sections", "live.fetching"}
     assert found & (others | {f"rmqalloc.snapshot.{name}" for name in mine}) == set()
 
 
 @pytest.mark.parametrize(
-    ("given", "is_refused"), [(["plan"], True), (["bulk"], True), (["bulk", "--spark"], False), (["doctor"], False)]
+    ("given", "is_refused"),
+    [(["plan"], True), (["bulk"], True), (["bulk", "--spark"], False), (["doctor"], False)],
 )
 def test_only_commands_that_start_spark_may_import_pandas(given, is_refused):
     """PySpark does not work without it."""
@@ -80,8 +108,13 @@ def test_all_names_are_there_and_no_others():
 
 def test_a_verb_says_which_package_is_missing():
     script = "import sys; sys.modules['pyarrow'] = None; import rmqalloc; rmqalloc.plan"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180)
-    assert 'rmqalloc.plan needs pyarrow, which is not installed: pip install "rmqalloc[arrow]"' in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180
+    )
+    assert (
+        'rmqalloc.plan needs pyarrow, which is not installed: pip install "rmqalloc[arrow]"'
+        in done.stderr
+    )
 
 
 # --- Results ---
@@ -93,7 +126,9 @@ def results():
     script = {"duration": "10s", "brokers": "b", "topics": [{"name": "t", "read_queue_nums": 2}]}
     groups = {"groups": [{"name": "g", "topics": "t", "clients": 2}]}
     return {
-        "plan": rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]),
+        "plan": rmqalloc.plan(
+            cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]
+        ),
         "compare": rmqalloc.compare(cluster, ["AVG", "AVG_BY_CIRCLE"]),
         "check": rmqalloc.check(cluster),
         "show": rmqalloc.show(cluster),
@@ -104,12 +139,26 @@ def results():
         "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
         "recommend": rmqalloc.recommend(cluster),
         "optimise": rmqalloc.optimise(cluster, clients=[3]),
-        "simulate": rmqalloc.simulate(import_module("rmqalloc.simulation").Script.of(script | groups)),
+        "simulate": rmqalloc.simulate(
+            import_module("rmqalloc.simulation").Script.of(script | groups)
+        ),
     }
 
 
 KINDS = (
-    *("plan", "compare", "check", "show", "groups", "diff", "explain", "rollout", "budget", "recommend", "optimise"),
+    *(
+        "plan",
+        "compare",
+        "check",
+        "show",
+        "groups",
+        "diff",
+        "explain",
+        "rollout",
+        "budget",
+        "recommend",
+        "optimise",
+    ),
     "simulate",
 )
 
@@ -122,7 +171,9 @@ def test_every_result_prints_converts_and_saves(kind, results, tmp_path):
 
     result, document = results[kind], results[kind].to_dict()
     assert any(document.values())
-    assert (str(result) and "\x1b" not in str(result) and repr(result).startswith("<")) or kind == "explain"
+    assert (
+        str(result) and "\x1b" not in str(result) and repr(result).startswith("<")
+    ) or kind == "explain"
     assert pa.table(result).equals(result.main_table())
     assert result._repr_html_().startswith("<div")
     path = tmp_path / "result.json"
@@ -134,6 +185,10 @@ def test_every_result_prints_converts_and_saves(kind, results, tmp_path):
 def test_text_of_mqadmin_is_read_as_it_is_printed(tmp_path):
     text = '{"apiVersion": "rmqalloc/v2",\n"kind": "Snapshot"}'
     (tmp_path / "s.json").write_text(text)
-    assert rmqalloc.read(text) == rmqalloc.read(tmp_path / "s.json") == rmqalloc.read([tmp_path / "s.json"])
+    assert (
+        rmqalloc.read(text)
+        == rmqalloc.read(tmp_path / "s.json")
+        == rmqalloc.read([tmp_path / "s.json"])
+    )
     with pytest.raises(rmqalloc.Error, match="text:2:2: not JSON"):
         rmqalloc.read('{"apiVersion": "rmqalloc/v2"\n}}', "json")

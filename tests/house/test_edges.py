@@ -42,11 +42,15 @@ def test_rows_at_their_bounds_are_not_too_large():
 def test_as_many_owners_as_a_column_holds_may_be_put_in_one():
     sized(all_queues=[MAX_OWNERS - 1, 1]).check_owners({})
     sized(all_queues=[MAX_OWNERS, 1]).check_owners({1: "left out"})
-    with pytest.raises(ValueError, match=f"may have {MAX_OWNERS + 1} queues in all scenarios together"):
+    with pytest.raises(
+        ValueError, match=f"may have {MAX_OWNERS + 1} queues in all scenarios together"
+    ):
         sized(all_queues=[MAX_OWNERS, 1]).check_owners({})
 
 
-@pytest.mark.parametrize(("queues", "cuts"), [([4, 4, 1], [(0, 2), (2, 3)]), ([4, 5, 4], [(0, 1), (1, 2), (2, 3)])])
+@pytest.mark.parametrize(
+    ("queues", "cuts"), [([4, 4, 1], [(0, 2), (2, 3)]), ([4, 5, 4], [(0, 1), (1, 2), (2, 3)])]
+)
 def test_a_piece_is_cut_behind_the_row_that_fills_it(queues, cuts):
     none = [0, 0, 0]
     assert [*sized(queues, none, none).pieces(8, False, 1)] == cuts
@@ -75,26 +79,35 @@ def unit(client_ids, n_queues=4):
 
 
 def test_a_broker_that_joins_gets_its_share_of_a_later_number_of_queues():
-    changes = [{"add_broker": {"broker_name": "c", "read_queue_nums": 1}}, {"set_queues": {"read_queue_nums": 10}}]
+    changes = [
+        {"add_broker": {"broker_name": "c", "read_queue_nums": 1}},
+        {"set_queues": {"read_queue_nums": 10}},
+    ]
     scenarios = scenarios_of([{"name": "s", "changes": changes}])
     assert Sizes.of(unit(["c"]), scenarios).queues.tolist() == [4 + 1 + 2 * 10]
     assert Sizes.of(unit(["c"]), scenarios).all_queues.tolist() == [4 + 25]
 
 
-@pytest.mark.parametrize(("n_bytes", "code"), [(-1, ErrCode.GOOD), (0, ErrCode.GOOD), (1, ErrCode.TOO_LARGE)])
+@pytest.mark.parametrize(
+    ("n_bytes", "code"), [(-1, ErrCode.GOOD), (0, ErrCode.GOOD), (1, ErrCode.TOO_LARGE)]
+)
 @pytest.mark.parametrize("letter", ["x", "ü"])
 def test_the_longest_client_id(n_bytes, code, letter):
     wide = MAX_CLIENT_ID_BYTES // len(letter.encode()) - 1
     client_id = letter * wide
     client_id += "y" * (MAX_CLIENT_ID_BYTES + n_bytes - len(client_id.encode()))
-    assert plan_batch(unit([client_id]), PlanSpec(scenarios=())).column("err_code").to_pylist() == [code]
+    assert plan_batch(unit([client_id]), PlanSpec(scenarios=())).column("err_code").to_pylist() == [
+        code
+    ]
 
 
 def test_the_longest_text_of_a_scenario():
     for text in ("x" * (MAX_TEXT_BYTES - 1), "x" * MAX_TEXT_BYTES, "ü" * (MAX_TEXT_BYTES // 2)):
         assert Text().read(text) == text
     for text in ("x" * (MAX_TEXT_BYTES + 1), "ü" * (MAX_TEXT_BYTES // 2) + "x"):
-        with pytest.raises(FieldError, match=f"at most {MAX_TEXT_BYTES} bytes long, got {MAX_TEXT_BYTES + 1}"):
+        with pytest.raises(
+            FieldError, match=f"at most {MAX_TEXT_BYTES} bytes long, got {MAX_TEXT_BYTES + 1}"
+        ):
             Text().read(text)
 
 
@@ -106,7 +119,11 @@ def test_whole_numbers_at_both_ends():
 
 
 def test_all_strategies_that_explain_most_are_the_best():
-    avg, circle, ring = Method("AVG"), Method("AVG_BY_CIRCLE"), Method("CONSISTENT_HASH", {"virtual_nodes": 10})
+    avg, circle, ring = (
+        Method("AVG"),
+        Method("AVG_BY_CIRCLE"),
+        Method("CONSISTENT_HASH", {"virtual_nodes": 10}),
+    )
     assert Fit({avg: 3, circle: 4, ring: 4}, 4).best == [circle, ring]
     assert Fit({avg: 4, circle: 3, ring: 4}, 5).best == [avg, ring]
     assert [Fit({avg: n}, 4).explains_all for n in (3, 4)] == [False, True]
@@ -117,7 +134,8 @@ def subscribing():
     """Of 8 queues all are unread before, then 6, 4, 2 and none."""
     clients = tuple(Client(f"c{i}") for i in range(4))
     return change_subscription(
-        Snapshot((Topic("T", (TopicBroker("b", 8),)),), (Group("g", (), clients, strategy="AVG"),)), "T"
+        Snapshot((Topic("T", (TopicBroker("b", 8),)),), (Group("g", (), clients, strategy="AVG"),)),
+        "T",
     )
 
 
@@ -144,12 +162,18 @@ def test_of_clients_that_have_equally_many_the_one_with_less_elsewhere_gets_more
     assert balanced_owners(now, 3, np.array([2, 2, 1])).tolist() == [0, 1, 2, 2]
     assert balanced_owners(now, 3).tolist() == [0, 1, 2, 0]  # the first where that is equal too
     assert balanced_owners(np.array([0, 0, 1, -1]), 2, np.array([9, 0])).tolist() == [0, 0, 1, 1]
-    assert balanced_owners(np.array([0, 0, 1]), 2, np.array([9, 0])).tolist() == [0, 0, 1]  # who has most keeps most
+    assert balanced_owners(np.array([0, 0, 1]), 2, np.array([9, 0])).tolist() == [
+        0,
+        0,
+        1,
+    ]  # who has most keeps most
 
 
 def test_a_row_that_names_a_broker_and_no_queue():
     row = {"consumer_group": "g", "topic": "t", "broker_name": "b", "client_id": "c"}
-    with pytest.raises(SnapshotError, match="a row of a group names broker b and no queue_id; give both or neither"):
+    with pytest.raises(
+        SnapshotError, match="a row of a group names broker b and no queue_id; give both or neither"
+    ):
         from_rows([row])
     assert from_rows([row | {"queue_id": 0}])[0]
 
@@ -178,9 +202,13 @@ class OneUnit(NamedTuple):
 
 
 def told(owned):
-    """The queues that are elsewhere by what holders of one shared queue say of it; None where they say nothing."""
+    """The queues that are elsewhere by what holders of one shared queue say of it; None where they
+    say nothing.
+    """
     queue = MessageQueue("T", "b", 0)
-    clients = [Client(name, owned=None if has is None else (queue,) * has) for name, has in owned.items()]
+    clients = [
+        Client(name, owned=None if has is None else (queue,) * has) for name, has in owned.items()
+    ]
     return ReportedOwners(clients).elsewhere([OneUnit(queue, tuple(owned))])
 
 

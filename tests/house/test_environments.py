@@ -1,4 +1,6 @@
-"""What `make plan` and `make test` do first: they name what a machine lacks, and install by uv or else by pip."""
+"""What `make plan` and `make test` do first: they name what a machine lacks, and install by uv or
+else by pip.
+"""
 
 import os
 import subprocess
@@ -27,7 +29,9 @@ def java_home(tmp_path):
 def check(**variables):
     """Run the check as on a bare machine: without any package that is installed."""
     command = [sys.executable, "-I", "-S", SUPPORT / "environments.py", "check"]
-    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stderr
 
 
@@ -52,7 +56,9 @@ def test_headers_and_virtual_environments_are_looked_for(monkeypatch):
 
 @pytest.fixture
 def environment(tmp_path):
-    """An environment whose python writes its arguments to a file, and fails for the modules named in another."""
+    """An environment whose python writes its arguments to a file, and fails for the modules named
+    in another.
+    """
     made = environments.Environment(tmp_path / "env")
     made.python.parent.mkdir(parents=True)
     made.python.write_text(
@@ -87,10 +93,15 @@ def test_a_failure_shows_the_end_of_the_log(environment, tmp_path, capsys):
 def test_a_full_disk_is_named_before_anything_is_made(tmp_path, monkeypatch, capsys, free, code):
     made = []
     disk = SimpleNamespace(
-        disk_usage=lambda folder: SimpleNamespace(free=free), rmtree=lambda folder, ignore_errors: made.append(folder)
+        disk_usage=lambda folder: SimpleNamespace(free=free),
+        rmtree=lambda folder, ignore_errors: made.append(folder),
     )
     monkeypatch.setattr(environments, "shutil", disk)
-    monkeypatch.setattr(environments, "subprocess", SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0)))
+    monkeypatch.setattr(
+        environments,
+        "subprocess",
+        SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0)),
+    )
     new = tmp_path / "new"
     new.mkdir()
     assert environments.main("packages", str(new), "cli") == code
@@ -109,7 +120,12 @@ def test_an_extra_that_names_others_brings_what_they_need():
     project = {
         "name": "p",
         "dependencies": ["n"],
-        "optional-dependencies": {"a": ["x"], "b": ["y", "x"], "all": ["p[a,b]"], "dev": ["p[all]", "z"]},
+        "optional-dependencies": {
+            "a": ["x"],
+            "b": ["y", "x"],
+            "all": ["p[a,b]"],
+            "dev": ["p[all]", "z"],
+        },
     }
     assert environments.dependencies(project, ["dev"]) == ["n", "x", "y", "z"]
     assert environments.dependencies(project, ["a"]) == ["n", "x"]
@@ -127,9 +143,13 @@ def test_the_wheel_is_built_from_the_sdist_and_installed(environment, tmp_path, 
     ]
 
 
-def test_a_module_gone_from_the_checkout_does_not_stay_in_the_wheel(environment, tmp_path, monkeypatch):
+def test_a_module_gone_from_the_checkout_does_not_stay_in_the_wheel(
+    environment, tmp_path, monkeypatch
+):
     monkeypatch.setattr(environments, "ROOT", tmp_path)
-    kept, gone = (tmp_path / "build" / "lib.linux" / "rmqalloc" / name for name in ("ring.so", "old.py"))
+    kept, gone = (
+        tmp_path / "build" / "lib.linux" / "rmqalloc" / name for name in ("ring.so", "old.py")
+    )
     kept.parent.mkdir(parents=True)
     for path in (kept, gone):
         path.write_text("")
@@ -138,7 +158,9 @@ def test_a_module_gone_from_the_checkout_does_not_stay_in_the_wheel(environment,
 
 
 def test_the_makefile_checks_the_machine_before_it_downloads():
-    plan = subprocess.run(["make", "-n", "plan"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    plan = subprocess.run(
+        ["make", "-n", "plan"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     steps = [plan.index(f"environments.py {verb}") for verb in ("check", "packages", "checkout")]
     assert steps == sorted(steps)
     assert plan.index("rmqalloc bulk --spark") > steps[-1]

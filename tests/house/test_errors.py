@@ -11,7 +11,11 @@ from rmqalloc.errors import Error
 
 def classes_of(module):
     """Names of the classes that a module defines, those in functions and classes aside."""
-    return [node.name for node in ast.parse(MODULES[module].read_text()).body if isinstance(node, ast.ClassDef)]
+    return [
+        node.name
+        for node in ast.parse(MODULES[module].read_text()).body
+        if isinstance(node, ast.ClassDef)
+    ]
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if classes_of(name)])
@@ -21,7 +25,9 @@ def test_errors_come_from_the_root_and_are_named_so(module):
     except ModuleNotFoundError as error:
         pytest.skip(str(error))
     raised = [one for one in found if issubclass(one, BaseException)]
-    assert [one for one in raised if not (issubclass(one, Error) and one.__name__.endswith("Error"))] == []
+    assert [
+        one for one in raised if not (issubclass(one, Error) and one.__name__.endswith("Error"))
+    ] == []
 
 
 # --- A builtin exception is a defect ---
@@ -35,7 +41,11 @@ RAISED = {
 
 
 def names_in(node):
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} if node is not None else set()
+    return (
+        {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        if node is not None
+        else set()
+    )
 
 
 def builtin_raised(tree):
@@ -45,19 +55,33 @@ def builtin_raised(tree):
 
 
 def ours_guarded(tree):
-    """Lines where handlers of `SIGNALS` guard calls of ours by name, whose defects would be taken for faults of input."""
+    """Lines where handlers of `SIGNALS` guard calls of ours by name, whose defects would be taken
+    for faults of input.
+    """
     own = {
-        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in ("rmqalloc", "spark_udfs"):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in (
+            "rmqalloc",
+            "spark_udfs",
+        ):
             own |= {alias.asname or alias.name for alias in node.names}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Try) or not any(names_in(one.type) & {*SIGNALS} for one in node.handlers):
+        if not isinstance(node, ast.Try) or not any(
+            names_in(one.type) & {*SIGNALS} for one in node.handlers
+        ):
             continue
-        calls = [one.func for part in node.body for one in ast.walk(part) if isinstance(one, ast.Call)]
+        calls = [
+            one.func for part in node.body for one in ast.walk(part) if isinstance(one, ast.Call)
+        ]
         named = {
-            one.value.id if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) else "" for one in calls
+            one.value.id
+            if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
+            else ""
+            for one in calls
         }
         named |= {one.id for one in calls if isinstance(one, ast.Name)}
         if named & (own | {"self", "cls"}):
@@ -66,13 +90,21 @@ def ours_guarded(tree):
 
 def test_no_module_raises_a_builtin_exception_about_what_it_was_given():
     """An `ArgumentError` or `ArgumentTypeError`, or an error of the room, is raised instead."""
-    found = {(name, one) for name, path in MODULES.items() for one in builtin_raised(ast.parse(path.read_text()))}
+    found = {
+        (name, one)
+        for name, path in MODULES.items()
+        for one in builtin_raised(ast.parse(path.read_text()))
+    }
     assert found == RAISED.keys()
 
 
 def test_a_handler_of_builtin_exceptions_guards_no_code_of_ours():
     """It may stand around one conversion of outside text; errors of ours have classes of their own."""
-    found = {(name, line) for name, path in MODULES.items() for line in ours_guarded(ast.parse(path.read_text()))}
+    found = {
+        (name, line)
+        for name, path in MODULES.items()
+        for line in ours_guarded(ast.parse(path.read_text()))
+    }
     assert found == set()
 
 

@@ -31,7 +31,9 @@ def parts(requirement):
 
 
 def brought(extra):
-    """Distributions that an extra of rmqalloc installs: those it names, and what they need in their turn."""
+    """Distributions that an extra of rmqalloc installs: those it names, and what they need in their
+    turn.
+    """
     found = set()
     for name, extras in map(parts, PROJECT["optional-dependencies"][extra]):
         if name == "rmqalloc":
@@ -46,7 +48,9 @@ def brought(extra):
 
 
 def optional_imports():
-    """Modules outside of the standard library that any module of ours imports when it runs, but for numpy."""
+    """Modules outside of the standard library that any module of ours imports when it runs, but for
+    numpy.
+    """
     tops = {name.split(".")[0] for module in MODULES for name in imports(module, when_running)}
     return tops - set(sys.stdlib_module_names) - {"rmqalloc", "spark_udfs"} - ALWAYS
 
@@ -60,7 +64,9 @@ def when_running(tree):
 
 
 def test_what_checkers_bring_is_left_out_for_them_alone():
-    only_checked = "if TYPE_CHECKING:\n    import pyspark\n    from typing_extensions import TypeVar\n"
+    only_checked = (
+        "if TYPE_CHECKING:\n    import pyspark\n    from typing_extensions import TypeVar\n"
+    )
     assert [*imports_of("m", only_checked, False, when_running)] == ["pyspark"]
     assert [*imports_of("m", "from typing_extensions import TypeVar", False, when_running)] != []
 
@@ -74,8 +80,14 @@ def test_every_optional_import_has_its_extra():
 def test_the_extra_of_a_hint_holds_the_package_and_none_smaller_does(module):
     distribution, extra = EXTRAS[module]
     assert normal(distribution) in brought(extra)
-    others = [name for name in PROJECT["optional-dependencies"] if name not in (extra, "dev", "all")]
-    assert not [name for name in others if normal(distribution) in brought(name) and brought(name) < brought(extra)]
+    others = [
+        name for name in PROJECT["optional-dependencies"] if name not in (extra, "dev", "all")
+    ]
+    assert not [
+        name
+        for name in others
+        if normal(distribution) in brought(name) and brought(name) < brought(extra)
+    ]
 
 
 def test_the_command_line_reads_yaml():
@@ -90,7 +102,9 @@ def test_no_hint_is_written_anywhere_else():
         module
         for module, path in MODULES.items()
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "pip install" in node.value
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and "pip install" in node.value
     ]
     assert set(said) == {"rmqalloc.extras"}
 
@@ -114,7 +128,9 @@ def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeyp
     (tmp_path / "s.yaml").write_text("apiVersion: rmqalloc/v2\n")
     (tmp_path / "s.json").write_text('{"apiVersion": "rmqalloc/v2", "kind": "Snapshot"}')
     script = f"import sys; sys.modules[{missing!r}] = None\nfrom rmqalloc.cli import main\nsys.exit(main({argv!r}))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180
+    )
     assert (done.returncode, done.stdout) == (exit_codes.FAILURE, "")
     assert (
         done.stderr.splitlines()[-1]
@@ -127,8 +143,16 @@ def test_a_spark_connect_without_its_packages_is_no_defect(monkeypatch, capsys):
     from spark_udfs.job import command as job
 
     def lacking(*_args, **_kwargs):
-        raise ImportError("[PACKAGE_NOT_INSTALLED] grpcio >= 1.76.0 must be installed; however, it was not found.")
+        raise ImportError(
+            "[PACKAGE_NOT_INSTALLED] grpcio >= 1.76.0 must be installed; however, it was not found."
+        )
 
     monkeypatch.setattr(job, "running_session", lacking)
-    assert main(["bulk", "--spark", "--remote", "sc://x", "--in", "x", "--out", "y"]) == exit_codes.FAILURE
-    assert capsys.readouterr().err == 'rmqalloc: grpcio is not installed: pip install "rmqalloc[connect]"\n'
+    assert (
+        main(["bulk", "--spark", "--remote", "sc://x", "--in", "x", "--out", "y"])
+        == exit_codes.FAILURE
+    )
+    assert (
+        capsys.readouterr().err
+        == 'rmqalloc: grpcio is not installed: pip install "rmqalloc[connect]"\n'
+    )

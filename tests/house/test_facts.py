@@ -19,8 +19,13 @@ def numbers_named(source):
     """Names that a module gives to a number, at its top or as the default of a field."""
     tree = ast.parse(source)
     bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
-    given = [node for body in bodies for node in body if isinstance(node, ast.Assign | ast.AnnAssign)]
-    named = [(node.targets if isinstance(node, ast.Assign) else [node.target], node.value) for node in given]
+    given = [
+        node for body in bodies for node in body if isinstance(node, ast.Assign | ast.AnnAssign)
+    ]
+    named = [
+        (node.targets if isinstance(node, ast.Assign) else [node.target], node.value)
+        for node in given
+    ]
     return {
         (target.id.upper(), value.value)
         for targets, value in named
@@ -32,7 +37,9 @@ def numbers_named(source):
 @pytest.mark.thorough
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_prefix_of_topics_stands_once(text):
-    assert [name for name, path in MODULES.items() if text in texts_in(path.read_text("utf-8"))] == TEXTS[text]
+    assert [
+        name for name, path in MODULES.items() if text in texts_in(path.read_text("utf-8"))
+    ] == TEXTS[text]
 
 
 @pytest.mark.thorough

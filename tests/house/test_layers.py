@@ -1,22 +1,28 @@
-"""The house rules that a machine can check: who imports whom, what a bare install needs, how long things may be."""
+"""Rules of the source that a machine can check: who imports whom, what a bare install needs."""
 
 import ast
 import inspect
 import re
 import sys
-from collections import Counter
 
 import pytest
 from checkout import PROOFS, ROOT, SUPPORT
 from interpreter import run_python
-from source_modules import FLOORS, MODULES, as_module, circles, imports, imports_of, needs_of, repeated
+from source_modules import (
+    FLOORS,
+    MODULES,
+    as_module,
+    circles,
+    imports,
+    imports_of,
+    needs_of,
+    repeated,
+)
 
 import rmqalloc
 
 ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli"}
 OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "yaml", "scipy", "polars")
-MAX_FILE_LINES = 500
-MAX_FUNCTION_LINES = 40
 
 
 def room_of(name):
@@ -24,7 +30,13 @@ def room_of(name):
     parts = name.split(".")
     if parts[0] == "spark_udfs":
         in_job = parts[:2] == ["spark_udfs", "job"]
-        return "spark_udfs.job" if in_job else "spark_udfs" if as_module(name) == "spark_udfs" else "spark_udfs.*"
+        return (
+            "spark_udfs.job"
+            if in_job
+            else "spark_udfs"
+            if as_module(name) == "spark_udfs"
+            else "spark_udfs.*"
+        )
     if parts[0] != "rmqalloc":
         return None
     room = ".".join(parts[:2])
@@ -39,11 +51,18 @@ def upward(module, imported):
 
 
 def test_the_rule_sees_an_upward_import():
-    assert upward("rmqalloc.fleet.columns", imports_of("rmqalloc.fleet.columns", "from ..strategies import avg", False))
-    assert upward("rmqalloc.strategies", imports_of("rmqalloc.strategies", "from . import ring\nimport rmqalloc", True))
+    assert upward(
+        "rmqalloc.fleet.columns",
+        imports_of("rmqalloc.fleet.columns", "from ..strategies import avg", False),
+    )
+    assert upward(
+        "rmqalloc.strategies",
+        imports_of("rmqalloc.strategies", "from . import ring\nimport rmqalloc", True),
+    )
     assert upward("rmqalloc.broker.lock", ["rmqalloc.rebalance._service"])
     assert not upward(
-        "rmqalloc.evaluation.batch_planning", ["rmqalloc.fleet.Fleet", "rmqalloc.strategies.strategy", "numpy"]
+        "rmqalloc.evaluation.batch_planning",
+        ["rmqalloc.fleet.Fleet", "rmqalloc.strategies.strategy", "numpy"],
     )
 
 
@@ -57,16 +76,23 @@ def test_no_room_imports_from_its_own_floor_or_above(module):
 
 
 def past_doors(module, imported):
-    """Names with an underscore in other rooms: such a module or name is its room's own. The engine is a room by that name."""
+    """Names with an underscore in other rooms: such a module or name is its room's own. The engine
+    is a room by that name.
+    """
     own = {None, room_of(module), "spark_udfs.*" if module == "spark_udfs" else None}
     others = [name for name in imported if room_of(name) not in own]
     allowed = {"_engine", "__version__"}
-    return sorted(name for name in others if any(part[0] == "_" for part in name.split(".")[1:] if part not in allowed))
+    return sorted(
+        name
+        for name in others
+        if any(part[0] == "_" for part in name.split(".")[1:] if part not in allowed)
+    )
 
 
 def test_the_rule_sees_an_import_past_a_door():
     assert past_doors(
-        "rmqalloc.plans.plan", ["rmqalloc.fleet._memory", "rmqalloc._engine.ring", "rmqalloc.fleet.Fleet"]
+        "rmqalloc.plans.plan",
+        ["rmqalloc.fleet._memory", "rmqalloc._engine.ring", "rmqalloc.fleet.Fleet"],
     ) == ["rmqalloc.fleet._memory"]
     assert past_doors("rmqalloc.fleet.columns", ["rmqalloc.fleet._memory"]) == []
     assert past_doors("rmqalloc.cli._app", ["rmqalloc.snapshot.files._csv_text.read"])
@@ -77,16 +103,8 @@ def test_no_room_imports_what_another_keeps_to_itself(module):
     assert past_doors(module, imports(module)) == []
 
 
-MOST_OF_ALL_LINES = 0.12
 JAVAS_OWN = {"Broker", "PushConsumer"}
 """Names of classes that RocketMQ has, too: in its client and in its broker, for its users and behind what they use."""
-
-
-def test_no_room_is_larger_than_an_eighth_of_the_house():
-    lines = Counter()
-    for module, path in MODULES.items():
-        lines[room_of(module)] += len(path.read_text().splitlines())
-    assert max(lines.values()) <= MOST_OF_ALL_LINES * sum(lines.values()), lines.most_common(3)
 
 
 def test_a_name_of_a_module_or_of_a_class_stands_for_one_thing():
@@ -104,8 +122,16 @@ def test_no_helper_and_no_proof_is_named_like_a_module_of_the_product():
 def test_no_helper_of_the_tests_imports_a_proof():
     """Proofs stand on helpers: a test that needs no proof must run without them."""
     proofs = {path.stem for path in PROOFS.iterdir()}
-    helpers = {path.stem: imports_of(path.stem, path.read_text("utf-8"), False) for path in SUPPORT.glob("*.py")}
-    found = [(name, one) for name, imported in helpers.items() for one in imported if one.partition(".")[0] in proofs]
+    helpers = {
+        path.stem: imports_of(path.stem, path.read_text("utf-8"), False)
+        for path in SUPPORT.glob("*.py")
+    }
+    found = [
+        (name, one)
+        for name, imported in helpers.items()
+        for one in imported
+        if one.partition(".")[0] in proofs
+    ]
     assert helpers and found == []
 
 
@@ -113,14 +139,20 @@ def test_tests_lie_in_folders_that_are_named_for_rooms():
     others = {"spark", "engine", "house", "proofs", "support", "data", "deploy"}
     rooms = {room.rpartition(".")[2].strip("_*") for room in FLOORS} | others
     folders = {
-        path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and not path.name.startswith(("_", "."))
+        path.name
+        for path in (ROOT / "tests").iterdir()
+        if path.is_dir() and not path.name.startswith(("_", "."))
     }
     assert folders - rooms == set()
 
 
 def test_no_room_imports_numpy_in_other_words():
-    """In a browser, where pointers have 32 bits, `browser.cross` replaces these words: kernels refuse narrow indices."""
-    other = re.compile(r"^\s*(from numpy import|import numpy$|import numpy as (?!np$))", re.MULTILINE)
+    """In a browser, where pointers have 32 bits, `browser.cross` replaces these words: kernels
+    refuse narrow indices.
+    """
+    other = re.compile(
+        r"^\s*(from numpy import|import numpy$|import numpy as (?!np$))", re.MULTILINE
+    )
     rooms = {name: path for name, path in MODULES.items() if name.startswith("rmqalloc.")}
     assert [name for name, path in rooms.items() if other.search(path.read_text("utf-8"))] == []
 
@@ -133,7 +165,9 @@ def test_no_modules_import_one_another_in_a_circle():
 
 
 def test_the_rule_sees_a_circle():
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}).keys() == set("abc")
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}).keys() == set(
+        "abc"
+    )
     assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {}
 
 
@@ -142,8 +176,15 @@ def test_a_library_is_named_in_its_room_only(library, home):
     """As an import, or as the text that an import by name would take."""
     named_by = set()
     for module, path in MODULES.items():
-        texts = (node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
-        names = [*imports(module), *(text for text in texts if isinstance(text, str) and " " not in text)]
+        texts = (
+            node.value
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Constant)
+        )
+        names = [
+            *imports(module),
+            *(text for text in texts if isinstance(text, str) and " " not in text),
+        ]
         if any(name.split(".")[0] == library for name in names):
             named_by.add(module)
     assert all(module == home or module.startswith(f"{home}.") for module in named_by), named_by
@@ -163,8 +204,21 @@ CHANGING = {
     "shutil": {"copy", "copy2", "copyfile", "copytree", "move", "rmtree"},
     "tempfile": {"mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory"},
 }
-OF_PATHS = {"write_text", "write_bytes", "unlink", "rmdir", "mkdir", "touch", "symlink_to", "hardlink_to"}
-OF_PATHS_BY_ONE = {"rename", "replace", "chmod"}  # texts and dates have methods of these names with other arguments
+OF_PATHS = {
+    "write_text",
+    "write_bytes",
+    "unlink",
+    "rmdir",
+    "mkdir",
+    "touch",
+    "symlink_to",
+    "hardlink_to",
+}
+OF_PATHS_BY_ONE = {
+    "rename",
+    "replace",
+    "chmod",
+}  # texts and dates have methods of these names with other arguments
 NO_FILES = {
     "rmqalloc.cli._error_handler": {"os.open"},  # /dev/null in place of a pipe that nobody reads
     "rmqalloc.rebalance._lite_pull_consumer": {".replace"},  # of queues
@@ -177,7 +231,13 @@ def changes_of(source):
         if not isinstance(node, ast.Call):
             continue
         called = node.func
-        name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+        name = (
+            called.id
+            if isinstance(called, ast.Name)
+            else called.attr
+            if isinstance(called, ast.Attribute)
+            else ""
+        )
         modes = [
             each.value
             for each in (*node.args, *(word.value for word in node.keywords))
@@ -192,7 +252,9 @@ def changes_of(source):
         owner = called.value.id if isinstance(called.value, ast.Name) else ""
         if name in CHANGING.get(owner, ()):
             yield f"{owner}.{name}"
-        elif name in OF_PATHS or (name in OF_PATHS_BY_ONE and len(node.args) == 1 and not node.keywords):
+        elif name in OF_PATHS or (
+            name in OF_PATHS_BY_ONE and len(node.args) == 1 and not node.keywords
+        ):
             yield f".{name}"
 
 
@@ -203,12 +265,18 @@ READ = "open(p)|p.open('rb')|'a'.replace('a', 'b')|split.rename(a, b, c)|replace
 def test_the_rule_sees_who_writes():
     assert [source for source in WRITE.split("|") if not list(changes_of(source))] == []
     assert [source for source in READ.split("|") if list(changes_of(source))] == []
-    assert {name for path in MODULES if path.startswith(STORE) for name in changes_of(MODULES[path].read_text())}
+    assert {
+        name
+        for path in MODULES
+        if path.startswith(STORE)
+        for name in changes_of(MODULES[path].read_text())
+    }
 
 
 @pytest.mark.holds("docs/writing.md", "Nothing else in the package opens a file for writing")
 @pytest.mark.parametrize(
-    "module", [name for name in MODULES if name.startswith("rmqalloc") and not name.startswith(STORE)]
+    "module",
+    [name for name in MODULES if name.startswith("rmqalloc") and not name.startswith(STORE)],
 )
 def test_nothing_but_the_store_opens_a_file_for_writing_renames_or_removes(module):
     assert set(changes_of(MODULES[module].read_text())) - NO_FILES.get(module, set()) == set()
@@ -221,7 +289,9 @@ def test_importing_rmqalloc_imports_numpy_alone():
     script = "import sys, numpy; had = set(sys.modules); import rmqalloc; print(*(set(sys.modules) - had))"
     tops = {name.split(".")[0] for name in run_python(script)}
     ours = {
-        name for name in tops if name not in sys.stdlib_module_names and not name.startswith(("_cython", "cython_"))
+        name
+        for name in tops
+        if name not in sys.stdlib_module_names and not name.startswith(("_cython", "cython_"))
     }
     assert ours - {"numpy"} == {"rmqalloc"}
 
@@ -240,13 +310,29 @@ print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", 
 
 # --- Locks ---
 
-# Rooms whose objects threads share, above them all that is reached from a fleet. A child that is forked while another
-# thread holds a lock waits for it forever, and Spark's Python daemon forks.
+# Rooms whose objects threads share, above them all that is reached from a fleet. A child that is
+# forked while another thread holds a lock waits for it forever, and Spark's Python daemon forks.
 WITHOUT_LOCKS = (
     *("model", "lazy", "text", "_engine", "fleet", "strategies", "evidence", "report"),
-    *("scenarios", "evaluation", "transitions", "plans", "diffs", "audit", "rollouts", "advice", "optimisation"),
+    *(
+        "scenarios",
+        "evaluation",
+        "transitions",
+        "plans",
+        "diffs",
+        "audit",
+        "rollouts",
+        "advice",
+        "optimisation",
+    ),
 )
-LOCKS = {"threading", "multiprocessing", "functools.cached_property", "functools.singledispatch", "queue"}
+LOCKS = {
+    "threading",
+    "multiprocessing",
+    "functools.cached_property",
+    "functools.singledispatch",
+    "queue",
+}
 
 
 def locks_named(imported):
@@ -255,35 +341,47 @@ def locks_named(imported):
 
 @pytest.mark.parametrize("room", WITHOUT_LOCKS)
 def test_what_threads_share_has_no_locks(room):
-    mine = [one for one in MODULES if one == f"rmqalloc.{room}" or one.startswith(f"rmqalloc.{room}.")]
+    mine = [
+        one for one in MODULES if one == f"rmqalloc.{room}" or one.startswith(f"rmqalloc.{room}.")
+    ]
     assert mine
     assert {one: locks for one in mine if (locks := locks_named(imports(one)))} == {}
 
 
 def pools_kept(source):
-    """Pools that are made outside functions, when the module is imported: such a one is dead in a forked child."""
+    """Pools that are made outside functions, when the module is imported: such a one is dead in a
+    forked child.
+    """
     tree = ast.parse(source)
-    for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]:
+    for function in [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)
+    ]:
         function.body = []
     calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return [
-        name for name in (getattr(func, "attr", getattr(func, "id", "")) for func in calls) if "PoolExecutor" in name
+        name
+        for name in (getattr(func, "attr", getattr(func, "id", "")) for func in calls)
+        if "PoolExecutor" in name
     ]
 
 
 def test_no_module_keeps_a_pool_of_threads():
-    assert {module: pools for module, path in MODULES.items() if (pools := pools_kept(path.read_text()))} == {}
+    assert {
+        module: pools for module, path in MODULES.items() if (pools := pools_kept(path.read_text()))
+    } == {}
 
 
 def test_the_rules_see_a_lock_and_a_pool():
-    assert locks_named(imports_of("m", "import threading\nfrom functools import cached_property, partial", False)) == [
+    assert locks_named(
+        imports_of("m", "import threading\nfrom functools import cached_property, partial", False)
+    ) == [
         "functools.cached_property",
         "threading",
     ]
     assert locks_named(imports_of("m", "from threading import Lock", False)) == ["threading.Lock"]
-    assert pools_kept("pool = futures.ThreadPoolExecutor(2)\ndef f():\n    ThreadPoolExecutor(2)") == [
-        "ThreadPoolExecutor"
-    ]
+    assert pools_kept(
+        "pool = futures.ThreadPoolExecutor(2)\ndef f():\n    ThreadPoolExecutor(2)"
+    ) == ["ThreadPoolExecutor"]
 
 
 # --- Kernels ---
@@ -294,7 +392,9 @@ def test_kernels_need_no_numpy_headers_and_no_openmp():
     assert kernels
     for path in kernels:
         code = re.sub(r"#.*", "", path.read_text())
-        assert not re.search(r"cimport\s+numpy|from\s+numpy|\bprange\b|cython\.parallel|openmp", code), path.name
+        assert not re.search(
+            r"cimport\s+numpy|from\s+numpy|\bprange\b|cython\.parallel|openmp", code
+        ), path.name
     build = (ROOT / "setup.py").read_text()
     assert "openmp" not in build
     assert "-march" not in build
@@ -304,16 +404,24 @@ def test_kernels_need_no_numpy_headers_and_no_openmp():
 def test_kernels_take_the_lock_off():
     """Fleets are run by threads over ranges of units, so every public kernel releases the lock."""
     files = (ROOT / "pyx").glob("*.pyx")
-    functions = {path.name: re.split(r"^def ", path.read_text(), flags=re.MULTILINE)[1:] for path in files}
-    kernels = {name: [one for one in several if "[::1]" in one] for name, several in functions.items()}
+    functions = {
+        path.name: re.split(r"^def ", path.read_text(), flags=re.MULTILINE)[1:] for path in files
+    }
+    kernels = {
+        name: [one for one in several if "[::1]" in one] for name, several in functions.items()
+    }
     assert kernels and all(kernels.values())
-    assert [one for several in kernels.values() for one in several if "with nogil:" not in one] == []
+    assert [
+        one for several in kernels.values() for one in several if "with nogil:" not in one
+    ] == []
 
 
 def test_declaration_files_hold_no_bodies_that_would_be_shared():
     inline = r'ctypedef |cdef inline |cimport |from [\w.]+ cimport |"""'
     allowed = inline + r'|cdef (?:enum|struct \w+):|cdef extern from "\w+\.h"'
-    lines = [line for path in (ROOT / "pyx").glob("*.pxd") for line in path.read_text().splitlines()]
+    lines = [
+        line for path in (ROOT / "pyx").glob("*.pxd") for line in path.read_text().splitlines()
+    ]
     top_level = [line for line in lines if re.match(r"[^\s#]", line)]
     assert top_level and [line for line in top_level if not re.match(allowed, line)] == []
 
@@ -326,12 +434,6 @@ def test_every_kernel_module_has_a_stub_and_comes_through_the_door():
 # --- Sizes and words ---
 
 
-def source_files():
-    suffixes = (".py", ".pyi", ".pyx", ".pxd", ".c", ".h")
-    rooms = ("rmqalloc", "spark_udfs", "pyx", "tests", "proofs", "benchmarks")
-    return [path for room in rooms for path in sorted((ROOT / room).rglob("*")) if path.suffix in suffixes]
-
-
 # --- A run of tests leaves nothing behind ---
 
 STARTING = {"tests/support/tied.py", "tests/support/live_cluster.py"}
@@ -339,50 +441,41 @@ STARTING = {"tests/support/tied.py", "tests/support/live_cluster.py"}
 
 def starts_programs(tree):
     """Whether `subprocess.Popen` is used other than as a type."""
-    types = [getattr(node, field, None) for node in ast.walk(tree) for field in ("annotation", "returns")]
+    types = [
+        getattr(node, field, None) for node in ast.walk(tree) for field in ("annotation", "returns")
+    ]
     as_types = {id(node) for one in types if one is not None for node in ast.walk(one)}
     used = (node for node in ast.walk(tree) if id(node) not in as_types)
     return any("Popen" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in used)
 
 
 def test_tests_start_servers_by_a_way_that_ends_them():
-    """By `tied.popen`; only the cluster that somebody asked for outlives the program that starts it."""
+    """By `tied.popen`; only the cluster that somebody asked for outlives the program that starts
+    it.
+    """
     folders = (ROOT / "tests", PROOFS)
-    paths = [path for folder in folders for path in folder.rglob("*.py") if "target" not in path.parts]
+    paths = [
+        path for folder in folders for path in folder.rglob("*.py") if "target" not in path.parts
+    ]
     starting = {
-        path.relative_to(ROOT).as_posix() for path in paths if starts_programs(ast.parse(path.read_text("utf-8")))
+        path.relative_to(ROOT).as_posix()
+        for path in paths
+        if starts_programs(ast.parse(path.read_text("utf-8")))
     }
     assert starting == STARTING
 
 
 def test_the_rule_sees_a_program_that_is_started():
-    for text in ("subprocess.Popen(['x'])", "from subprocess import Popen\nPopen('x')", "start = subprocess.Popen"):
+    for text in (
+        "subprocess.Popen(['x'])",
+        "from subprocess import Popen\nPopen('x')",
+        "start = subprocess.Popen",
+    ):
         assert starts_programs(ast.parse(text))
-    assert not starts_programs(ast.parse("def f(x: subprocess.Popen[bytes]) -> subprocess.Popen: subprocess.run(x)"))
+    assert not starts_programs(
+        ast.parse("def f(x: subprocess.Popen[bytes]) -> subprocess.Popen: subprocess.run(x)")
+    )
     assert not starts_programs(ast.parse("class A:\n    process: subprocess.Popen[bytes]\n"))
-
-
-def test_no_file_is_longer_than_500_lines():
-    files = [*source_files(), ROOT / "setup.py"]
-    assert len(files) > 20
-    assert [path.name for path in files if len(path.read_text().splitlines()) > MAX_FILE_LINES] == []
-
-
-def function_lines(function):
-    """Lines of a function, its docstring aside."""
-    body = function.body
-    has_docstring = ast.get_docstring(function, clean=False) is not None
-    docstring = body[0].end_lineno - body[0].lineno + 1 if has_docstring else 0
-    return function.end_lineno - function.lineno + 1 - docstring
-
-
-def test_no_function_is_longer_than_40_lines():
-    long_functions = []
-    for path in [path for path in source_files() if path.suffix == ".py"]:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and function_lines(node) > MAX_FUNCTION_LINES:
-                long_functions.append(f"{path.name}:{node.name}")
-    assert long_functions == []
 
 
 @pytest.mark.parametrize("name", rmqalloc.__all__)
@@ -390,7 +483,9 @@ def test_public_names_explain_themselves(name):
     thing = getattr(rmqalloc, name)
     assert thing.__doc__
     methods = (
-        {key: value for key, value in vars(thing).items() if not key.startswith("_")} if inspect.isclass(thing) else {}
+        {key: value for key, value in vars(thing).items() if not key.startswith("_")}
+        if inspect.isclass(thing)
+        else {}
     )
     functions = {key: getattr(value, "__func__", value) for key, value in methods.items()}
     silent = [

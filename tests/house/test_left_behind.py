@@ -39,19 +39,34 @@ def test_x(spark, name_server, tmp_path):
         pathlib.Path(ready).touch()
         END
 """
-SERVERS = [b"NamesrvStartup", b"deploy.master", b"deploy.worker", b"SparkSubmit"] + [b"chrom"] * bool(chromium.find())
+SERVERS = [b"NamesrvStartup", b"deploy.master", b"deploy.worker", b"SparkSubmit"] + [
+    b"chrom"
+] * bool(chromium.find())
 ENDS = {"fails": "raise AssertionError", "waits": "time.sleep(600)"}
 
 
 def run_of_tests(folder, mark, end, *options):
     """A run of one test that has one of every server, at the point where all of them serve."""
     ready, file = folder / "ready", folder / "test_x.py"
-    file.write_text(RUN.replace("ready)", f"{str(ready)!r})").replace("END", ENDS[end]), encoding="utf-8")
-    settings = ["-p", "conftest", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml", "--rootdir", folder]
+    file.write_text(
+        RUN.replace("ready)", f"{str(ready)!r})").replace("END", ENDS[end]), encoding="utf-8"
+    )
+    settings = [
+        "-p",
+        "conftest",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        ROOT / "pyproject.toml",
+        "--rootdir",
+        folder,
+    ]
     command = [sys.executable, "-m", "pytest", "-q", *map(str, settings), *options, str(file)]
     out = (folder / "out").open("wb")
     with out:
-        return tied.popen(command, env=environment(**{MARK: mark}), cwd=folder, stdout=out, stderr=out), ready
+        return tied.popen(
+            command, env=environment(**{MARK: mark}), cwd=folder, stdout=out, stderr=out
+        ), ready
 
 
 def programs(mark):
@@ -73,7 +88,9 @@ def wait_until(what, says, within=1200):
         time.sleep(0.1)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no other system ends programs with the one that started them")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="no other system ends programs with the one that started them"
+)
 @pytest.mark.parametrize(
     ("end", "how", "options"),
     [
@@ -87,7 +104,9 @@ def wait_until(what, says, within=1200):
 def test_nothing_is_left(tmp_path, end, how, options):
     mark = uuid4().hex
     run, ready = run_of_tests(tmp_path, mark, end, *options)
-    wait_until(lambda: ready.exists() or run.poll() is not None, lambda: (tmp_path / "out").read_text())
+    wait_until(
+        lambda: ready.exists() or run.poll() is not None, lambda: (tmp_path / "out").read_text()
+    )
     assert ready.exists(), (tmp_path / "out").read_text()
     if how is not None:
         served = b" ".join(programs(mark).values())

@@ -1,4 +1,6 @@
-"""The last lines of `make test` name what failed, the command that runs it again, and the log, however it fails."""
+"""The last lines of `make test` name what failed, the command that runs it again, and the log,
+however it fails.
+"""
 
 import os
 import shlex
@@ -42,10 +44,28 @@ FAILING = "@pytest.mark.parametrize('x', ['a b', \"it's\"])\ndef test_it(x): ass
 @pytest.mark.parametrize(
     ("text", "options", "code", "named", "again"),
     [
-        (FAILING, [], 1, "2 failed:\n  test_it.py::test_it[a b]\n", "-m pytest -q 'test_it.py::test_it[a b]'\n"),
+        (
+            FAILING,
+            [],
+            1,
+            "2 failed:\n  test_it.py::test_it[a b]\n",
+            "-m pytest -q 'test_it.py::test_it[a b]'\n",
+        ),
         ("import nothing_such", [], 2, "1 failed:\n  test_it.py\n", "-m pytest -q test_it.py\n"),
-        ("import nothing_such", SPREAD, 1, "1 failed:\n  test_it.py\n", "-m pytest -q test_it.py\n"),
-        ("def test_it(): os._exit(3)", SPREAD, 1, "1 failed:\n  test_it.py::test_it\n", "-q test_it.py::test_it\n"),
+        (
+            "import nothing_such",
+            SPREAD,
+            1,
+            "1 failed:\n  test_it.py\n",
+            "-m pytest -q test_it.py\n",
+        ),
+        (
+            "def test_it(): os._exit(3)",
+            SPREAD,
+            1,
+            "1 failed:\n  test_it.py::test_it\n",
+            "-q test_it.py::test_it\n",
+        ),
         (
             "@pytest.mark.parametrize('x', [random.random()])\ndef test_it(x): pass",
             [*SPREAD, "--dist", "loadscope"],
@@ -53,10 +73,30 @@ FAILING = "@pytest.mark.parametrize('x', ['a b', \"it's\"])\ndef test_it(x): ass
             "1 failed:\n  gw",
             WHOLE,
         ),
-        ("def test_it(): signal.raise_signal(signal.SIGINT)", [], 2, "Interrupted before a test failed.\n", WHOLE),
-        ("", ["--no-such"], 4, "No test failed, but pytest ended with exit code 4: see above.\n", WHOLE),
+        (
+            "def test_it(): signal.raise_signal(signal.SIGINT)",
+            [],
+            2,
+            "Interrupted before a test failed.\n",
+            WHOLE,
+        ),
+        (
+            "",
+            ["--no-such"],
+            4,
+            "No test failed, but pytest ended with exit code 4: see above.\n",
+            WHOLE,
+        ),
     ],
-    ids=["tests", "collection", "collection by workers", "crash", "different tests", "Ctrl-C", "usage"],
+    ids=[
+        "tests",
+        "collection",
+        "collection by workers",
+        "crash",
+        "different tests",
+        "Ctrl-C",
+        "usage",
+    ],
 )
 def test_what_failed_is_said_last(run, text, options, code, named, again):
     found, said, log = run(text, *options)
@@ -89,22 +129,35 @@ def test_the_command_runs_the_test_again(run, tmp_path):
     assert command.startswith(settings), "without the variable that changes nothing"
     bare = {"PATH": "/nonexistent", "PYTHONPATH": ""}
     again = subprocess.run(
-        ["/bin/sh", "-c", command], cwd=tmp_path, env=bare, capture_output=True, text=True, check=False
+        ["/bin/sh", "-c", command],
+        cwd=tmp_path,
+        env=bare,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert again.returncode == 1 and "assert '/a b' == ''" in again.stdout
 
 
 def test_a_set_up_that_fails_says_how_to_run_it_again(tmp_path):
     python = tmp_path / "python"
-    python.write_text('#!/bin/sh\ncase "$*" in *environments.py*) echo no network >&2; exit 1;; esac\n')
+    python.write_text(
+        '#!/bin/sh\ncase "$*" in *environments.py*) echo no network >&2; exit 1;; esac\n'
+    )
     python.chmod(0o755)
     settings = [f"PYTHON={python}", f"VENV={tmp_path}/venv"]
     # Without what a make passes on that runs this test.
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    variables = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
+    }
     command = ["make", "test", *settings]
-    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     *_, hint, last = done.stderr.splitlines()
-    assert hint.startswith("The set-up failed: see above. To run it again: make ") and last.startswith("make: ***")
+    assert hint.startswith(
+        "The set-up failed: see above. To run it again: make "
+    ) and last.startswith("make: ***")
     assert {"test", *settings} <= set(hint.split())
     assert "no network" in done.stderr

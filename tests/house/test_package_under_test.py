@@ -22,7 +22,12 @@ def nothing_said(monkeypatch):
 def checkout(tmp_path):
     """A small checkout, compiled in place."""
     root = tmp_path / "checkout"
-    for name in [*KERNELS, "rmqalloc/__init__.py", "rmqalloc/_rotated.py", "spark_udfs/__init__.py"]:
+    for name in [
+        *KERNELS,
+        "rmqalloc/__init__.py",
+        "rmqalloc/_rotated.py",
+        "spark_udfs/__init__.py",
+    ]:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"# {name}\n")
     (root / ".git").touch()
@@ -109,27 +114,39 @@ def test_the_wheel_of_this_checkout(checkout, environment, monkeypatch):
     monkeypatch.setenv("RMQALLOC_WHEEL_OF", str(checkout))
     imported = environment / "site-packages"
     assert package_under_test.problem(checkout, imported, environment) is None
-    assert "not installed in this environment" in refused(checkout, checkout, environment=environment)
+    assert "not installed in this environment" in refused(
+        checkout, checkout, environment=environment
+    )
     (checkout / "rmqalloc/_rotated.py").write_text("# edited\n")
-    assert "not as in the checkout: rmqalloc/_rotated.py\n" in refused(checkout, imported, environment=environment)
+    assert "not as in the checkout: rmqalloc/_rotated.py\n" in refused(
+        checkout, imported, environment=environment
+    )
 
 
-@pytest.mark.parametrize("name", ["checkout/rmqalloc/_more.py", "environment/site-packages/spark_udfs/_old.py"])
+@pytest.mark.parametrize(
+    "name", ["checkout/rmqalloc/_more.py", "environment/site-packages/spark_udfs/_old.py"]
+)
 def test_a_module_of_one_place_alone_is_refused(checkout, environment, monkeypatch, tmp_path, name):
     monkeypatch.setenv("RMQALLOC_WHEEL_OF", str(checkout))
     (tmp_path / name).touch()
-    assert Path(name).name in refused(checkout, environment / "site-packages", environment=environment)
+    assert Path(name).name in refused(
+        checkout, environment / "site-packages", environment=environment
+    )
 
 
 def test_the_wheel_of_other_kernels_is_refused(checkout, environment, monkeypatch):
     monkeypatch.setenv("RMQALLOC_WHEEL_OF", str(checkout))
     (checkout / "pyx/md5.pyx").write_text("# edited\n")
-    assert "pyx/md5.pyx" in refused(checkout, environment / "site-packages", environment=environment)
+    assert "pyx/md5.pyx" in refused(
+        checkout, environment / "site-packages", environment=environment
+    )
 
 
 def test_the_wheel_of_another_checkout_does_not_count(checkout, environment, monkeypatch, tmp_path):
     monkeypatch.setenv("RMQALLOC_WHEEL_OF", str(tmp_path))
-    assert "would not be tested" in refused(checkout, environment / "site-packages", environment=environment)
+    assert "would not be tested" in refused(
+        checkout, environment / "site-packages", environment=environment
+    )
     assert package_under_test.problem(checkout, checkout, environment) is None
 
 
@@ -138,9 +155,16 @@ def test_setup_notes_the_files_that_are_looked_at():
     script = "import importlib.util as u; s = u.spec_from_file_location('s', 'setup.py'); m = u.module_from_spec(s)"
     script += "; s.loader.exec_module(m); print(m.digests(), end='')"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
-    noted = {name: digest for digest, name in (line.split("  ") for line in done.stdout.splitlines())}
+    noted = {
+        name: digest for digest, name in (line.split("  ") for line in done.stdout.splitlines())
+    }
     assert noted == package_under_test.digests(ROOT)
 
 
@@ -148,7 +172,15 @@ def test_pytest_refuses_at_its_start(tmp_path):
     """In a process of its own, which finds an empty package first."""
     (tmp_path / "rmqalloc").mkdir()
     (tmp_path / "rmqalloc/__init__.py").touch()
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/strategies/test_rotated.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/strategies/test_rotated.py",
+    ]
     paths = os.pathsep.join(map(str, [tmp_path, SUPPORT]))
     done = subprocess.run(
         command,

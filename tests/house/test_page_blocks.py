@@ -24,13 +24,18 @@ def pages():
 @pytest.mark.parametrize("page", list(pages()))
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, request):
     text = page.read_text(encoding="utf-8")
-    wrong, _ = run_page(page, tmp_path, request.getfixturevalue("spark") if needs_spark(text) else None)
+    wrong, _ = run_page(
+        page, tmp_path, request.getfixturevalue("spark") if needs_spark(text) else None
+    )
     assert not wrong, "\n".join(wrong)
 
 
 def test_blocks_that_are_not_run_are_few_and_say_why():
     left_out = [
-        (block.needs, name_of(page)) for page in PAGES for block in blocks_of(page.read_text("utf-8")) if block.needs
+        (block.needs, name_of(page))
+        for page in PAGES
+        for block in blocks_of(page.read_text("utf-8"))
+        if block.needs
     ]
     for (reason, page), n in sorted(Counter(left_out).items()):
         print(f"{page}: {n} needs {reason}: {NEEDS[reason]}")
@@ -61,10 +66,10 @@ def test_a_wrong_block_is_seen(block, said, tmp_path):
 @pytest.mark.spark
 def test_a_page_leaves_no_view_and_no_setting_behind(spark, tmp_path):
     page = tmp_path / "page.md"
-    settings = (
-        "from pyspark.sql import SparkSession\nSparkSession.builder.appName('p').config('spark.sql.x', 1).getOrCreate()"
+    settings = "from pyspark.sql import SparkSession\nSparkSession.builder.appName('p').config('spark.sql.x', 1).getOrCreate()"
+    page.write_text(
+        f"```sql\nCREATE TEMPORARY VIEW of_a_page AS SELECT 1\n```\n\n```python\n{settings}\n```\n"
     )
-    page.write_text(f"```sql\nCREATE TEMPORARY VIEW of_a_page AS SELECT 1\n```\n\n```python\n{settings}\n```\n")
     before, before_settings = page_blocks.views_of(spark), page_blocks.settings_of(spark)
     wrong, _ = run_page(page, tmp_path, spark)
     assert not wrong
@@ -77,5 +82,8 @@ def test_an_updated_page_holds_what_its_commands_print(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("Text.\n\n```console\n$ rmqalloc --version\nsomething else\n```\n")
     _, made = run_page(page, tmp_path)
-    assert made.startswith("Text.\n\n```console\n$ rmqalloc --version\nrmqalloc ") and "else" not in made
+    assert (
+        made.startswith("Text.\n\n```console\n$ rmqalloc --version\nrmqalloc ")
+        and "else" not in made
+    )
     assert page_blocks.fits("rmqalloc ...", made.splitlines()[4])

@@ -1,4 +1,6 @@
-"""The papers of the project agree: addresses from one place, versions, the licence, stable names, what is on its way out."""
+"""The papers of the project agree: addresses from one place, versions, the licence, stable names,
+what is on its way out.
+"""
 
 import json
 import re
@@ -38,10 +40,15 @@ def texts():
 def test_all_addresses_of_the_project_derive_from_one():
     """``PYTHONPATH=tests/support python tests/support/project_urls.py`` writes them anew."""
     assert all(url == HOME or url.startswith(f"{HOME}/") for url in PROJECT["urls"].values())
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["repository-code"] == HOME
+    assert (
+        yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["repository-code"]
+        == HOME
+    )
     for name in ("SECURITY.md", ".github/ISSUE_TEMPLATE/config.yml"):
         text = (ROOT / name).read_text(encoding="utf-8")
-        assert [url for url in re.findall(r"https?://[^\s)\]]+", text) if not url.startswith(f"{HOME}/")] == [], name
+        assert [
+            url for url in re.findall(r"https?://[^\s)\]]+", text) if not url.startswith(f"{HOME}/")
+        ] == [], name
 
 
 def test_no_other_file_holds_an_address_of_the_project():
@@ -53,7 +60,8 @@ def test_a_new_home_is_written_everywhere(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
         (tmp_path / name).write_text(
-            text.replace(f'Homepage = "{HOME}"', 'Homepage = "https://a.example/b"'), encoding="utf-8"
+            text.replace(f'Homepage = "{HOME}"', 'Homepage = "https://a.example/b"'),
+            encoding="utf-8",
         )
     monkeypatch.setattr(project_urls, "ROOT", tmp_path)
     project_urls.main()
@@ -85,7 +93,9 @@ def test_every_place_names_this_version(name, pattern, n_places):
 def test_the_citation_has_the_licence_and_the_authors_of_the_package():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["license"] == PROJECT["license"]
-    assert [one["name"] for one in citation["authors"]] == [one["name"] for one in PROJECT["authors"]]
+    assert [one["name"] for one in citation["authors"]] == [
+        one["name"] for one in PROJECT["authors"]
+    ]
 
 
 # --- What is stable ---
@@ -102,9 +112,13 @@ def test_the_page_lists_the_public_names():
 def test_what_is_on_its_way_out_stands_on_the_page_with_its_release():
     rows = re.findall(r"^\| `(.*?)` \| `(.*?)` \| (\d+\.\d+\.\d+) \|$", STABILITY, re.MULTILINE)
     assert all(
-        tuple(map(int, release.split("."))) > tuple(map(int, PROJECT["version"].split("."))) for *_, release in rows
+        tuple(map(int, release.split("."))) > tuple(map(int, PROJECT["version"].split(".")))
+        for *_, release in rows
     )
-    commands = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "rmqalloc" / "cli").glob("_*_command.py"))
+    commands = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "rmqalloc" / "cli").glob("_*_command.py")
+    )
     declared = {
         (old.split()[-2] if " " in old else old): new
         for old, new in re.findall(r'@renamed\("(.*?)", "(.*?)"', commands)
@@ -117,7 +131,9 @@ def test_what_is_on_its_way_out_stands_on_the_page_with_its_release():
 
 def test_the_changelog_lists_what_is_on_its_way_out():
     released = changelog.sections(changelog.CHANGELOG.read_text(encoding="utf-8"))
-    deprecated = "\n".join(text for one in released for kind, text in one.parts if kind == "Deprecated")
+    deprecated = "\n".join(
+        text for one in released for kind, text in one.parts if kind == "Deprecated"
+    )
     rows = re.findall(r"^\| `.* \| \d+\.\d+\.\d+ \|$", STABILITY, re.MULTILINE)
     assert rows and [row for row in rows if row not in deprecated.splitlines()] == []
 
@@ -131,9 +147,11 @@ def test_a_form_asks_for_what_is_needed(path):
     if path.stem == "config":
         assert form["blank_issues_enabled"] is False
         return
-    wanted = {"bug": {"doctor", "done", "got"}, "wrong-answer": {"doctor", "snapshot", "said"}, "feature": {"task"}}[
-        path.stem
-    ]
+    wanted = {
+        "bug": {"doctor", "done", "got"},
+        "wrong-answer": {"doctor", "snapshot", "said"},
+        "feature": {"task"},
+    }[path.stem]
     required = {one["id"] for one in form["body"] if one.get("validations", {}).get("required")}
     assert wanted <= required
     ids = [one["id"] for one in form["body"] if "id" in one]
@@ -141,13 +159,17 @@ def test_a_form_asks_for_what_is_needed(path):
 
 
 def test_the_container_makes_what_the_makefile_makes():
-    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    container = json.loads(
+        (ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8")
+    )
     target = container["updateContentCommand"].removeprefix("make ")
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_hooks_run_programs_of_the_project():
-    (only,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    (only,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))[
+        "repos"
+    ]
     assert only["repo"] == "local"
     assert all(hook["language"] == "system" for hook in only["hooks"])
 
@@ -157,4 +179,7 @@ def test_the_page_for_installing_names_every_extra():
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [
         "arrow", "cli", "serve", "mcp", "yaml", "spark", "connect", "all", "dev",
     ]  # fmt: skip
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == PROJECT["optional-dependencies"].keys()
+    assert (
+        set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+        == PROJECT["optional-dependencies"].keys()
+    )

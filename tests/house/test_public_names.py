@@ -1,4 +1,6 @@
-"""What is public: a change of a public name, or of the parameters of a function, is seen here and belongs into CHANGELOG.md."""
+"""What is public: a change of a public name, or of the parameters of a function, is seen here and
+belongs into CHANGELOG.md.
+"""
 
 import inspect
 
@@ -10,12 +12,16 @@ pytestmark = pytest.mark.needs("pyspark")  # its names are part of the list
 
 @pytest.mark.holds("README.md", "The names in __all__ of rmqalloc")
 def test_the_public_names_are_those_of_the_list():
-    """If this is meant: ``PYTHONPATH=tests/support python tests/support/public_names.py`` writes the list anew."""
+    """If this is meant: ``PYTHONPATH=tests/support python tests/support/public_names.py`` writes
+    the list anew.
+    """
     assert lines() == LIST.read_text(encoding="utf-8").splitlines()
 
 
 def test_every_public_function_and_class_says_what_it_is():
-    named = [(room.__name__, name, getattr(room, name)) for room in rooms() for name in room.__all__]
+    named = [
+        (room.__name__, name, getattr(room, name)) for room in rooms() for name in room.__all__
+    ]
     bare = [
         f"{room}.{name}"
         for room, name, thing in named

@@ -1,4 +1,6 @@
-"""What the sdist holds: whoever unpacks it can run every test; and what the wheel holds: the packages and nothing else."""
+"""What the sdist holds: whoever unpacks it can run every test; and what the wheel holds: the
+packages and nothing else.
+"""
 
 import sys
 import warnings
@@ -27,11 +29,25 @@ def listed():
 
 
 @pytest.mark.parametrize(
-    "folder", [".devcontainer", ".github", "benchmarks", "docs", "examples", "go", "java", "proofs", "pyx", "tests"]
+    "folder",
+    [
+        ".devcontainer",
+        ".github",
+        "benchmarks",
+        "docs",
+        "examples",
+        "go",
+        "java",
+        "proofs",
+        "pyx",
+        "tests",
+    ],
 )
 def test_each_file_of_a_folder_that_tests_read_is_in_the_sdist(folder, listed):
     """The docs and the examples of clients once were not, so that their tests failed."""
-    files = {one.relative_to(ROOT).as_posix() for one in (ROOT / folder).rglob("*") if one.is_file()}
+    files = {
+        one.relative_to(ROOT).as_posix() for one in (ROOT / folder).rglob("*") if one.is_file()
+    }
     wanted = {one for one in files if not any(fnmatch(one, pattern) for pattern in MADE)}
     assert len(wanted) > 5 or folder == ".devcontainer"
     assert wanted and wanted <= listed

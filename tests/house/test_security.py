@@ -12,8 +12,28 @@ from rmqalloc.documents import read_budget, yaml_text
 from rmqalloc.remoting import frames, loose_json
 
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-RUNS_DATA = {"eval", "exec", "compile", "__import__", "execfile", "unsafe_load", "full_load", "system", "popen"}
-NOT_IMPORTED = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "code", "codeop", "pty", "runpy"}
+RUNS_DATA = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "execfile",
+    "unsafe_load",
+    "full_load",
+    "system",
+    "popen",
+}
+NOT_IMPORTED = {
+    "pickle",
+    "marshal",
+    "shelve",
+    "dill",
+    "cloudpickle",
+    "code",
+    "codeop",
+    "pty",
+    "runpy",
+}
 STARTS = {"spark_udfs._java_rule": "asks the Java that was found for its version"}
 FOREIGN = {"rmqalloc.store._disk": "renameat2, which the standard library does not have"}
 SECRET = re.compile(r"key|secret|password|token|credential|acl")
@@ -29,7 +49,10 @@ def names(tree):
             called = node.func
             if isinstance(called, ast.Name):
                 yield called.id
-            elif isinstance(called, ast.Attribute) and (getattr(called.value, "id", ""), called.attr) not in HARMLESS:
+            elif (
+                isinstance(called, ast.Attribute)
+                and (getattr(called.value, "id", ""), called.attr) not in HARMLESS
+            ):
                 yield called.attr
 
 
@@ -44,7 +67,9 @@ def faults(source):
 
 
 def test_no_module_runs_data():
-    assert {name: found for name, path in MODULES.items() if (found := faults(path.read_text("utf-8")))} == {}
+    assert {
+        name: found for name, path in MODULES.items() if (found := faults(path.read_text("utf-8")))
+    } == {}
 
 
 def test_few_modules_start_programs_or_call_foreign_code_and_none_a_shell():
@@ -83,9 +108,15 @@ def test_options_about_secrets_take_files():
 def test_figures_of_the_page_are_those_of_the_code():
     assert f"{read_budget.MAX_BYTES >> 20} MiB as unpacked, {read_budget.MAX_DEPTH} levels" in PAGE
     assert yaml_text.MAX_NODES == 1_000_000 and "a million values of YAML" in PAGE
-    assert f"has {frames.MAX_FRAME >> 20} MiB at most, its header {frames.MAX_HEADER >> 20} MiB" in PAGE
+    assert (
+        f"has {frames.MAX_FRAME >> 20} MiB at most, its header {frames.MAX_HEADER >> 20} MiB"
+        in PAGE
+    )
     assert f"body {loose_json.MAX_MARKS:,} marks" in " ".join(PAGE.split())
-    assert read_budget.most_made() == 12 * read_budget.MAX_BYTES and "about twelve times the bytes" in PAGE
+    assert (
+        read_budget.most_made() == 12 * read_budget.MAX_BYTES
+        and "about twelve times the bytes" in PAGE
+    )
 
 
 HELD = {

@@ -1,4 +1,6 @@
-"""The parts of the suite: which tests and how many examples the quick run takes, and that CI takes all the others."""
+"""The parts of the suite: which tests and how many examples the quick run takes, and that CI takes
+all the others.
+"""
 
 import subprocess
 import sys
@@ -41,14 +43,24 @@ def run(tmp_path):
     def run(*options, is_ci=False, **variables):
         (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    thorough: t\n")
         (tmp_path / "test_it.py").write_text(TESTS)
-        variables |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTHONPATH": str(SUPPORT)}
-        alone = {name: value for name, value in environment(**variables).items() if name not in CHOOSE}
+        variables |= {
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_ADDOPTS": "",
+            "PYTHONPATH": str(SUPPORT),
+        }
+        alone = {
+            name: value for name, value in environment(**variables).items() if name not in CHOOSE
+        }
         alone |= {"CI": "1"} if is_ci else {}
         plugins = ["-p", "no:cacheprovider", "-p", "selected", "-p", "_hypothesis_pytestplugin"]
         command = [sys.executable, "-m", "pytest", "-v", "-s", *plugins, *options]
-        done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=alone, capture_output=True, text=True, check=True
+        )
         lines = done.stdout.splitlines()
-        names = [line.split()[0].partition("::")[2] for line in lines if line.startswith("test_it.py::")]
+        names = [
+            line.split()[0].partition("::")[2] for line in lines if line.startswith("test_it.py::")
+        ]
         return names, [int(line.split()[-1]) for line in lines if "tried" in line]
 
     return run
@@ -61,7 +73,9 @@ def test_the_quick_run_keeps_some_cases_of_a_family_and_the_rest_runs_in_ci(run)
     every, _ = run("--part", "all")
     of_family = [name for name in quick if name.startswith("test_family")]
     assert len(of_family) == 3 and "test_long" not in quick
-    assert {name for name in quick if name.startswith("test_plain")} == {f"test_plain[{case}]" for case in range(10)}
+    assert {name for name in quick if name.startswith("test_plain")} == {
+        f"test_plain[{case}]" for case in range(10)
+    }
     assert sorted({*quick, *rest}) == sorted(every)
     assert {name.partition("[")[0] for name in rest} == {
         "test_family",
@@ -88,5 +102,7 @@ def test_a_cluster_of_its_own_is_refused(monkeypatch):
         def get_closest_marker(self, name):
             return name == "cluster" or None
 
-    with pytest.raises(pytest.UsageError, match=r"add them to selected.SCOPES: tests/plans/test_new.py::test_it"):
+    with pytest.raises(
+        pytest.UsageError, match=r"add them to selected.SCOPES: tests/plans/test_new.py::test_it"
+    ):
         selected.pytest_collection_modifyitems(None, [Item()])

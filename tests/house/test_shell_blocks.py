@@ -1,4 +1,6 @@
-"""Commands in pages and help texts can be pasted into a shell: they parse, and rmqalloc knows their options."""
+"""Commands in pages and help texts can be pasted into a shell: they parse, and rmqalloc knows their
+options.
+"""
 
 import re
 import shlex
@@ -17,7 +19,9 @@ NO_FILE = re.compile(r"(^|\s)(-g|-t|-c)\s+\S*$")
 
 
 def commands_of(text):
-    """Commands of a page: all lines of shell blocks, lines after a prompt, and indented ones that call rmqalloc."""
+    """Commands of a page: all lines of shell blocks, lines after a prompt, and indented ones that
+    call rmqalloc.
+    """
     text = text.replace("\\\n", " ")
     for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         lines = block.splitlines()
@@ -37,10 +41,11 @@ def help_lines():
 
 
 def faults(command):
-    """Characters of a command that a shell takes for more than text, where that is not plainly meant.
+    """Characters of a command that a shell takes for more than text, where that is not plainly
+    meant.
 
-    Operators are meant where they stand between blanks, as ``a > b`` and ``a; b`` do; patterns in words of files. A name
-    between ``<`` and ``>`` is for people, not for a shell.
+    Operators are meant where they stand between blanks, as ``a > b`` and ``a; b`` do; patterns in
+    words of files. A name between ``<`` and ``>`` is for people, not for a shell.
     """
     quote, found, word = "", [], ""
     for at, c in enumerate(command):
@@ -51,7 +56,9 @@ def faults(command):
             break
         elif c in "'\"":
             quote, word = c, word + c
-        elif (c in OPERATORS and not is_meant(command, at)) or (c in PATTERNS and is_no_file(c, word, command[:at])):
+        elif (c in OPERATORS and not is_meant(command, at)) or (
+            c in PATTERNS and is_no_file(c, word, command[:at])
+        ):
             found.append(command[max(at - 8, 0) : at + 8])
         else:
             word = "" if c.isspace() else word + c
@@ -59,8 +66,12 @@ def faults(command):
 
 
 def is_no_file(c, word, before):
-    """Whether a pattern stands where no name of a file does: in an option, a group, a topic, an extra of a package."""
-    return word.startswith("-") or bool(NO_FILE.search(before)) or (c == "[" and "install " in before)
+    """Whether a pattern stands where no name of a file does: in an option, a group, a topic, an
+    extra of a package.
+    """
+    return (
+        word.startswith("-") or bool(NO_FILE.search(before)) or (c == "[" and "install " in before)
+    )
 
 
 def is_meant(command, at):
@@ -74,7 +85,9 @@ def is_meant(command, at):
     if command[start - 1 : end + 1] == "2>&1":
         return True
     is_free = not after.strip()
-    return is_free and (command[start:end] == ";" or not before.strip() or (before == "2" and command[start] == ">"))
+    return is_free and (
+        command[start:end] == ";" or not before.strip() or (before == "2" and command[start] == ">")
+    )
 
 
 def check_options(command):
@@ -104,7 +117,12 @@ def test_commands_of_a_page_are_what_a_shell_takes_them_for(page):
 def test_rmqalloc_knows_the_options_that_a_page_shows(page):
     for command in commands_of(page.read_text(encoding="utf-8")):
         verb = command.split()[1:2]
-        if command.lstrip().startswith("rmqalloc ") and "..." not in command and verb != ["pln"] and verb[0] in VERBS:
+        if (
+            command.lstrip().startswith("rmqalloc ")
+            and "..." not in command
+            and verb != ["pln"]
+            and verb[0] in VERBS
+        ):
             check_options(command)
 
 

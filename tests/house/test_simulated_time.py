@@ -1,4 +1,6 @@
-"""The simulated clock of tests: it stands still while anything is at work, and jumps where nothing is."""
+"""The simulated clock of tests: it stands still while anything is at work, and jumps where nothing
+is.
+"""
 
 import asyncio
 import threading

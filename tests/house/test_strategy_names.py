@@ -1,4 +1,6 @@
-"""No room but ``rmqalloc.strategies`` asks which strategy it has: what it needs to know stands on the class."""
+"""No room but ``rmqalloc.strategies`` asks which strategy it has: what it needs to know stands on
+the class.
+"""
 
 import ast
 
@@ -8,12 +10,18 @@ from source_modules import MODULES
 from rmqalloc.strategies import STRATEGIES, ConfigByClient, Strategy
 from rmqalloc.strategies.base import WrappingStrategy
 
-# POP is also a mode of reading a topic, in which brokers share its queues; where it is asked for, that mode is meant.
+# POP is also a mode of reading a topic, in which brokers share its queues; where it is asked for,
+# that mode is meant.
 NAMES = STRATEGIES.keys() - {"POP"}
-CLASSES = {base.__name__ for made in (*STRATEGIES.values(), ConfigByClient, WrappingStrategy) for base in made.__mro__}
+CLASSES = {
+    base.__name__
+    for made in (*STRATEGIES.values(), ConfigByClient, WrappingStrategy)
+    for base in made.__mro__
+}
 CLASSES -= {one.__name__ for one in Strategy.__mro__} | {"Generic"}
 
-# `rmqalloc.snapshot` is on the floor of the strategies, so it cannot ask them: it knows what brokers divide by.
+# `rmqalloc.snapshot` is on the floor of the strategies, so it cannot ask them: it knows what
+# brokers divide by.
 EXCEPTIONS = {"rmqalloc.snapshot.units": {"AVG", "AVG_BY_CIRCLE"}}
 
 
@@ -27,10 +35,14 @@ def asked(source):
         if is_test or isinstance(node, ast.Compare | ast.MatchValue | ast.MatchClass):
             yield from known(node)
         elif isinstance(node, ast.Tuple | ast.List | ast.Set):
-            names = NAMES.intersection(one.value for one in node.elts if isinstance(one, ast.Constant))
+            names = NAMES.intersection(
+                one.value for one in node.elts if isinstance(one, ast.Constant)
+            )
             yield from names if len(names) > 1 else ()
         elif isinstance(node, ast.Dict):
-            yield from NAMES.intersection(one.value for one in node.keys if isinstance(one, ast.Constant))
+            yield from NAMES.intersection(
+                one.value for one in node.keys if isinstance(one, ast.Constant)
+            )
 
 
 def called(function):

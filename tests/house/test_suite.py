@@ -1,4 +1,6 @@
-"""The suite itself: what a test leaves behind, a tool that is missing, a test that hangs, another order, ids."""
+"""The suite itself: what a test leaves behind, a tool that is missing, a test that hangs, another
+order, ids.
+"""
 
 import random
 import re
@@ -26,7 +28,9 @@ for name in ("CI", "BUILD_NUMBER"):  # pytest says more there
 EVERY_TOOL = "import tools; tools.is_here = lambda name: True"
 """For tests whose fixtures have the names of those that need Java and need none."""
 
-OF_ALL_THREADS = re.compile(r"""(?:setattr|patch|patch\.object)\(\s*(?:["'](?:[\w.]+\.)?time\.\w|(?:\w+\.)*time,)""")
+OF_ALL_THREADS = re.compile(
+    r"""(?:setattr|patch|patch\.object)\(\s*(?:["'](?:[\w.]+\.)?time\.\w|(?:\w+\.)*time,)"""
+)
 """A function of the module `time` that a test replaces, by whatever name the module is reached."""
 
 
@@ -35,14 +39,32 @@ def run(tmp_path):
     """Run a file of tests with the plugins of the suite; its exit code and what it prints."""
 
     def run(text, *options):
-        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    needs(*tools): t\n    servers: s\n    slow: s\n")
+        (tmp_path / "pytest.ini").write_text(
+            "[pytest]\nmarkers =\n    needs(*tools): t\n    servers: s\n    slow: s\n"
+        )
         (tmp_path / "test_it.py").write_text(
             f"import os, signal, subprocess, sys, threading, time\nimport pytest\n{text}"
         )
         plugins = [word for name in PLUGINS for word in ("-p", name)]
-        command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *plugins, *options]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-rA",
+            "-p",
+            "no:cacheprovider",
+            *plugins,
+            *options,
+        ]
         done = subprocess.run(
-            command, cwd=tmp_path, env=ALONE, capture_output=True, text=True, timeout=200, check=False
+            command,
+            cwd=tmp_path,
+            env=ALONE,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
         )
         return done.returncode, done.stdout + done.stderr
 
@@ -77,7 +99,10 @@ def held():
 def test_first(held): pass
 def test_second(): assert "HELD" in os.environ
 """
-    lines = "".join(f"def test_left_{i}(): {one}\ndef test_after_{i}(): pass\n" for i, one in enumerate(LEFT.values()))
+    lines = "".join(
+        f"def test_left_{i}(): {one}\ndef test_after_{i}(): pass\n"
+        for i, one in enumerate(LEFT.values())
+    )
     code, said = run(f"import leaks\nleaks.PATIENCE = 0.2\n{text}{lines}")
     assert code == 1
     assert said.count("does not give back what it changed") == len(LEFT)
@@ -110,11 +135,15 @@ def test_no_test_changes_the_clock_of_all_threads():
         for path in (ROOT / "tests").rglob("*.py")
         if path.name != "test_suite.py" and OF_ALL_THREADS.search(path.read_text("utf-8"))
     ]
-    assert found == [], "give a clock to the module: monkeypatch.setattr(module, 'time', SimpleNamespace(...))"
+    assert found == [], (
+        "give a clock to the module: monkeypatch.setattr(module, 'time', SimpleNamespace(...))"
+    )
 
 
 def test_no_test_passes_where_there_is_nothing_to_look_at():
-    assert empty_loops.of_the_suite() == [], "assert what is looped over before the loop, or compare whole lists"
+    assert empty_loops.of_the_suite() == [], (
+        "assert what is looped over before the loop, or compare whole lists"
+    )
 
 
 @pytest.mark.thorough
@@ -135,7 +164,9 @@ def test_again(cluster): cluster.programs = [os.posix_spawn("/bin/sleep", ["slee
 def test_after(cluster): pass
 """
     assert run(f"import leaks\nleaks.PATIENCE = 0.2\n{text}")[0] == 0
-    code, said = run(f"import leaks\nleaks.PATIENCE = 0.2\n{text.replace('cluster.programs =', 'cluster.others =')}")
+    code, said = run(
+        f"import leaks\nleaks.PATIENCE = 0.2\n{text.replace('cluster.programs =', 'cluster.others =')}"
+    )
     assert code == 1 and "was not waited for" in said
 
 
@@ -172,7 +203,9 @@ def test_it(): pass
 """
     code, said = run(text)
     assert code == 1
-    assert "ERROR at teardown of test_it" in said and "variable HELD: 'not there' became b'1'" in said
+    assert (
+        "ERROR at teardown of test_it" in said and "variable HELD: 'not there' became b'1'" in said
+    )
 
 
 SESSION = f"""
@@ -226,7 +259,9 @@ def test_it(): pass
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize(("options", "code"), [((), 0), (("--no-skips",), 1), (("-n", "2", "--no-skips"), 1)])
+@pytest.mark.parametrize(
+    ("options", "code"), [((), 0), (("--no-skips",), 1), (("-n", "2", "--no-skips"), 1)]
+)
 def test_a_missing_tool_is_one_line_and_one_command(run, options, code):
     found, said = run(MISSING, *options)
     assert found == code
@@ -276,13 +311,20 @@ def test_make_test_goes_on_without_java_and_says_so_in_one_line(tmp_path):
     done = support("prepared", "quick", PATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "")
     [line] = done.stderr.splitlines()
-    assert line.startswith("no javac on this machine: install Maven and a JDK of version 17 or newer")
+    assert line.startswith(
+        "no javac on this machine: install Maven and a JDK of version 17 or newer"
+    )
     assert line.endswith("; tests that need it are skipped")
     plan = {
-        target: subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        target: subprocess.run(
+            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
         for target in ("test", "test-all")
     }
-    assert {target: "-m tools java" in steps for target, steps in plan.items()} == {"test": False, "test-all": True}
+    assert {target: "-m tools java" in steps for target, steps in plan.items()} == {
+        "test": False,
+        "test-all": True,
+    }
 
 
 def test_a_port_is_given_out_once(monkeypatch):
@@ -293,7 +335,9 @@ def test_a_port_is_given_out_once(monkeypatch):
         drawn.append(first + 2 - len(drawn) if len(drawn) < 3 else random.randrange(low, high))
         return drawn[-1]
 
-    monkeypatch.setattr(server_ports.random, "SystemRandom", lambda: SimpleNamespace(randrange=randrange))
+    monkeypatch.setattr(
+        server_ports.random, "SystemRandom", lambda: SimpleNamespace(randrange=randrange)
+    )
     assert not first <= server_ports.free_ports(1) < first + 3
     assert drawn[:3] == [first + 2, first + 1, first]
 
@@ -320,14 +364,18 @@ def test_one_that_hangs_fails_where_it_stands_and_the_run_goes_on(run, options):
 
 def test_code_that_keeps_the_interpreter_ends_the_run_with_its_stack(run):
     text = "import ctypes\ndef test_it(): ctypes.PyDLL(None).sleep(100)\n"
-    code, said = run(text, "-s", "-o", "faulthandler_timeout=1", "-o", "faulthandler_exit_on_timeout=true")
+    code, said = run(
+        text, "-s", "-o", "faulthandler_timeout=1", "-o", "faulthandler_exit_on_timeout=true"
+    )
     assert code == 1
     assert "Timeout (0:00:01)!" in said and 'test_it.py", line 4 in test_it' in said
 
 
 def test_every_test_has_a_limit(request):
     assert all(item.get_closest_marker("timeout") for item in request.session.items)
-    assert request.node.get_closest_marker("timeout").args == (600 if "slow" not in request.keywords else 1800,)
+    assert request.node.get_closest_marker("timeout").args == (
+        600 if "slow" not in request.keywords else 1800,
+    )
 
 
 @pytest.mark.parametrize("profile", ["quick", "ci", "dev", "nightly"])
@@ -336,13 +384,20 @@ def test_no_profile_fails_where_the_machine_is_slow(profile):
 
 
 def is_timeless(settings):
-    return settings.deadline is None and hypothesis.HealthCheck.too_slow in settings.suppress_health_check
+    return (
+        settings.deadline is None
+        and hypothesis.HealthCheck.too_slow in settings.suppress_health_check
+    )
 
 
 def test_settings_of_a_test_do_not_bring_the_clock_back(request):
     tests = {item.nodeid: getattr(item, "obj", None) for item in request.session.items}
     given = {name: test for name, test in tests.items() if hypothesis.is_hypothesis_test(test)}
-    assert [name for name, test in given.items() if not is_timeless(test._hypothesis_internal_use_settings)] == []
+    assert [
+        name
+        for name, test in given.items()
+        if not is_timeless(test._hypothesis_internal_use_settings)
+    ] == []
 
 
 @pytest.mark.thorough
@@ -388,7 +443,9 @@ TAKEN = (
 
 def test_what_is_wrong_with_an_id_is_found():
     places = {"home folder": "/home/me", "checkout": "/"}
-    assert {part: faults(part, places) for part in REFUSED} == {part: [fault] for part, fault in REFUSED.items()}
+    assert {part: faults(part, places) for part in REFUSED} == {
+        part: [fault] for part, fault in REFUSED.items()
+    }
     assert {part: faults(part, places) for part in TAKEN} == {part: [] for part in TAKEN}
 
 
@@ -454,7 +511,9 @@ VARIES = ("set", "folder", "clock", "hidden_clock", "chance", "home", "zone")
 
 @pytest.mark.thorough
 def test_what_depends_on_the_process_that_collects_is_named(tmp_path):
-    """And nothing else: values that hold sets, objects and paths of the checkout are the same in both processes."""
+    """And nothing else: values that hold sets, objects and paths of the checkout are the same in
+    both processes.
+    """
     functions = "".join(f"def test_{name}(value): pass\n" for name in (*VARIES, "steady"))
     found = []
     for number, zone in enumerate(("UTC", "Asia/Kathmandu")):
@@ -470,7 +529,9 @@ def test_what_depends_on_the_process_that_collects_is_named(tmp_path):
             "PYTHONHASHSEED": str(number),
             collected_twice.BACKWARDS: str(number),
         }
-        found.append(collected_twice.collected(tests.parent, tmp_path / f"{number}.json", **variables))
+        found.append(
+            collected_twice.collected(tests.parent, tmp_path / f"{number}.json", **variables)
+        )
     differ = collected_twice.differences(*found)
     named = [re.search(r"test_it\.py::test_(\w+)", text)[1] for text in differ]
     assert list(dict.fromkeys(named)) == list(VARIES)

@@ -1,4 +1,6 @@
-"""What type checkers make of the public names, of programs of clients, and of the Python that README.md and docs/*.md show."""
+"""What type checkers make of the public names, of programs of clients, and of the Python that
+README.md and docs/*.md show.
+"""
 
 import json
 import subprocess
@@ -16,7 +18,9 @@ EXAMPLES = sorted((ROOT / "examples" / "clients").glob("*.py"))
 
 
 def mypy(*files):
-    """Run mypy as strict as over the package, with its cache; returns what it prints unless all is well."""
+    """Run mypy as strict as over the package, with its cache; returns what it prints unless all is
+    well.
+    """
     command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", *map(str, files)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=550)
     return "" if done.returncode == 0 else done.stdout + done.stderr
@@ -37,15 +41,37 @@ def test_a_wrong_block_is_found_at_its_line(tmp_path):
 @pytest.mark.needs("pyright")
 def test_pyright_accepts_programs_of_client_authors_and_sees_the_null_of_config(tmp_path):
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("from rmqalloc import strategy\n\nlen(strategy('CONFIG').allocate('g', 'x', [], ['x']))\n")
-    command = [tools.program("pyright"), "--outputjson", "--pythonpath", sys.executable, CLIENT, *EXAMPLES, wrong]
-    done = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, text=True, timeout=550)
+    wrong.write_text(
+        "from rmqalloc import strategy\n\nlen(strategy('CONFIG').allocate('g', 'x', [], ['x']))\n"
+    )
+    command = [
+        tools.program("pyright"),
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        CLIENT,
+        *EXAMPLES,
+        wrong,
+    ]
+    done = subprocess.run(
+        [*map(str, command)], cwd=ROOT, capture_output=True, text=True, timeout=550
+    )
     found = json.loads(done.stdout)["generalDiagnostics"]
-    assert [(Path(one["file"]).name, one["rule"]) for one in found] == [("wrong.py", "reportArgumentType")]
+    assert [(Path(one["file"]).name, one["rule"]) for one in found] == [
+        ("wrong.py", "reportArgumentType")
+    ]
 
 
-@pytest.mark.parametrize(("name", "owned"), [("AVG", "[0, 1, 2, 3]"), ("AVG_BY_CIRCLE", "[0, 2, 4, 6]")])
+@pytest.mark.parametrize(
+    ("name", "owned"), [("AVG", "[0, 1, 2, 3]"), ("AVG_BY_CIRCLE", "[0, 2, 4, 6]")]
+)
 def test_the_program_of_a_client_author_runs(name, owned):
     settings = json.dumps({"client_id": "x", "strategy": name})
-    done = subprocess.run([sys.executable, str(CLIENT), settings], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, str(CLIENT), settings],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.splitlines()[0] == owned

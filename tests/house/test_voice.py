@@ -1,4 +1,6 @@
-"""The voice of docstrings, comments, messages and pages: phrases that no native engineer would write."""
+"""The voice of docstrings, comments, messages and pages: phrases that no native engineer would
+write.
+"""
 
 import ast
 import re
@@ -12,7 +14,21 @@ PHRASES = (
     "likeliest|stand still|stands still|be it known|only so many|what it comes to"
 )
 REFUSED = re.compile(rf"\b({PHRASES})\b", re.IGNORECASE)
-NOUN_PHRASES = {"The", "A", "An", "What", "Who", "Whether", "How", "Those", "Which", "Where", "These", "Why", "Whom"}
+NOUN_PHRASES = {
+    "The",
+    "A",
+    "An",
+    "What",
+    "Who",
+    "Whether",
+    "How",
+    "Those",
+    "Which",
+    "Where",
+    "These",
+    "Why",
+    "Whom",
+}
 """Words that a function's docstring does not begin with: it says first what the function does."""
 WITHOUT_CALL = {"property", "lazy_property", "contextmanager"}
 KERNELS = [path for kind in ("*.pyx", "*.c", "*.h") for path in sorted((ROOT / "pyx").rglob(kind))]
@@ -43,7 +59,9 @@ def test_the_rules_see_what_they_refuse():
     assert list(begun_with_a_noun('def owners():\n    """Return the owners."""')) == []
 
 
-@pytest.mark.parametrize("path", [*MODULES.values(), *KERNELS, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", [*MODULES.values(), *KERNELS, *PAGES], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_no_text_has_a_phrase_that_is_refused(path):
     assert refused_in(path.read_text("utf-8")) == []
 

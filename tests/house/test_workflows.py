@@ -1,4 +1,6 @@
-"""The workflows, as far as they can be checked without running them: rights, times, what they call, which wheels they make."""
+"""The workflows, as far as they can be checked without running them: rights, times, what they call,
+which wheels they make.
+"""
 
 import re
 import subprocess
@@ -53,22 +55,46 @@ def faults(name, text):
     """What is wrong with a workflow."""
     workflow = parsed(text)
     wrong = [f"{name} has rights by default"] if workflow.get("permissions") != {} else []
-    wrong += [f"{name} runs on {event}" for event in ("pull_request_target", "workflow_run") if event in workflow["on"]]
+    wrong += [
+        f"{name} runs on {event}"
+        for event in ("pull_request_target", "workflow_run")
+        if event in workflow["on"]
+    ]
     wrong += [] if "concurrency" in workflow else [f"{name} says nothing of runs side by side"]
     wrong += ["secrets are used"] if re.search(r"\bsecrets\b", text) else []
     for key, job in workflow["jobs"].items():
         allowed = ALLOWED.get(f"{name}:{key}", ALLOWED.get(name))
-        wrong += [f"{key} has the rights {job.get('permissions')}"] if job.get("permissions") != allowed else []
-        wrong += [f"{key} has no limit of time"] if "uses" not in job and not job.get("timeout-minutes") else []
-        wrong += [f"{key} takes what the runner's newest is"] if "latest" in str(job.get("runs-on")) else []
+        wrong += (
+            [f"{key} has the rights {job.get('permissions')}"]
+            if job.get("permissions") != allowed
+            else []
+        )
+        wrong += (
+            [f"{key} has no limit of time"]
+            if "uses" not in job and not job.get("timeout-minutes")
+            else []
+        )
+        wrong += (
+            [f"{key} takes what the runner's newest is"]
+            if "latest" in str(job.get("runs-on"))
+            else []
+        )
     for step in steps(workflow):
-        wrong += [f"a command takes text of the event: {step['run']}"] if "${{" in step.get("run", "") else []
+        wrong += (
+            [f"a command takes text of the event: {step['run']}"]
+            if "${{" in step.get("run", "")
+            else []
+        )
         if "pip install" in step.get("run", "") and not re.search(
             r"pip install --require-hashes|\"\$wheel", step["run"]
         ):
             wrong.append(f"tools are installed without hashes: {step['run']}")
         uses = step.get("uses")
-        wrong += [f"{uses} is pinned by no commit"] if uses and not re.search(r"@[0-9a-f]{40}$", uses) else []
+        wrong += (
+            [f"{uses} is pinned by no commit"]
+            if uses and not re.search(r"@[0-9a-f]{40}$", uses)
+            else []
+        )
         if (
             uses
             and uses.startswith("actions/checkout@")
@@ -105,7 +131,10 @@ def test_a_fault_of_a_workflow_is_seen(old, new, said):
 def test_only_what_waits_for_a_reviewer_may_publish():
     jobs = parsed(WORKFLOWS["release.yml"])["jobs"]
     assert jobs["publish"]["environment"] == "release"
-    assert set(jobs["publish"]["needs"]) == {"check", "papers", "attest"} and jobs["page"]["needs"] == "publish"
+    assert (
+        set(jobs["publish"]["needs"]) == {"check", "papers", "attest"}
+        and jobs["page"]["needs"] == "publish"
+    )
     assert [step["uses"].partition("@")[0] for step in jobs["publish"]["steps"]] == [
         "actions/download-artifact", "pypa/gh-action-pypi-publish",
     ]  # fmt: skip
@@ -133,13 +162,20 @@ def test_the_tools_are_those_that_were_chosen_each_with_its_hash():
 def test_what_is_optional_stops_nothing():
     jobs = parsed(WORKFLOWS["wheels.yml"])["jobs"]
     assert jobs["pyodide"]["continue-on-error"] is True
-    uploads = {key: step["with"]["name"] for key, job in jobs.items() for step in job["steps"] if "upload" in str(step)}
+    uploads = {
+        key: step["with"]["name"]
+        for key, job in jobs.items()
+        for step in job["steps"]
+        if "upload" in str(step)
+    }
     assert [key for key, name in uploads.items() if not name.startswith("dist-")] == ["pyodide"]
 
 
 def targets():
     """Targets of make that workflows run."""
-    commands = "\n".join(step.get("run", "") for text in WORKFLOWS.values() for step in steps(parsed(text)))
+    commands = "\n".join(
+        step.get("run", "") for text in WORKFLOWS.values() for step in steps(parsed(text))
+    )
     named = set(re.findall(r"^make ([\w-]+)", commands, re.MULTILINE))
     nightly = parsed(WORKFLOWS["nightly.yml"])["jobs"]["make"]
     assert nightly["steps"][3]["run"] == 'make "$TARGET"'
@@ -168,7 +204,14 @@ def matrix():
 
 def identifiers(*arguments):
     """The wheels that cibuildwheel would build."""
-    command = [sys.executable, "-m", "cibuildwheel", "--print-build-identifiers", *arguments, str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "cibuildwheel",
+        "--print-build-identifiers",
+        *arguments,
+        str(ROOT),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
@@ -176,7 +219,9 @@ def identifiers(*arguments):
 
 def test_the_tests_are_installed_with_the_release_that_the_workflows_take():
     """Else those that ask cibuildwheel would only be skipped."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
     assert f"cibuildwheel=={wheel_tool_release()}" in extras["dev"]
 
 
@@ -198,7 +243,9 @@ def test_the_try_of_pyodide_is_a_wheel_that_exists():
 
 
 def test_each_wheel_replays_the_golden_answers():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["cibuildwheel"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "cibuildwheel"
+    ]
     assert all((ROOT / name).is_file() for name in settings["test-sources"])
     assert settings["test-command"] == f"python -W error {settings['test-sources'][0]}"
     assert not {"test-skip", "skip"} & settings.keys()
@@ -207,8 +254,12 @@ def test_each_wheel_replays_the_golden_answers():
 @pytest.mark.needs("trove-classifiers")
 def test_the_classifiers_are_the_pythons_of_the_wheels():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    stated = {one.rpartition(" ")[2] for one in project["classifiers"] if re.search(r":: 3\.\d+$", one)}
-    assert {f"cp{one.replace('.', '')}" for one in stated} == {one for one in PYTHONS if not one.endswith("t")}
+    stated = {
+        one.rpartition(" ")[2] for one in project["classifiers"] if re.search(r":: 3\.\d+$", one)
+    }
+    assert {f"cp{one.replace('.', '')}" for one in stated} == {
+        one for one in PYTHONS if not one.endswith("t")
+    }
     assert any("Free Threading" in one for one in project["classifiers"])
     from trove_classifiers import classifiers
 
@@ -222,12 +273,18 @@ def test_the_classifiers_are_the_pythons_of_the_wheels():
     "command",
     [
         pytest.param(["actionlint"], marks=pytest.mark.needs("actionlint")),
-        pytest.param(["zizmor", "--offline", "--quiet", ".github"], marks=pytest.mark.needs("zizmor")),
+        pytest.param(
+            ["zizmor", "--offline", "--quiet", ".github"], marks=pytest.mark.needs("zizmor")
+        ),
     ],
     ids=["actionlint", "zizmor"],
 )
 def test_tools_for_workflows_find_nothing(command):
     path = program(command[0])
-    arguments = [str(path) for path in sorted(FOLDER.glob("*.yml"))] if command == ["actionlint"] else command[1:]
+    arguments = (
+        [str(path) for path in sorted(FOLDER.glob("*.yml"))]
+        if command == ["actionlint"]
+        else command[1:]
+    )
     done = subprocess.run([path, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr

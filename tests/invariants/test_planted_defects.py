@@ -1,4 +1,6 @@
-"""Figures that are made wrong one at a time are found, and what the product makes contradicts nothing."""
+"""Figures that are made wrong one at a time are found, and what the product makes contradicts
+nothing.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,9 +16,16 @@ from rmqalloc.invariants import broken_invariants, checked
 from rmqalloc.invariants._places import joined
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
-TOPICS = (Topic("T", (TopicBroker("a", 8), TopicBroker("b", 4))), Topic("U", (TopicBroker("a", 5),)))
+TOPICS = (
+    Topic("T", (TopicBroker("a", 8), TopicBroker("b", 4))),
+    Topic("U", (TopicBroker("a", 5),)),
+)
 CLIENTS = tuple(Client(f"10.0.0.{i}@{i}") for i in range(1, 5))
-MIXED = (Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE"), Client("c3", strategy="AVG"))
+MIXED = (
+    Client("c1", strategy="AVG"),
+    Client("c2", strategy="AVG_BY_CIRCLE"),
+    Client("c3", strategy="AVG"),
+)
 
 
 def cluster(clients=CLIENTS, topics=TOPICS):
@@ -59,14 +68,20 @@ def made(kind):
         ]
         return rmqalloc.plan(cluster(), scenarios)
     if kind == "comparison":
-        return rmqalloc.compare(cluster(), ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"], groups=["even", "ring"])
+        return rmqalloc.compare(
+            cluster(), ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"], groups=["even", "ring"]
+        )
     if kind == "rollout":
         return rmqalloc.rollout.restart(cluster(), ["even"], batch="2", detail=True)
     if kind == "budget":
         return rmqalloc.rollout.restart_in_budget(cluster(), 4.0, ["even"])
     if kind == "diff":
         return rmqalloc.diff(cluster(), LATER)
-    return rmqalloc.diff(of_plan(), replace(cluster(CLIENTS[:3]), groups=cluster(CLIENTS[:3]).groups), scenario="less")
+    return rmqalloc.diff(
+        of_plan(),
+        replace(cluster(CLIENTS[:3]), groups=cluster(CLIENTS[:3]).groups),
+        scenario="less",
+    )
 
 
 def of_plan():
@@ -80,7 +95,9 @@ def put(result, table, column, row, value):
     values = old[column].to_pylist()
     values[row] = value(values[row]) if callable(value) else value
     place = old.schema.get_field_index(column)
-    new = old.set_column(place, old.schema.field(place), pa.array(values, old.schema.field(place).type))
+    new = old.set_column(
+        place, old.schema.field(place), pa.array(values, old.schema.field(place).type)
+    )
     if type(result).__name__ == "Plan" and table != "units":
         return replace(result, details=Details(result.details, {table: new}))
     return replace(result, **{table: new})
@@ -89,7 +106,10 @@ def put(result, table, column, row, value):
 def where(table, **values):
     """The first row that has some values."""
     for row, found in enumerate(table.to_pylist()):
-        if all(one(found[name]) if callable(one) else found[name] == one for name, one in values.items()):
+        if all(
+            one(found[name]) if callable(one) else found[name] == one
+            for name, one in values.items()
+        ):
             return row
     raise LookupError(values)
 
@@ -202,8 +222,12 @@ def test_a_figure_that_is_made_wrong_is_found(defect):
 def test_queues_of_a_unit_and_sums_of_a_shared_group_are_rules_of_their_own():
     result = made("plan")
     wrong = put(result, "units", "n_queues", where(result.units, **LESS), more)
-    assert "n_queues are the queues that are there after" in {one.rule for one in broken_invariants(wrong)}
-    shared = rmqalloc.plan(Snapshot(TOPICS, (Group("g", ("T",), CLIENTS, strategy="AVG", is_shared=True),)), [])
+    assert "n_queues are the queues that are there after" in {
+        one.rule for one in broken_invariants(wrong)
+    }
+    shared = rmqalloc.plan(
+        Snapshot(TOPICS, (Group("g", ("T",), CLIENTS, strategy="AVG", is_shared=True),)), []
+    )
     wrong = put(shared, "groups", "n_queues", 0, more)
     assert "n_queues is the sum over topics" in {one.rule for one in broken_invariants(wrong)}
 
@@ -233,6 +257,7 @@ def test_rows_are_named_by_what_is_there_and_only_the_first(tmp_path):
 
 def test_other_results_are_refused():
     with pytest.raises(
-        ArgumentTypeError, match="rules are known of plans, comparisons, rollouts and differences, got str"
+        ArgumentTypeError,
+        match="rules are known of plans, comparisons, rollouts and differences, got str",
     ):
         broken_invariants("plan")

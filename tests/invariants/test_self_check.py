@@ -1,4 +1,6 @@
-"""``--self-check``: a note where all holds, a defect where a figure is wrong, and nothing is shown or saved then."""
+"""``--self-check``: a note where all holds, a defect where a figure is wrong, and nothing is shown
+or saved then.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,16 @@ VERBS = {
     "compare": ["compare", "-f", "example:seed"],
     "diff": ["diff", "example:seed", "example:seed"],
     "rollout restart": ["rollout", "restart", "-f", "example:seed", "-g", "by-average"],
-    "rollout restart --budget": ["rollout", "restart", "-f", "example:seed", "-g", "by-average", "--budget", "9"],
+    "rollout restart --budget": [
+        "rollout",
+        "restart",
+        "-f",
+        "example:seed",
+        "-g",
+        "by-average",
+        "--budget",
+        "9",
+    ],
     "rollout queues": ["rollout", "queues", "-f", "example:seed", "-t", "TopicTest", "--to", "16"],
     "rollout broker": ["rollout", "broker", "-f", "example:seed", "--name", "broker-a"],
 }
@@ -38,10 +49,18 @@ def test_a_plan_of_a_difference_is_checked_against_it(tmp_path, capsys):
 @pytest.mark.holds("docs/command-line.md", "nothing is shown or saved, and the exit code is 70")
 @pytest.mark.broken_results
 def test_a_wrong_figure_is_a_defect_and_is_neither_shown_nor_saved(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(_plan_tables, "_change", lambda queues: np.where(queues.moved, 0, 1))  # kept is moved and back
+    monkeypatch.setattr(
+        _plan_tables, "_change", lambda queues: np.where(queues.moved, 0, 1)
+    )  # kept is moved and back
     assert main([*PLAN, "--out", str(tmp_path / "plan.json"), "--self-check"]) == 70
     out, err = capsys.readouterr()
     assert out == "" and not (tmp_path / "plan.json").exists()
-    assert "RuntimeError: the result contradicts itself (" in err and "this is a defect of rmqalloc" in err
-    assert "units (remove-client 10.0.0.11@1009, by-average, TopicTest): moved are the queues of both sides" in err
+    assert (
+        "RuntimeError: the result contradicts itself (" in err
+        and "this is a defect of rmqalloc" in err
+    )
+    assert (
+        "units (remove-client 10.0.0.11@1009, by-average, TopicTest): moved are the queues of both sides"
+        in err
+    )
     assert main(PLAN) == 0

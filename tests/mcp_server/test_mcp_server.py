@@ -1,4 +1,6 @@
-"""The tools as the SDK's own client calls them: in memory, and over the standard streams of a real process."""
+"""The tools as the SDK's own client calls them: in memory, and over the standard streams of a real
+process.
+"""
 
 import json
 import sys
@@ -64,7 +66,9 @@ def subject():
 
 @pytest.fixture
 def hostile(tmp_path):
-    """A cluster whose every name is hostile, of 3 queues and 200 groups, which could be read only in part."""
+    """A cluster whose every name is hostile, of 3 queues and 200 groups, which could be read only
+    in part.
+    """
     clients = tuple(Member(f"{HOSTILE}@{i}") for i in range(2))
     groups = tuple(Group(f"{HOSTILE}{i}", (HOSTILE,), clients, strategy="AVG") for i in range(200))
     errors = (SourceError("broker-a", HOSTILE, HOSTILE),)
@@ -108,12 +112,18 @@ def test_documents_are_those_of_the_verbs(subject):
     assert not any(one["left_out"] for one in found.values())
     assert document["groups"] == rmqalloc.groups(cluster).to_dict()
     assert document["show"] == {"clients": rmqalloc.show(cluster).clients.to_pylist()}
-    assert without_ages(document["check"]) == without_ages(json.loads(json.dumps(rmqalloc.check(cluster).to_dict())))
+    assert without_ages(document["check"]) == without_ages(
+        json.loads(json.dumps(rmqalloc.check(cluster).to_dict()))
+    )
     assert document["plan"]["queues"] == plan.queues.to_pylist()
     assert document["plan"]["digest"] == plan.digest
-    assert document["explain"] == json.loads(json.dumps(rmqalloc.explain(cluster, *QUEUE.values()).to_dict()))
+    assert document["explain"] == json.loads(
+        json.dumps(rmqalloc.explain(cluster, *QUEUE.values()).to_dict())
+    )
     labels = f"file {ORDERS}", f"file {ORDERS}"
-    assert document["diff"] == json.loads(json.dumps(rmqalloc.diff(cluster, cluster, names=labels).to_dict()))
+    assert document["diff"] == json.loads(
+        json.dumps(rmqalloc.diff(cluster, cluster, names=labels).to_dict())
+    )
 
 
 @pytest.mark.holds("docs/mcp.md", "50 unless given, at most 500")
@@ -141,9 +151,16 @@ def test_hostile_names_stay_data_and_answers_stay_short(hostile):
 
 
 def test_cut_to_bytes():
-    assert bounded({"a": [1] * 100, "b": {str(i): i for i in range(200)}}, 64, 900).left_out == {"a": 68, "b": 100}
+    assert bounded({"a": [1] * 100, "b": {str(i): i for i in range(200)}}, 64, 900).left_out == {
+        "a": 68,
+        "b": 100,
+    }
     assert bounded({str(i): "x" * 900 for i in range(100)}, 5, 1000) == BoundedAnswer(None, {"": 1})
-    assert bounded([float("inf"), "\ud800", [1.5, True, None]], 9).document == [None, "\\ud800", [1.5, True, None]]
+    assert bounded([float("inf"), "\ud800", [1.5, True, None]], 9).document == [
+        None,
+        "\\ud800",
+        [1.5, True, None],
+    ]
 
 
 @pytest.mark.holds("docs/mcp.md", "is an error that says what would be right")
@@ -163,7 +180,11 @@ def test_cut_to_bytes():
         ("groups", {"most_rows": float("nan")}, "a number that JSON does not have"),
         ("show", {"by": "rack"}, "by must be one of queues, clients, hosts, got 'rack'"),
         ("plan", {}, "scenarios"),
-        ("plan", {"scenarios": [{"name": "x", "changes": [{"scale": 3}]}]}, "scenario 'x': .* must be one change"),
+        (
+            "plan",
+            {"scenarios": [{"name": "x", "changes": [{"scale": 3}]}]},
+            "scenario 'x': .* must be one change",
+        ),
         ("plan", {"scenarios": SIX * 11}, "scenarios must be a list of 1 to 10 scenarios"),
         pytest.param(
             "plan",
@@ -200,7 +221,9 @@ def test_errors_are_results_and_the_conversation_goes_on(tmp_path):
     assert not third.is_error
 
 
-def test_a_package_that_an_extra_brings_is_named_and_a_defect_is_an_error_of_the_protocol(subject, monkeypatch):
+def test_a_package_that_an_extra_brings_is_named_and_a_defect_is_an_error_of_the_protocol(
+    subject, monkeypatch
+):
     def lacking(module):
         def answer(*_):
             raise ModuleNotFoundError(f"no {module}", name=module)
@@ -231,7 +254,9 @@ def test_scenarios_have_their_own_reader(subject):
 @pytest.mark.holds("rmqalloc.mcp_server.run_over_stdio", "Serve until standard input ends")
 def test_a_real_process_keeps_the_protocol_on_standard_output(hostile):
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "rmqalloc", "mcp", "-f", hostile.file], env=environment()
+        command=sys.executable,
+        args=["-m", "rmqalloc", "mcp", "-f", hostile.file],
+        env=environment(),
     )
 
     async def talk(client):

@@ -17,13 +17,18 @@ ROWS = {
     "unowned_is_exact": [True, False, True, True, True],
     "idle": [1, 5, 2, 0, 3],
 }
-LATER = {"unowned_seconds_worst": [0.0, 20.0, 1.5, 0.0, 2.0], "unowned_queue_seconds": [0.0, 4.0, 3.0, 0.0, 0.5]}
+LATER = {
+    "unowned_seconds_worst": [0.0, 20.0, 1.5, 0.0, 2.0],
+    "unowned_queue_seconds": [0.0, 4.0, 3.0, 0.0, 0.5],
+}
 BEGINS = [False, True, False, False, True]
 
 
 def test_figures_are_sums_maxima_and_what_is_last():
     unknown = {name: [None if of else 0.0 for of in column] for name, column in LATER.items()}
-    table = pa.table(ROWS | {name: pa.array(column, pa.float64()) for name, column in unknown.items()})
+    table = pa.table(
+        ROWS | {name: pa.array(column, pa.float64()) for name, column in unknown.items()}
+    )
     steps = Steps.of(table, BEGINS, 60.0)
     names = ("moves", "unowned", "idle", "batches", "duration")
     assert steps.figures(names).tolist() == [[5, 4, 2, 1, 120], [5, 6, 3, 1, 60]]
@@ -54,5 +59,8 @@ def test_a_front_is_what_nothing_betters(points):
 
 def test_what_exceeds_a_bound_counts_in_parts_of_it():
     figures = np.array([[4.0, 10.0], [2.0, 30.0]])
-    assert excess(figures, ("idle", "moves"), {"moves": 20, "idle": 0}).tolist() == [[0, 4], [0.5, 2]]
+    assert excess(figures, ("idle", "moves"), {"moves": 20, "idle": 0}).tolist() == [
+        [0, 4],
+        [0.5, 2],
+    ]
     assert excess(figures, ("idle", "moves"), {}).shape == (2, 0)

@@ -1,4 +1,6 @@
-"""The search against an exhaustive one that knows nothing of it, and what it promises of fronts that are not exact."""
+"""The search against an exhaustive one that knows nothing of it, and what it promises of fronts
+that are not exact.
+"""
 
 from itertools import permutations
 
@@ -21,7 +23,17 @@ RULES = {
     "CONSISTENT_HASH:3": ConsistentHash(3),
     "CONSISTENT_HASH:10": ConsistentHash(10),
 }
-ALL_GOALS = ("unowned", "moves", "duration", "double_owned", "batches", "load", "idle", "clients", "queues")
+ALL_GOALS = (
+    "unowned",
+    "moves",
+    "duration",
+    "double_owned",
+    "batches",
+    "load",
+    "idle",
+    "clients",
+    "queues",
+)
 IDS = ["10.0.0.1@1#5", "10.0.0.2@1#4", "10.0.0.3@1#7", "10.0.0.4@1#1", "10.0.0.5@1#2"]
 
 
@@ -36,7 +48,15 @@ def cluster(ids, label, counts):
 
 
 def case(
-    n, label="AVG", counts=None, restart=False, stable=False, clients=(), strategies=(), queues=(), goals=ALL_GOALS[:3]
+    n,
+    label="AVG",
+    counts=None,
+    restart=False,
+    stable=False,
+    clients=(),
+    strategies=(),
+    queues=(),
+    goals=ALL_GOALS[:3],
 ):
     return {
         "ids": IDS[:n], "label": label, "counts": counts or {"a": 4, "b": 3}, "restart": restart, "stable": stable,
@@ -61,7 +81,9 @@ def optimised(case, **more):
 
 
 def figures_of(case, way, goals):
-    moments = moments_of(case["ids"], RULES[case["label"]], case["counts"], way, case["restart"], case["stable"])
+    moments = moments_of(
+        case["ids"], RULES[case["label"]], case["counts"], way, case["restart"], case["stable"]
+    )
     return figures(moments, goals, 60.0)
 
 
@@ -69,7 +91,9 @@ def twins_points(case, goals):
     """The figures of every way, by the twin."""
     rules = [None if one == case["label"] else RULES[one] for one in case["strategies"]] or [None]
     clients = case["clients"] or (len(case["ids"]),)
-    ways = all_ways(case["ids"], rules, clients, case["queues"] or (None,), case["restart"], case["stable"])
+    ways = all_ways(
+        case["ids"], rules, clients, case["queues"] or (None,), case["restart"], case["stable"]
+    )
     return {figures_of(case, way, goals) for way in ways}
 
 
@@ -90,18 +114,29 @@ def replayed(case, row, goals):
 CASES = {
     "restart": case(4, restart=True),
     "restart, all goals": case(3, restart=True, goals=ALL_GOALS),
-    "restart under the same ids": case(4, "AVG_BY_CIRCLE", restart=True, stable=True, goals=("moves", "unowned")),
-    "restart of a ring": case(4, "CONSISTENT_HASH:3", restart=True, goals=("unowned", "double_owned", "moves")),
+    "restart under the same ids": case(
+        4, "AVG_BY_CIRCLE", restart=True, stable=True, goals=("moves", "unowned")
+    ),
+    "restart of a ring": case(
+        4, "CONSISTENT_HASH:3", restart=True, goals=("unowned", "double_owned", "moves")
+    ),
     "restart of one client": case(1, restart=True, goals=ALL_GOALS),
     "fewer clients": case(5, clients=(2,), goals=ALL_GOALS),
-    "fewer clients of a ring": case(4, "CONSISTENT_HASH:10", clients=(2, 3), goals=("load", "moves", "unowned")),
+    "fewer clients of a ring": case(
+        4, "CONSISTENT_HASH:10", clients=(2, 3), goals=("load", "moves", "unowned")
+    ),
     "more clients": case(2, clients=(2, 4, 6), goals=ALL_GOALS),
     "another strategy": case(4, strategies=("AVG_BY_CIRCLE",), goals=ALL_GOALS),
     "strategies": case(
-        4, strategies=("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH:3"), goals=("load", "double_owned", "moves")
+        4,
+        strategies=("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH:3"),
+        goals=("load", "double_owned", "moves"),
     ),
     "strategies and clients": case(
-        3, strategies=("AVG", "CONSISTENT_HASH:10"), clients=(2, 3, 4), goals=("load", "unowned", "moves")
+        3,
+        strategies=("AVG", "CONSISTENT_HASH:10"),
+        clients=(2, 3, 4),
+        goals=("load", "unowned", "moves"),
     ),
     "more queues": case(3, counts={"a": 2, "b": 2}, queues=(2, 3, 5), goals=ALL_GOALS),
     "fewer queues and clients": case(
@@ -152,7 +187,9 @@ def test_a_made_up_change_has_the_front_of_all_ways(case):
 
 
 @pytest.mark.parametrize("evaluations", [1, 7, 40])
-@pytest.mark.parametrize("name", ["restart", "another strategy", "strategies and clients", "fewer clients"])
+@pytest.mark.parametrize(
+    "name", ["restart", "another strategy", "strategies and clients", "fewer clients"]
+)
 def test_a_front_that_is_not_exact_can_be_had_and_beats_no_exact_one(name, evaluations):
     case = CASES[name]
     made = optimised(case, evaluations=evaluations, seed=3)
@@ -166,7 +203,9 @@ def test_a_front_that_is_not_exact_can_be_had_and_beats_no_exact_one(name, evalu
     exact, found = pareto(possible), points_of(made, case["goals"])
     assert found == pareto(found) and set(found) <= possible
     assert not any(
-        all(a <= b for a, b in zip(one, best, strict=True)) and one != best for one in found for best in exact
+        all(a <= b for a, b in zip(one, best, strict=True)) and one != best
+        for one in found
+        for best in exact
     )
     assert [replayed(case, row, case["goals"]) for row in made.front.to_pylist()] == found
 
@@ -187,15 +226,20 @@ def test_a_search_goes_beyond_the_orders_that_it_begins_with():
         assert made.searches["n_ways"].to_pylist() == [UNCOUNTED]
         best.append(made.front.to_pylist()[0]["unowned"])
     orders = [
-        rmqalloc.rollout.restart(cluster, ["by-average"], 16, True, order=order) for order in ("sorted", "reversed")
+        rmqalloc.rollout.restart(cluster, ["by-average"], 16, True, order=order)
+        for order in ("sorted", "reversed")
     ]
-    assert best[1] <= best[0] < min(one.totals["max_unowned_written"].to_pylist()[0] for one in orders)
+    assert (
+        best[1] <= best[0] < min(one.totals["max_unowned_written"].to_pylist()[0] for one in orders)
+    )
 
 
 def test_the_same_seed_gives_the_same_answer_and_another_seed_another_search():
     snapshot = rmqalloc.read("example:48-pods")
     one, again, other = (
-        rmqalloc.optimise(snapshot, ["by-average"], restart=True, batches=[16, 24], evaluations=40, seed=seed)
+        rmqalloc.optimise(
+            snapshot, ["by-average"], restart=True, batches=[16, 24], evaluations=40, seed=seed
+        )
         for seed in (1, 1, 2)
     )
     assert one.to_dict() == again.to_dict() and one.texts == again.texts
@@ -212,7 +256,9 @@ def test_a_way_costs_what_the_rollout_says(order, batch, monkeypatch):
     from rmqalloc.optimisation import _group_search
 
     orders = _group_search.structured_orders
-    monkeypatch.setattr(_group_search, "structured_orders", lambda *given: {order: orders(*given)[order]})
+    monkeypatch.setattr(
+        _group_search, "structured_orders", lambda *given: {order: orders(*given)[order]}
+    )
     snapshot = rmqalloc.read("example:48-pods")
     for surge in (False, True):
         made = rmqalloc.optimise(
@@ -225,14 +271,23 @@ def test_a_way_costs_what_the_rollout_says(order, batch, monkeypatch):
         )
         rollout = rmqalloc.rollout.restart(snapshot, batch=batch, surge=surge, order=order)
         names = ["consumer_group", "moved", "max_unowned_written", "max_double_owned"]
-        found = made.front.select(["consumer_group", "moves", "unowned", "double_owned"]).rename_columns(names)
+        found = made.front.select(
+            ["consumer_group", "moves", "unowned", "double_owned"]
+        ).rename_columns(names)
         assert found.to_pylist() == rollout.totals.select(names).to_pylist()
     switched = rmqalloc.optimise(
         snapshot, ["by-average"], strategies=["CONSISTENT_HASH:10"], batches=[batch], evaluations=1
     )
-    rollout = rmqalloc.rollout.strategy(snapshot, "CONSISTENT_HASH", ["by-average"], batch=batch, order=order)
-    assert switched.front["unowned"].to_pylist() == rollout.totals["max_unowned_written"].to_pylist()
-    assert switched.front["unowned_is_exact"].to_pylist() == rollout.totals["max_unowned_is_exact"].to_pylist()
+    rollout = rmqalloc.rollout.strategy(
+        snapshot, "CONSISTENT_HASH", ["by-average"], batch=batch, order=order
+    )
+    assert (
+        switched.front["unowned"].to_pylist() == rollout.totals["max_unowned_written"].to_pylist()
+    )
+    assert (
+        switched.front["unowned_is_exact"].to_pylist()
+        == rollout.totals["max_unowned_is_exact"].to_pylist()
+    )
 
 
 # --- Bounds ---
@@ -245,13 +300,22 @@ def test_all_ways_of_the_front_keep_the_bounds():
     made = optimised(case, bounds={"unowned": 5, "duration": 480})
     assert possible and points_of(made, case["goals"]) == pareto(one[:2] for one in possible)
     assert all(row["unowned"] <= 5 and row["duration"] <= 480 for row in made.front.to_pylist())
-    assert made.searches["n_within_bounds"].to_pylist()[0] < made.searches["n_evaluated"].to_pylist()[0]
+    assert (
+        made.searches["n_within_bounds"].to_pylist()[0]
+        < made.searches["n_evaluated"].to_pylist()[0]
+    )
 
 
 def test_a_search_finds_its_way_to_the_bounds():
     """No order that people would think of is within them."""
     snapshot = rmqalloc.read("example:48-pods")
-    how = {"restart": True, "surge": True, "batches": [16], "goals": ["moves"], "bounds": {"unowned": 60}}
+    how = {
+        "restart": True,
+        "surge": True,
+        "batches": [16],
+        "goals": ["moves"],
+        "bounds": {"unowned": 60},
+    }
     few = rmqalloc.optimise(snapshot, ["by-average"], evaluations=12, **how)
     assert few.front.num_rows == 0 and not few.runbook.num_rows
     assert few.missed["by-average"].startswith(
@@ -267,10 +331,17 @@ def test_bounds_that_exclude_all_are_named():
     least = min(one[0] for one in twins_points(case, ("unowned",)))
     made = optimised(case, bounds={"unowned": least - 1, "moves": 1000})
     said = f"unowned is at least {least}, at most {least - 1} is allowed"
-    assert made.missed["g"].endswith(f"keeps the bounds: {said}") and "moves" not in made.missed["g"]
-    alone = {name: min(one[0] for one in twins_points(case, (name,))) for name in ("unowned", "moves")}
+    assert (
+        made.missed["g"].endswith(f"keeps the bounds: {said}") and "moves" not in made.missed["g"]
+    )
+    alone = {
+        name: min(one[0] for one in twins_points(case, (name,))) for name in ("unowned", "moves")
+    }
     together = optimised(case, bounds=alone)
-    assert "keeps all bounds together: unowned up to" in together.missed["g"] and "moves up to" in together.missed["g"]
+    assert (
+        "keeps all bounds together: unowned up to" in together.missed["g"]
+        and "moves up to" in together.missed["g"]
+    )
     assert together.searches["n_within_bounds"].to_pylist() == [0]
 
 
@@ -292,7 +363,10 @@ def test_bounds_that_exclude_all_are_named():
             {"restart": True, "bounds": {"moves": float("nan")}},
             "the bound of moves must be a number from 0 on, got nan",
         ),
-        ({"restart": True, "ids": "other"}, "ids must be one of suffix, stable, address, got 'other'"),
+        (
+            {"restart": True, "ids": "other"},
+            "ids must be one of suffix, stable, address, got 'other'",
+        ),
         ({"restart": True, "ids": "stable", "surge": True}, "surge is for restarts under new ids"),
         ({"clients": [3], "surge": True}, "nothing restarts"),
         ({"clients": [0]}, "a number of clients is from 1 to 100000, got 0"),
@@ -313,7 +387,10 @@ def test_bounds_that_exclude_all_are_named():
             id="no number of queues",
         ),
         ({"groups": ["x"], "restart": True}, "x"),
-        ({"clients": range(1, 1000), "restart": True}, "there are more than 100,000 settings to choose from"),
+        (
+            {"clients": range(1, 1000), "restart": True},
+            "there are more than 100,000 settings to choose from",
+        ),
     ],
 )
 def test_what_cannot_be_searched_is_said(given, said):
@@ -330,7 +407,10 @@ def test_groups_are_searched_on_their_own_and_those_with_nothing_to_choose_are_l
     snapshot = Snapshot(two.topics, (*two.groups, other, nobody))
     made = rmqalloc.optimise(snapshot, clients=[4], goals=["moves"])
     assert made.front["consumer_group"].to_pylist() == ["h"] and list(made.texts) == ["h"]
-    assert "left out: consumer group 'g': nothing would change; it is as asked for already" in made.warnings
+    assert (
+        "left out: consumer group 'g': nothing would change; it is as asked for already"
+        in made.warnings
+    )
     assert any("empty on T" in one for one in made.warnings)
     both = rmqalloc.optimise(snapshot, ["g", "h"], restart=True)
     alone = rmqalloc.optimise(snapshot, ["g"], restart=True)
@@ -342,7 +422,9 @@ def test_a_strategy_that_a_group_cannot_have_is_left_out():
     topic = Topic("T", (TopicBroker("a", 4, 4, machine_room="hz"),))
     clients = (Client("c1", machine_room="hz"), Client("c2"))
     snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
-    made = rmqalloc.optimise(snapshot, strategies=["AVG_BY_CIRCLE", "MACHINE_ROOM_NEARBY-AVG"], goals=["moves"])
+    made = rmqalloc.optimise(
+        snapshot, strategies=["AVG_BY_CIRCLE", "MACHINE_ROOM_NEARBY-AVG"], goals=["moves"]
+    )
     assert made.front["strategy"].unique().to_pylist() == ["AVG_BY_CIRCLE"]
     said = "left out: strategy MACHINE_ROOM_NEARBY-AVG: MACHINE_ROOM_NEARBY-AVG cannot assign topic 'T' of consumer group 'g'"
     assert [one for one in made.warnings if one.startswith(said)]
@@ -353,8 +435,12 @@ def test_a_strategy_that_a_group_cannot_have_is_left_out():
 def test_a_strategy_whose_rings_would_be_too_large_is_left_out(monkeypatch):
     monkeypatch.setattr(_group_search, "MAX_POINTS", 2 * 3 * 10)
     rings = ["AVG_BY_CIRCLE", "CONSISTENT_HASH:10", "CONSISTENT_HASH:11"]
-    made = rmqalloc.optimise(cluster(IDS[:3], "AVG", {"a": 4}), clients=[2], strategies=rings, goals=["load"])
-    left_out = "left out: strategy CONSISTENT_HASH:11: the rings of consumer group 'g' are too large"
+    made = rmqalloc.optimise(
+        cluster(IDS[:3], "AVG", {"a": 4}), clients=[2], strategies=rings, goals=["load"]
+    )
+    left_out = (
+        "left out: strategy CONSISTENT_HASH:11: the rings of consumer group 'g' are too large"
+    )
     assert [one for one in made.warnings if "rings" in one] == [left_out]
 
 
@@ -370,13 +456,19 @@ def test_a_strategy_whose_rings_would_be_too_large_is_left_out(monkeypatch):
 def test_every_way_is_there_once(choices):
     ways = list(choices.all_ways())
     assert len(ways) == len(set(ways)) == choices.n_ways
-    by_hand = {choices.ordered(one, order) for one in choices.settings for order in permutations(range(choices.n_now))}
+    by_hand = {
+        choices.ordered(one, order)
+        for one in choices.settings
+        for order in permutations(range(choices.n_now))
+    }
     assert set(ways) == by_hand
 
 
 def test_structured_orders_are_permutations():
     orders = structured_orders([3, 1, 2, 0, 2], [4, 2, 0, 1, 3])
-    assert all(sorted(order(batch)) == [0, 1, 2, 3, 4] for order in orders.values() for batch in range(6))
+    assert all(
+        sorted(order(batch)) == [0, 1, 2, 3, 4] for order in orders.values() for batch in range(6)
+    )
     assert orders["spread"](2) == [0, 3, 1, 4, 2] and orders["fullest first"](2) == [0, 2, 4, 1, 3]
 
 

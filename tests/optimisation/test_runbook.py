@@ -1,4 +1,6 @@
-"""Runbooks: what is done is written out, run by a real bash with stand-ins for the tools, whatever names hold."""
+"""Runbooks: what is done is written out, run by a real bash with stand-ins for the tools, whatever
+names hold.
+"""
 
 import re
 import shutil
@@ -25,8 +27,12 @@ GROUP = "g*'; touch pwned; #`\n# x\u202e"
 
 
 def cluster(ids, name="g", strategy="AVG", n=6, topic="T", **more):
-    route = Topic(topic, tuple(TopicBroker(broker, n, n, perm=6) for broker in ("broker-a", "broker-b")))
-    return Snapshot((route,), (Group(name, (topic,), tuple(map(Client, ids)), strategy=strategy),), **more)
+    route = Topic(
+        topic, tuple(TopicBroker(broker, n, n, perm=6) for broker in ("broker-a", "broker-b"))
+    )
+    return Snapshot(
+        (route,), (Group(name, (topic,), tuple(map(Client, ids)), strategy=strategy),), **more
+    )
 
 
 def blocks(text):
@@ -35,7 +41,9 @@ def blocks(text):
 
 
 def run(text, folder):
-    """The commands, run by bash with tools that write down what they are called with; a list of words for each call."""
+    """The commands, run by bash with tools that write down what they are called with; a list of
+    words for each call.
+    """
     tools = folder / "tools"
     tools.mkdir()
     log = folder / "log"
@@ -62,7 +70,11 @@ def run(text, folder):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return [call.decode("utf-8", "surrogatepass").split("\0") for call in log.read_bytes().split(b"\0\0") if call]
+    return [
+        call.decode("utf-8", "surrogatepass").split("\0")
+        for call in log.read_bytes().split(b"\0\0")
+        if call
+    ]
 
 
 def of(calls, *words):
@@ -80,16 +92,30 @@ def test_a_restart_is_written_out(tmp_path):
     assert "## 2. Batch 1 of 2: 3 clients stop, 3 clients start" in text
     check = ["-n", "10.0.0.9:9876", "-g", "g", "--settle", "20s", "--fail-on", "error"]
     assert of(calls, "rmqalloc", "check") == [["rmqalloc", "check", *check]] * 4
-    assert calls[1][:9] == ["rmqalloc", "rollout", "restart", "-f", "before.json", "-g", "g", "--batch", "3"]
+    assert calls[1][:9] == [
+        "rmqalloc",
+        "rollout",
+        "restart",
+        "-f",
+        "before.json",
+        "-g",
+        "g",
+        "--batch",
+        "3",
+    ]
     figures = re.findall(r"(\d+) queues? moved; at the worst moment (\d+) without", text)
     assert sum(int(moved) for moved, _ in figures) == row["moves"]
 
 
 def test_a_surge_and_fewer_clients_are_scaled(tmp_path):
     snapshot = cluster([f"10.0.0.{i}@1#1" for i in range(1, 5)])
-    made = rmqalloc.optimise(snapshot, restart=True, surge=True, clients=[3], batches=[2], goals=["moves"])
+    made = rmqalloc.optimise(
+        snapshot, restart=True, surge=True, clients=[3], batches=[2], goals=["moves"]
+    )
     calls = run(made.markdown(), tmp_path)
-    assert [call[3] for call in of(calls, "kubectl", "scale")] == [f"--replicas={n}" for n in (6, 4, 5, 4, 3)]
+    assert [call[3] for call in of(calls, "kubectl", "scale")] == [
+        f"--replicas={n}" for n in (6, 4, 5, 4, 3)
+    ]
     marked = [call[3] for call in of(calls, "kubectl", "annotate")]
     ids = made.front["client_ids"].to_pylist()[0]
     pods = [f"pod/of-status.podIP={one.partition('@')[0]}" for one in ids]
@@ -103,11 +129,15 @@ def test_queues_are_set_read_first_or_write_first(tmp_path):
     for to, read_write in ((6, [("6", "4"), ("6", "6")]), (2, [("4", "2"), ("2", "2")])):
         folder = tmp_path / str(to)
         folder.mkdir()
-        made = rmqalloc.optimise(snapshot, queues=[to], topics=["T"], goals=["moves"], assume_drained=True)
+        made = rmqalloc.optimise(
+            snapshot, queues=[to], topics=["T"], goals=["moves"], assume_drained=True
+        )
         calls = run(made.markdown(), folder)
         updates = of(calls, "mqadmin", "updateTopic")
         words = [dict(zip(call[2::2], call[3::2], strict=True)) for call in updates]
-        assert [(one["-r"], one["-w"]) for one in words] == [one for one in read_write for _ in range(2)]
+        assert [(one["-r"], one["-w"]) for one in words] == [
+            one for one in read_write for _ in range(2)
+        ]
         assert [one["-b"] for one in words] == ["10.0.0.3:10911", "10.0.0.7:10911"] * 2
         assert {(one["-p"], one["-t"]) for one in words} == {("6", "T")}
         assert len(of(calls, "mqadmin", "consumerProgress")) == (to == 2)
@@ -115,10 +145,19 @@ def test_queues_are_set_read_first_or_write_first(tmp_path):
 
 
 def test_a_switch_says_until_when_strategies_differ():
-    made = rmqalloc.optimise(cluster(list("abcd")), strategies=["CONSISTENT_HASH:10"], batches=[2], goals=["moves"])
+    made = rmqalloc.optimise(
+        cluster(list("abcd")), strategies=["CONSISTENT_HASH:10"], batches=[2], goals=["moves"]
+    )
     said = [row["expected"] for row in made.runbook.to_pylist()]
-    assert [one[:11] for one in said] == ["exit code 0", "exit code 2", "exit code 0", "exit code 0"]
-    assert made.runbook["commands"].to_pylist()[1][0] == "# they are to start with CONSISTENT_HASH:10"
+    assert [one[:11] for one in said] == [
+        "exit code 0",
+        "exit code 2",
+        "exit code 0",
+        "exit code 0",
+    ]
+    assert (
+        made.runbook["commands"].to_pylist()[1][0] == "# they are to start with CONSISTENT_HASH:10"
+    )
     assert "The figures are those of clients that keep their ids" in made.markdown()
 
 
@@ -140,11 +179,16 @@ def test_clients_join_by_numbers(tmp_path):
     ],
 )
 def test_hostile_names_reach_no_shell_no_page_and_no_terminal(change, tmp_path):
-    made = rmqalloc.optimise(cluster(HOSTILE, GROUP, topic="T'; touch pwned #"), **change, evaluations=20)
+    made = rmqalloc.optimise(
+        cluster(HOSTILE, GROUP, topic="T'; touch pwned #"), **change, evaluations=20
+    )
     text = made.texts[GROUP]
     calls = run(text, tmp_path)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["log", "tools"]
-    assert {call[0] for call in calls} == {"mqadmin" if "queues" in change else "kubectl", "rmqalloc"}
+    assert {call[0] for call in calls} == {
+        "mqadmin" if "queues" in change else "kubectl",
+        "rmqalloc",
+    }
     pattern = GROUP.replace("*", "[*]")
     for call in of(calls, "rmqalloc"):
         assert call[call.index("-g") + 1] == pattern
@@ -156,12 +200,22 @@ def test_hostile_names_reach_no_shell_no_page_and_no_terminal(change, tmp_path):
 
 
 @examples(30, nightly=500)
-@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_a_word_is_one_word_for_bash(texts):
     script = "printf '%s\\0' " + " ".join(map(shell_word, texts))
     assert script.isprintable()
     done = subprocess.run(
-        ["bash", "-c", script], capture_output=True, check=True, timeout=180, env={"LC_ALL": "C.UTF-8"}
+        ["bash", "-c", script],
+        capture_output=True,
+        check=True,
+        timeout=180,
+        env={"LC_ALL": "C.UTF-8"},
     )
     assert done.stdout.decode().split("\0")[:-1] == texts
 

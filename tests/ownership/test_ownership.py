@@ -1,4 +1,6 @@
-"""Sets of readers, states beside one another, and sums: each against the plainest thing that says the same."""
+"""Sets of readers, states beside one another, and sums: each against the plainest thing that says
+the same.
+"""
 
 from collections import Counter
 
@@ -43,7 +45,9 @@ def test_numbers_of_readers_are_equal_just_where_their_sets_are(some, others):
 @examples(60, nightly=5_000)
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(-1, 4)), min_size=1, max_size=4))
 def test_aligned_states_have_every_queue_once_and_say_where_it_is_not_there(states):
-    columns = [(np.array(list(one), np.int64), [np.array(list(one.values()), np.int32)]) for one in states]
+    columns = [
+        (np.array(list(one), np.int64), [np.array(list(one.values()), np.int32)]) for one in states
+    ]
     keys, [owners] = aligned(columns)
     assert keys.tolist() == sorted({key for one in states for key in one})
     assert owners.tolist() == [[one.get(key, ABSENT) for key in keys.tolist()] for one in states]
@@ -51,7 +55,12 @@ def test_aligned_states_have_every_queue_once_and_say_where_it_is_not_there(stat
 
 @examples(60, nightly=5_000)
 @given(
-    st.lists(st.tuples(*[st.none() | st.frozensets(st.integers(0, 5), max_size=3)] * 2, st.integers(0, 3)), max_size=12)
+    st.lists(
+        st.tuples(
+            *[st.none() | st.frozensets(st.integers(0, 5), max_size=3)] * 2, st.integers(0, 3)
+        ),
+        max_size=12,
+    )
 )
 def test_what_clients_gain_and_lose_adds_up_at_every_level(queues):
     sets = ReaderSets(N_CLIENTS)
@@ -59,9 +68,13 @@ def test_what_clients_gain_and_lose_adds_up_at_every_level(queues):
     for side, numbers in enumerate(sides):
         numbers[[one[side] is None for one in queues]] = ABSENT
     between = Between(np.arange(len(queues)), *sides, *sides, sets)
-    both = [(before, after) for before, after, _ in queues if before is not None and after is not None]
+    both = [
+        (before, after) for before, after, _ in queues if before is not None and after is not None
+    ]
     assert int(between.moved.sum()) == sum(before != after for before, after in both)
-    assert int(between.is_new.sum()) == sum(before is None and after is not None for before, after, _ in queues)
+    assert int(between.is_new.sum()) == sum(
+        before is None and after is not None for before, after, _ in queues
+    )
 
     gained, lost = Counter(), Counter()
     for before, after, unit in queues:
@@ -110,4 +123,9 @@ def test_sums_beyond_what_a_number_holds_stay_at_the_most():
 
 def test_flows_of_nothing():
     none = np.zeros(0, np.int64)
-    assert [one.size for one in Flows(none, none, none, none).added(np.array([0]), 3)] == [0, 0, 0, 0]
+    assert [one.size for one in Flows(none, none, none, none).added(np.array([0]), 3)] == [
+        0,
+        0,
+        0,
+        0,
+    ]

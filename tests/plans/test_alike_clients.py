@@ -14,7 +14,8 @@ def planned(n_queues, n_clients, *changes, strategy="AVG"):
     members = tuple(Client(f"10.0.0.{i}@1") for i in range(1, n_clients + 1))
     topics = (Topic("t", (TopicBroker("broker-a", n_queues),)),)
     plan = plan_snapshot(
-        Snapshot(topics, (Group("g", ("t",), members, strategy=strategy),)), [{"name": "s", "changes": list(changes)}]
+        Snapshot(topics, (Group("g", ("t",), members, strategy=strategy),)),
+        [{"name": "s", "changes": list(changes)}],
     )
     return plan.clients.filter([name == "s" for name in plan.clients["scenario"].to_pylist()])
 
@@ -22,7 +23,10 @@ def planned(n_queues, n_clients, *changes, strategy="AVG"):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"set_queues": {"topics": "t", "read_queue_nums": 1040}}, ["Each client: + 1 (25 → 26 queues)."]),
+        (
+            {"set_queues": {"topics": "t", "read_queue_nums": 1040}},
+            ["Each client: + 1 (25 → 26 queues)."],
+        ),
         (
             {"remove_clients": {"count": 1}},
             [
@@ -39,14 +43,21 @@ def test_a_group_of_1000_queues_is_told_in_a_few_sentences(change, said):
     assert are_few(kinds)
 
 
-@given(st.integers(1, 60), st.integers(2, 30), st.integers(1, 40), st.sampled_from(["AVG", "CONSISTENT_HASH"]))
+@given(
+    st.integers(1, 60),
+    st.integers(2, 30),
+    st.integers(1, 40),
+    st.sampled_from(["AVG", "CONSISTENT_HASH"]),
+)
 def test_kinds_lose_no_client_and_hold_what_the_table_says(n_queues, n_clients, to, strategy):
     clients = planned(n_queues, n_clients, {"scale_clients": {"to": to}}, strategy=strategy)
     kinds, rows = alike_clients(clients), {row["client_id"]: row for row in clients.to_pylist()}
     assert sorted(one for kind in kinds for one in kind.client_ids) == sorted(rows)
     for kind in kinds:
         mine = [rows[one] for one in kind.client_ids]
-        assert {(row["status"], row["after"] - row["before"]) for row in mine} == {(kind.status, kind.change)}
+        assert {(row["status"], row["after"] - row["before"]) for row in mine} == {
+            (kind.status, kind.change)
+        }
         for when in ("before", "after"):
             loads = [row[when] for row in mine]
             assert getattr(kind, when) == (min(loads), max(loads))
@@ -54,6 +65,26 @@ def test_kinds_lose_no_client_and_hold_what_the_table_says(n_queues, n_clients, 
 
 
 def test_numbers_in_names_are_compared_as_numbers_of_any_length():
-    names = ["c10", "c2", "c02", "c", "10.0.0.10", "10.0.0.9", "c" + "9" * 5000, "c1" + "0" * 5000, "²"]
-    wanted = ["10.0.0.9", "10.0.0.10", "c", "c02", "c2", "c10", "c" + "9" * 5000, "c1" + "0" * 5000, "²"]
+    names = [
+        "c10",
+        "c2",
+        "c02",
+        "c",
+        "10.0.0.10",
+        "10.0.0.9",
+        "c" + "9" * 5000,
+        "c1" + "0" * 5000,
+        "²",
+    ]
+    wanted = [
+        "10.0.0.9",
+        "10.0.0.10",
+        "c",
+        "c02",
+        "c2",
+        "c10",
+        "c" + "9" * 5000,
+        "c1" + "0" * 5000,
+        "²",
+    ]
     assert sorted(names, key=natural_key) == wanted

@@ -1,4 +1,6 @@
-"""A client with a stale route sees a broker that the topic has left, and a scenario brings it back, with a machine room."""
+"""A client with a stale route sees a broker that the topic has left, and a scenario brings it back,
+with a machine room.
+"""
 
 import json
 
@@ -16,7 +18,12 @@ BACK = {"add_broker": {"broker_name": "b", "read_queue_nums": 4, "machine_room":
 
 
 def client(name, room="hz", seen=None, **fields):
-    return Client(name, machine_room=room, sees_read_queue_nums=None if seen is None else {"T": seen}, **fields)
+    return Client(
+        name,
+        machine_room=room,
+        sees_read_queue_nums=None if seen is None else {"T": seen},
+        **fields,
+    )
 
 
 STALE = client("c1", seen={"a": 4, "b": 4}), client("c2"), client("c3", "sh")
@@ -24,7 +31,9 @@ STALE = client("c1", seen={"a": 4, "b": 4}), client("c2"), client("c3", "sh")
 
 def cluster(clients=STALE, back=(), **fields):
     """Topic T on broker a and on those that are back."""
-    group = Group("g", ("T",), tuple(clients), **{"strategy": NEARBY, "strategy_source": "given"} | fields)
+    group = Group(
+        "g", ("T",), tuple(clients), **{"strategy": NEARBY, "strategy_source": "given"} | fields
+    )
     return Snapshot((Topic("T", (TopicBroker("a", 4, machine_room="hz"), *back)),), (group,))
 
 
@@ -63,11 +72,24 @@ CASES = {
 def test_the_plan_is_that_of_a_snapshot_with_the_broker(name, room, tmp_path):
     clients, fields = CASES[name]
     before = cluster(clients, **fields)
-    plan = plan_snapshot(before, [scenario({"add_broker": {**BACK["add_broker"], "machine_room": room}})])
+    plan = plan_snapshot(
+        before, [scenario({"add_broker": {**BACK["add_broker"], "machine_room": room}})]
+    )
     assert errors(plan) == {"current": NO_ROOM, "x": None}
-    there = plan_snapshot(cluster(clients, back=[TopicBroker("b", 4, machine_room=room)], **fields), [])
+    there = plan_snapshot(
+        cluster(clients, back=[TopicBroker("b", 4, machine_room=room)], **fields), []
+    )
     assert owners(plan, "x", "after") == owners(there, "current", "after")
-    figures = ("n_queues", "n_clients", "min_load", "max_load", "idle", "unowned", "double_owned", "cross_room")
+    figures = (
+        "n_queues",
+        "n_clients",
+        "min_load",
+        "max_load",
+        "idle",
+        "unowned",
+        "double_owned",
+        "cross_room",
+    )
     mine, its = (one.units.to_pylist()[-1] for one in (plan, there))
     assert {key: mine[key] for key in figures} == {key: its[key] for key in figures}
     plan.save(tmp_path / "plan.json")
@@ -75,15 +97,23 @@ def test_the_plan_is_that_of_a_snapshot_with_the_broker(name, room, tmp_path):
 
 
 def test_a_list_without_a_client_knows_the_room_too():
-    """Views over a part of the clients are evaluated by another way; a client joins them in the same scenario."""
+    """Views over a part of the clients are evaluated by another way; a client joins them in the
+    same scenario.
+    """
     lists = {"a": ("c1", "c3")}
     added = {"add_clients": {"ids": "c4", "machine_room": "sh"}}
-    plan = plan_snapshot(cluster(broker_client_ids=lists), [scenario(BACK, added), scenario(added, BACK, name="y")])
+    plan = plan_snapshot(
+        cluster(broker_client_ids=lists), [scenario(BACK, added), scenario(added, BACK, name="y")]
+    )
     assert errors(plan) == {"current": NO_ROOM, "x": None, "y": None}
     lists = {broker: (*ids, "c4") for broker, ids in lists.items()}
     back = [TopicBroker("b", 4, machine_room="hz")]
     there = plan_snapshot(cluster((*STALE, client("c4", "sh")), back, broker_client_ids=lists), [])
-    assert owners(plan, "x", "after") == owners(plan, "y", "after") == owners(there, "current", "after")
+    assert (
+        owners(plan, "x", "after")
+        == owners(plan, "y", "after")
+        == owners(there, "current", "after")
+    )
 
 
 def test_without_a_room_the_reason_stands():
@@ -94,8 +124,12 @@ def test_without_a_room_the_reason_stands():
         "another": [{"add_clients": {"ids": "c4", "machine_room": "hz"}}],
     }
     scenarios = [scenario(*some, name=name) for name, some in changes.items()]
-    plan = plan_snapshot(cluster(), [*scenarios, scenario(BACK, roomless, name="the first has one")])
-    assert errors(plan) == dict.fromkeys(("current", *changes), NO_ROOM) | {"the first has one": None}
+    plan = plan_snapshot(
+        cluster(), [*scenarios, scenario(BACK, roomless, name="the first has one")]
+    )
+    assert errors(plan) == dict.fromkeys(("current", *changes), NO_ROOM) | {
+        "the first has one": None
+    }
 
 
 def test_only_the_scenarios_that_bring_it_back_are_planned():
@@ -109,7 +143,9 @@ def test_only_the_scenarios_that_bring_it_back_are_planned():
             scenario(BACK, name="of another topic", topics="U"),
             scenario(removed, name="gone for all"),
             scenario(BACK, removed, name="back and gone"),
-            scenario(BACK, {"add_broker": BACK["add_broker"] | {"machine_room": "sh"}}, name="back twice"),
+            scenario(
+                BACK, {"add_broker": BACK["add_broker"] | {"machine_room": "sh"}}, name="back twice"
+            ),
         ],
     )
     found = errors(plan)
@@ -121,7 +157,9 @@ def test_only_the_scenarios_that_bring_it_back_are_planned():
     ]
     assert {text for text in found.values() if text} == {NO_ROOM}
     assert owners(plan, "gone for all", "after") == owners(plan, "back and gone", "after")
-    assert owners(plan, "back", "after") == owners(plan, "back twice", "after")  # a broker that is there stays as it is
+    assert owners(plan, "back", "after") == owners(
+        plan, "back twice", "after"
+    )  # a broker that is there stays as it is
 
 
 def test_a_room_that_is_lost_after_it_came_back_takes_the_stale_route_along():
@@ -145,11 +183,15 @@ def test_verbs_without_scenarios_still_refuse_the_view(tmp_path, capsys):
     assert NO_ROOM in capsys.readouterr().err
     assert main(["plan", "-f", str(path), "--add-broker", "b:4=hz"]) == 0
     out, err = capsys.readouterr()
-    assert "unowned – → 0" in out and f"before any change: g topic T: {NO_ROOM}" in " ".join((out + err).split())
+    assert "unowned – → 0" in out and f"before any change: g topic T: {NO_ROOM}" in " ".join(
+        (out + err).split()
+    )
 
 
 @pytest.mark.parametrize("route", [{}, {"b": 0}])
-def test_a_client_that_does_not_see_a_broker_of_its_topic_gets_it_in_the_room_where_it_stands(route):
+def test_a_client_that_does_not_see_a_broker_of_its_topic_gets_it_in_the_room_where_it_stands(
+    route,
+):
     topic = Topic("T", (TopicBroker("b", 1, machine_room="hz"),))
     clients = (Client("c1", "sh", sees_read_queue_nums={"T": route}),)
     group = Group("g", ("T",), clients, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given")

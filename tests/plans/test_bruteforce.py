@@ -1,4 +1,6 @@
-"""Every verb beside a brute force that shares nothing with the product: a few snapshots each; `bruteforce` runs many."""
+"""Every verb beside a brute force that shares nothing with the product: a few snapshots each;
+`bruteforce` runs many.
+"""
 
 import pytest
 from bruteforce import mixed, openings, runs, totals
@@ -16,18 +18,26 @@ def test_no_answer_differs(verb):
     n_snapshots = SLOW.get(verb, N_SNAPSHOTS)
     done = runs.run(verb, SEED, range(n_snapshots))
     assert done.compared > 5 * n_snapshots
-    assert not done.differing, (done.differing[0][0], [str(one) for one in done.differing[0][2][:5]])
+    assert not done.differing, (
+        done.differing[0][0],
+        [str(one) for one in done.differing[0][2][:5]],
+    )
 
 
 def document(clients, *topics, **group):
-    routes = [{"name": name, "brokers": [{"broker_name": "a", "read_queue_nums": n}]} for name, n in topics]
+    routes = [
+        {"name": name, "brokers": [{"broker_name": "a", "read_queue_nums": n}]}
+        for name, n in topics
+    ]
     names = [name for name, _ in topics]
     one = {"name": "g", "subscriptions": names, "strategy": "AVG", "clients": clients, **group}
     return {"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "topics": routes, "groups": [one]}
 
 
 def opening_of(cluster, change):
-    """The brute force's own figures of one change: worst and after, of unowned and of double-owned queues."""
+    """The brute force's own figures of one change: worst and after, of unowned and of double-owned
+    queues.
+    """
     scenario = {"name": "x", "changes": [change]}
     before = mixed.current(list(mixed.units_of(cluster)), cluster)
     pairs = totals.by_group(before, mixed.behind(before, scenario))["g"]
@@ -49,7 +59,10 @@ def test_the_brute_force_counts_queues_that_are_new_and_written_from_the_start()
 
 
 def test_the_brute_force_gives_a_queue_that_nobody_reads_to_no_load():
-    clients = [{"client_id": "c1", "strategy": "AVG", "subscriptions": ["T"]}, {"client_id": "c2", "strategy": "AVG"}]
+    clients = [
+        {"client_id": "c1", "strategy": "AVG", "subscriptions": ["T"]},
+        {"client_id": "c2", "strategy": "AVG"},
+    ]
     mixed_up = document(clients, ("T", 4), ("V", 1))
     before = mixed.current(list(mixed.units_of(mixed_up)), mixed_up)
     [(_, row)] = totals.groups(before, before, mixed_up)

@@ -29,19 +29,28 @@ from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
-RULES = [("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH", {"virtual_nodes": 3})]
+RULES = [
+    ("AVG", {}),
+    ("AVG_BY_CIRCLE", {}),
+    ("CONSISTENT_HASH", {}),
+    ("CONSISTENT_HASH", {"virtual_nodes": 3}),
+]
 CANDIDATES = [Candidate(f"{name}{i}", name, params) for i, (name, params) in enumerate(RULES)]
 
 
 def costs_of(snapshot, one, changes):
-    """By the twin: what the departure of each client moves, over all topics, by group, client id and which of that id it is."""
+    """By the twin: what the departure of each client moves, over all topics, by group, client id
+    and which of that id it is.
+    """
     costs = {}
     set_rule = {"set_strategy": {"strategy": one.strategy, "params": one.params}}
     for unit in units_of(to_document(snapshot)):
         unit = changed(unit, {"changes": [*changes, set_rule]})
         state = mixed.state_of(mixed.alike(unit))
         for i, (client_id, _) in enumerate(unit.clients):
-            left = mixed.state_of(mixed.alike(unit._replace(clients=unit.clients[:i] + unit.clients[i + 1 :])))
+            left = mixed.state_of(
+                mixed.alike(unit._replace(clients=unit.clients[:i] + unit.clients[i + 1 :]))
+            )
             holder = client_id, unit.ids[:i].count(client_id)
             moved, least = costs.setdefault(unit.group, {}).get(holder, (0, 0))
             costs[unit.group][holder] = (
@@ -62,9 +71,15 @@ def test_departures_cost_what_the_twin_says(data):
         table = compare(snapshot, CANDIDATES, read).table.to_pylist()
     except NoMatchError:
         assume(False)
-    after = [row for row in plan_snapshot(snapshot, scenarios).groups.to_pylist() if row["scenario"] != "current"]
+    after = [
+        row
+        for row in plan_snapshot(snapshot, scenarios).groups.to_pylist()
+        if row["scenario"] != "current"
+    ]
     figures = {(row["consumer_group"], row["scenario"]): row for row in after}
-    assert [row["consumer_group"] for row in table[::4]] == [group.name for group in snapshot.groups]
+    assert [row["consumer_group"] for row in table[::4]] == [
+        group.name for group in snapshot.groups
+    ]
     for one in CANDIDATES:
         wanted = costs_of(snapshot, one, changes)
         for row in table:
@@ -82,29 +97,39 @@ def set_strategy(one):
 
 def assert_costs(row, costs):
     if not costs:
-        assert row["departure_mean"] is row["departure_worst"] is row["departure_worst_client"] is None
+        assert (
+            row["departure_mean"] is row["departure_worst"] is row["departure_worst_client"] is None
+        )
         return
     moved, least = zip(*costs.values(), strict=True)
     assert row["departure_mean"] == pytest.approx(sum(moved) / len(moved))
     assert row["departure_least_mean"] == pytest.approx(sum(least) / len(least))
     assert row["departure_worst"] == max(moved)
-    assert max(moved) in [cost[0] for holder, cost in costs.items() if holder[0] == row["departure_worst_client"]]
+    assert max(moved) in [
+        cost[0] for holder, cost in costs.items() if holder[0] == row["departure_worst_client"]
+    ]
 
 
 def test_the_seed():
-    table = compare(read_snapshot(str(SEED)), CANDIDATES[:3], groups=["by-average"]).table.to_pylist()
+    table = compare(
+        read_snapshot(str(SEED)), CANDIDATES[:3], groups=["by-average"]
+    ).table.to_pylist()
     assert [(row["moved"], row["departure_mean"], row["departure_worst"], row["departure_least_mean"]) for row in table] == [
         (0, 10, 12, 6), (18, 18, 18, 6), (22, 6, 6, 6),
     ]  # fmt: skip
     gone = [RemoveClients(ids="10.0.0.11@1009")]
     table = compare(read_snapshot(str(SEED)), CANDIDATES[:1], gone, ["by-*"]).table.to_pylist()
-    assert [(row["n_clients"], row["moved"], row["least_moves"]) for row in table] == [(3, 8, 6), (3, 20, 6)]
+    assert [(row["n_clients"], row["moved"], row["least_moves"]) for row in table] == [
+        (3, 8, 6),
+        (3, 20, 6),
+    ]
 
 
 def test_what_a_candidate_cannot_assign():
     topic = Topic("T", (TopicBroker("b", 2, machine_room="hz"),))
     groups = tuple(
-        Group(name, ("T",), (Client("c", room),), strategy="AVG") for name, room in (("with", "hz"), ("without", None))
+        Group(name, ("T",), (Client("c", room),), strategy="AVG")
+        for name, room in (("with", "hz"), ("without", None))
     )
     near = [Candidate("near", "MACHINE_ROOM_NEARBY-AVG", {}), Candidate("avg", "AVG", {})]
     with_room, _, without, plain = compare(Snapshot((topic,), groups), near).table.to_pylist()
@@ -114,9 +139,15 @@ def test_what_a_candidate_cannot_assign():
 
 
 def test_of_clients_with_one_id_one_leaves_at_a_time():
-    rows = compare(read_snapshot(str(SEED.parent / "duplicate-id.yaml")), CANDIDATES[:3]).table.to_pylist()
+    rows = compare(
+        read_snapshot(str(SEED.parent / "duplicate-id.yaml")), CANDIDATES[:3]
+    ).table.to_pylist()
     assert [(row["n_clients"], row["n_queues"]) for row in rows] == [(10, 40)] * 3
-    assert [(row["departure_mean"], row["departure_worst"]) for row in rows] == [(15.1, 30), (35.4, 40), (3.7, 9)]
+    assert [(row["departure_mean"], row["departure_worst"]) for row in rows] == [
+        (15.1, 30),
+        (35.4, 40),
+        (3.7, 9),
+    ]
     assert [row["departure_least_mean"] for row in rows] == [7.2, 7.2, 8.9]
 
 
@@ -126,7 +157,8 @@ def test_the_holders_of_an_id_leave_all_their_topics():
     [row] = compare(
         Snapshot(topics, (Group("g", ("T", "U"), twice, strategy="AVG"),)), CANDIDATES[:1]
     ).table.to_pylist()
-    # Of either topic a has 4 queues, b 4, nobody 4. Without a, 4 go to b and 2 to nobody; without one b, 2 go to a and 4 to b.
+    # Of either topic a has 4 queues, b 4, nobody 4. Without a, 4 go to b and 2 to nobody; without
+    # one b, 2 go to a and 4 to b.
     assert (row["departure_worst"], row["departure_mean"]) == (12, 12)
 
 
@@ -134,9 +166,16 @@ def test_the_departure_of_an_empty_id_gives_its_queues_to_the_other_client_of_a_
     clients = (Client("10.0.0.7@3#881944", language="GO"), Client("", language="GO"))
     group = Group("g", ("T",), clients, strategy="MACHINE_ROOM")
     snapshot = Snapshot((Topic("T", (TopicBroker("-b", 1),)),), (group,))
-    [row] = compare(snapshot, [Candidate("ring", "CONSISTENT_HASH", {"virtual_nodes": 16})]).table.to_pylist()
+    [row] = compare(
+        snapshot, [Candidate("ring", "CONSISTENT_HASH", {"virtual_nodes": 16})]
+    ).table.to_pylist()
     # The empty id has the queue, which nobody owns then, until it leaves.
-    assert (row["unowned"], row["departure_worst"], row["departure_worst_client"], row["departure_mean"]) == (
+    assert (
+        row["unowned"],
+        row["departure_worst"],
+        row["departure_worst_client"],
+        row["departure_mean"],
+    ) == (
         1,
         1,
         "",
@@ -145,7 +184,9 @@ def test_the_departure_of_an_empty_id_gives_its_queues_to_the_other_client_of_a_
 
 
 def test_departures_are_done_so_many_at_a_time(monkeypatch):
-    groups = [("g", "T", [("b", i) for i in range(20)], [f"c{i}" for i in range(n)]) for n in (7, 1, 12)]
+    groups = [
+        ("g", "T", [("b", i) for i in range(20)], [f"c{i}" for i in range(n)]) for n in (7, 1, 12)
+    ]
     fleet, ring = ordered(Fleet.from_groups(groups)), strategy("CONSISTENT_HASH")
     owners = ring.assign_fleet(fleet)
     wanted = departures(fleet, Rules.same(ring, 3), owners)
@@ -194,7 +235,9 @@ def test_for_programs(run):
         ("by-ring", "CONSISTENT_HASH:160", "7"),
     ]
     assert "and 1 more group (--top)" in run("--top 1")[1]
-    assert run("-o csv --columns strategy,moved --sort moved --top 1")[1] == "strategy,moved\nAVG,0\n"
+    assert (
+        run("-o csv --columns strategy,moved --sort moved --top 1")[1] == "strategy,moved\nAVG,0\n"
+    )
 
 
 def test_what_is_left_out_is_told(capsys, tmp_path):
@@ -211,7 +254,10 @@ def test_what_is_left_out_is_told(capsys, tmp_path):
     assert "BROADCASTING, whose clients all take every queue: all\n" in err
     assert "note: cannot be assigned: none topic T: cidAll is null or cidAll empty\n" in err
     assert main(["compare", "-f", path, "-g", "all"]) == 1
-    assert "no group can be planned: left out: groups of the model BROADCASTING" in capsys.readouterr().err
+    assert (
+        "no group can be planned: left out: groups of the model BROADCASTING"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,7 +288,11 @@ def test_a_slip_is_told(run, line, code, said):
 
 def test_only_one_scenario(run, tmp_path):
     scenarios = [{"name": f"{n}", "changes": [{"scale_clients": {"to": n}}]} for n in (3, 5)]
-    for some, name in ((scenarios, "two"), ([scenarios[0] | {"groups": "by-ring"}], "scoped"), (scenarios[:1], "one")):
+    for some, name in (
+        (scenarios, "two"),
+        ([scenarios[0] | {"groups": "by-ring"}], "scoped"),
+        (scenarios[:1], "one"),
+    ):
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({"scenarios": some}))
     for name in ("two", "scoped"):
         code, _, err = run(f"--scenario {tmp_path / name}.yaml")
@@ -254,10 +304,14 @@ def test_only_one_scenario(run, tmp_path):
 def test_nobody_is_left_near_the_rooms():
     """A fleet without a single client has no lists to cut by room."""
     topic = Topic("t", (TopicBroker("a", 2, machine_room="x"),))
-    snapshot = Snapshot((topic,), (Group("g", ("t",), (Client("c", machine_room="x"),), strategy="AVG"),))
+    snapshot = Snapshot(
+        (topic,), (Group("g", ("t",), (Client("c", machine_room="x"),), strategy="AVG"),)
+    )
     nearby = Candidate("nearby", "MACHINE_ROOM_NEARBY-AVG", {})
     (row,) = compare(
-        snapshot, [nearby], scenarios_of([{"name": "s", "changes": [{"remove_clients": {"count": 1}}]}])[0].changes
+        snapshot,
+        [nearby],
+        scenarios_of([{"name": "s", "changes": [{"remove_clients": {"count": 1}}]}])[0].changes,
     ).table.to_pylist()
     assert (row["n_clients"], row["unowned"], row["departure_worst_client"]) == (0, 2, None)
 
@@ -267,14 +321,26 @@ def test_a_group_whose_clients_differ_moves_from_what_it_is_to_one_strategy_for_
     own = [("c1", "AVG"), ("c2", "AVG_BY_CIRCLE"), ("c3", "AVG")]
     mixed, alike = (
         Snapshot(
-            (topic,), (Group("g", ("T",), tuple(Client(one, strategy=name) for one, name in each), strategy="AVG"),)
+            (topic,),
+            (
+                Group(
+                    "g",
+                    ("T",),
+                    tuple(Client(one, strategy=name) for one, name in each),
+                    strategy="AVG",
+                ),
+            ),
         )
         for each in (own, [(one, "AVG") for one, _ in own])
     )
     names = ["AVG", "AVG_BY_CIRCLE"]
     found, beside = (compare(one, names).table.to_pylist() for one in (mixed, alike))
     scenarios = [{"name": one, "changes": [{"set_strategy": {"strategy": one}}]} for one in names]
-    assert [row["moved"] for row in found] == plan_snapshot(mixed, scenarios).units["moved"].to_pylist()[1:] == [4, 6]
+    assert (
+        [row["moved"] for row in found]
+        == plan_snapshot(mixed, scenarios).units["moved"].to_pylist()[1:]
+        == [4, 6]
+    )
     departures = [name for name in beside[0] if name.startswith("departure")]
     assert [[row[name] for name in departures] for row in found] == [
         [row[name] for name in departures] for row in beside

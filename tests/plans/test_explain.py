@@ -33,7 +33,11 @@ def test_the_reasons_come_to_the_owner(data):
     found = explain(snapshot, *names)
     unit = next(u for u in plan.units.to_pylist() if (u["consumer_group"], u["topic"]) == names[:2])
     assert found.owner == row["owner_after"]
-    assert (found.n_queues, found.n_clients, found.strategy) == (unit["n_queues"], unit["n_clients"], unit["strategy"])
+    assert (found.n_queues, found.n_clients, found.strategy) == (
+        unit["n_queues"],
+        unit["n_clients"],
+        unit["strategy"],
+    )
     [group] = [one for one in snapshot.groups if one.name == names[0]]
     told = owner_told(found, sorted(group.client_ids, key=lambda one: one.encode("utf-16-be")))
     assert told == row["owner_after"]
@@ -56,7 +60,9 @@ def owner_told(found, client_ids):
 
 def little(n_queues=5, strategy="AVG", clients=("c1", "c2"), broker="b", **params):
     topic = Topic("T", (TopicBroker(broker, n_queues),))
-    group = Group("g", ("T",), tuple(map(Client, clients)), strategy=strategy, strategy_params=params)
+    group = Group(
+        "g", ("T",), tuple(map(Client, clients)), strategy=strategy, strategy_params=params
+    )
     return Snapshot((topic,), (group,))
 
 
@@ -73,7 +79,12 @@ def little(n_queues=5, strategy="AVG", clients=("c1", "c2"), broker="b", **param
                 "it takes the queues at the places 0 to 2, this one among them",
             ],
         ),
-        (little(strategy="AVG_BY_CIRCLE"), 3, "c2", ["the queue is at place 3 of 5: 3 mod 2 clients = 1, client c2"]),
+        (
+            little(strategy="AVG_BY_CIRCLE"),
+            3,
+            "c2",
+            ["the queue is at place 3 of 5: 3 mod 2 clients = 1, client c2"],
+        ),
         (
             little(4, clients=("x", "x")),
             3,
@@ -121,17 +132,27 @@ def test_the_sums_are_told_with_their_numbers(snapshot, queue_id, owner, steps):
 
 def test_a_room_without_clients_is_shared_by_all():
     topic = Topic("T", (TopicBroker("b", 2, machine_room="sh"),))
-    group = Group("g", ("T",), (Client("c1", "hz"), Client("c2", "hz")), strategy="MACHINE_ROOM_NEARBY-AVG")
+    group = Group(
+        "g", ("T",), (Client("c1", "hz"), Client("c2", "hz")), strategy="MACHINE_ROOM_NEARBY-AVG"
+    )
     found = explain(Snapshot((topic,), (group,)), "g", "T", "b", 1)
-    assert found.steps[0] == "broker b stands in machine room sh; no client stands there, so all 2 share its 2 queues"
+    assert (
+        found.steps[0]
+        == "broker b stands in machine room sh; no client stands there, so all 2 share its 2 queues"
+    )
     assert found.owner == "c2"
 
 
 @pytest.mark.parametrize("other", ["MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE"])
 def test_a_broker_stands_in_the_room_that_the_topic_explained_gives_it(other):
-    topics = tuple(Topic(name, (TopicBroker("b", 2, machine_room=room),)) for name, room in (("T", "hz"), ("U", "sh")))
+    topics = tuple(
+        Topic(name, (TopicBroker("b", 2, machine_room=room),))
+        for name, room in (("T", "hz"), ("U", "sh"))
+    )
     clients = Client("c1", "hz", strategy=other), Client("c2", "sh")
-    group = Group("g", ("T", "U"), clients, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given")
+    group = Group(
+        "g", ("T", "U"), clients, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given"
+    )
     snapshot = Snapshot(topics, (group,))
     assert [explain(snapshot, "g", topic, "b", 0).owner for topic in "TU"] == ["c1", "c2"]
 
@@ -174,7 +195,8 @@ def test_owners_of_groups_whose_clients_differ_are_those_of_the_plan(seed):
     explained = {
         group.name
         for group in snapshot.groups
-        if group.message_model == "CLUSTERING" and all(client.owned is None for client in group.clients)
+        if group.message_model == "CLUSTERING"
+        and all(client.owned is None for client in group.clients)
     }
     rows = [row for row in plan.queues.to_pylist() if row["consumer_group"] in explained]
     assume(rows)
@@ -182,16 +204,22 @@ def test_owners_of_groups_whose_clients_differ_are_those_of_the_plan(seed):
         names = row["consumer_group"], row["topic"], row["broker_name"], row["queue_id"]
         try:
             found = explain(snapshot, *names)
-        except ArgumentError as error:  # a plan takes what all clients report, an explanation does not
+        except (
+            ArgumentError
+        ) as error:  # a plan takes what all clients report, an explanation does not
             if "groups whose strategy is in doubt" not in str(error):
                 raise
             continue
-        assert [found.owner, *found.others] == [row["owner_after"], *(row["others_after"] or ())], names
+        assert [found.owner, *found.others] == [row["owner_after"], *(row["others_after"] or ())], (
+            names
+        )
 
 
 def test_a_queue_of_nobody_and_one_of_two_are_explained_view_by_view():
     clients = (Client("c1"), Client("c2", strategy="AVG_BY_CIRCLE"), Client("c3"))
-    snapshot = Snapshot((Topic("T", (TopicBroker("b", 12),)),), (Group("g", ("T",), clients, strategy="AVG"),))
+    snapshot = Snapshot(
+        (Topic("T", (TopicBroker("b", 12),)),), (Group("g", ("T",), clients, strategy="AVG"),)
+    )
     both, nobody = (explain(snapshot, "g", "T", "b", one) for one in (1, 5))
     assert (both.owner, both.others, both.strategy) == ("c1", ("c2",), "AVG+AVG_BY_CIRCLE")
     assert str(both).endswith("So clients c1 and c2 own it.")
@@ -287,7 +315,10 @@ def test_nobody_and_names_made_harmless(run, tmp_path):
             id="-g by-rings",
         ),
         pytest.param(
-            "-g by-ring -t TopicTest -q broker-a:9", 1, "has the queues 0 to 7 on 'broker-a', not 9", id="-q broker-a:9"
+            "-g by-ring -t TopicTest -q broker-a:9",
+            1,
+            "has the queues 0 to 7 on 'broker-a', not 9",
+            id="-q broker-a:9",
         ),
         pytest.param(
             "-g by-ring -t TopicTest -q broker-a:1 -s MACHINE_ROOM_NEARBY-AVG",

@@ -13,7 +13,11 @@ from rmqalloc.plans import Gates, GatesError, gates_schema, read_gates
 @pytest.mark.parametrize(
     ("name", "text", "gates"),
     [
-        ("g.yaml", "max_moved_share: 0.2\nfail_if_worse: true\n", Gates(max_moved_share=0.2, fail_if_worse=True)),
+        (
+            "g.yaml",
+            "max_moved_share: 0.2\nfail_if_worse: true\n",
+            Gates(max_moved_share=0.2, fail_if_worse=True),
+        ),
         ("g.json", '{"$schema": "gates.schema.json", "max_skew": 2}', Gates(max_skew=2.0)),
         ("g.json", "{}", Gates()),
     ],
@@ -45,7 +49,12 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, text, said):
 
 @pytest.mark.parametrize(
     ("data", "is_right"),
-    [({"max_moved": 3}, True), ({"max_moved": -1}, False), ({"max_move": 3}, False), ({"fail_if_worse": 1}, False)],
+    [
+        ({"max_moved": 3}, True),
+        ({"max_moved": -1}, False),
+        ({"max_move": 3}, False),
+        ({"fail_if_worse": 1}, False),
+    ],
 )
 def test_the_schema_takes_what_the_reader_takes(tmp_path, data, is_right):
     (tmp_path / "g.json").write_text(json.dumps(data))
@@ -60,6 +69,10 @@ def test_the_schema_takes_what_the_reader_takes(tmp_path, data, is_right):
 def test_a_file_of_gates_closes_as_its_flags_do(tmp_path, capsys):
     (tmp_path / "g.yaml").write_text("max_moved: 0\n")
     change = ["plan", "-f", "example:seed", "--remove-client", "10.0.0.11@1009"]
-    assert main([*change, "--gates", str(tmp_path / "g.yaml")]) == main([*change, "--max-moved", "0"]) == 3
+    assert (
+        main([*change, "--gates", str(tmp_path / "g.yaml")])
+        == main([*change, "--max-moved", "0"])
+        == 3
+    )
     assert main([*change, "--gates", str(tmp_path / "g.yaml"), "--max-skew", "2"]) == 64
     assert "--gates is given together" in capsys.readouterr().err

@@ -17,13 +17,19 @@ def plan_of(n_queues, n_clients):
     return plan_snapshot(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), GONE)
 
 
-@pytest.mark.parametrize(("n_queues", "n_clients"), [(24, 4), (10, 3), (7, 3), (1, 2), (3, 5), (1, 1)])
+@pytest.mark.parametrize(
+    ("n_queues", "n_clients"), [(24, 4), (10, 3), (7, 3), (1, 2), (3, 5), (1, 1)]
+)
 def test_a_figure_keeps_a_bound_that_it_reaches(n_queues, n_clients):
     plan = plan_of(n_queues, n_clients)
     before, after = plan.groups.to_pylist()
     moved, share = after["moved"], after["moved"] / n_queues
     kept = [Gates(max_moved=moved), Gates(max_moved_share=share)]
-    kept += [Gates(max_skew=after["skew"])] if after["skew"] is not None and math.isfinite(after["skew"]) else []
+    kept += (
+        [Gates(max_skew=after["skew"])]
+        if after["skew"] is not None and math.isfinite(after["skew"])
+        else []
+    )
     broken = [Gates(max_moved=moved - 1), Gates(max_moved_share=share * 0.999)] if moved else []
     broken += [Gates(max_skew=after["skew"] * 0.999)] if len(kept) == 3 and after["skew"] else []
     assert [gates.broken(plan) for gates in kept] == [()] * len(kept)
@@ -43,8 +49,13 @@ def test_what_is_open_keeps_a_bound_that_it_reaches(n_queues, n_clients, informe
             assert f"at most {figure - 1} are allowed" in said.text
     for of in ("worst", "p99"):
         seconds = row[f"unowned_seconds_{of}"]
-        assert Gates(max_unowned_seconds=f"{seconds:.9f}@{of}", informed_by=informed_by).broken(plan) == ()
-        [said] = Gates(max_unowned_seconds=f"{seconds - 0.001:.9f}@{of}", informed_by=informed_by).broken(plan)
+        assert (
+            Gates(max_unowned_seconds=f"{seconds:.9f}@{of}", informed_by=informed_by).broken(plan)
+            == ()
+        )
+        [said] = Gates(
+            max_unowned_seconds=f"{seconds - 0.001:.9f}@{of}", informed_by=informed_by
+        ).broken(plan)
         assert said.text.startswith("a queue has no owner for up to")
 
 

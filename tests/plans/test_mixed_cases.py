@@ -1,4 +1,6 @@
-"""Groups whose clients differ, a case each that was planned wrong once: beside the brute force, and one figure by hand."""
+"""Groups whose clients differ, a case each that was planned wrong once: beside the brute force, and
+one figure by hand.
+"""
 
 import pytest
 from bruteforce.gated import FIELDS
@@ -22,10 +24,16 @@ def add(*ids, **room):
     return {"add_clients": {"ids": [*ids], **room}}
 
 
-SPLIT = {"clients": clients("c1", "c2", "c3"), "broker_client_ids": {"a": ["c1", "c2", "c3"], "b": ["c1", "c3"]}}
+SPLIT = {
+    "clients": clients("c1", "c2", "c3"),
+    "broker_client_ids": {"a": ["c1", "c2", "c3"], "b": ["c1", "c3"]},
+}
 TWICE = {"clients": [*clients("c1"), *clients("c1", strategy="AVG_BY_CIRCLE"), *clients("c2")]}
 IN_ROOMS = {
-    "clients": [*clients("c1", machine_room="hz"), *clients("c2", machine_room="sh", strategy="AVG_BY_CIRCLE")],
+    "clients": [
+        *clients("c1", machine_room="hz"),
+        *clients("c2", machine_room="sh", strategy="AVG_BY_CIRCLE"),
+    ],
     "room": "hz",
 }
 CASES = {
@@ -127,7 +135,9 @@ def test_a_case_that_was_planned_wrong_once(name, tmp_path):
     document = {
         "apiVersion": "rmqalloc/v1",
         "kind": "Snapshot",
-        "topics": [{"name": "T", "brokers": [broker, {**broker, "broker_name": "b", "read_queue_nums": 0}]}],
+        "topics": [
+            {"name": "T", "brokers": [broker, {**broker, "broker_name": "b", "read_queue_nums": 0}]}
+        ],
         "groups": [group],
     }
     changes = [changes] if isinstance(changes, dict) else changes

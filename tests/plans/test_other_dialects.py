@@ -1,4 +1,6 @@
-"""A strategy that is to come, in groups of several languages: every client computes it as its own language does."""
+"""A strategy that is to come, in groups of several languages: every client computes it as its own
+language does.
+"""
 
 from collections import Counter
 
@@ -16,7 +18,9 @@ TOPIC = Topic("T", (TopicBroker("a@b", 5), TopicBroker("hz@b1", 4), TopicBroker(
 
 
 def snapshot_of(*languages, strategy="AVG", params=None, **more):
-    clients = tuple(Client(f"10.0.0.{i}@1", language=language) for i, language in enumerate(languages))
+    clients = tuple(
+        Client(f"10.0.0.{i}@1", language=language) for i, language in enumerate(languages)
+    )
     group = Group("g", ("T",), clients, strategy=strategy, strategy_params=params or {}, **more)
     return Snapshot((TOPIC,), (group,))
 
@@ -40,13 +44,25 @@ def proved(plan, snapshot):
 @pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize("key", ["ring", "rooms", "circle"])
 @pytest.mark.parametrize(
-    "languages", ["JAVA GO GO CPP", "GO GO GO GO", "JAVA GO JAVA GO", "PYTHON CPP CPP", "JAVA JAVA", "GO RUST GO"]
+    "languages",
+    [
+        "JAVA GO GO CPP",
+        "GO GO GO GO",
+        "JAVA GO JAVA GO",
+        "PYTHON CPP CPP",
+        "JAVA JAVA",
+        "GO RUST GO",
+    ],
 )
 def test_a_plan_is_what_every_client_computes_for_itself(key, languages):
     languages = languages.split()
     snapshot = snapshot_of(*languages)
     ids = [one.client_id for one in snapshot.groups[0].clients]
-    joining = languages[0] if len({"CPP" if one == "PYTHON" else one for one in languages}) == 1 else "JAVA"
+    joining = (
+        languages[0]
+        if len({"CPP" if one == "PYTHON" else one for one in languages}) == 1
+        else "JAVA"
+    )
     name, params = SET[key]
     to = SetStrategy(name, params)
     scenarios = [
@@ -74,7 +90,9 @@ def test_an_all_go_group_is_planned_by_gos_rules_as_the_engine_has_them():
     snapshot = snapshot_of("GO", "GO", "GO")
     plan = rmqalloc.plan(snapshot, [Scenario("to", [SetStrategy("CONSISTENT_HASH")])])
     queues, ids = list(TOPIC.queues()), [one.client_id for one in snapshot.groups[0].clients]
-    expected = rmqalloc.strategy("CONSISTENT_HASH", dialect="go").assign(queues, ids).owners.tolist()
+    expected = (
+        rmqalloc.strategy("CONSISTENT_HASH", dialect="go").assign(queues, ids).owners.tolist()
+    )
     assert list(owners_after(plan, "to").values()) == [[ids[owner]] for owner in expected]
     assert expected != rmqalloc.strategy("CONSISTENT_HASH").assign(queues, ids).owners.tolist()
     assert plan.warnings == ()
@@ -83,7 +101,9 @@ def test_an_all_go_group_is_planned_by_gos_rules_as_the_engine_has_them():
 def test_rooms_are_not_asked_of_clients_that_do_not_read_them():
     snapshot = snapshot_of("GO", "GO")
     plan = rmqalloc.plan(snapshot, [Scenario("to", [SetStrategy(SET["nearby"][0])])])
-    assert owners_after(plan, "to") == taken("nearby", TOPIC, dict.fromkeys(("10.0.0.0@1", "10.0.0.1@1"), "GO"))
+    assert owners_after(plan, "to") == taken(
+        "nearby", TOPIC, dict.fromkeys(("10.0.0.0@1", "10.0.0.1@1"), "GO")
+    )
     assert proved(plan, snapshot)
     with pytest.raises(TypeError, match="machineRoomResolver is null"):
         rmqalloc.plan(snapshot_of("GO", "JAVA"), [Scenario("to", [SetStrategy(SET["nearby"][0])])])
@@ -91,7 +111,10 @@ def test_rooms_are_not_asked_of_clients_that_do_not_read_them():
 
 def test_lists_of_brokers_and_other_changes_beside_the_strategy():
     """Clients with one of two lists; what joins and leaves is the same in both."""
-    lists = {"a@b": ("10.0.0.0@1", "10.0.0.1@1", "10.0.0.2@1"), "hz@b1": ("10.0.0.0@1", "10.0.0.1@1")}
+    lists = {
+        "a@b": ("10.0.0.0@1", "10.0.0.1@1", "10.0.0.2@1"),
+        "hz@b1": ("10.0.0.0@1", "10.0.0.1@1"),
+    }
     snapshot = snapshot_of("JAVA", "GO", "GO", broker_client_ids=lists)
     changes = [SetStrategy("CONSISTENT_HASH"), SetVirtualNodes(20), AddClients(ids="new@1")]
     plan = rmqalloc.plan(snapshot, [Scenario("to", changes)])
@@ -100,7 +123,9 @@ def test_lists_of_brokers_and_other_changes_beside_the_strategy():
     languages = {"10.0.0.0@1": "JAVA", "10.0.0.1@1": "GO", "10.0.0.2@1": "GO", "new@1": "JAVA"}
     for listed in lists.values():
         for one, language in languages.items():
-            for queue in twin("ring", language).allocate("g", one, queues, sorted([*listed, "new@1"])):
+            for queue in twin("ring", language).allocate(
+                "g", one, queues, sorted([*listed, "new@1"])
+            ):
                 expected[queue].add(one)
     assert owners_after(plan, "to") == {queue: sorted(ids) for queue, ids in expected.items()}
     assert proved(plan, snapshot)
@@ -141,12 +166,18 @@ def test_strategies_are_compared_by_what_every_client_computes(languages):
         assert row["max_load"] == max(loads.values())
         moved = {}
         for gone in ids:
-            left = taken(row["strategy"], TOPIC, {one: each for one, each in language_of.items() if one != gone})
+            left = taken(
+                row["strategy"],
+                TOPIC,
+                {one: each for one, each in language_of.items() if one != gone},
+            )
             moved[gone] = sum(takers[queue] != left[queue] for queue in takers)
         assert row["departure_mean"] == sum(moved.values()) / len(moved)
         name, params = SET[row["strategy"]]
         state = snapshot_of(*languages, strategy=name, params=params)
-        departures = rmqalloc.plan(state, [Scenario(one, [RemoveClients(ids=one)]) for one in ids]).groups.to_pylist()
+        departures = rmqalloc.plan(
+            state, [Scenario(one, [RemoveClients(ids=one)]) for one in ids]
+        ).groups.to_pylist()
         least = [each["least_moves"] for each in departures if each["scenario"] in ids]
         assert row["departure_least_mean"] == sum(least) / len(ids)
         assert row["departure_worst"] == max(moved.values()) == moved[row["departure_worst_client"]]

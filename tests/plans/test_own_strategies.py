@@ -1,4 +1,6 @@
-"""Strategies that RocketMQ does not ship, in plans and comparisons: what classes declare of themselves holds."""
+"""Strategies that RocketMQ does not ship, in plans and comparisons: what classes declare of
+themselves holds.
+"""
 
 import pytest
 
@@ -32,7 +34,12 @@ def cluster(name, params):
     clients = tuple(Client(one, "hz" if one < "c4" else "sh") for one in IDS)
     topics = tuple(one.name for one in TOPICS)
     return Snapshot(
-        TOPICS, (Group("g", topics, clients, strategy=name, strategy_params=params, strategy_source="given"),)
+        TOPICS,
+        (
+            Group(
+                "g", topics, clients, strategy=name, strategy_params=params, strategy_source="given"
+            ),
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""What is open while clients follow a scenario: against every set of informed clients, and its gates."""
+"""What is open while clients follow a scenario: against every set of informed clients, and its
+gates.
+"""
 
 import itertools
 import random
@@ -26,13 +28,17 @@ AT_JOIN = {"timer": 1 / 20, "routes": 1 / 1200}
 
 
 def in_every_set(before, after, was, is_, written, at_join):
-    """Figures over all sets of informed clients, given who reads each queue before and after and who is in the group.
+    """Figures over all sets of informed clients, given who reads each queue before and after and
+    who is in the group.
 
-    Where it is not known when clients follow, all sets of one size are equally likely, and those that join act.
+    Where it is not known when clients follow, all sets of one size are equally likely, and those
+    that join act.
     """
     late, joins = sorted(is_ & was), frozenset(is_ - was)
     by_set = {}
-    for informed in itertools.chain.from_iterable(itertools.combinations(is_, n) for n in range(len(is_) + 1)):
+    for informed in itertools.chain.from_iterable(
+        itertools.combinations(is_, n) for n in range(len(is_) + 1)
+    ):
         counts = Counter()
         for queue, ids in after.items():
             readers = {one for one in before.get(queue, ()) if one in is_ and one not in informed}
@@ -44,22 +50,35 @@ def in_every_set(before, after, was, is_, written, at_join):
     for which in ("unowned", "double_owned"):
         expected = []
         for k in range(len(late) + 1) if at_join is None else ():
-            of_size = [by_set[frozenset(some) | joins][which] for some in itertools.combinations(late, k)]
+            of_size = [
+                by_set[frozenset(some) | joins][which] for some in itertools.combinations(late, k)
+            ]
             expected.append(sum(of_size) / len(of_size))
         for acting, ps in (
             ()
             if at_join is None
-            else ((frozenset(), np.linspace(0, at_join, 2_001)), (joins, np.linspace(at_join, 1, 2_001)))
+            else (
+                (frozenset(), np.linspace(0, at_join, 2_001)),
+                (joins, np.linspace(at_join, 1, 2_001)),
+            )
         ):
             total = np.zeros(ps.size)
             for informed in map(
-                frozenset, itertools.chain.from_iterable(itertools.combinations(late, n) for n in range(len(late) + 1))
+                frozenset,
+                itertools.chain.from_iterable(
+                    itertools.combinations(late, n) for n in range(len(late) + 1)
+                ),
             ):
                 total += (
-                    ps ** len(informed) * (1 - ps) ** (len(late) - len(informed)) * by_set[informed | acting][which]
+                    ps ** len(informed)
+                    * (1 - ps) ** (len(late) - len(informed))
+                    * by_set[informed | acting][which]
                 )
             expected.append(total.max())
-        found |= {which: max(one[which] for one in by_set.values()), f"{which}_expected": max(expected)}
+        found |= {
+            which: max(one[which] for one in by_set.values()),
+            f"{which}_expected": max(expected),
+        }
     return found
 
 
@@ -104,17 +123,25 @@ def test_those_of_a_group_of_one_strategy_too(topic, n, name, change):
     assume(any(one.read_queue_nums for one in topic.brokers))
     params = {"virtual_nodes": 3} if name == "CONSISTENT_HASH" else {}
     clients = tuple(Client(f"c{i}") for i in range(n))
-    row = check(topic, Group("g", (topic.name,), clients, strategy=name, strategy_params=params), change)
+    row = check(
+        topic, Group("g", (topic.name,), clients, strategy=name, strategy_params=params), change
+    )
     assert row is None or (row["informed_by"] == "deployment") == ("set_strategy" in change)
 
 
 def test_clients_that_share_an_id_are_informed_one_by_one():
     clients = tuple(map(Client, ("c1", "c1", "c2")))
-    snapshot = Snapshot((Topic("T", (TopicBroker("a", 6),)),), (Group("g", ("T",), clients, strategy="AVG"),))
+    snapshot = Snapshot(
+        (Topic("T", (TopicBroker("a", 6),)),), (Group("g", ("T",), clients, strategy="AVG"),)
+    )
     plan = plan_snapshot(snapshot, [{"name": "x", "changes": [{"add_clients": {"ids": "c3"}}]}])
     [row] = plan.transitions("timer").to_pylist()
     # c1 and c1 read 0 and 1 in any case; c2 has 4 and 5 before, and then 4 alone.
-    assert (row["double_owned"], row["double_owned_expected"], row["double_owned_after"]) == (3, 2.95, 2)
+    assert (row["double_owned"], row["double_owned_expected"], row["double_owned_after"]) == (
+        3,
+        2.95,
+        2,
+    )
     assert row["double_owned_queue_seconds"] == pytest.approx(hearing_of("timer").after_a_join)
 
 
@@ -124,16 +151,22 @@ def test_seconds_of_several_readers_are_those_of_single_ones_where_queues_have_o
     """Figures of the graphs, and the corrected ones, of one and the same step."""
     draw = random.Random(seed)
     ids = [f"c{i}" for i in range(draw.randrange(1, 6))]
-    group = Group("g", ("T",), tuple(map(Client, ids)), strategy=draw.choice(("AVG", "AVG_BY_CIRCLE")))
+    group = Group(
+        "g", ("T",), tuple(map(Client, ids)), strategy=draw.choice(("AVG", "AVG_BY_CIRCLE"))
+    )
     snapshot = Snapshot((Topic("T", (TopicBroker("b", draw.randrange(1, 12)),)),), (group,))
-    change = draw.choice([{"scale_clients": {"to": draw.randrange(1, 7)}}, {"set_queues": {"read_queue_nums": 7}}])
+    change = draw.choice(
+        [{"scale_clients": {"to": draw.randrange(1, 7)}}, {"set_queues": {"read_queue_nums": 7}}]
+    )
     plan = plan_snapshot(snapshot, [{"name": "x", "changes": [change]}])
     for way in ("timer", "scan", "notice"):
         [row] = plan.transitions(way).to_pylist()
         again = corrected_of(plan, row)
         for name in ("unowned", "double_owned"):
             for figure in ("", "_expected", "_after", "_seconds_worst", "_queue_seconds"):
-                assert getattr(again[name], FIELDS[figure])[0] == pytest.approx(row[name + figure], rel=1e-6)
+                assert getattr(again[name], FIELDS[figure])[0] == pytest.approx(
+                    row[name + figure], rel=1e-6
+                )
 
 
 FIELDS = {"": "most", "_expected": "expected", "_after": "after", "_seconds_worst": "seconds_worst",
@@ -142,14 +175,25 @@ FIELDS = {"": "most", "_expected": "expected", "_after": "after", "_seconds_wors
 
 def corrected_of(plan, row):
     """The step of a plan of one topic, as if queues had several readers."""
-    rows = [one for one in plan.queues.to_pylist() if one["scenario"] == "x" and one["change"] != "gone"]
-    clients = [one for one in plan.clients.to_pylist() if one["scenario"] == "x" and one["status"] != "gone"]
+    rows = [
+        one for one in plan.queues.to_pylist() if one["scenario"] == "x" and one["change"] != "gone"
+    ]
+    clients = [
+        one
+        for one in plan.clients.to_pylist()
+        if one["scenario"] == "x" and one["status"] != "gone"
+    ]
     place = {one["client_id"]: i for i, one in enumerate(clients)}
-    old, new = (np.array([[place.get(one[f"owner_{when}"], -1) for one in rows]]) for when in ("before", "after"))
+    old, new = (
+        np.array([[place.get(one[f"owner_{when}"], -1) for one in rows]])
+        for when in ("before", "after")
+    )
     joins = np.array([one["status"] == "new" for one in clients], bool)
     way = row["informed_by"]
     hearing = ROUTES if way == "routes" else hearing_of(way)
-    step = ReadersOfStep(old, new, np.ones(len(rows), bool), np.ones(joins.size, bool), joins, False, hearing)
+    step = ReadersOfStep(
+        old, new, np.ones(len(rows), bool), np.ones(joins.size, bool), joins, False, hearing
+    )
     found = {name: Open(*np.zeros((7, 1))) for name in ("unowned", "double_owned")}
     correct_row(0, step, {"unowned": found["unowned"]}, found["double_owned"])
     return found
@@ -168,15 +212,21 @@ def test_gates_on_what_is_open():
     plan = plan_snapshot(two_of_four(), SCALED)
     [row] = plan.transitions("timer").to_pylist()
     assert (row["unowned"], row["unowned_seconds_worst"], row["double_owned"]) == (2, 20, 2)
-    for kept in (Gates(max_unowned=2), Gates(max_double=2), Gates(max_unowned_seconds="20", informed_by="timer")):
+    for kept in (
+        Gates(max_unowned=2),
+        Gates(max_double=2),
+        Gates(max_unowned_seconds="20", informed_by="timer"),
+    ):
         assert kept.broken(plan) == ()
-    assert [one.text for one in Gates(max_unowned=1, max_double=1, informed_by="timer").broken(plan)] == [
+    assert [
+        one.text for one in Gates(max_unowned=1, max_double=1, informed_by="timer").broken(plan)
+    ] == [
         "2 queues without an owner at the worst moment until all clients follow, at most 1 are allowed",
         "2 queues with several owners at the worst moment until all clients follow, at most 1 are allowed",
     ]
-    assert [one.text for one in Gates(max_unowned_seconds="19.5", informed_by="timer").broken(plan)] == [
-        "a queue has no owner for up to 20.000 s (worst), at most 19.5 s are allowed"
-    ]
+    assert [
+        one.text for one in Gates(max_unowned_seconds="19.5", informed_by="timer").broken(plan)
+    ] == ["a queue has no owner for up to 20.000 s (worst), at most 19.5 s are allowed"]
     assert Gates(max_unowned_seconds="1").broken(plan) == ()  # by the broker's notice
     switched = plan_snapshot(
         two_of_four(), [{"name": "s", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]}]
@@ -184,20 +234,34 @@ def test_gates_on_what_is_open():
     assert [one.text for one in Gates(max_unowned_seconds="99@p99").broken(switched)] == [
         "no timer says when clients follow, at most 99 s are allowed"
     ]
-    nobody = plan_snapshot(two_of_four(), [{"name": "n", "changes": [{"remove_clients": {"pattern": "*"}}]}])
+    nobody = plan_snapshot(
+        two_of_four(), [{"name": "n", "changes": [{"remove_clients": {"pattern": "*"}}]}]
+    )
     assert [one.text for one in Gates(max_unowned_seconds="99").broken(nobody)] == [
         "6 queues have no owner when all clients have followed, at most 99 s are allowed"
     ]
 
 
 def test_a_lock_lets_nobody_read_twice_and_rates_count_messages():
-    [row] = plan_snapshot(two_of_four(is_ordered=True, consume_tps=60.0), SCALED).transitions("timer").to_pylist()
-    assert (row["double_owned"], row["double_owned_seconds_worst"], row["double_owned_queue_seconds"]) == (2, 0, 0)
+    [row] = (
+        plan_snapshot(two_of_four(is_ordered=True, consume_tps=60.0), SCALED)
+        .transitions("timer")
+        .to_pylist()
+    )
+    assert (
+        row["double_owned"],
+        row["double_owned_seconds_worst"],
+        row["double_owned_queue_seconds"],
+    ) == (2, 0, 0)
     assert row["messages_delayed"] == pytest.approx(
         row["unowned_queue_seconds"] * 10
     )  # 6 written queues, 60 messages/s
-    [concurrent] = plan_snapshot(two_of_four(consume_tps=60.0), SCALED).transitions("timer").to_pylist()
-    assert concurrent["messages_twice"] == pytest.approx(concurrent["double_owned_queue_seconds"] * 10)
+    [concurrent] = (
+        plan_snapshot(two_of_four(consume_tps=60.0), SCALED).transitions("timer").to_pylist()
+    )
+    assert concurrent["messages_twice"] == pytest.approx(
+        concurrent["double_owned_queue_seconds"] * 10
+    )
 
 
 def test_many_clients_that_share_queues_are_bounded():
@@ -210,7 +274,10 @@ def test_many_clients_that_share_queues_are_bounded():
     assert not row["unowned_is_exact"] and 0 < row["unowned_expected"] <= row["unowned"]
     queues = [one for one in plan.queues.to_pylist() if one["scenario"] == "less"]
     sets = [
-        [{one[f"owner_{when}"], *(one[f"others_{when}"] or ())} - {None, "c15"} for when in ("before", "after")]
+        [
+            {one[f"owner_{when}"], *(one[f"others_{when}"] or ())} - {None, "c15"}
+            for when in ("before", "after")
+        ]
         for one in queues
     ]
 
@@ -233,10 +300,14 @@ LESS = [{"name": "less", "changes": [{"remove_clients": {"pattern": "c1"}}]}]
 @pytest.mark.parametrize(("is_ordered", "longest"), [(True, 61.0), (False, 1.0)])
 def test_a_client_of_an_ordered_group_that_is_killed_keeps_its_locks(is_ordered, longest):
     plan = plan_snapshot(two_of_four(is_ordered=is_ordered), LESS)
-    stopped, killed = ([row["unowned_seconds_worst"] for row in plan.transitions(way).to_pylist()] for way in WAYS_OUT)
+    stopped, killed = (
+        [row["unowned_seconds_worst"] for row in plan.transitions(way).to_pylist()]
+        for way in WAYS_OUT
+    )
     assert (stopped, killed) == ([1.0], [longest])
     assert Gates(max_unowned_seconds="30", informed_by="crash").broken(plan) == () or is_ordered
     text = "\n".join(plan_lines(plan))
     assert (
-        "If a client is killed, up to 61 s: brokers keep its locks for 60 s (--informed-by crash)." in text
+        "If a client is killed, up to 61 s: brokers keep its locks for 60 s (--informed-by crash)."
+        in text
     ) == is_ordered

@@ -1,4 +1,6 @@
-"""Plans of snapshots: tables that agree among themselves, gates and files; `test_twin` recomputes the tables."""
+"""Plans of snapshots: tables that agree among themselves, gates and files; `test_twin` recomputes
+the tables.
+"""
 
 import dataclasses
 import gzip
@@ -47,17 +49,27 @@ def test_the_tables_agree_among_themselves(data):
     for row in rows(plan.clients):
         assert row["before"] - row["lost"] + row["gained"] == row["after"]
         assert row["host"] == row["client_id"].partition("@")[0]
-    moved = plan.queues.filter(pc.or_(is_(plan.queues, "moved"), pc.and_(is_(plan.queues, "unowned"), had_owner(plan))))
+    moved = plan.queues.filter(
+        pc.or_(is_(plan.queues, "moved"), pc.and_(is_(plan.queues, "unowned"), had_owner(plan)))
+    )
     counts = client_counts(moved, ["scenario", "consumer_group", "topic"])
     for row in rows(plan.units):
         if row["err_code"] == 0:
-            assert counts.get((row["scenario"], row["consumer_group"], row["topic"]), 0) == row["moved"]
+            assert (
+                counts.get((row["scenario"], row["consumer_group"], row["topic"]), 0)
+                == row["moved"]
+            )
     batch = units_of(snapshot)
     parts = [client_load(batch, PlanSpec(scenarios=plan.scenarios))]
-    wanted = [(row["scenario"], row["client_id"], row["n_units"], row["n_queues"]) for row in rows(sum_loads(parts))]
+    wanted = [
+        (row["scenario"], row["client_id"], row["n_units"], row["n_queues"])
+        for row in rows(sum_loads(parts))
+    ]
     there = plan.clients.filter(pc.not_equal(plan.clients["status"], "gone"))
     totals = rows(client_totals(there, "client_id"))
-    assert sorted((row["scenario"], row["client_id"], row["n_units"], row["after"]) for row in totals) == sorted(wanted)
+    assert sorted(
+        (row["scenario"], row["client_id"], row["n_units"], row["after"]) for row in totals
+    ) == sorted(wanted)
 
 
 def is_(table, change):
@@ -90,12 +102,19 @@ def test_the_second_of_four_leaves():
 def test_the_remainder_always_lands_on_the_first_clients():
     topics = tuple(Topic(f"T{i:03}", (TopicBroker("b", 4),)) for i in range(100))
     clients = tuple(Client(f"c{i}") for i in range(10))
-    snapshot = Snapshot(topics, (Group("g", tuple(topic.name for topic in topics), clients, strategy="AVG"),))
+    snapshot = Snapshot(
+        topics, (Group("g", tuple(topic.name for topic in topics), clients, strategy="AVG"),)
+    )
     plan = plan_snapshot(snapshot, [])
     totals = client_totals(plan.clients, "client_id")
     assert totals["after"].to_pylist() == [100] * 4 + [0] * 6
     [group] = rows(plan.groups)
-    assert (group["n_queues"], group["idle"], group["max_load"], group["skew"]) == (400, 6, 100, 2.5)
+    assert (group["n_queues"], group["idle"], group["max_load"], group["skew"]) == (
+        400,
+        6,
+        100,
+        2.5,
+    )
     assert {row["skew"] for row in rows(plan.units)} == {2.5}
 
 
@@ -113,16 +132,32 @@ def test_lag_follows_its_queue():
 
 def test_offsets_beyond_reason_are_no_overflow():
     lags = tuple(Lag(MessageQueue("T", "b", i), 2**63 - 1, 0) for i in range(24))
-    assert plan_snapshot(cluster(lags=lags), GONE).groups["backlog_moved"].to_pylist() == [0, 2**63 - 1]
+    assert plan_snapshot(cluster(lags=lags), GONE).groups["backlog_moved"].to_pylist() == [
+        0,
+        2**63 - 1,
+    ]
     lags = tuple(Lag(MessageQueue("T", "b", i), 2**53 + 1, 0) for i in (6, 7))
-    assert plan_snapshot(cluster(lags=lags), GONE).groups["backlog_moved"].to_pylist() == [0, 2**54 + 2]
+    assert plan_snapshot(cluster(lags=lags), GONE).groups["backlog_moved"].to_pylist() == [
+        0,
+        2**54 + 2,
+    ]
 
 
 def test_a_row_that_is_too_large_or_odd_stands_alone():
-    brokers = [(TopicBroker("b", 2**62),), (TopicBroker("b", 4), TopicBroker("b", 4)), (TopicBroker("b", 4),)]
+    brokers = [
+        (TopicBroker("b", 2**62),),
+        (TopicBroker("b", 4), TopicBroker("b", 4)),
+        (TopicBroker("b", 4),),
+    ]
     topics = tuple(Topic(name, of) for name, of in zip("TUV", brokers, strict=True))
-    plan = plan_snapshot(Snapshot(topics, (Group("g", ("T", "U", "V"), (Client("c"),), strategy="AVG"),)), [])
-    assert plan.units["err_code"].to_pylist() == [ErrCode.TOO_LARGE, ErrCode.DUPLICATE_QUEUE, ErrCode.GOOD]
+    plan = plan_snapshot(
+        Snapshot(topics, (Group("g", ("T", "U", "V"), (Client("c"),), strategy="AVG"),)), []
+    )
+    assert plan.units["err_code"].to_pylist() == [
+        ErrCode.TOO_LARGE,
+        ErrCode.DUPLICATE_QUEUE,
+        ErrCode.GOOD,
+    ]
     assert plan.groups.select(["n_topics", "n_queues", "max_load"]).to_pylist() == [
         {"n_topics": 1, "n_queues": 4, "max_load": 4}
     ]
@@ -137,7 +172,9 @@ def test_what_cannot_be_planned_is_told():
     others = [
         dataclasses.replace(group, name="all", message_model="BROADCASTING"),
         dataclasses.replace(group, name="pop", server_assignment="POP"),
-        dataclasses.replace(group, name="ring", server_assignment="PULL", strategy="CONSISTENT_HASH"),
+        dataclasses.replace(
+            group, name="ring", server_assignment="PULL", strategy="CONSISTENT_HASH"
+        ),
         dataclasses.replace(group, name="none", clients=()),
         dataclasses.replace(group, name="lost", subscriptions=("T", "U", "V")),
         dataclasses.replace(group, name="odd", strategy_params={"virtual_nodes": "many"}),
@@ -152,10 +189,18 @@ def test_what_cannot_be_planned_is_told():
     codes = {row["consumer_group"]: row["err_code"] for row in rows(plan.units)}
     bad = {"none": ErrCode.EMPTY, "odd": ErrCode.BAD_STRATEGY, "what": ErrCode.BAD_STRATEGY}
     assert codes == {"g": 0, "all": 0, "pop": 0, "ring": 0, "lost": 0} | bad
-    assert {row["consumer_group"] for row in rows(plan.queues)} == {"g", "all", "pop", "ring", "lost"}
+    assert {row["consumer_group"] for row in rows(plan.queues)} == {
+        "g",
+        "all",
+        "pop",
+        "ring",
+        "lost",
+    }
     assert [row["n_topics"] for row in rows(plan.groups)] == [1, 1, 1, 1, 0, 1, 0, 0] * 2
     messages = [row["err_msg"] for row in rows(plan.units) if row["consumer_group"] == "odd"]
-    assert messages[0].startswith("strategy AVG: got an unexpected keyword argument 'virtual_nodes'")
+    assert messages[0].startswith(
+        "strategy AVG: got an unexpected keyword argument 'virtual_nodes'"
+    )
 
 
 def test_many_names_are_cut_short():
@@ -164,16 +209,42 @@ def test_many_names_are_cut_short():
 
 
 def test_parameters_of_strategies_are_kept():
-    topics = (Topic("T", (TopicBroker("hz@b", 6, machine_room="hz"), TopicBroker("sh@b", 3, machine_room="sh"))),)
+    topics = (
+        Topic(
+            "T",
+            (TopicBroker("hz@b", 6, machine_room="hz"), TopicBroker("sh@b", 3, machine_room="sh")),
+        ),
+    )
     clients = (Client("c1", "hz"), Client("c2", "sh"))
     groups = (
-        Group("room", ("T",), clients, strategy="MACHINE_ROOM", strategy_params={"machine_rooms": ["hz"]}),
-        Group("near", ("T",), clients, strategy="MACHINE_ROOM_NEARBY", strategy_params={"inner": "AVG"}),
-        Group("ring", ("T",), clients, strategy="CONSISTENT_HASH", strategy_params={"virtual_nodes": 0}),
+        Group(
+            "room",
+            ("T",),
+            clients,
+            strategy="MACHINE_ROOM",
+            strategy_params={"machine_rooms": ["hz"]},
+        ),
+        Group(
+            "near",
+            ("T",),
+            clients,
+            strategy="MACHINE_ROOM_NEARBY",
+            strategy_params={"inner": "AVG"},
+        ),
+        Group(
+            "ring",
+            ("T",),
+            clients,
+            strategy="CONSISTENT_HASH",
+            strategy_params={"virtual_nodes": 0},
+        ),
         Group("plain", ("T",), clients, strategy="AVG"),
     )
     plan = plan_snapshot(Snapshot(topics, groups), [])
-    found = [(row["consumer_group"], row["strategy"], row["unowned"], row["cross_room"]) for row in rows(plan.units)]
+    found = [
+        (row["consumer_group"], row["strategy"], row["unowned"], row["cross_room"])
+        for row in rows(plan.units)
+    ]
     assert found == [
         ("room", "MACHINE_ROOM", 3, 3),
         ("near", "MACHINE_ROOM_NEARBY-AVG", 0, 0),
@@ -190,10 +261,17 @@ def test_retry_topics_where_they_are_not_listed():
         ("T", [24]),
         ("%RETRY%g", [1]),
     ]
-    known = dataclasses.replace(snapshot, topics=(*snapshot.topics, Topic("%RETRY%g", (TopicBroker("b", 3),))))
-    assert read_units(known, with_retry=True).batch.to_pylist()[1]["brokers"][0]["read_queue_nums"] == 3
+    known = dataclasses.replace(
+        snapshot, topics=(*snapshot.topics, Topic("%RETRY%g", (TopicBroker("b", 3),)))
+    )
+    assert (
+        read_units(known, with_retry=True).batch.to_pylist()[1]["brokers"][0]["read_queue_nums"]
+        == 3
+    )
     [group] = known.groups
-    listed = dataclasses.replace(known, groups=(dataclasses.replace(group, subscriptions=("T", "%RETRY%g")),))
+    listed = dataclasses.replace(
+        known, groups=(dataclasses.replace(group, subscriptions=("T", "%RETRY%g")),)
+    )
     assert read_units(listed, with_retry=True).batch == read_units(listed).batch
     plan = plan_snapshot(snapshot, [], with_retry=True)
     assert plan.groups["max_load"].to_pylist() == [7]
@@ -202,7 +280,8 @@ def test_retry_topics_where_they_are_not_listed():
 def test_patterns_choose_and_must_match():
     topics = tuple(Topic(name, (TopicBroker("b", 2),)) for name in ("orders", "bills", "alone"))
     groups = tuple(
-        Group(name, ("orders", "bills"), (Client("c"),), strategy="AVG") for name in ("order-svc", "bill-svc")
+        Group(name, ("orders", "bills"), (Client("c"),), strategy="AVG")
+        for name in ("order-svc", "bill-svc")
     )
     snapshot = Snapshot(topics, groups)
     batch = units_of(snapshot, ["order*", "nothing", "bill-sv?"][::2], ["bills"])
@@ -211,11 +290,15 @@ def test_patterns_choose_and_must_match():
         ("bill-svc", "bills"),
     ]
     assert units_of(snapshot, topics=["alone"]).num_rows == 0
-    with pytest.raises(NoMatchError, match="no consumer group matches 'ordersvc'; near it is 'order-svc'"):
+    with pytest.raises(
+        NoMatchError, match="no consumer group matches 'ordersvc'; near it is 'order-svc'"
+    ):
         units_of(snapshot, ["bill*", "ordersvc"])
     with pytest.raises(NoMatchError, match="no topic matches '77'; the snapshot has 3"):
         units_of(snapshot, topics=["77"])
-    with pytest.raises(ValueError, match="two consumer groups of the snapshot are named 'order-svc'"):
+    with pytest.raises(
+        ValueError, match="two consumer groups of the snapshot are named 'order-svc'"
+    ):
         units_of(Snapshot(topics, (groups[0], groups[0])))
 
 
@@ -224,11 +307,23 @@ def test_patterns_choose_and_must_match():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"remove_clients": {"ids": ["c1", "d2"]}}, "no client of the groups planned matches 'd2'; near it is 'c2'"),
+        (
+            {"remove_clients": {"ids": ["c1", "d2"]}},
+            "no client of the groups planned matches 'd2'; near it is 'c2'",
+        ),
         ({"remove_clients": {"pattern": "d*"}}, "no client of the groups planned matches 'd*'"),
-        ({"remove_broker": {"brokers": "bb"}}, "no broker of the groups planned matches 'bb'; near it is 'b'"),
-        ({"set_queues": {"read_queue_nums": 2, "topics": "U"}}, "no topic of the groups planned matches 'U'"),
-        ({"lose_machine_room": {"machine_room": "hz"}}, "no machine room of the groups planned matches 'hz'"),
+        (
+            {"remove_broker": {"brokers": "bb"}},
+            "no broker of the groups planned matches 'bb'; near it is 'b'",
+        ),
+        (
+            {"set_queues": {"read_queue_nums": 2, "topics": "U"}},
+            "no topic of the groups planned matches 'U'",
+        ),
+        (
+            {"lose_machine_room": {"machine_room": "hz"}},
+            "no machine room of the groups planned matches 'hz'",
+        ),
     ],
 )
 def test_names_that_nothing_has(change, said):
@@ -245,13 +340,19 @@ def test_queues_of_one_topic_alone():
     snapshot = Snapshot(topics, (Group("g", ("T", "U"), (Client("c"),), strategy="AVG"),))
     changes = [{"set_queues": {"read_queue_nums": 7, "topics": "U"}}, {"scale_clients": {"to": 2}}]
     plan = plan_snapshot(snapshot, [{"name": "x", "changes": changes}])
-    after = [(row["topic"], row["n_queues"], row["n_clients"]) for row in rows(plan.units) if row["scenario"] == "x"]
+    after = [
+        (row["topic"], row["n_queues"], row["n_clients"])
+        for row in rows(plan.units)
+        if row["scenario"] == "x"
+    ]
     assert after == [("T", 4, 2), ("U", 7, 2)]
 
 
 def test_nothing_to_plan():
     plan = plan_snapshot(Snapshot(), GONE[:0])
-    assert [table.num_rows for table in (plan.units, plan.groups, plan.clients, plan.queues)] == [0] * 4
+    assert [table.num_rows for table in (plan.units, plan.groups, plan.clients, plan.queues)] == [
+        0
+    ] * 4
     assert plan_snapshot(Snapshot(groups=(Group("g", strategy="AVG"),)), GONE).queues.num_rows == 0
 
 
@@ -260,7 +361,9 @@ def test_ten_thousand_groups_as_plan_batch_says():
     for i in range(10_000):
         topics.append(Topic(f"t{i}", tuple(TopicBroker(f"b{b}", 4) for b in range(4))))
         clients = tuple(Client(f"10.0.{i % 256}.{c}@{i}") for c in range(10))
-        groups.append(Group(f"g{i}", (f"t{i}",), clients, strategy=("AVG", "CONSISTENT_HASH")[i % 2]))
+        groups.append(
+            Group(f"g{i}", (f"t{i}",), clients, strategy=("AVG", "CONSISTENT_HASH")[i % 2])
+        )
     snapshot = Snapshot(tuple(topics), tuple(groups))
     scenarios = [
         {"name": "12", "changes": [{"scale_clients": {"to": 12}}]},
@@ -310,7 +413,9 @@ def test_worse_in_every_way():
         {"scale_clients": {"to": 30}},
         {"set_strategy": {"strategy": "CONSISTENT_HASH", "params": {"virtual_nodes": 0}}},
     ]
-    [*broken] = Gates(fail_if_worse=True).broken(plan_snapshot(cluster(), [{"name": "x", "changes": changes}]))
+    [*broken] = Gates(fail_if_worse=True).broken(
+        plan_snapshot(cluster(), [{"name": "x", "changes": changes}])
+    )
     assert [one.text for one in broken] == ["unowned grows from 0 to 24", "idle grows from 0 to 30"]
     assert str(broken[1]) == "scenario x: group g: idle grows from 0 to 30"
 
@@ -318,7 +423,9 @@ def test_worse_in_every_way():
 def test_what_cannot_be_assigned_any_more_is_worse():
     topic = Topic("T", (TopicBroker("b", 2, machine_room="hz"),))
     snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c"),), strategy="AVG"),))
-    near = [{"name": "near", "changes": [{"set_strategy": {"strategy": "MACHINE_ROOM_NEARBY-AVG"}}]}]
+    near = [
+        {"name": "near", "changes": [{"set_strategy": {"strategy": "MACHINE_ROOM_NEARBY-AVG"}}]}
+    ]
     plan = plan_snapshot(snapshot, near)
     assert [one.text for one in Gates(fail_if_worse=True).broken(plan)] == [
         "1 of its 1 topics cannot be assigned any more"
@@ -339,7 +446,11 @@ def test_a_plan_is_read_as_it_was_written(tmp_path, name):
     read = load_plan(tmp_path / name)
     for table in ("units", "groups", "clients", "queues"):
         assert getattr(read, table).equals(getattr(plan, table))
-    assert (read.scenarios, read.warnings, read.digest) == (plan.scenarios, plan.warnings, plan.digest)
+    assert (read.scenarios, read.warnings, read.digest) == (
+        plan.scenarios,
+        plan.warnings,
+        plan.digest,
+    )
     assert (read.input_digest, read.tool_version) == (plan.input_digest, plan.tool_version)
     first = (tmp_path / name).read_bytes()
     save_plan(plan_snapshot(snapshot, GONE, with_retry=True), tmp_path / name)
@@ -387,13 +498,17 @@ def other_table(text):
     [
         (changed_file, "was changed after it was written"),
         pytest.param(
-            lambda text: changed_file(text, -1), r"tables\.units\.moved is negative in row 1", id="a negative figure"
+            lambda text: changed_file(text, -1),
+            r"tables\.units\.moved is negative in row 1",
+            id="a negative figure",
         ),
         (other_table, "tables must be units, groups, clients, queues, got"),
         pytest.param(lambda text: text[:100], "is not a plan", id="cut"),
         pytest.param(lambda text: "[]", "must be a mapping, got", id="a list"),
         pytest.param(
-            lambda text: text.replace('"Plan"', '"Snapshot"'), "kind must be one of Plan, got", id="another kind"
+            lambda text: text.replace('"Plan"', '"Snapshot"'),
+            "kind must be one of Plan, got",
+            id="another kind",
         ),
         pytest.param(
             lambda text: text.replace("rmqalloc/v3", "rmqalloc/v9"),
@@ -407,7 +522,9 @@ def other_table(text):
             id="a warning that is no text",
         ),
         pytest.param(
-            lambda text: text.replace('"rows":[0,0]', '"rows":[0,9]'), "is not a plan", id="a row that is not there"
+            lambda text: text.replace('"rows":[0,0]', '"rows":[0,9]'),
+            "is not a plan",
+            id="a row that is not there",
         ),
     ],
 )
@@ -431,7 +548,9 @@ def test_a_packed_file_that_is_cut_is_refused(tmp_path):
 
 
 def test_a_plan_shows_itself():
-    snapshot = Snapshot(cluster().topics, (dataclasses.replace(cluster().groups[0], name="<script>"),))
+    snapshot = Snapshot(
+        cluster().topics, (dataclasses.replace(cluster().groups[0], name="<script>"),)
+    )
     plan = plan_snapshot(snapshot, [GONE[0] | {"name": "x&y"}])
     assert repr(plan) == "<Plan of 1 groups, scenarios: x&y>"
     html = plan._repr_html_()
@@ -443,7 +562,8 @@ def test_a_plan_shows_itself():
 
 def test_of_very_many_clients_that_change_fifty_are_shown():
     plan = plan_snapshot(
-        cluster(n_clients=90), [{"name": "more", "changes": [{"set_queues": {"read_queue_nums": 90}}]}]
+        cluster(n_clients=90),
+        [{"name": "more", "changes": [{"set_queues": {"read_queue_nums": 90}}]}],
     )
     text = str(plan)
     assert sum(line.startswith("~ c") for line in text.splitlines()) == 50
@@ -453,5 +573,7 @@ def test_of_very_many_clients_that_change_fifty_are_shown():
 def test_totals_by_nothing_are_refused():
     clients = plan_snapshot(cluster(), []).clients
     for by in ((), ("beauty",)):
-        with pytest.raises(ValueError, match="by must be some of consumer_group, topic, host, client_id"):
+        with pytest.raises(
+            ValueError, match="by must be some of consumer_group, topic, host, client_id"
+        ):
             client_totals(clients, *by)

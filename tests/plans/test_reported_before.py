@@ -1,4 +1,6 @@
-"""What clients report that they own is the state before a change; what they compute is compared with it, and counted."""
+"""What clients report that they own is the state before a change; what they compute is compared
+with it, and counted.
+"""
 
 from dataclasses import replace
 
@@ -26,7 +28,9 @@ def before(plan):
 
 def planned(*clients, topics=FOUR, **fields):
     whole = snapshot(group(*clients, strategy_source="given", **fields), topics=topics)
-    whole = with_strategies(replace(whole, groups=(replace(whole.groups[0], strategy_source=None),)))
+    whole = with_strategies(
+        replace(whole, groups=(replace(whole.groups[0], strategy_source=None),))
+    )
     return plan_snapshot(whole, [{"name": "x", "changes": [{"scale_clients": {"to": 3}}]}])
 
 
@@ -40,7 +44,9 @@ def clients(c1, c2, **fields):
 
 @pytest.mark.holds("docs/plan.md", "the reported owners are the state before")
 def test_a_plain_group_starts_from_what_it_reports():
-    plan = planned(*(replace(one, strategy="AVG") for one in clients((0, 1, 2), (3,))), strategy_doubt=None)
+    plan = planned(
+        *(replace(one, strategy="AVG") for one in clients((0, 1, 2), (3,))), strategy_doubt=None
+    )
     assert plan.units.num_rows == 0  # AVG explains 3 of 4: in doubt until someone states it
     accepted = plan_snapshot(
         with_strategies(snapshot(group(*clients((0, 1, 2), (3,))), topics=FOUR), strategy="AVG"),
@@ -49,7 +55,12 @@ def test_a_plain_group_starts_from_what_it_reports():
     assert before(accepted) == {0: ["c1"], 1: ["c1"], 2: ["c1"], 3: ["c2"]}
     assert differs(accepted) == [1]
     rows = [row for row in accepted.queues.to_pylist() if row["scenario"] == "x"]
-    assert {row["queue_id"]: row["owner_after"] for row in rows} == {0: "c1", 1: "c1", 2: "c2", 3: "what-if-000001"}
+    assert {row["queue_id"]: row["owner_after"] for row in rows} == {
+        0: "c1",
+        1: "c1",
+        2: "c2",
+        3: "what-if-000001",
+    }
     assert [row["change"] for row in rows] == ["kept", "kept", "moved", "moved"]
 
 
@@ -63,7 +74,11 @@ def test_a_plain_group_starts_from_what_it_reports():
             1,
         ),  # nobody owns it, though all else is as computed
         (((0, 1, 2), (2, 3)), {0: ["c1"], 1: ["c1"], 2: ["c1", "c2"], 3: ["c2"]}, 1),
-        (((0, 1, 9), (2, 3)), {0: ["c1"], 1: ["c1"], 2: ["c2"], 3: ["c2"]}, 0),  # a queue that is no more
+        (
+            ((0, 1, 9), (2, 3)),
+            {0: ["c1"], 1: ["c1"], 2: ["c2"], 3: ["c2"]},
+            0,
+        ),  # a queue that is no more
         (((0, 1, 9), (2,)), {0: ["c1"], 1: ["c1"], 2: ["c2"], 3: [None]}, 1),
         (((), ()), {i: [None] for i in range(4)}, 4),
     ],
@@ -76,26 +91,32 @@ def test_queues_of_nobody_of_two_and_those_that_are_no_more(owned, found, n):
 def test_a_mixed_group_starts_from_what_it_reports_even_if_one_strategy_explains_that():
     """Every owner is that of AVG, which the second client does not divide by."""
     mixed = [
-        replace(one, strategy=name) for one, name in zip(clients((0, 1), (2, 3)), ("AVG", "AVG_BY_CIRCLE"), strict=True)
+        replace(one, strategy=name)
+        for one, name in zip(clients((0, 1), (2, 3)), ("AVG", "AVG_BY_CIRCLE"), strict=True)
     ]
     plan = planned(*mixed)
     assert before(plan) == {0: ["c1"], 1: ["c1"], 2: ["c2"], 3: ["c2"]}
     assert plan.evidence["source"].to_pylist() == ["by client"]
-    assert differs(plan) == [2]  # the second computes 1 and 3, so 1 would have two owners and 2 none
+    assert differs(plan) == [
+        2
+    ]  # the second computes 1 and 3, so 1 would have two owners and 2 none
 
 
 def test_two_processes_of_one_id_own_what_both_report():
     twice = Client("c1", owned=queues((0,))), Client("c1", owned=queues((1, 2)))
     plan = plan_snapshot(with_strategies(snapshot(group(*twice), topics=FOUR), strategy="AVG"), [])
     assert before(plan) == {0: ["c1"], 1: ["c1"], 2: ["c1"], 3: [None]}
-    assert differs(plan) == [1]  # AVG gives both 0 and 1, and the second slot 2 and 3, which nobody takes
+    assert differs(plan) == [
+        1
+    ]  # AVG gives both 0 and 1, and the second slot 2 and 3, which nobody takes
 
 
 def test_what_some_clients_do_not_report_is_computed():
     plan = planned(Client("c1", owned=queues((0, 1, 2))), Client("c2"), strategy_doubt=None)
     assert plan.units.num_rows == 0
     whole = with_strategies(
-        snapshot(group(Client("c1", owned=queues((0, 1, 2))), Client("c2")), topics=FOUR), strategy="AVG"
+        snapshot(group(Client("c1", owned=queues((0, 1, 2))), Client("c2")), topics=FOUR),
+        strategy="AVG",
     )
     plan = plan_snapshot(whole, [])
     assert before(plan) == {0: ["c1"], 1: ["c1"], 2: ["c2"], 3: ["c2"]}
@@ -106,9 +127,15 @@ OWNED = st.lists(st.sets(st.integers(0, 6)), min_size=1, max_size=4)
 
 
 @examples(150, nightly=5_000)
-@given(OWNED, st.lists(st.sampled_from(["AVG", "AVG_BY_CIRCLE", None]), min_size=4, max_size=4), st.booleans())
+@given(
+    OWNED,
+    st.lists(st.sampled_from(["AVG", "AVG_BY_CIRCLE", None]), min_size=4, max_size=4),
+    st.booleans(),
+)
 def test_before_and_differs_are_those_of_every_client_on_its_own(owned, names, is_shared):
-    """If all report, the state before is what they report; it differs where the twin's readers are others."""
+    """If all report, the state before is what they report; it differs where the twin's readers are
+    others.
+    """
     ids = ["c1" if is_shared and i == 1 else f"c{i + 1}" for i in range(len(owned))]
     made = tuple(
         Client(one, strategy=name, owned=queues(mine))
@@ -117,7 +144,8 @@ def test_before_and_differs_are_those_of_every_client_on_its_own(owned, names, i
     one = Group("g", ("orders",), made, strategy="AVG", strategy_source="given")
     whole = with_strategies(snapshot(one, topics=(topic(a=5),)))
     reported = {
-        i: sorted({c.client_id for c in made if i in {q.queue_id for q in c.owned}}, key=utf16) for i in range(5)
+        i: sorted({c.client_id for c in made if i in {q.queue_id for q in c.owned}}, key=utf16)
+        for i in range(5)
     }
     silent = replace(one, clients=tuple(replace(client, owned=None) for client in made))
     [state] = computed(snapshot(silent, topics=(topic(a=5),)))

@@ -1,4 +1,6 @@
-"""Verification by replay: what is changed anywhere is found, what cannot be recomputed is named, and much work is refused."""
+"""Verification by replay: what is changed anywhere is found, what cannot be recomputed is named,
+and much work is refused.
+"""
 
 import gzip
 import json
@@ -72,7 +74,11 @@ def test_what_is_changed_anywhere_is_found(name, tmp_path):
             said = verdict(path, **given)
             if said[0] == "verified":
                 again = plan_snapshot(PLANS[name][0], changed["scenarios"]).to_dict()
-                kept = {name: changed[name] for name in ("scenarios", "inputs", "gates") if name in changed}
+                kept = {
+                    name: changed[name]
+                    for name in ("scenarios", "inputs", "gates")
+                    if name in changed
+                }
                 assert parts[0] in ("scenarios", "inputs", "digest", "gates"), parts
                 assert means(changed) == means(again | kept), parts
             assert all("\n" not in line for line in said)
@@ -147,7 +153,8 @@ def test_another_type_of_the_same_value_is_another_plan(parts, value, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("limit", "n", "what"), [("QUEUES", 10, "queues"), ("CLIENTS", 8, "clients"), ("POINTS", 80, "points of")]
+    ("limit", "n", "what"),
+    [("QUEUES", 10, "queues"), ("CLIENTS", 8, "clients"), ("POINTS", 80, "points of")],
 )
 def test_more_than_is_replayed_is_refused(limit, n, what, tmp_path, monkeypatch):
     path, _ = saved("plain", tmp_path)
@@ -165,14 +172,18 @@ def test_a_file_that_claims_much_is_refused_before_it_is_planned(tmp_path):
     path, _ = saved("plain", tmp_path)
     brokers = [{"broker_name": name, "read_queue_nums": 1 << 20} for name in "abc"]
     changed_at(path, ("inputs", "snapshot", "topics", 0, "brokers"), brokers)
-    with pytest.raises(PlanError, match=r"may have 6,291,456 queues in all states; at most 4,194,304 are replayed"):
+    with pytest.raises(
+        PlanError, match=r"may have 6,291,456 queues in all states; at most 4,194,304 are replayed"
+    ):
         verify(path)
     packed = tmp_path / "plan.json.gz"
     packed.write_bytes(gzip.compress(b" " * (300 << 20), 9))
     with pytest.raises(PlanError, match=r"is not a plan"):
         verify(packed)
     path, _ = saved("ring", tmp_path)
-    changed_at(path, ("inputs", "snapshot", "groups", 0, "strategy_params", "virtual_nodes"), 1 << 23)
+    changed_at(
+        path, ("inputs", "snapshot", "groups", 0, "strategy_params", "virtual_nodes"), 1 << 23
+    )
     with pytest.raises(PlanError, match=r"points of rings in all states"):
         verify(path)
 
@@ -191,7 +202,9 @@ def test_a_signature_is_by_one_key(tmp_path, capsys):
     assert main(["verify", str(path), "--key-file", str(tmp_path / "key")]) == 0
     assert "recomputed: signature: by this key" in capsys.readouterr().out
     assert main(["verify", str(path)]) == 4
-    assert "not recomputed: signature: there is one, and no key was given" in capsys.readouterr().out
+    assert (
+        "not recomputed: signature: there is one, and no key was given" in capsys.readouterr().out
+    )
     assert main(["verify", str(path), "--key-file", str(tmp_path / "other")]) == 2
     assert "problem: its signature is not by this key" in capsys.readouterr().out
     assert load_plan(path).n_groups == 2
@@ -209,24 +222,34 @@ def test_gates_are_held_to_again(tmp_path, capsys):
 
 def test_gates_about_the_time_until_clients_follow_are_held_to_again(tmp_path):
     path, _ = saved("shared", tmp_path)
-    assert "gates: max_moved 0.0, max_unowned 9, max_unowned_seconds 30@p99 hold" in verify(path).recomputed
+    assert (
+        "gates: max_moved 0.0, max_unowned 9, max_unowned_seconds 30@p99 hold"
+        in verify(path).recomputed
+    )
     name, (snapshot, scenarios, _) = "plain", PLANS["plain"]
     replace(plan_snapshot(snapshot, scenarios), gates=Gates(max_unowned=0).to_data()).save(path)
     assert "at the worst moment until all clients follow" in verify(path).problems[0], name
     assert Gates().to_data() == Gates(informed_by="timer").to_data() == {}
-    assert Gates(max_double=1, informed_by="timer").to_data() == {"max_double": 1, "informed_by": "timer"}
+    assert Gates(max_double=1, informed_by="timer").to_data() == {
+        "max_double": 1,
+        "informed_by": "timer",
+    }
     assert "gates" not in plan_snapshot(snapshot, scenarios).to_dict()
 
 
 def test_the_way_back_of_groups_that_share_their_queues(tmp_path):
     path, _ = saved("shared", tmp_path)
     before = PLANS["shared"][0]
-    fourth = tuple(replace(one, clients=(*one.clients, Client("what-if-000001"))) for one in before.groups)
+    fourth = tuple(
+        replace(one, clients=(*one.clients, Client("what-if-000001"))) for one in before.groups
+    )
     back = undo_plan(load_plan(path), replace(before, groups=fourth))
     last = [row for row in back.queues.to_pylist() if row["scenario"] == back.scenarios[-1].name]
     first = [row for row in load_plan(path).queues.to_pylist() if row["scenario"] == "current"]
     owners = ("owner_after", "others_after")
-    assert [[row[name] for name in owners] for row in last] == [[row[name] for name in owners] for row in first]
+    assert [[row[name] for name in owners] for row in last] == [
+        [row[name] for name in owners] for row in first
+    ]
     rule = [{"name": "rule", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]}]
     alone = plan_snapshot(replace(before, groups=before.groups[1:]), rule)
     with pytest.raises(UndoError, match="the scenario changes nothing"):
@@ -238,17 +261,27 @@ def test_the_snapshot_is_held_against_the_inputs(tmp_path):
     path = tmp_path / "plan.json.gz"
     rmqalloc.plan(rmqalloc.read("example:duplicate-id"), PLANS["plain"][1]).save(path)
     assert rmqalloc.verify(path, "example:duplicate-id").is_verified
-    assert any("made from another snapshot" in one for one in rmqalloc.verify(path, "example:seed").problems)
+    assert any(
+        "made from another snapshot" in one
+        for one in rmqalloc.verify(path, "example:seed").problems
+    )
 
 
 def test_what_the_plan_does_not_read_may_change(tmp_path):
-    """The inputs are the chosen groups and their topics; the same plan of a cluster that grew elsewhere is the same file."""
+    """The inputs are the chosen groups and their topics; the same plan of a cluster that grew
+    elsewhere is the same file.
+    """
     cluster, scenarios, _ = PLANS["gates"]
     plan_snapshot(cluster, scenarios, ["g"]).save(tmp_path / "plan.json")
     grown = replace(cluster, groups=(cluster.groups[0], replace(cluster.groups[1], clients=())))
     assert verify(tmp_path / "plan.json", grown).is_verified
-    assert [one["name"] for one in load_plan(tmp_path / "plan.json").inputs.to_data()["snapshot"]["groups"]] == ["g"]
-    assert not verify(tmp_path / "plan.json", replace(grown, fetched_at="2026-11-22T12:00:00Z")).is_verified
+    assert [
+        one["name"]
+        for one in load_plan(tmp_path / "plan.json").inputs.to_data()["snapshot"]["groups"]
+    ] == ["g"]
+    assert not verify(
+        tmp_path / "plan.json", replace(grown, fetched_at="2026-11-22T12:00:00Z")
+    ).is_verified
 
 
 @pytest.mark.holds("docs/plan.md", "differences are not called a forgery")
@@ -279,7 +312,8 @@ def test_plans_of_earlier_versions_are_read_and_verified_with_their_snapshot(ver
     assert plan.inputs is None and plan.semantics is None
     found = verify(path)
     assert (
-        not found.problems and "whose files hold no inputs that are read; give the snapshot" in found.not_recomputed[0]
+        not found.problems
+        and "whose files hold no inputs that are read; give the snapshot" in found.not_recomputed[0]
     )
     seed = rmqalloc.read("example:seed")
     if version == "v2":
@@ -287,8 +321,16 @@ def test_plans_of_earlier_versions_are_read_and_verified_with_their_snapshot(ver
         assert not again.problems, again
         assert again.not_recomputed[0].endswith("nothing that this release makes again differs")
     else:
-        assert set(plan.units["double_owned"].to_pylist()) == set(plan.groups["double_owned"].to_pylist()) == {0}
-        assert set(plan.queues["others_before"].to_pylist()) == set(plan.queues["others_after"].to_pylist()) == {None}
+        assert (
+            set(plan.units["double_owned"].to_pylist())
+            == set(plan.groups["double_owned"].to_pylist())
+            == {0}
+        )
+        assert (
+            set(plan.queues["others_before"].to_pylist())
+            == set(plan.queues["others_after"].to_pylist())
+            == {None}
+        )
     with pytest.raises(UndoError, match="saved by an earlier version"):
         undo_plan(plan, seed)
 

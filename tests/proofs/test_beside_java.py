@@ -1,4 +1,6 @@
-"""The judges of members beside Java, on stories that were made up: true ones pass, and every fault is found."""
+"""The judges of members beside Java, on stories that were made up: true ones pass, and every fault
+is found.
+"""
 
 import struct
 
@@ -24,7 +26,10 @@ def judge(tmp_path, story, n=5, unsure=(), end=5):
         file = tmp_path / f"{name}-1"
         file.with_name(f"{file.name}.keys").write_text(f"g\tg/{name}\tT\ta\t0\n")
         mine = [one for one in story if one[0] == member]
-        file.write_bytes(b"".join(struct.pack("<iiqq", 0, *one[1:3], int(one[3] * SECOND)) for one in mine) + b"torn")
+        file.write_bytes(
+            b"".join(struct.pack("<iiqq", 0, *one[1:3], int(one[3] * SECOND)) for one in mine)
+            + b"torn"
+        )
     sent = Sent(n, frozenset(unsure), {("a", 0): end})
     return judged(read(tmp_path, "g", "T", NAMES), sent, SPANS, KINDS)
 
@@ -60,7 +65,9 @@ def test_a_lost_message_is_told_with_the_deliveries_around_it(tmp_path):
     story = [delivery for delivery in STORY if delivery[2] != 1] + [(1, 5, 5, 13)]
     found = judge(tmp_path, story, n=6, end=6).lost_messages
     around = [(0, 0, 1), (2, 0, 3), (2, 1, 10.5), (3, 1, 11)]
-    assert found == [Lost(("a", 0), 1, [Delivery(offset, member, 1000 * at) for offset, member, at in around])]
+    assert found == [
+        Lost(("a", 0), 1, [Delivery(offset, member, 1000 * at) for offset, member, at in around])
+    ]
     assert judge(tmp_path, STORY).lost_messages == []
 
 

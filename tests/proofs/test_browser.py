@@ -32,7 +32,10 @@ def test_pyconfig_has_the_values_of_the_target_and_the_names_of_the_host():
 
 def test_a_copy_with_another_digest_is_refused():
     checked(b"wheel", hashlib.sha256(b"wheel").hexdigest(), "numpy.whl")
-    with pytest.raises(ValueError, match=r"numpy\.whl: the lock file of Pyodide names SHA-256 00, but the copy has "):
+    with pytest.raises(
+        ValueError,
+        match=r"numpy\.whl: the lock file of Pyodide names SHA-256 00, but the copy has ",
+    ):
         checked(b"wheel", "00", "numpy.whl")
 
 
@@ -48,7 +51,9 @@ def test_the_page_answers_plans_and_errors():
     answer = json.loads(text)
     assert answer["text"].startswith("Group by-average")
     assert answer["html"].startswith("<!DOCTYPE html>")
-    (mistake,) = on_this_machine([(name, {"name": "x", "changes": [{"scale_clients": {"to": -1}}]})])
+    (mistake,) = on_this_machine(
+        [(name, {"name": "x", "changes": [{"scale_clients": {"to": -1}}]})]
+    )
     assert json.loads(mistake).keys() == {"error"}
 
 

@@ -1,4 +1,6 @@
-"""The brute force answers as Java does, and sees a rule that is wrong; `tests/plans/test_bruteforce.py` asks the product."""
+"""The brute force answers as Java does, and sees a rule that is wrong;
+`tests/plans/test_bruteforce.py` asks the product.
+"""
 
 import pytest
 from bruteforce import golden, java, runs

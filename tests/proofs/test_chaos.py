@@ -1,4 +1,6 @@
-"""The chaos search: what is known is explained, defects that are planted are found and made small, and its judges can fail."""
+"""The chaos search: what is known is explained, defects that are planted are found and made small,
+and its judges can fail.
+"""
 
 import pytest
 from chaos import rules, schedules, shrinking
@@ -17,8 +19,19 @@ QUEUE = MessageQueue("t", "broker-a", 0)
 
 def quiet(**group):
     """A script of two clients on two queues, without events."""
-    known = {"start_every": "0s", "strategy": "AVG", "listener_time": "0s", "server_assignment": False}
-    known |= {"name": "g", "topics": ["t"], "clients": 2, "ordered": True, "consumed_per_second": 100}
+    known = {
+        "start_every": "0s",
+        "strategy": "AVG",
+        "listener_time": "0s",
+        "server_assignment": False,
+    }
+    known |= {
+        "name": "g",
+        "topics": ["t"],
+        "clients": 2,
+        "ordered": True,
+        "consumed_per_second": 100,
+    }
     data = {
         "name": "quiet",
         "brokers": ["broker-a"],
@@ -80,18 +93,25 @@ def test_judges_find_what_is_wrong_in_a_record_and_nothing_else(record, broken):
 def test_schedules_are_possible_repeat_and_cover_every_fault():
     some = [schedules.schedule(seed) for seed in range(30)]
     assert some[:3] == [schedules.schedule(seed) for seed in range(3)]
-    assert {kind for data in some for event in data["events"] for kind in event if kind != "at"} == set(
-        schedules.WEIGHTS
-    )
+    assert {
+        kind for data in some for event in data["events"] for kind in event if kind != "at"
+    } == set(schedules.WEIGHTS)
     for data in some:
         script = Script.of(data)
-        assert script.duration == schedules.last_fault(script) + schedules.settling(script) + schedules.STEADY
+        assert (
+            script.duration
+            == schedules.last_fault(script) + schedules.settling(script) + schedules.STEADY
+        )
 
 
 def test_a_search_explains_whatever_it_meets():
     totals = search([*range(10), 78, 145, 202])
     assert totals.failed == [] and totals.n_schedules == 13
-    assert {kind.finding for kind in totals.seen} >= {"kept-messages", "forgotten-locks", "late-unlock"}
+    assert {kind.finding for kind in totals.seen} >= {
+        "kept-messages",
+        "forgotten-locks",
+        "late-unlock",
+    }
     assert "None." in page(totals, {}, 1.0)
 
 
@@ -109,7 +129,10 @@ def never_expires(manager, lock, now):
 
 CRASH = {"at": "20s", "crash": {"clients": ["g-0"]}}
 SHUTDOWN = {"at": "20s", "shutdown": {"clients": ["g-0"]}}
-DEAF = [{"at": "10s", "notices": {"enabled": False}}, {"at": "15s", "join": {"group": "g", "clients": ["a"]}}]
+DEAF = [
+    {"at": "10s", "notices": {"enabled": False}},
+    {"at": "15s", "join": {"group": "g", "clients": ["a"]}},
+]
 
 
 @pytest.mark.parametrize(
@@ -127,12 +150,20 @@ def test_a_planted_defect_is_found(monkeypatch, owner, name, defect, events, rul
     assert Kind(rule, None) in kinds_of(play(data))
 
 
-def test_a_planted_defect_is_found_by_the_search_and_made_small_enough_to_read(monkeypatch, tmp_path):
+def test_a_planted_defect_is_found_by_the_search_and_made_small_enough_to_read(
+    monkeypatch, tmp_path
+):
     monkeypatch.setattr(RebalanceLockManager, "_is_expired", never_expires)
     kind = Kind("unowned", None)
-    totals = next(totals for totals in (search([seed]) for seed in range(40)) if kind in totals.failed)
+    totals = next(
+        totals for totals in (search([seed]) for seed in range(40)) if kind in totals.failed
+    )
     small = smallest(kind, totals.first[kind][:1])
-    assert len(small.data["events"]) <= 2 and small.data["latency"] == "1ms" and small.data["seed"] == 0
+    assert (
+        len(small.data["events"]) <= 2
+        and small.data["latency"] == "1ms"
+        and small.data["seed"] == 0
+    )
     path = tmp_path / "small.yaml"
     path.write_text(script_text(small.data))
     script = read_script(path)
@@ -143,7 +174,9 @@ def test_a_planted_defect_is_found_by_the_search_and_made_small_enough_to_read(m
 
 def test_what_is_made_small_still_fails_and_is_possible():
     def fails(data):
-        return sum(event.get("freeze", {}).get("lasts") is not None for event in data["events"]) >= 1
+        return (
+            sum(event.get("freeze", {}).get("lasts") is not None for event in data["events"]) >= 1
+        )
 
     seed = next(seed for seed in range(50) if fails(schedules.schedule(seed)))
     small = shrinking.Shrinker(fails).smallest(schedules.schedule(seed))

@@ -1,4 +1,6 @@
-"""The files for authors of clients: the product answers as they say, and a checker finds what is otherwise."""
+"""The files for authors of clients: the product answers as they say, and a checker finds what is
+otherwise.
+"""
 
 import doctest
 import importlib.util
@@ -18,7 +20,11 @@ from rmqalloc import strategy
 
 PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
 EXAMPLE = ROOT / "examples" / "conformance" / "client_half.py"
-NAMES = [strategy_answers.NAME, wire_bodies.NAME, *map(client_sequences.file_of, client_sequences.RELEASED)]
+NAMES = [
+    strategy_answers.NAME,
+    wire_bodies.NAME,
+    *map(client_sequences.file_of, client_sequences.RELEASED),
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +50,9 @@ def test_the_product_answers_as_every_file_says():
 
 def test_the_files_are_small_and_those_of_the_page():
     assert sum(path_of(name).stat().st_size for name in NAMES) <= MOST_BYTES
-    assert {path.name for path in path_of("x").parent.iterdir()} == {path_of(name).name for name in NAMES}
+    assert {path.name for path in path_of("x").parent.iterdir()} == {
+        path_of(name).name for name in NAMES
+    }
     assert set(re.findall(r"^\| `([\w.-]+)\.jsonl\.gz`", PAGE, re.MULTILINE)) == {*NAMES}
 
 
@@ -53,7 +61,9 @@ def test_sequences_are_those_of_their_seeds(version):
     lines = list(read_lines(client_sequences.file_of(version)))[::20]
     assert lines
     for line in lines:
-        made = client_sequences.sequence(line["level"], line["seed"], client_sequences.RELEASES[version])
+        made = client_sequences.sequence(
+            line["level"], line["seed"], client_sequences.RELEASES[version]
+        )
         assert json.loads(json.dumps(made)) == {"config": line["config"], "events": line["events"]}
         assert len(line["after"]) == len(line["events"])
 
@@ -62,7 +72,9 @@ def test_the_page_names_every_kind_of_line_and_event():
     lines = simple_lines()
     seen = {one[1] for line in lines for after in line["after"] for one in after["seen"]}
     kinds = {event["kind"] for line in lines for event in line["events"]}
-    answered = {event["what"] for line in lines for event in line["events"] if event["kind"] == "answer"}
+    answered = {
+        event["what"] for line in lines for event in line["events"] if event["kind"] == "answer"
+    }
     assert seen | kinds | answered <= set(re.findall(r"`([a-z]+)`", PAGE))
     assert {"lock", "unlock", "commit", "dispatch", "unregister", "stored", "max"} <= seen
 
@@ -72,7 +84,9 @@ def test_the_frames_are_of_every_kind_and_form():
     assert Counter((one["release"], one["form"]) for one in lines).keys() == {
         (release, form) for release in ("4.9.8", "5.5.0") for form in ("JSON", "ROCKETMQ")
     }
-    assert {one["name"] for one in lines} >= wire_bodies.READ.keys() | wire_bodies.WRITTEN_FIELDS.keys()
+    assert {
+        one["name"] for one in lines
+    } >= wire_bodies.READ.keys() | wire_bodies.WRITTEN_FIELDS.keys()
     assert {one["name"] for one in lines} >= wire_bodies.WRITTEN_BODIES.keys()
 
 
@@ -83,9 +97,16 @@ def test_a_wrong_answer_is_found(example):
     assert strategy_answers.wrong_of_product(line | {"takes": swapped}) == [first, second]
     for name in ("route-answer", "client-ids-answer-two", "lock-answer", "pull-answer"):
         (line, *_) = (one for one in read_lines(wire_bodies.NAME) if one["name"] == name)
-        other = json.loads(json.dumps(line["body"]).replace("broker-a", "b").replace("@4121", "@1").replace("two", "2"))
+        other = json.loads(
+            json.dumps(line["body"])
+            .replace("broker-a", "b")
+            .replace("@4121", "@1")
+            .replace("two", "2")
+        )
         assert other != line["body"] and wrong_or_error(line | {"body": other})
-    line = next(line for line in simple_lines() if any(after["seen"] for after in line["after"][1:]))
+    line = next(
+        line for line in simple_lines() if any(after["seen"] for after in line["after"][1:])
+    )
     at = next(number for number, after in enumerate(line["after"]) if number and after["seen"])
     line["after"][at]["seen"].pop()
     assert client_sequences.wrong_event(line) == example.first_wrong(line) == at
@@ -103,7 +124,9 @@ def test_the_example_finds_a_client_with_another_strategy(example, monkeypatch):
 
 
 def test_the_example_prints_what_the_page_shows():
-    shown = re.search(r"^\$ python (examples/conformance/\S+) (\S+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    shown = re.search(
+        r"^\$ python (examples/conformance/\S+) (\S+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
+    )
     done = python("-W", "error", ROOT / shown[1], ROOT / shown[2], PYTHONSAFEPATH="")
     assert (done.returncode, done.stderr, done.stdout) == (0, "", shown[3])
 
@@ -122,7 +145,10 @@ def test_files_repeat_to_the_byte_and_differences_are_told(monkeypatch, tmp_path
     write_lines("wire", lines)
     assert path_of("wire").read_bytes() == before
     assert first_difference("wire", lines) is None
-    assert first_difference("wire", [*lines[:3], lines[3] | {"code": 99}, *lines[4:]]) == "wire, line 4: code differ"
+    assert (
+        first_difference("wire", [*lines[:3], lines[3] | {"code": 99}, *lines[4:]])
+        == "wire, line 4: code differ"
+    )
     assert "were made" in first_difference("wire", lines[:-1])
 
 
@@ -130,4 +156,6 @@ def test_files_repeat_to_the_byte_and_differences_are_told(monkeypatch, tmp_path
 def test_client_go_shares_as_java_does_by_avg_and_in_a_circle_and_otherwise_by_consistent_hash():
     counts = strategy_answers.wrong_of_go(read_lines(strategy_answers.NAME))
     assert {name for name, (_, wrong) in counts.items() if not wrong} == {"AVG", "AVG_BY_CIRCLE"}
-    assert {name for name, (_, wrong) in counts.items() if wrong} == strategy_answers.GO_DIFFERS.keys()
+    assert {
+        name for name, (_, wrong) in counts.items() if wrong
+    } == strategy_answers.GO_DIFFERS.keys()

@@ -1,4 +1,6 @@
-"""The comparison with RocketMQ's real classes sees an answer that differs, and tolerates what it names and no more."""
+"""The comparison with RocketMQ's real classes sees an answer that differs, and tolerates what it
+names and no more.
+"""
 
 from collections import Counter
 
@@ -20,7 +22,9 @@ SEED = 1
 def test_a_twin_that_answers_otherwise_is_seen(monkeypatch):
     class Liar(broker_half.Twin):
         def after(self, event):
-            return super().after(event) | ({"answer": ["nobody"]} if event["kind"] == "lists" else {})
+            return super().after(event) | (
+                {"answer": ["nobody"]} if event["kind"] == "lists" else {}
+            )
 
     monkeypatch.setattr(broker_half, "Twin", Liar)
     totals = comparing.compare("broker", "4.9.8", 5, SEED)
@@ -79,7 +83,9 @@ def test_a_notice_that_is_lost_during_a_pass_is_seen(monkeypatch):
 
 def test_a_corner_that_is_never_met_is_an_error_of_the_table():
     names = {corner.name for corner in TOLERATED if corner.half == "broker"}
-    assert all(any(name in line for line in never_met([Totals("broker", "5.5.0")])) for name in names)
+    assert all(
+        any(name in line for line in never_met([Totals("broker", "5.5.0")])) for name in names
+    )
     assert never_met([Totals("broker", "5.5.0", met=Counter(names))]) == []
 
 
@@ -96,5 +102,10 @@ def test_a_run_of_one_half_leaves_the_page_of_the_other(tmp_path):
 def test_every_tolerated_corner_names_its_line():
     assert len({(one.half, one.name) for one in TOLERATED}) == len(TOLERATED)
     for corner in TOLERATED:
-        assert corner.half in HALVES and corner.lines and corner.lines.keys() <= RELEASES.keys() and corner.why
+        assert (
+            corner.half in HALVES
+            and corner.lines
+            and corner.lines.keys() <= RELEASES.keys()
+            and corner.why
+        )
         assert all(":" in line for line in corner.lines.values()), corner.name

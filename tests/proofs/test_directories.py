@@ -1,4 +1,6 @@
-"""The proof of one reading: a few of its directories by the two roads that need no Spark, and that it sees a difference."""
+"""The proof of one reading: a few of its directories by the two roads that need no Spark, and that
+it sees a difference.
+"""
 
 from directories import __main__ as program
 from directories import drawn, roads
@@ -8,7 +10,11 @@ def answers(seed, folder):
     path = folder / f"{seed}"
     path.mkdir()
     drawn.directory(seed, path)
-    return path, roads.answer(roads.bulk, path, folder / f"out{seed}"), roads.answer(roads.workers, path)
+    return (
+        path,
+        roads.answer(roads.bulk, path, folder / f"out{seed}"),
+        roads.answer(roads.workers, path),
+    )
 
 
 def test_bulk_and_workers_read_a_directory_alike(tmp_path):

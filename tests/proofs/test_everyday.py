@@ -1,10 +1,19 @@
-"""The judges of the day in fast motion, on days that were made up: true stories pass, and every lie is found."""
+"""The judges of the day in fast motion, on days that were made up: true stories pass, and every lie
+is found.
+"""
 
 import random
 from itertools import pairwise
 
 import pytest
-from everyday.judging import MemberTold, MoveJudge, MoveTold, members_judged, timelines, without_beginning
+from everyday.judging import (
+    MemberTold,
+    MoveJudge,
+    MoveTold,
+    members_judged,
+    timelines,
+    without_beginning,
+)
 from everyday.looking import Look
 from everyday.script import GROUPS, Act, beginning, drawn
 from everyday.stage import Happened, Holding, NotComparable
@@ -42,7 +51,10 @@ def test_a_script_never_empties_a_group_and_uses_no_frozen_machine(seed):
     ("told", "says"),
     [
         ([TOLD], None),
-        ([TOLD._replace(last_seen_before=11.4, first_seen_after=12.0)], None),  # a broker may notice late
+        (
+            [TOLD._replace(last_seen_before=11.4, first_seen_after=12.0)],
+            None,
+        ),  # a broker may notice late
         ([], "not told"),
         ([TOLD, TOLD], "invented"),
         ([TOLD, TOLD._replace(kind="left")], "invented"),
@@ -95,7 +107,9 @@ def test_true_moves_pass_and_lies_are_found(seed):
     lasting = [one for one, after in pairwise(moves[1:]) if after[5] - one[5] > 7]
     for one in lasting[:3]:
         assert judge.judged([each for each in moves if each != one]).wrong, "a move is missing"
-        assert judge.judged([each._replace(after=("c9",)) if each == one else each for each in moves]).wrong
+        assert judge.judged(
+            [each._replace(after=("c9",)) if each == one else each for each in moves]
+        ).wrong
         place = moves.index(one)
         assert "does not follow" in judge.judged([*moves[:place], one, *moves[place:]]).wrong[0]
     assert judge.judged([*moves, moves[0]._replace(queue=QUEUE._replace(queue_id=7))]).wrong
@@ -104,5 +118,11 @@ def test_true_moves_pass_and_lies_are_found(seed):
 def test_what_nobody_can_know_is_not_compared():
     holdings, looks, moves = day(1)
     assert MoveJudge(holdings, looks, []).judged(moves[:-3]).wrong
-    assert not MoveJudge(holdings, looks, [NotComparable("day-orders", -10, 300)]).judged(moves[:-3]).wrong
-    assert MoveJudge(holdings, looks, [NotComparable("day-stock", -10, 300)]).judged(moves[:-3]).wrong
+    assert (
+        not MoveJudge(holdings, looks, [NotComparable("day-orders", -10, 300)])
+        .judged(moves[:-3])
+        .wrong
+    )
+    assert (
+        MoveJudge(holdings, looks, [NotComparable("day-stock", -10, 300)]).judged(moves[:-3]).wrong
+    )

@@ -1,4 +1,6 @@
-"""Files of plans that were changed are followed through all that reads them; what is wrong there is found."""
+"""Files of plans that were changed are followed through all that reads them; what is wrong there is
+found.
+"""
 
 import json
 import sys
@@ -20,7 +22,10 @@ def work():
 
 
 def test_what_is_changed_is_not_read_rejected_or_the_plan_of_its_inputs(work):
-    counts = sum((work.followed(name, 12, Random(name)) for name in ("plain", "shared", "scenarios")), Counter())
+    counts = sum(
+        (work.followed(name, 12, Random(name)) for name in ("plain", "shared", "scenarios")),
+        Counter(),
+    )
     assert counts["wrong"] == 0
     assert counts["not read"] > 10 and counts["rejected"] + counts["not all recomputed"] > 0
 

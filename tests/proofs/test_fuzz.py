@@ -1,4 +1,6 @@
-"""The fuzz itself: its files are right before they are changed, and it sees an error that is not a reader's own."""
+"""The fuzz itself: its files are right before they are changed, and it sees an error that is not a
+reader's own.
+"""
 
 import json
 from random import Random
@@ -29,7 +31,9 @@ def test_an_error_that_is_not_the_readers_own_is_seen(raised, monkeypatch):
     def read(_path):
         raise raised
 
-    monkeypatch.setitem(readers.READERS, "odd", readers.Reader("x", lambda _: b"abc", read, (ValueError,)))
+    monkeypatch.setitem(
+        readers.READERS, "odd", readers.Reader("x", lambda _: b"abc", read, (ValueError,))
+    )
     made = running.run("odd", 5, 1)
     assert made.errors == {"traceback": 5}
     assert len(made.tracebacks) == 1 and "input: b'abc'" in made.tracebacks[0]

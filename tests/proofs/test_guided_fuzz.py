@@ -1,4 +1,6 @@
-"""The guided fuzz: no target and no header is left out, and it sees what is wrong; `tests/` replays its corpora."""
+"""The guided fuzz: no target and no header is left out, and it sees what is wrong; `tests/` replays
+its corpora.
+"""
 
 import json
 import shutil
@@ -21,7 +23,11 @@ def test_names_are_those_of_the_targets():
 def test_corpora_are_small_and_of_targets_that_are_there():
     files = [path for path in places.CORPORA.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < LARGEST
-    assert {path.parent.name for path in files} <= {"fuzz", *python_targets.NAMES, *c_targets.C_TARGETS}
+    assert {path.parent.name for path in files} <= {
+        "fuzz",
+        *python_targets.NAMES,
+        *c_targets.C_TARGETS,
+    }
 
 
 def test_seeds_are_what_is_committed():
@@ -29,7 +35,9 @@ def test_seeds_are_what_is_committed():
     for name in python_targets.NAMES:
         made = replay.target(name).seeds()
         assert made.keys() == {
-            path.name for path in places.inputs(name) if not path.name.startswith(("grown-", "found-"))
+            path.name
+            for path in places.inputs(name)
+            if not path.name.startswith(("grown-", "found-"))
         }, name
 
 
@@ -43,7 +51,9 @@ def test_a_difference_and_an_error_that_is_not_the_readers_own_are_findings(monk
 
     with pytest.raises(KeyError):
         of_readers.reading("odd", Reader("o.json", lambda _: b"", broken, (ValueError,)))(kept)
-    monkeypatch.setattr(of_kernels.reference_own, "weighted", lambda weights, _: [-1] * len(weights))
+    monkeypatch.setattr(
+        of_kernels.reference_own, "weighted", lambda weights, _: [-1] * len(weights)
+    )
     with pytest.raises(AssertionError, match="the twin says"):
         of_kernels.weights(bytes(range(40)))
 
@@ -77,11 +87,23 @@ def test_a_log_says_how_many_inputs_and_what_was_found(log, n, first):
 
 
 def test_every_c_file_of_the_kernels_has_a_target():
-    """And so has every header that promises something: those of instruction sets are included by the C files."""
+    """And so has every header that promises something: those of instruction sets are included by
+    the C files.
+    """
     aimed_at = {file for target in c_targets.C_TARGETS.values() for file in target.files}
     assert {path.name for path in (ROOT / "pyx/vector").glob("*_core.c")} == aimed_at
     included = "".join(path.read_text() for path in (ROOT / "tests/support/c").glob("fuzz_*"))
-    promised = ("isa.h", "md5.h", "mix.h", "preferences.h", "ring.h", "rows.h", "split.h", "strings.h", "tally.h")
+    promised = (
+        "isa.h",
+        "md5.h",
+        "mix.h",
+        "preferences.h",
+        "ring.h",
+        "rows.h",
+        "split.h",
+        "strings.h",
+        "tally.h",
+    )
     assert [header for header in promised if f'#include "{header}"' not in included] == []
 
 
@@ -93,10 +115,17 @@ def test_a_step_too_many_in_a_split_is_found(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "pyx", broken)
     body = (broken / "vector/split_body.h").read_text()
     assert body.count("2 * step - n : 2 * step") == 1
-    (broken / "vector/split_body.h").write_text(body.replace("2 * step - n : 2 * step", "2 * step - n + 1 : 2 * step"))
+    (broken / "vector/split_body.h").write_text(
+        body.replace("2 * step - n : 2 * step", "2 * step - n + 1 : 2 * step")
+    )
     monkeypatch.setattr(c_targets, "WORK", tmp_path)
     program = c_targets.build(c_targets.C_TARGETS["split"], source_folder=broken)
-    command = [program, "-runs=20000", f"-artifact_prefix={tmp_path}/", places.corpus("split", committed=True)]
+    command = [
+        program,
+        "-runs=20000",
+        f"-artifact_prefix={tmp_path}/",
+        places.corpus("split", committed=True),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "queue" in done.stderr or "AddressSanitizer" in done.stderr

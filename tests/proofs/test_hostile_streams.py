@@ -1,4 +1,6 @@
-"""What the proof of hostile streams is fed with and compares; the query itself runs in `proofs/hostile_streams/`."""
+"""What the proof of hostile streams is fed with and compares; the query itself runs in
+`proofs/hostile_streams/`.
+"""
 
 import json
 import os
@@ -32,12 +34,27 @@ def test_two_hundred_events_are_of_every_kind_and_name_what_is_there():
     kinds = Counter(kind for kind, _ in made)
     assert len(made) == 200 and len(kinds) > 25 and min(kinds.values()) >= 1
     assert made == hostile(200, NOW)
-    with pytest.raises(ValueError, match=f"there are {len(kinds)} kinds of events, and 9 events do not have all"):
+    with pytest.raises(
+        ValueError, match=f"there are {len(kinds)} kinds of events, and 9 events do not have all"
+    ):
         hostile(9, NOW)
     with_fields = [event for _, event in made if isinstance(event, dict)]
-    assert {event["consumer_group"] for event in with_fields if event.get("topic") == "T3"} == {"T3-b"}
+    assert {event["consumer_group"] for event in with_fields if event.get("topic") == "T3"} == {
+        "T3-b"
+    }
     texts = "".join(event if isinstance(event, str) else json.dumps(event) for _, event in made)
-    odd = ["NaN", "Infinity", "2000000000", "1048577", "2147483648", str(NOW * 1000), "-1", "\\n", "+292278", "null"]
+    odd = [
+        "NaN",
+        "Infinity",
+        "2000000000",
+        "1048577",
+        "2147483648",
+        str(NOW * 1000),
+        "-1",
+        "\\n",
+        "+292278",
+        "null",
+    ]
     assert [said for said in odd if said not in texts] == []
 
 
@@ -45,9 +62,16 @@ def test_of_events_whose_fields_have_their_types_each_is_refused():
     window = _event_bounds.Window(600 * 10**6, 7 * 86_400 * 10**6, 3_600 * 10**6)
     tried = 0
     for kind, event in hostile(200, NOW):
-        if isinstance(event, str) or "topics" in event or "types" in kind or kind.startswith(("times", "milliseconds")):
+        if (
+            isinstance(event, str)
+            or "topics" in event
+            or "types" in kind
+            or kind.startswith(("times", "milliseconds"))
+        ):
             continue
-        given = {key: value for key, value in event.items() if value is not None} | {"time": NOW * 10**6}
+        given = {key: value for key, value in event.items() if value is not None} | {
+            "time": NOW * 10**6
+        }
         with pytest.raises(ValueError):  # noqa: PT011 - each has a message of its own
             _event_bounds.check(given, event["topic"] or "", NOW * 10**6, window)
         tried += 1
@@ -77,7 +101,9 @@ def test_rows_are_known_again():
     ]
     assert Counter(kinds_of_rows(told, made)) == Counter(kind for kind, _ in made)
     assert (
-        kinds_of_rows([{"event": "another"}, {"event": None}, {"event": f'"sequence":{NUMBERED + 999}'}], made)
+        kinds_of_rows(
+            [{"event": "another"}, {"event": None}, {"event": f'"sequence":{NUMBERED + 999}'}], made
+        )
         == [None] * 3
     )
 
@@ -94,7 +120,9 @@ def test_a_trace_of_a_hostile_event_is_a_difference(monkeypatch):
 
     assert faults() == []
     assert faults(state=["a", "c"]) == ["a state that is not that of the good events alone"]
-    assert faults(rows=made["rows"][1:]) == ["1 rows that are not those of the good events alone, which are 2"]
+    assert faults(rows=made["rows"][1:]) == [
+        "1 rows that are not those of the good events alone, which are 2"
+    ]
     kind = wrong[-1][0]
     n = sum(one == kind for one, _ in wrong)
     assert faults(rows=made["rows"][:-1]) == [f"{kind}: {n - 1} rows of {n} events"]
@@ -112,7 +140,9 @@ def test_good_events_keep_their_order_among_the_others():
     batches = proof.among(events, wrong, 4, Random(1))
     marked = {json.dumps(event) for _, event in wrong}
     assert [one for batch in batches for one in batch if json.dumps(one) not in marked] == events
-    assert [[one for one in batch if json.dumps(one) not in marked] for batch in batches] == proof.cut(events, 4)
+    assert [
+        [one for one in batch if json.dumps(one) not in marked] for batch in batches
+    ] == proof.cut(events, 4)
     assert all(any(json.dumps(one) in marked for one in batch) for batch in batches)
 
 
@@ -130,7 +160,9 @@ def test_the_page_says_what_was_compared():
     run = Run("SIGKILL", 2, 3, 4, 300 << 20)
     made = {"rows": rows_of(wrong), "state": ["a"]}
     text = "\n".join(proof.figures([run], [run], made, made, []) + proof.kind_table(made, wrong))
-    assert "**0 faults.**" in text and "| 1, with hostile events | 2, 3 | SIGKILL | 4 | 300 |" in text
+    assert (
+        "**0 faults.**" in text and "| 1, with hostile events | 2, 3 | SIGKILL | 4 | 300 |" in text
+    )
     assert "| channels |" in text and "**Faults: 1.** lost" in "\n".join(
         proof.figures([run], [run], made, made, ["lost"])
     )

@@ -1,4 +1,6 @@
-"""The program of incidents: that it calls a wrong answer of ``check`` wrong. No cluster is started here."""
+"""The program of incidents: that it calls a wrong answer of ``check`` wrong. No cluster is started
+here.
+"""
 
 import dataclasses
 
@@ -28,7 +30,9 @@ def found(rule, severity, *ids, message="500 messages wait", group="g"):
     }  # fmt: skip
 
 
-def said(code, *findings, messages=0, unknown=0, kinds=(), text="1 finding: 1 error", code_of_text=None):
+def said(
+    code, *findings, messages=0, unknown=0, kinds=(), text="1 finding: 1 error", code_of_text=None
+):
     document = {
         "findings": list(findings), "unread": [{"messages": messages}, {"messages": None}],
         "n_queues_by_reason": {"unknown": unknown}, "not_known": [{"kind": kind} for kind in kinds],
@@ -76,7 +80,10 @@ def test_what_an_answer_lacks_is_named(right, answer):
         (KILLED, said(0, text="0 findings")),
         (KILLED, said(2, DEAD, messages=500, text="Every written queue of 1 topic is read.")),
         (KILLED, said(1, text="no broker")),
-        (KILLED, said(2, found("unowned-queue", "error", 0), found("actual-unowned", "error", 0, 1))),
+        (
+            KILLED,
+            said(2, found("unowned-queue", "error", 0), found("actual-unowned", "error", 0, 1)),
+        ),
         (SILENT, said(2, MUTE, found("actual-unowned", "error", 0), kinds=("owners",))),
         (SILENT, said(2, MUTE, kinds=("owners",), text="a\nproxy hands them out")),
         (SILENT, said(2, found("silent-client", "warning", message="a proxy"), kinds=("owners",))),
@@ -105,7 +112,9 @@ def test_partial_is_no_clean_while_queues_are_unread():
 
 def test_one_wrong_incident_ends_the_program_with_1_and_stands_on_the_page():
     right = Played("killed", KILLED, said(2, DEAD), 1.0, [], 3, ["`--watch` raised it"])
-    wrong = dataclasses.replace(right, wrong=["exit code 0, right is 2"], incident="10.0.0.7@1 | frozen")
+    wrong = dataclasses.replace(
+        right, wrong=["exit code 0, right is 2"], incident="10.0.0.7@1 | frozen"
+    )
     assert all_right([right]) and not all_right([right, wrong]) and not all_right([])
     text = page([right, wrong], 9.0)
     assert "**no**: exit code 0, right is 2" in text and "2 incidents, 6 answers, 1 wrong" in text

@@ -1,4 +1,6 @@
-"""The harness of ``benchmarks/movement``: its least, its histories and its figures against slow twins; Kafka's classes."""
+"""The harness of ``benchmarks/movement``: its least, its histories and its figures against slow
+twins; Kafka's classes.
+"""
 
 import itertools
 import math
@@ -49,7 +51,9 @@ def test_the_least_of_a_step_is_that_of_a_brute_force(data):
     everybody = list(range(n_ever))
     before = data.draw(st.lists(st.sampled_from(everybody), min_size=n_queues, max_size=n_queues))
     clients = data.draw(st.lists(st.sampled_from(everybody), min_size=1, unique=True))
-    fewest = min(sum(map(int.__ne__, before, after)) for after in balanced_owners(n_queues, clients))
+    fewest = min(
+        sum(map(int.__ne__, before, after)) for after in balanced_owners(n_queues, clients)
+    )
     moved, loads = least.step(np.bincount(before, minlength=n_ever), n_queues, clients)
     assert moved == fewest
     assert least.is_balanced(loads, clients) and loads.sum() == n_queues
@@ -106,7 +110,10 @@ def test_a_restart_starts_every_client_anew_once(way, kind):
 
 
 def slots_of(history):
-    return [sorted(int(history.client_ids[c].rpartition("-")[2]) for c in step) for step in history.steps]
+    return [
+        sorted(int(history.client_ids[c].rpartition("-")[2]) for c in step)
+        for step in history.steps
+    ]
 
 
 @pytest.mark.parametrize("kind", ["slot", "random"])
@@ -130,7 +137,9 @@ def test_leaves_and_joins_are_what_they_are_called(kind):
     assert [len(step) for step in scaling(shape, kind, 0).steps] == [4, 5, 4]
     assert [len(step) for step in joins(3, 6, kind, 0).steps] == [3, 4, 5, 6]
     if kind == "slot":
-        assert all(3 in step for trial in range(20) for step in slots_of(leaves(shape, kind, trial)))
+        assert all(
+            3 in step for trial in range(20) for step in slots_of(leaves(shape, kind, trial))
+        )
 
 
 def test_clients_stand_in_the_order_of_rocketmq():
@@ -150,8 +159,15 @@ def owners_of(label, shape, histories):
 def slow_owners(contender, shape, history, step):
     """Owner ids of all queues, as every client computes its own by RocketMQ's interface."""
     ids = [history.client_ids[client] for client in step]
-    listed = [(history.topic, *queue) for queue in queues(shape.n_brokers, shape.n_queues // shape.n_brokers)]
-    owner = {queue: one for one in ids for queue in contender.strategy().allocate("group", one, listed, ids)}
+    listed = [
+        (history.topic, *queue)
+        for queue in queues(shape.n_brokers, shape.n_queues // shape.n_brokers)
+    ]
+    owner = {
+        queue: one
+        for one in ids
+        for queue in contender.strategy().allocate("group", one, listed, ids)
+    }
     return [owner[queue] for queue in listed]
 
 
@@ -162,13 +178,21 @@ def slow_moves(contender, shape, history):
 
 @pytest.mark.parametrize("label", ["AVG_BY_CIRCLE", "CONSISTENT_HASH(10)"])
 def test_owners_of_histories_are_those_of_every_client_at_every_step(label, monkeypatch):
-    monkeypatch.setattr(replay, "MOST_ENTRIES", 100)  # so that histories are divided by several calls
-    histories = [leaves(SMALL, "random", 0), scaling(SMALL, "slot", 1), restart(SMALL, "random", RESTARTS[1], 2)]
+    monkeypatch.setattr(
+        replay, "MOST_ENTRIES", 100
+    )  # so that histories are divided by several calls
+    histories = [
+        leaves(SMALL, "random", 0),
+        scaling(SMALL, "slot", 1),
+        restart(SMALL, "random", RESTARTS[1], 2),
+    ]
     found = list(owners_of(label, SMALL, histories))
     assert len(found) == len(histories)
     for history, owners in zip(histories, found, strict=True):
         for step, row in zip(history.steps, owners, strict=True):
-            assert [history.client_ids[client] for client in row] == slow_owners(ENGINE[label], SMALL, history, step)
+            assert [history.client_ids[client] for client in row] == slow_owners(
+                ENGINE[label], SMALL, history, step
+            )
 
 
 def test_figures_are_those_of_a_slow_twin():
@@ -179,28 +203,38 @@ def test_figures_are_those_of_a_slow_twin():
     for trial in range(3):
         steps = leaves(shape, kind, trial).steps
         position = [
-            step.index(client) for step, after in itertools.pairwise(steps) for client in set(step) - set(after)
+            step.index(client)
+            for step, after in itertools.pairwise(steps)
+            for client in set(step) - set(after)
         ]
         lost.append([10 // n + (at < 10 % n) for n, at in zip((4, 3, 2), position, strict=True)])
     for at, name in enumerate(("leave", "2nd leave", "3rd leave")):
         expected = sum(one[at] for one in moves) / sum(one[at] for one in lost)
         assert found.over_least[name].value == pytest.approx(expected)
     for way in RESTARTS:
-        total = [sum(slow_moves(RING, shape, restart(shape, kind, way, trial))) for trial in range(2)]
+        total = [
+            sum(slow_moves(RING, shape, restart(shape, kind, way, trial))) for trial in range(2)
+        ]
         assert found.restarts[way.label].value == pytest.approx(sum(total) / 20)
     total = sum(sum(slow_moves(RING, shape, walk(shape, kind, trial))) for trial in range(2))
     fewest = sum(
-        sum(least.over_history(10, one.steps, len(one.client_ids))) for one in (walk(shape, kind, t) for t in (0, 1))
+        sum(least.over_history(10, one.steps, len(one.client_ids)))
+        for one in (walk(shape, kind, t) for t in (0, 1))
     )
     assert found.over_least["walk"].value == pytest.approx(total / fewest)
     states = [
-        [slow_owners(RING, shape, history, step).count(history.client_ids[client]) for client in step]
+        [
+            slow_owners(RING, shape, history, step).count(history.client_ids[client])
+            for client in step
+        ]
         for trial in range(3)
         for history in (leaves(shape, kind, trial), scaling(shape, kind, trial))
         for step in history.steps
     ]
     assert found.states.spreads == unordered([max(one) - min(one) for one in states])
-    assert np.mean(found.states.idle) == pytest.approx(np.mean([np.mean(np.array(one) == 0) for one in states]))
+    assert np.mean(found.states.idle) == pytest.approx(
+        np.mean([np.mean(np.array(one) == 0) for one in states])
+    )
 
 
 def unordered(numbers):
@@ -255,7 +289,12 @@ def test_intervals_hold_what_they_say():
 def test_the_mean_join_is_over_the_fewest_for_each_number_of_clients():
     shape = GroupShape(12, 6, 3)
     history = joins(3, 6, "slot", 0)
-    expected = np.mean([n / (12 // more) for n, more in zip(slow_moves(RING, shape, history), (4, 5, 6), strict=True)])
+    expected = np.mean(
+        [
+            n / (12 // more)
+            for n, more in zip(slow_moves(RING, shape, history), (4, 5, 6), strict=True)
+        ]
+    )
     assert mean_join(RING, shape, 3, 6, 1).value == pytest.approx(expected)
 
 
@@ -272,13 +311,22 @@ def test_queues_that_move_when_brokers_go_and_grow(label, monkeypatch):
     monkeypatch.setattr("movement.queue_lists.divided", remembered)
     found = loss_and_growth(ENGINE[label], Layout(3, 4, 3, 5), 2)
     by_name = [
-        [dict(zip(listed, row.tolist(), strict=True)) for (_, listed, _), row in zip(groups, owners, strict=True)]
+        [
+            dict(zip(listed, row.tolist(), strict=True))
+            for (_, listed, _), row in zip(groups, owners, strict=True)
+        ]
         for groups, owners in asked
     ]
     now, grown, fewer = by_name
     assert {len(one) for one in grown} == {18} and {len(one) for one in fewer} == {8}
-    lost = [sum(after[queue] != before[queue] for queue in after) for before, after in zip(now, fewer, strict=True)]
-    moved = [sum(after[queue] != before[queue] for queue in before) for before, after in zip(now, grown, strict=True)]
+    lost = [
+        sum(after[queue] != before[queue] for queue in after)
+        for before, after in zip(now, fewer, strict=True)
+    ]
+    moved = [
+        sum(after[queue] != before[queue] for queue in before)
+        for before, after in zip(now, grown, strict=True)
+    ]
     assert found.tolist() == [[sum(lost[:3]), sum(moved[:3])], [sum(lost[3:]), sum(moved[3:])]]
     assert found.sum() > 0
 
@@ -292,10 +340,16 @@ def test_single_numbers_of_clients_by_names_of_clients(label):
     histories = [joins(n_first, n_last, "slot", topic) for topic in range(4)]
     for at, n in enumerate(found.sizes.tolist()):
         shape = GroupShape(12, n, 3)
-        pairs = [[slow_owners(contender, shape, one, one.steps[n - n_first + k]) for k in (-1, 0)] for one in histories]
+        pairs = [
+            [slow_owners(contender, shape, one, one.steps[n - n_first + k]) for k in (-1, 0)]
+            for one in histories
+        ]
         moves = sum(sum(map(str.__ne__, *pair)) for pair in pairs)
         assert found.join[at] == pytest.approx(moves / (4 * (12 // n)))
-        highest = [next(one for one in history.client_ids if one.endswith(f"-{n - 1}")) for history in histories]
+        highest = [
+            next(one for one in history.client_ids if one.endswith(f"-{n - 1}"))
+            for history in histories
+        ]
         its = sum(after.count(one) for one, (_, after) in zip(highest, pairs, strict=True))
         assert found.leave_of_highest[at] == pytest.approx(moves / its)
         others = [
@@ -303,7 +357,10 @@ def test_single_numbers_of_clients_by_names_of_clients(label):
             for one, pair in zip(highest, pairs, strict=True)
         ]
         assert found.others_moved[at] == pytest.approx(np.mean(others))
-        total = [sum(slow_moves(contender, shape, restart(shape, "slot", RESTARTS[0], topic))) for topic in range(4)]
+        total = [
+            sum(slow_moves(contender, shape, restart(shape, "slot", RESTARTS[0], topic)))
+            for topic in range(4)
+        ]
         assert found.restart[at] == pytest.approx(np.mean(total) / 12)
     assert found.others_moved.max() > 0
 
@@ -330,7 +387,9 @@ def test_the_page_has_every_contender_in_every_table():
     extent = QUICK._replace(shapes={SMALL: Trials(2, 1)}, topics={Layout(3, 2, 2, 3): 2}, **few)
     text = page(run(extent, strategies(), workers=1))
     tables = text.count("\n| --- |")
-    assert tables == 11  # summary, bounds, two of events, three of restarts, queue list, single sizes, topics, times
+    assert (
+        tables == 11
+    )  # summary, bounds, two of events, three of restarts, queue list, single sizes, topics, times
     for label in ENGINE:
         assert (
             text.count(f"| {label} |") == tables - 2 - ENGINE[label].asks_rooms
@@ -341,7 +400,9 @@ def test_promises_that_are_not_kept_are_seen():
     """AVG under the name of a strategy that promises more: even it is, but it moves too much."""
     shape, few = GroupShape(24, 4, 3), {"name_sets": 2, "rounds": 1, "fleet_units": 50}
     extent = QUICK._replace(shapes={shape: Trials(5, 2)}, topics={Layout(3, 8, 3, 8): 2}, **few)
-    results = run(extent, [Contender("ORDINAL", "AVG"), RING, Contender("STABLE", "AVG_BY_CIRCLE")], workers=1)
+    results = run(
+        extent, [Contender("ORDINAL", "AVG"), RING, Contender("STABLE", "AVG_BY_CIRCLE")], workers=1
+    )
     kept = {(check.contender, check.what): check.is_kept for check in checks(results)}
     assert kept["ORDINAL", "largest spread at 24/4, ids slot"]
     assert kept["ORDINAL", "walk over the least at 24/4"]
@@ -352,7 +413,11 @@ def test_promises_that_are_not_kept_are_seen():
     assert not kept["STABLE", "leave over the least + join over queues / 5 at 24/4, ids random"]
     assert kept["STABLE", "time in a fleet over CONSISTENT_HASH(10)"]
     # By circle a leave moves 18 of 24 queues, the least is 6, and a join moves 19 of 24 at most.
-    [total] = [check.found for check in checks(results) if check.what.startswith("leave over the least + join")]
+    [total] = [
+        check.found
+        for check in checks(results)
+        if check.what.startswith("leave over the least + join")
+    ]
     assert 3 + 16 / 4.8 <= total <= 3 + 19 / 4.8
     assert "**no**" in page(results)
 
@@ -372,7 +437,11 @@ def of_kafka(name, histories, shape=SMALL):
 @pytest.mark.java
 def test_kafkas_stateless_assignors_divide_as_avg_and_by_circle(kafka):
     histories = [walk(SMALL, "random", 0), restart(SMALL, "slot", RESTARTS[3], 0)]
-    for name, label in {"range": "AVG", "KIP-848 range": "AVG", "roundrobin": "AVG_BY_CIRCLE"}.items():
+    for name, label in {
+        "range": "AVG",
+        "KIP-848 range": "AVG",
+        "roundrobin": "AVG_BY_CIRCLE",
+    }.items():
         theirs, ours = of_kafka(name, histories), owners_of(label, SMALL, histories)
         assert [one.tolist() for one in theirs] == [one.tolist() for one in ours] != [], name
 
@@ -387,13 +456,18 @@ def test_kafkas_stateful_assignors_move_the_least(kafka):
             for step, row in zip(history.steps, owners, strict=True):
                 assert set(row.tolist()) <= set(step)
             had = [replay.loads(row, len(history.client_ids)) for row in owners]
-            fewest = [least.step(one, 12, step)[0] for one, step in zip(had, history.steps[1:], strict=False)]
+            fewest = [
+                least.step(one, 12, step)[0]
+                for one, step in zip(had, history.steps[1:], strict=False)
+            ]
             assert replay.moved(owners).tolist() == fewest, name
 
 
 @pytest.mark.java
 def test_times_of_kafka_and_a_name_that_it_does_not_know(kafka):
     times = kafka_times("KIP-848 uniform", ["24/4", "12/3"], 0.01, 1)
-    assert list(times) == ["24/4", "12/3"] and all(one > 0 for pair in times.values() for one in pair)
+    assert list(times) == ["24/4", "12/3"] and all(
+        one > 0 for pair in times.values() for one in pair
+    )
     with pytest.raises(JavaFailed, match="no assignor nonsense"):
         of_kafka("nonsense", [scaling(SMALL, "slot", 0)])

@@ -1,4 +1,6 @@
-"""The lists of mutants follow the code, notes on survivors only become fewer, and a run ends badly where it should."""
+"""The lists of mutants follow the code, notes on survivors only become fewer, and a run ends badly
+where it should.
+"""
 
 import ast
 import re
@@ -105,7 +107,9 @@ def test_each_entry_of_the_list_is_still_in_the_code_and_each_room_has_its_part(
 
 
 def test_every_file_of_python_is_of_one_room():
-    files = sorted(file.relative_to(ROOT).as_posix() for room in listed.rooms() for file in room.files())
+    files = sorted(
+        file.relative_to(ROOT).as_posix() for room in listed.rooms() for file in room.files()
+    )
     there = [path for top in ("rmqalloc", "spark_udfs") for path in ROOT.glob(f"{top}/**/*.py")]
     assert [file for file in files if file.endswith(".py")] == sorted(
         path.relative_to(ROOT).as_posix() for path in there
@@ -114,7 +118,9 @@ def test_every_file_of_python_is_of_one_room():
 
 def test_notes_say_what_survivors_are_and_only_become_fewer():
     notes = [one for one in listed.listed().values() if one.note]
-    assert [one.key for one in notes if not one.note.startswith(listed.STATES) or len(one.note) < 20] == []
+    assert [
+        one.key for one in notes if not one.note.startswith(listed.STATES) or len(one.note) < 20
+    ] == []
     assert (len(notes), sum(not one.is_equivalent for one in notes)) == (NOTED, OPEN)
 
 
@@ -131,13 +137,16 @@ def test_a_draw_replaces_what_the_code_left_behind_and_nothing_else(tmp_path, mo
     old = listed.LIST.read_text(encoding="utf-8")
     last = old.splitlines(keepends=True)[-1]
     path = tmp_path / "mutants.tsv"
-    path.write_text(old.replace(last, "rmqalloc/plans/_gone.py::total::+ to -::1\ta + b -> a - b\n"), encoding="utf-8")
+    path.write_text(
+        old.replace(last, "rmqalloc/plans/_gone.py::total::+ to -::1\ta + b -> a - b\n"),
+        encoding="utf-8",
+    )
     monkeypatch.setattr(listed, "LIST", path)
     new = listed.draw()
     assert len(listed.of_today()[1]) == 1 and "_gone.py" not in new
-    assert {*old.splitlines()} - {*new.splitlines()} <= {last.strip("\n")} and len(new.splitlines()) == len(
-        old.splitlines()
-    )
+    assert {*old.splitlines()} - {*new.splitlines()} <= {last.strip("\n")} and len(
+        new.splitlines()
+    ) == len(old.splitlines())
 
 
 def test_a_mutant_is_reached_by_the_lines_of_its_statement_and_a_header_without_its_body():
@@ -150,7 +159,10 @@ def test_a_mutant_is_reached_by_the_lines_of_its_statement_and_a_header_without_
 
 
 def test_tests_named_like_the_module_come_first_then_those_of_the_room():
-    tests = [f"tests/{at}::test_x" for at in ("cli/test_cli.py", "plans/test_gates_file.py", "plans/test_undo.py")]
+    tests = [
+        f"tests/{at}::test_x"
+        for at in ("cli/test_cli.py", "plans/test_gates_file.py", "plans/test_undo.py")
+    ]
     nearest = sorted(tests, key=lambda test: reach.distance("rmqalloc/plans/_gates.py", test))
     assert nearest == [tests[1], tests[2], tests[0]]
 
@@ -175,12 +187,19 @@ class Copy(Tree):
         text = (self.folder / FILE).read_text(encoding="utf-8")
         ran = [test for test in self.fails if test in more.get("tests", self.fails)]
         failed = [test for test in ran if self.fails[test] in text]
-        return {"code": int(bool(failed)), "failures": failed, "signal": None, "tests": dict.fromkeys(ran, 0.1)}
+        return {
+            "code": int(bool(failed)),
+            "failures": failed,
+            "signal": None,
+            "tests": dict.fromkeys(ran, 0.1),
+        }
 
 
 @pytest.fixture
 def workers(tmp_path, monkeypatch):
-    """Makes workers with one copy of a tree that has one file, which stands in for the checkout, too."""
+    """Makes workers with one copy of a tree that has one file, which stands in for the checkout,
+    too.
+    """
     for at in (tmp_path / "checkout", tmp_path / "copy"):
         (at / FILE).parent.mkdir(parents=True)
         (at / FILE).write_text(TOTAL, encoding="utf-8")
@@ -195,9 +214,17 @@ def workers(tmp_path, monkeypatch):
 
 
 def test_survivors_meet_costly_tests_at_once_and_those_that_fail_one_by_one(workers, tmp_path):
-    broken, of_the_list = {"tests/a.py::broken": "def"}, {f"{trial.OF_THE_LISTS}test_each_entry": "a <= b"}
+    broken, of_the_list = (
+        {"tests/a.py::broken": "def"},
+        {f"{trial.OF_THE_LISTS}test_each_entry": "a <= b"},
+    )
     killed = {BOUND.key: (KILLED, "tests/a.py::bound")}
-    assert trial.together(workers({"tests/a.py::bound": "a <= b"} | broken), [BOUND, PLUS], ["tests"], 1) == killed
+    assert (
+        trial.together(
+            workers({"tests/a.py::bound": "a <= b"} | broken), [BOUND, PLUS], ["tests"], 1
+        )
+        == killed
+    )
     assert (tmp_path / "copy" / FILE).read_text(encoding="utf-8") == TOTAL
     for fails in (broken, of_the_list, {}):
         assert trial.together(workers(fails), [BOUND, PLUS], ["tests"], 1) == {}
@@ -205,12 +232,19 @@ def test_survivors_meet_costly_tests_at_once_and_those_that_fail_one_by_one(work
 
 def test_a_mutant_meets_its_nearest_tests_alone_and_the_test_that_killed_it(workers):
     fails = {"tests/a.py::bound": "a <= b", "tests/a.py::broken": "def", "tests/a.py::good": "x"}
-    nearest = SimpleNamespace(nearest=lambda _: ["tests/a.py::good", "tests/a.py::bound"], seconds=lambda _: 0.1)
+    nearest = SimpleNamespace(
+        nearest=lambda _: ["tests/a.py::good", "tests/a.py::bound"], seconds=lambda _: 0.1
+    )
     with workers(fails).tree() as tree:
-        assert trial.alone(tree, BOUND, nearest) == trial.by_test(tree, BOUND, "tests/a.py::bound", 1)
+        assert trial.alone(tree, BOUND, nearest) == trial.by_test(
+            tree, BOUND, "tests/a.py::bound", 1
+        )
         assert trial.alone(tree, BOUND, nearest) == (KILLED, "tests/a.py::bound")
         assert trial.alone(tree, PLUS, nearest) == (SURVIVES, "")
-    assert trial.passing(workers(fails), [*fails]) == {"tests/a.py::bound": 0.1, "tests/a.py::good": 0.1}
+    assert trial.passing(workers(fails), [*fails]) == {
+        "tests/a.py::bound": 0.1,
+        "tests/a.py::good": 0.1,
+    }
 
 
 def noted(rows, **notes):
@@ -227,11 +261,16 @@ def test_survivors_without_a_note_and_killed_ones_with_one_are_wrong():
 
 
 @pytest.mark.parametrize(
-    ("room", "n_open", "n_wrong"), [("diffs", 8, 0), ("diffs", 9, 1), ("plans", 3, 0), ("plans", 4, 1)]
+    ("room", "n_open", "n_wrong"),
+    [("diffs", 8, 0), ("diffs", 9, 1), ("plans", 3, 0), ("plans", 4, 1)],
 )
-def test_goals_are_of_all_rooms_and_higher_in_some_and_leave_equivalent_ones_out(room, n_open, n_wrong):
+def test_goals_are_of_all_rooms_and_higher_in_some_and_leave_equivalent_ones_out(
+    room, n_open, n_wrong
+):
     alive = [f"open{n}" for n in range(n_open)]
-    rows = {f"m{n}": Row(KILLED, "x") for n in range(100 - n_open)} | dict.fromkeys([*alive, "same"], Row(SURVIVES))
+    rows = {f"m{n}": Row(KILLED, "x") for n in range(100 - n_open)} | dict.fromkeys(
+        [*alive, "same"], Row(SURVIVES)
+    )
     rows |= {"odd": Row(NO_PROGRAM), "slow": Row(BY_TIME)}
     del rows["m0"]
     entries = noted(rows, same="equivalent: it is", **dict.fromkeys(alive, "open: not yet"))
@@ -242,7 +281,9 @@ def test_goals_are_of_all_rooms_and_higher_in_some_and_leave_equivalent_ones_out
     assert numbers.shares == (pytest.approx(100 * (100 - n_open) / 101), 100 - n_open)
 
 
-def test_verdicts_are_kept_a_part_of_the_tests_is_run_once_and_what_changed_is_tried_again(tmp_path):
+def test_verdicts_are_kept_a_part_of_the_tests_is_run_once_and_what_changed_is_tried_again(
+    tmp_path,
+):
     mutants, path = [mutant for _, mutant in FOUND][:4], tmp_path / "verdicts.tsv"
     a, b, c, d = (one.key for one in mutants)
     rows = Verdicts(mutants, path)
@@ -252,13 +293,22 @@ def test_verdicts_are_kept_a_part_of_the_tests_is_run_once_and_what_changed_is_t
     rows.note_part(SERVERS, rows.alive(SERVERS), {a: (KILLED, "tests/spark/test_spark.py::test_x")})
     rows.note_part("java", rows.alive("java"), {b: (KILLED, "tests/strategies/test_go.py::test_x")})
     again = Verdicts(mutants, path)
-    assert again == rows and [again[key].what for key in (a, b, c, d)] == [KILLED, KILLED, KILLED, SURVIVES]
+    assert again == rows and [again[key].what for key in (a, b, c, d)] == [
+        KILLED,
+        KILLED,
+        KILLED,
+        SURVIVES,
+    ]
     assert again.alive("java") == [] and again.alive("go") == [mutants[3]]
     text = page.page(dict.fromkeys(rows, "plans"), again, [])
     assert page.cell(d) in text and "| plans | 4 | 3 | 0 | 1 | 1 | 0 | 1 |" in text
     path.write_text(path.read_text("utf-8").replace(rows[c].mark, "another"), encoding="utf-8")
     changed = Verdicts(mutants[1:], path)
-    assert changed.stale.keys() == {c} and changed.untried() == [mutants[2]] and changed.others == {a: rows[a]}
+    assert (
+        changed.stale.keys() == {c}
+        and changed.untried() == [mutants[2]]
+        and changed.others == {a: rows[a]}
+    )
     changed.note(c, KILLED, "tests/plans/test_plans.py::test_x")
     assert verdicts.kept(path) == rows
 
@@ -277,10 +327,16 @@ def test_each_fault_by_hand_fits_the_code_once_and_names_tests_that_exist(area):
 
 
 def test_no_fault_by_hand_is_an_entry_of_the_list_or_of_its_area():
-    texts = {file: (ROOT / file).read_text("utf-8") for file in {one.file for one in by_hand.faults()}}
-    changed = [(one.area, one.file, texts[one.file].replace(one.old, one.new)) for one in by_hand.faults()]
+    texts = {
+        file: (ROOT / file).read_text("utf-8") for file in {one.file for one in by_hand.faults()}
+    }
+    changed = [
+        (one.area, one.file, texts[one.file].replace(one.old, one.new)) for one in by_hand.faults()
+    ]
     machine = {(one.file, one.applied(texts[one.file])) for _, one in FOUND if one.file in texts}
-    assert len(set(changed)) == len(changed) and machine.isdisjoint((file, text) for _, file, text in changed)
+    assert len(set(changed)) == len(changed) and machine.isdisjoint(
+        (file, text) for _, file, text in changed
+    )
 
 
 def test_a_fault_by_hand_is_noticed_survives_or_has_no_verdict(workers, monkeypatch, tmp_path):

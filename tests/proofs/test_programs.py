@@ -5,7 +5,10 @@ import re
 from checkout import PROOFS, ROOT
 
 README = (PROOFS / "README.md").read_text(encoding="utf-8")
-BESIDE = {"fuzz.wire": PROOFS / "fuzz" / "wire.py", "bruteforce.defects": PROOFS / "bruteforce" / "defects.py"}
+BESIDE = {
+    "fuzz.wire": PROOFS / "fuzz" / "wire.py",
+    "bruteforce.defects": PROOFS / "bruteforce" / "defects.py",
+}
 """Programs within the package of another one."""
 ELSEWHERE = {"movement"}
 """Programs of `benchmarks/` that the table names, too."""
@@ -14,7 +17,9 @@ ELSEWHERE = {"movement"}
 def programs():
     """What ``python -m`` runs here, by name: packages, modules beside them, and `BESIDE`."""
     packages = {path.parent.name: path for path in PROOFS.glob("*/__main__.py")}
-    modules = {path.stem: path for path in PROOFS.glob("*.py") if "__main__" in path.read_text("utf-8")}
+    modules = {
+        path.stem: path for path in PROOFS.glob("*.py") if "__main__" in path.read_text("utf-8")
+    }
     return packages | modules | BESIDE
 
 
@@ -29,4 +34,6 @@ def test_make_runs_every_program():
 
 
 def test_every_program_has_a_short_form():
-    assert [name for name, path in programs().items() if '"--quick"' not in path.read_text("utf-8")] == []
+    assert [
+        name for name, path in programs().items() if '"--quick"' not in path.read_text("utf-8")
+    ] == []

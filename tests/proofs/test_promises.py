@@ -1,4 +1,6 @@
-"""The page of promises: markers name what pages and docstrings say today, and few promises have no test."""
+"""The page of promises: markers name what pages and docstrings say today, and few promises have no
+test.
+"""
 
 import subprocess
 import sys
@@ -20,7 +22,9 @@ def test_every_marker_names_words_of_a_sentence(promises):
 
 
 def test_the_page_is_that_of_today(tmp_path):
-    """In a process of its own, as modules that other tests have loaded hide names of their packages."""
+    """In a process of its own, as modules that other tests have loaded hide names of their
+    packages.
+    """
     program = [sys.executable, "-m", "promises", "--report", str(tmp_path / "promises.md")]
     subprocess.run(program, check=True, timeout=300)
     made = (tmp_path / "promises.md").read_text("utf-8")
@@ -52,7 +56,11 @@ never
 def test_a_sentence_is_found_in_whatever_it_stands():
     found = ["One.", "It never fails x.", "Two is.", "Three always.", "a — at most 4"]
     assert list(sentences.of_page(PAGE)) == found
-    assert [one for one in found if sentences.RELIED_ON.search(one)] == [found[1], found[3], found[4]]
+    assert [one for one in found if sentences.RELIED_ON.search(one)] == [
+        found[1],
+        found[3],
+        found[4],
+    ]
     text = "Return it.\n\nRaises\n------\nValueError\n    If it is\n    not. Or so.\n\nExamples\n--------\n>>> 1\n1\n"
     assert {"Return it.", "If it is not.", "Or so."} <= {*sentences.of_docstring(text)}
 
@@ -74,7 +82,10 @@ def test_markers_and_expected_errors_are_read_from_the_source():
 
 
 def test_words_that_no_sentence_has_are_found(monkeypatch):
-    found = [markers.Marker("t", "README.md", words) for words in ("the **same answers**", "computes none")]
+    found = [
+        markers.Marker("t", "README.md", words)
+        for words in ("the **same answers**", "computes none")
+    ]
     monkeypatch.setattr(markers, "of_tests", lambda: (found, []))
     assert promised.unknown(promised.of_pages()) == found[1:]
 
@@ -95,9 +106,7 @@ def test_nothing_of_a_sentence_is_markup_in_a_cell():
 
 
 def test_a_test_has_the_mutants_that_it_killed_first():
-    rows = (
-        "a.py::f::x::1\tkilled\tt.py::test_a[1]\na.py::f.g::x::1\tsurvives\t\na.py::fg::x::1\tkilled\tt.py::test_a[2]\n"
-    )
+    rows = "a.py::f::x::1\tkilled\tt.py::test_a[1]\na.py::f.g::x::1\tsurvives\t\na.py::fg::x::1\tkilled\tt.py::test_a[2]\n"
     found = verdicts.Verdicts(rows)
     assert found.by(["t.py::test_a"]) == 2 and found.by(["t.py::test_b"]) == 0
     assert found.within("a.py::f") == (["t.py::test_a"], 1, 2)
@@ -107,5 +116,9 @@ def test_descriptions_are_sentences_that_would_be_promises():
     """One that is not there any more, or says it in other words, is taken off the list."""
     pages = promised.pages()
     for where, described in descriptions.DESCRIPTIONS.items():
-        found = [text for text in sentences.of_page(pages[where]) if sentences.RELIED_ON.search(text)]
-        assert [words for words in described if not any(words in text for text in found)] == [], where
+        found = [
+            text for text in sentences.of_page(pages[where]) if sentences.RELIED_ON.search(text)
+        ]
+        assert [words for words in described if not any(words in text for text in found)] == [], (
+            where
+        )

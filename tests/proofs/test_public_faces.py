@@ -19,7 +19,9 @@ def world():
 
 
 def test_every_face_is_called_or_listed_with_the_reason():
-    """New ones belong into `called.FACES`, or into `NOT_CALLED` with the reason why no array or position leads anywhere."""
+    """New ones belong into `called.FACES`, or into `NOT_CALLED` with the reason why no array or
+    position leads anywhere.
+    """
     found = listed.faces().keys()
     called_ = {name for name in called.FACES if name in found}
     assert found - called_ - NOT_CALLED.keys() == set()
@@ -34,7 +36,11 @@ def test_faces_are_found_by_names_and_annotations_of_parameters():
     def by_annotation(self, a: "NDArray[np.int64]", b: str): ...  # noqa: F821
     def neither(self, name: str, n: int): ...
 
-    assert [listed._taken(one) for one in (by_name, by_annotation, neither)] == [["positions"], ["a"], []]
+    assert [listed._taken(one) for one in (by_name, by_annotation, neither)] == [
+        ["positions"],
+        ["a"],
+        [],
+    ]
 
 
 def test_what_it_calls_is_refused_or_answered_rightly(world):
@@ -66,7 +72,9 @@ def test_a_check_of_text_that_is_gone_is_found(world, monkeypatch):
     name = "rmqalloc.fleet.columns.Strings.__init__"
     assert findings(world, name) == []
     monkeypatch.setattr(columns, "check_text", lambda _values, _offsets: None)
-    monkeypatch.setattr(called_columns, "_told", len)  # no kernel, which might read anywhere in this process
+    monkeypatch.setattr(
+        called_columns, "_told", len
+    )  # no kernel, which might read anywhere in this process
     assert findings(world, name)
 
 
@@ -96,14 +104,21 @@ def test_a_call_that_a_process_dies_of_is_named_and_the_run_goes_on(monkeypatch)
     monkeypatch.setattr(program, "COMMAND", ("-c", _Dies.SCRIPT))
     assert run.child(100, 200) == 102
     assert run.findings == [(calling.NAMES[2], 102, "ended with -6: ")]
-    assert dict(run.counts) == {(calling.NAMES[0], "a"): 1, (calling.NAMES[1], "r"): 1, (calling.NAMES[2], "f"): 1}
+    assert dict(run.counts) == {
+        (calling.NAMES[0], "a"): 1,
+        (calling.NAMES[1], "r"): 1,
+        (calling.NAMES[2], "f"): 1,
+    }
     said = page.page(run)
-    assert "| all | 3 | 1 | 1 | 1 |" in said and "python -m public_faces --seed 7 --call 102" in said
+    assert (
+        "| all | 3 | 1 | 1 | 1 |" in said and "python -m public_faces --seed 7 --call 102" in said
+    )
 
 
 def test_why_a_process_ended_is_said_in_the_words_of_the_sanitizer():
     said = page.of_crash(
-        1, "x\n==9==ERROR: AddressSanitizer: heap-buffer-overflow\n    #0 0x1 in f\nSUMMARY: AddressSanitizer: heap\n"
+        1,
+        "x\n==9==ERROR: AddressSanitizer: heap-buffer-overflow\n    #0 0x1 in f\nSUMMARY: AddressSanitizer: heap\n",
     )
     assert said.splitlines() == [
         "==9==ERROR: AddressSanitizer: heap-buffer-overflow",

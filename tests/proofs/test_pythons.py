@@ -28,7 +28,9 @@ RIGHT = {
 
 
 def test_a_race_is_ours_if_one_of_the_accesses_is(tmp_path):
-    (tmp_path / "races.7").write_text(REPORT.format(NUMPY, NUMPY, OURS) + REPORT.format(NUMPY, OURS, NUMPY))
+    (tmp_path / "races.7").write_text(
+        REPORT.format(NUMPY, NUMPY, OURS) + REPORT.format(NUMPY, OURS, NUMPY)
+    )
     (tmp_path / "races.8").write_text(REPORT.format(FRAME.format("md5_loop", "_md5"), NUMPY, NUMPY))
     reports, ours = cpython.races(tmp_path)
     assert len(reports) == 3
@@ -71,4 +73,7 @@ def test_a_step_that_fails_stops_with_what_it_had_found_and_one_that_hangs_is_en
     with pytest.raises(Stopped, match=r"step ended with 3: E: nothing there") as stopped:
         trial.run("step", "sh", "-c", "echo E: nothing there >&2; echo more >&2; exit 3")
     assert stopped.value.found["label"] == "3.x"
-    assert trial.run("hang", "sleep", "60", timeout=0.2, may_fail=True)[0] == "no end within 0.2 seconds"
+    assert (
+        trial.run("hang", "sleep", "60", timeout=0.2, may_fail=True)[0]
+        == "no end within 0.2 seconds"
+    )

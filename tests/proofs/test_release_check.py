@@ -28,7 +28,9 @@ def wheel(path: Path, text: str) -> Path:
 
 
 def test_two_builds_that_differ_are_seen_and_the_member_is_named(tmp_path):
-    one, same, other = (wheel(tmp_path / f"{name}.whl", name[:1]) for name in ("one", "ones", "two"))
+    one, same, other = (
+        wheel(tmp_path / f"{name}.whl", name[:1]) for name in ("one", "ones", "two")
+    )
     assert [check.held for check in builds.same_bytes([one], [same])] == [True]
     (check,) = builds.same_bytes([one], [other])
     assert check.held is False and check.said.endswith("members that differ: rmqalloc/__init__.py")
@@ -55,7 +57,9 @@ def test_links_of_papers_are_followed_into_headings(tmp_path):
         "# One\n## What `is` stable\n[a](B.md#two-words) [b](#what-is-stable) [c](https://example.org)\n"
     )
     (tmp_path / "B.md").write_text("# Two words\n")
-    assert links.of_the_papers(tmp_path) == Check("Links of README and its neighbours", True, "2 links")
+    assert links.of_the_papers(tmp_path) == Check(
+        "Links of README and its neighbours", True, "2 links"
+    )
     (tmp_path / "B.md").write_text("# Two word\n[gone](C.md)\n")
     assert links.of_the_papers(tmp_path).said == "lost: README.md: B.md#two-words, B.md: C.md"
 
@@ -81,4 +85,6 @@ def test_a_tree_that_is_no_checkout_is_copied_without_what_was_made(tmp_path, mo
         (tree / name).parent.mkdir(parents=True)
         (tree / name).write_text("")
     copy = builds.cloned(tree, tmp_path / "copy")
-    assert [path.relative_to(copy).as_posix() for path in copy.rglob("*") if path.is_file()] == ["pyx/md5.pyx"]
+    assert [path.relative_to(copy).as_posix() for path in copy.rglob("*") if path.is_file()] == [
+        "pyx/md5.pyx"
+    ]

@@ -1,4 +1,6 @@
-"""What releases cost: committed files, the page that is made of them, and bounds that a wheel can exceed."""
+"""What releases cost: committed files, the page that is made of them, and bounds that a wheel can
+exceed.
+"""
 
 import copy
 import zipfile
@@ -73,4 +75,7 @@ def test_sizes_are_those_of_the_wheel_and_of_what_is_in_it(tmp_path):
 
 
 def test_versions_are_in_the_order_of_their_numbers():
-    assert sorted([UNRELEASED, "0.10.0", "0.2.0", "0.9.1"], key=order)[-2:] == ["0.10.0", UNRELEASED]
+    assert sorted([UNRELEASED, "0.10.0", "0.2.0", "0.9.1"], key=order)[-2:] == [
+        "0.10.0",
+        UNRELEASED,
+    ]

@@ -7,7 +7,11 @@ pytest.importorskip("pyspark")
 from row_faces.__main__ import judged
 from row_faces.faces import UNKNOWN, Inside
 
-TWICE = (3, "MessageQueue [topic=T, brokerName=b, queueId=0] is there twice; give every queue once", None)
+TWICE = (
+    3,
+    "MessageQueue [topic=T, brokerName=b, queueId=0] is there twice; give every queue once",
+    None,
+)
 
 
 @pytest.mark.parametrize(

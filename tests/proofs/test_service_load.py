@@ -1,4 +1,6 @@
-"""The proof of many readers: its cluster is the same in every run, and an answer that is an error is counted."""
+"""The proof of many readers: its cluster is the same in every run, and an answer that is an error
+is counted.
+"""
 
 import asyncio
 
@@ -35,7 +37,10 @@ class Refusing(InThread):
 def test_the_cluster_is_the_same_and_some_of_its_groups_are_wrong():
     assert made_cluster(50) == made_cluster(50) != made_cluster(50, seed=2)
     groups = rmqalloc.groups(made_cluster(200)).groups
-    assert sum(one > 0 for one in groups["unowned"].to_pylist() if one is not None) > 0 or groups["errors"].to_pylist()
+    assert (
+        sum(one > 0 for one in groups["unowned"].to_pylist() if one is not None) > 0
+        or groups["errors"].to_pylist()
+    )
 
 
 def test_errors_are_counted():

@@ -1,4 +1,6 @@
-"""What is wrong without a source is seen, and readings of real clusters lose what is taken from them."""
+"""What is wrong without a source is seen, and readings of real clusters lose what is taken from
+them.
+"""
 
 import pytest
 import removed_sources
@@ -31,12 +33,19 @@ def test_what_must_not_be_said_without_a_source(before, after, said):
 def test_a_recording_is_read_as_the_cluster_was_and_lacks_what_is_taken_from_it():
     recording = Recording.load(sources.RECORDINGS / "ill.json.gz")
     whole = recording.taken()
-    assert not whole.errors and {one.rule for one in check_snapshot(whole)} >= {"no-consumer", "mixed-strategies"}
+    assert not whole.errors and {one.rule for one in check_snapshot(whole)} >= {
+        "no-consumer",
+        "mixed-strategies",
+    }
     lost = next(
-        key for key in recording.answers if "GET_CONSUMER_CONNECTION_LIST" in key and "strategies-differ" in key
+        key
+        for key in recording.answers
+        if "GET_CONSUMER_CONNECTION_LIST" in key and "strategies-differ" in key
     )
     less = recording.taken({lost})
-    assert [one.request for one in less.errors] == ["GET_CONSUMER_CONNECTION_LIST strategies-differ"]
+    assert [one.request for one in less.errors] == [
+        "GET_CONSUMER_CONNECTION_LIST strategies-differ"
+    ]
 
 
 def test_all_kinds_of_snapshots_are_tried(capsys, monkeypatch):
@@ -44,7 +53,11 @@ def test_all_kinds_of_snapshots_are_tried(capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["silence", "--quick"])
     assert program.main() == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
-    assert [row[0] for row in rows] == ["| random", "| outputs of mqadmin", "| readings of real clusters"]
+    assert [row[0] for row in rows] == [
+        "| random",
+        "| outputs of mqadmin",
+        "| readings of real clusters",
+    ]
     assert all(int(row[2].replace(",", "")) > 20 for row in rows)
 
 

@@ -1,4 +1,6 @@
-"""The table of targets: nothing wrong is left out of it, and what it counts is what the programs print."""
+"""The table of targets: nothing wrong is left out of it, and what it counts is what the programs
+print.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,23 +12,32 @@ from targets.__main__ import attempt
 from targets.running import Replayed
 
 ANSWERED = Replayed("s390x, 64 bits, big-endian", ["scalar"], 3049, 31000, 0)
-ROW = page.Row("linux s390x", "Debian", "3.14", 21, 21, 12, "glibc 2.17", "qemu-s390x-static", ANSWERED)
+ROW = page.Row(
+    "linux s390x", "Debian", "3.14", 21, 21, 12, "glibc 2.17", "qemu-s390x-static", ANSWERED
+)
 
 
 def test_each_target_has_a_name_and_a_triple_of_its_own():
-    for seen in ([target.name for target in listed.TARGETS], [target.zig for target in listed.TARGETS]):
+    for seen in (
+        [target.name for target in listed.TARGETS],
+        [target.zig for target in listed.TARGETS],
+    ):
         assert len(set(seen)) == len(seen)
     assert set(listed.QUICK) <= {target.name for target in listed.TARGETS}
     assert {target.system for target in listed.TARGETS} == {"linux", "musl", "macos", "windows"}
 
 
 def test_what_was_not_run_is_said_to_be_linked_only():
-    text = page.table([page.Row("macOS arm64", n_compiled=21, n_sources=21, n_linked=12, abi="macOS 11.0")])
+    text = page.table(
+        [page.Row("macOS arm64", n_compiled=21, n_sources=21, n_linked=12, abi="macOS 11.0")]
+    )
     assert "| linked, not imported | — | — | — | — | — |" in text
 
 
 def test_faults_and_differences_are_shown():
-    text = page.table([replace(ROW, replayed=replace(ANSWERED, differences=2), faults=["scalar: 2 differ"])])
+    text = page.table(
+        [replace(ROW, replayed=replace(ANSWERED, differences=2), faults=["scalar: 2 differ"])]
+    )
     assert "2 differences, 1 faults" in text
     assert "- linux s390x: scalar: 2 differ" in text
 
@@ -51,7 +62,9 @@ def test_a_row_is_kept_until_a_file_changes_or_if_something_was_wrong(tmp_path, 
     assert kept.kept(target) is None
 
 
-@pytest.mark.parametrize("error", [roots.AptError("no mirror"), SystemExit("no mvn"), FileNotFoundError("apt-get")])
+@pytest.mark.parametrize(
+    "error", [roots.AptError("no mirror"), SystemExit("no mvn"), FileNotFoundError("apt-get")]
+)
 def test_a_target_that_cannot_be_tried_is_a_fault(error, monkeypatch):
     def fail(*_):
         raise error
@@ -70,8 +83,18 @@ def test_modules_of_another_machine_are_seen():
 
     modules = {"md5": Path(md5.__file__)}
     machine = binaries._read(binaries.lief.parse(md5.__file__))[0]
-    right = next(target for target in listed.TARGETS if machine in binaries.MACHINES[target.zig.partition("-")[0]])
-    wrong = next(target for target in listed.TARGETS if machine not in binaries.MACHINES[target.zig.partition("-")[0]])
+    right = next(
+        target
+        for target in listed.TARGETS
+        if machine in binaries.MACHINES[target.zig.partition("-")[0]]
+    )
+    wrong = next(
+        target
+        for target in listed.TARGETS
+        if machine not in binaries.MACHINES[target.zig.partition("-")[0]]
+    )
     assert binaries.wrong(right, modules) == []
     assert binaries.wrong(wrong, modules) == [f"md5 is of the machine {machine}"]
-    assert binaries.wrong(right, {"other": modules["md5"]}) == ["other does not export PyInit_other"]
+    assert binaries.wrong(right, {"other": modules["md5"]}) == [
+        "other does not export PyInit_other"
+    ]

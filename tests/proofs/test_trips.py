@@ -1,4 +1,6 @@
-"""The counts of ``proofs/trips``, on a house of two rooms in which each call can be counted by hand."""
+"""The counts of ``proofs/trips``, on a house of two rooms in which each call can be counted by
+hand.
+"""
 
 import sys
 
@@ -79,7 +81,13 @@ def house(tmp_path_factory):
 
 COUNTS = {
     "plain": (2, 2, 2, 1, 0),
-    "planted": (2, 4, 2, 2, 1),  # plain, with one more call: the second change leads to a room that was left
+    "planted": (
+        2,
+        4,
+        2,
+        2,
+        1,
+    ),  # plain, with one more call: the second change leads to a room that was left
     "back_and_forth": (2, 6, 2, 5, 4),  # down, up, and three times down again
     "by_a_file_beside": (3, 3, 2, 1, 0),
     "by_a_lambda": (1, 2, 1, 0, 0),
@@ -107,7 +115,9 @@ def test_what_runs_while_a_module_is_imported_does_not_count(house):
 
 def test_other_packages_do_not_count(house):
     package, verb = house
-    assert Trip(package / "upper").count(verb.plain) == dict.fromkeys(("rooms", "changes", "returns"), 0) | {
+    assert Trip(package / "upper").count(verb.plain) == dict.fromkeys(
+        ("rooms", "changes", "returns"), 0
+    ) | {
         "files": 1,
         "calls": 1,
     }
@@ -117,13 +127,17 @@ def test_the_shortest_route_of_this_checkout(capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["trips", "--quick"])
     assert program.main() == 0
     *_, row = capsys.readouterr().out.splitlines()
-    _, route, tree, files, calls, rooms, changes, returns, _ = (one.strip() for one in row.split("|"))
+    _, route, tree, files, calls, rooms, changes, returns, _ = (
+        one.strip() for one in row.split("|")
+    )
     assert (route, tree) == ("diff", "this one")
     files, calls, rooms, changes, returns = (
         int(one.replace(",", "")) for one in (files, calls, rooms, changes, returns)
     )
     assert calls > files > rooms > 5 and calls > changes > returns > 0
-    assert changes - returns == rooms - 1  # every room but the first is entered once for the first time
+    assert (
+        changes - returns == rooms - 1
+    )  # every room but the first is entered once for the first time
 
 
 def test_another_package_than_the_tree_s_is_refused(tmp_path):

@@ -24,7 +24,9 @@ def test_every_plan_is_the_twins(data, rooms):
     snapshot = data.draw(plan_snapshots.snapshots(rooms))
     plan, problems = checked(snapshot, data.draw(drawn_units.scenarios(rooms)))
     assert problems == []
-    for table, schema in zip((plan.units, plan.groups, plan.clients, plan.queues), SCHEMAS, strict=True):
+    for table, schema in zip(
+        (plan.units, plan.groups, plan.clients, plan.queues), SCHEMAS, strict=True
+    ):
         table.validate(full=True)
         assert table.schema == schema
 
@@ -43,9 +45,13 @@ def test_a_plan_that_empties_the_list_of_a_broker_is_the_twins():
     """Of the client that stays no broker has heard: nobody acts by the list that is empty now."""
     clients = (Client("c2", strategy="AVG"), Client("c1", strategy="AVG_BY_CIRCLE"))
     lists = {"a": ("c2",)}
-    group = Group("g", ("T",), clients, strategy="AVG", strategy_source="given", broker_client_ids=lists)
+    group = Group(
+        "g", ("T",), clients, strategy="AVG", strategy_source="given", broker_client_ids=lists
+    )
     snapshot = Snapshot((Topic("T", (TopicBroker("a", 2), TopicBroker("b", 1))),), (group,))
-    plan, problems = checked(snapshot, [{"name": "one", "changes": [{"remove_clients": {"ids": "c2"}}]}])
+    plan, problems = checked(
+        snapshot, [{"name": "one", "changes": [{"remove_clients": {"ids": "c2"}}]}]
+    )
     assert plan.units["strategy"].to_pylist() == ["AVG+AVG_BY_CIRCLE", "AVG"]
     assert problems == []
 
@@ -67,11 +73,16 @@ SHARING = (
 
 @st.composite
 def snapshots_in_rooms(draw):
-    """A group of few clients in machine rooms, which broadcasts, shares queues, or divides them each in its own way."""
+    """A group of few clients in machine rooms, which broadcasts, shares queues, or divides them
+    each in its own way.
+    """
     rooms = st.sampled_from(("hz", "sh", None))
     topic = draw(topics)
     brokers = tuple(replace(one, machine_room=draw(rooms)) for one in topic.brokers)
-    brokers = (*brokers[:-1], replace(brokers[-1], machine_room="hz", read_queue_nums=draw(st.integers(1, 5))))
+    brokers = (
+        *brokers[:-1],
+        replace(brokers[-1], machine_room="hz", read_queue_nums=draw(st.integers(1, 5))),
+    )
     group, sharing = draw(mixed_plans.groups()), draw(st.sampled_from(SHARING))
     clients = tuple(replace(one, machine_room=draw(rooms)) for one in group.clients)
     if sharing:
@@ -82,7 +93,10 @@ def snapshots_in_rooms(draw):
 
 
 @examples(60, nightly=5_000)
-@given(snapshots_in_rooms(), st.lists(mixed_plans.changes() | st.sampled_from(COUNTED), min_size=1, max_size=3))
+@given(
+    snapshots_in_rooms(),
+    st.lists(mixed_plans.changes() | st.sampled_from(COUNTED), min_size=1, max_size=3),
+)
 def test_every_plan_of_clients_that_share_queues_is_the_twins(snapshot, changes):
     scenarios = [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}]
     assert checked(snapshot, scenarios)[1] == []

@@ -14,7 +14,10 @@ BROKERS = (
 TOPICS = (
     Topic("orders", BROKERS),
     Topic("付款😀", BROKERS[:2]),
-    Topic("%RETRY%g", tuple(TopicBroker(one.broker_name, 1, machine_room=one.machine_room) for one in BROKERS)),
+    Topic(
+        "%RETRY%g",
+        tuple(TopicBroker(one.broker_name, 1, machine_room=one.machine_room) for one in BROKERS),
+    ),
 )
 IDS = ["c1@gray", "c1@main", "c2@gray", "c3@main", "c4@main", "c4@main"]
 JOIN = {"count": 2, "machine_room": "hz"}
@@ -51,7 +54,12 @@ def cluster(name, params, room="hz"):
     clients = tuple(Client(one, room if one.startswith("c4") else "hz") for one in IDS)
     topics = tuple(one.name for one in TOPICS)
     return Snapshot(
-        TOPICS, (Group("g", topics, clients, strategy=name, strategy_params=params, strategy_source="given"),)
+        TOPICS,
+        (
+            Group(
+                "g", topics, clients, strategy=name, strategy_params=params, strategy_source="given"
+            ),
+        ),
     )
 
 
@@ -63,12 +71,19 @@ def test_the_twin_comes_to_the_same(name, params):
 
 
 @pytest.mark.parametrize(
-    "name", ["MACHINE_ROOM_NEARBY_POOLED-AVG", "CANARY-MACHINE_ROOM_NEARBY-AVG", "ROTATED-MACHINE_ROOM_NEARBY-AVG"]
+    "name",
+    [
+        "MACHINE_ROOM_NEARBY_POOLED-AVG",
+        "CANARY-MACHINE_ROOM_NEARBY-AVG",
+        "ROTATED-MACHINE_ROOM_NEARBY-AVG",
+    ],
 )
 def test_a_missing_room_is_the_same_error(name):
     params = {"share": "0.3"} if name.startswith("CANARY") else {}
     plan, problems = checked(cluster(name, params, room=None), SCENARIOS[:1])
-    assert {row["err_msg"] for row in plan.units.to_pylist()} == {"Machine room is null for consumer id c4@main"}
+    assert {row["err_msg"] for row in plan.units.to_pylist()} == {
+        "Machine room is null for consumer id c4@main"
+    }
     assert problems == []
 
 

@@ -1,4 +1,6 @@
-"""Where pointers have 32 bits, `browser.wide_numpy.Wide` stands for NumPy: it must answer as NumPy does where they have 64."""
+"""Where pointers have 32 bits, `browser.wide_numpy.Wide` stands for NumPy: it must answer as NumPy
+does where they have 64.
+"""
 
 import numpy
 import pytest
@@ -47,7 +49,9 @@ CALLS = {
 }
 SEVERAL = {
     "nonzero": lambda np: np.nonzero(NARROW > 1),
-    "unique": lambda np: np.unique(NARROW, return_index=True, return_inverse=True, return_counts=True),
+    "unique": lambda np: np.unique(
+        NARROW, return_index=True, return_inverse=True, return_counts=True
+    ),
     "where of a condition": lambda np: np.where(NARROW > 1),
 }
 
@@ -102,4 +106,8 @@ def test_a_copy_of_the_rooms_takes_numpy_from_there(tmp_path):
     with_wide_indices(tmp_path)
     text = (room / "_one.py").read_text()
     assert text.count("from rmqalloc._wide import np") == 2 and "import numpy as np" not in text
-    assert (tmp_path / "rmqalloc" / "_wide.py").read_text().startswith('"""NumPy with indices of 64 bits')
+    assert (
+        (tmp_path / "rmqalloc" / "_wide.py")
+        .read_text()
+        .startswith('"""NumPy with indices of 64 bits')
+    )

@@ -16,7 +16,11 @@ PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name != "mem
 def printed_on_the_page():
     """What the page says that each program prints."""
     text = PAGE.read_text(encoding="utf-8")
-    return dict(re.findall(r"^\$ python examples/clients/(\w+\.py)\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    return dict(
+        re.findall(
+            r"^\$ python examples/clients/(\w+\.py)\n(.*?)^```", text, re.MULTILINE | re.DOTALL
+        )
+    )
 
 
 def test_every_program_is_on_the_page():
@@ -36,10 +40,16 @@ def test_a_program_prints_what_the_page_shows(program):
 @pytest.mark.parametrize("program", [*PROGRAMS, "memory.py"])
 def test_programs_use_public_names_only(program):
     nodes = list(ast.walk(ast.parse((FOLDER / program).read_text(encoding="utf-8"))))
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module.startswith("rmqalloc")]
+    imports = [
+        node
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("rmqalloc")
+    ]
     assert imports
     for node in imports:
-        assert {alias.name for alias in node.names} <= set(importlib.import_module(node.module).__all__)
+        assert {alias.name for alias in node.names} <= set(
+            importlib.import_module(node.module).__all__
+        )
     for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             assert isinstance(node.value, ast.Name) and node.value.id == "self", ast.unparse(node)
@@ -56,7 +66,9 @@ PORTS = ["Remoting", "PullDispatcher", "RebalancingConsumer"]
 @pytest.mark.parametrize("port", PORTS)
 def test_the_page_has_a_row_for_every_method_of_a_port(port):
     ports = ast.parse((ROOT / "rmqalloc" / "rebalance" / "_ports.py").read_text(encoding="utf-8"))
-    (body,) = [node.body for node in ports.body if isinstance(node, ast.ClassDef) and node.name == port]
+    (body,) = [
+        node.body for node in ports.body if isinstance(node, ast.ClassDef) and node.name == port
+    ]
     methods = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     section = PAGE.read_text(encoding="utf-8").partition(f"### {port}\n")[2].partition("\n#")[0]
     rows = re.findall(r"^\| `(\w+)`", section, re.MULTILINE)

@@ -1,4 +1,6 @@
-"""What docs/clients.md and rmqalloc/rebalance/_ports.py promise to authors of clients: when ports are called and may fail."""
+"""What docs/clients.md and rmqalloc/rebalance/_ports.py promise to authors of clients: when ports
+are called and may fail.
+"""
 
 import pytest
 from little_cluster import Changes, LittleCluster, Reads, manager_of, push, queues_of, started
@@ -39,14 +41,25 @@ def mend(cluster):
 
 def raising(error):
     def fail(*arguments):
-        raise error.with_traceback(None)  # one that is raised again and again has an ever longer one
+        raise error.with_traceback(
+            None
+        )  # one that is raised again and again has an ever longer one
 
     return fail
 
 
 # --- No error of a request loses anything for good ---
 
-REQUESTS = ["heartbeat", "unregister", "consumer_ids", "lock", "unlock", "query_offset", "update_offset", "max_offset"]
+REQUESTS = [
+    "heartbeat",
+    "unregister",
+    "consumer_ids",
+    "lock",
+    "unlock",
+    "query_offset",
+    "update_offset",
+    "max_offset",
+]
 
 
 @pytest.mark.thorough(keep=9)
@@ -63,7 +76,9 @@ def test_when_requests_go_well_again_clients_own_and_read_everything(cluster, ki
     refuse(cluster, kind, error)
     cluster.clock.run_for(60_000)
     y.shutdown()
-    for broker in cluster.brokers.values():  # the connections of y close, whether or not it could say so
+    for (
+        broker
+    ) in cluster.brokers.values():  # the connections of y close, whether or not it could say so
         broker.unregister("10.0.0.1@y", "g")
     cluster.clock.run_for(30_000)
     mend(cluster)
@@ -71,7 +86,9 @@ def test_when_requests_go_well_again_clients_own_and_read_everything(cluster, ki
     assert sorted(queues_of(x) + queues_of(z)) == sorted(cluster.routes["T"].readable_queues("T"))
     for consumer in (x, z):
         read = {request.queue: request.process_queue for request, _ in consumer.dispatcher.pulls}
-        assert dict(consumer.rebalance.process_queue_table) == {queue: read[queue] for queue in queues_of(consumer)}
+        assert dict(consumer.rebalance.process_queue_table) == {
+            queue: read[queue] for queue in queues_of(consumer)
+        }
 
 
 # --- Each request by itself ---
@@ -118,11 +135,15 @@ def test_without_a_client_list_a_topic_stays_as_it_is_until_the_usual_next_pass(
     asked = sum(len(broker.asked("consumer_ids")) for broker in cluster.brokers.values())
     cluster.clock.run_for(60_000)
     assert queues_of(consumer) == owned
-    assert sum(len(broker.asked("consumer_ids")) for broker in cluster.brokers.values()) - asked == 3
+    assert (
+        sum(len(broker.asked("consumer_ids")) for broker in cluster.brokers.values()) - asked == 3
+    )
 
 
 @any_error
-def test_a_queue_whose_lock_cannot_be_asked_for_is_tried_each_second_and_the_others_are_taken(cluster, error):
+def test_a_queue_whose_lock_cannot_be_asked_for_is_tried_each_second_and_the_others_are_taken(
+    cluster, error
+):
     refuse(cluster, "lock", error, "broker-a")
     consumer = started(push(cluster, orderly=True, dispatcher=Reads()))
     cluster.clock.run_for(5_000)
@@ -186,7 +207,9 @@ def test_an_offset_that_cannot_be_stored_is_sent_again_5_s_later(cluster, error)
 
 
 @pytest.mark.parametrize(
-    "error", [error for error in ERRORS if not isinstance(error, ResponseError)], ids=lambda error: type(error).__name__
+    "error",
+    [error for error in ERRORS if not isinstance(error, ResponseError)],
+    ids=lambda error: type(error).__name__,
 )
 def test_a_route_that_cannot_be_asked_for_ends_the_poll_and_the_start(cluster, error):
     cluster.add_topic("U", 1)
@@ -229,7 +252,9 @@ def test_a_failed_assignment_leaves_the_topic_as_it_is_and_is_asked_for_each_sec
     refuse(cluster, "assignment", error)
     consumer = started(push(cluster, client_rebalance=False))
     cluster.clock.run_for(5_500)
-    asked = [request for broker in cluster.brokers.values() for request in broker.asked("assignment")]
+    asked = [
+        request for broker in cluster.brokers.values() for request in broker.asked("assignment")
+    ]
     assert [request[3] for request in asked].count("T") == 5
     assert queues_of(consumer) == []
 

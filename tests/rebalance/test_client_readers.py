@@ -1,7 +1,18 @@
-"""What docs/clients.md promises to authors of clients beyond requests: who reads, who sets what, clocks, own consumers."""
+"""What docs/clients.md promises to authors of clients beyond requests: who reads, who sets what,
+clocks, own consumers.
+"""
 
 import pytest
-from little_cluster import Changes, LittleCluster, ManualPulls, Reads, manager_of, push, queues_of, started
+from little_cluster import (
+    Changes,
+    LittleCluster,
+    ManualPulls,
+    Reads,
+    manager_of,
+    push,
+    queues_of,
+    started,
+)
 
 from rmqalloc import MessageQueue
 from rmqalloc.rebalance import LitePullConsumer, PushConsumer, ServiceState, SystemClock
@@ -34,7 +45,9 @@ class Refuses(ManualPulls):
         raise OSError("no thread")
 
 
-def test_a_request_that_nobody_takes_leaves_the_pass_whole_and_comes_anew_after_120_s(cluster, caplog):
+def test_a_request_that_nobody_takes_leaves_the_pass_whole_and_comes_anew_after_120_s(
+    cluster, caplog
+):
     dispatcher, changes = Refuses(1), Changes()
     consumer = started(push(cluster, dispatcher=dispatcher, listener=changes))
     cluster.clock.run_for(2_000)
@@ -54,7 +67,9 @@ def test_popped_queues_that_nobody_takes_leave_the_pass_whole_too(cluster):
     queue = MessageQueue("T", "broker-a", 0)
     for broker in cluster.brokers.values():
         broker.assignments["T", "10.0.0.1@x"] = [QueueAssignment(queue, MessageRequestMode.POP)]
-    consumer = started(push(cluster, dispatcher=Refuses(0), listener=changes, client_rebalance=False))
+    consumer = started(
+        push(cluster, dispatcher=Refuses(0), listener=changes, client_rebalance=False)
+    )
     cluster.clock.run_for(2_000)
     assert changes.heard == [("T", None, {queue})]
     assert queues_of(consumer) == [queue]
@@ -72,8 +87,12 @@ def mark_pulling(process_queue, now):
     process_queue.pulling = True
 
 
-@pytest.mark.parametrize(("mark", "n_requests"), [(mark_nothing, 16), (mark_time, 8), (mark_pulling, 8)])
-def test_a_queue_without_a_sign_of_pulls_is_dropped_after_120_s_and_given_anew(cluster, mark, n_requests):
+@pytest.mark.parametrize(
+    ("mark", "n_requests"), [(mark_nothing, 16), (mark_time, 8), (mark_pulling, 8)]
+)
+def test_a_queue_without_a_sign_of_pulls_is_dropped_after_120_s_and_given_anew(
+    cluster, mark, n_requests
+):
     pulls = ManualPulls()
     consumer = started(push(cluster, dispatcher=pulls))
     for _ in range(15):
@@ -81,9 +100,14 @@ def test_a_queue_without_a_sign_of_pulls_is_dropped_after_120_s_and_given_anew(c
         for process_queue in consumer.rebalance.process_queue_table.values():
             mark(process_queue, cluster.clock.now())
     assert len(pulls.pulls) == n_requests
-    assert [request.process_queue.dropped for request, _ in pulls.pulls] == [True] * (n_requests - 8) + [False] * 8
+    assert [request.process_queue.dropped for request, _ in pulls.pulls] == [True] * (
+        n_requests - 8
+    ) + [False] * 8
     assert len(queues_of(consumer)) == 8
-    expired = {one.is_pull_expired(cluster.clock.now()) for one in consumer.rebalance.process_queue_table.values()}
+    expired = {
+        one.is_pull_expired(cluster.clock.now())
+        for one in consumer.rebalance.process_queue_table.values()
+    }
     assert expired == {False}, "what a loop pulls is not stuck, whether each try is stamped or not"
 
 
@@ -134,17 +158,23 @@ def test_a_position_that_the_broker_does_not_have_is_mended_by_taking_the_queue_
     request, _ = pulls.pulls[0]
     request.process_queue.dropped = True
     consumer.offset_store.update_and_freeze_offset(request.queue, 40)
-    consumer.offset_store.update_offset(request.queue, 7, increase_only=False)  # a late one changes nothing
+    consumer.offset_store.update_offset(
+        request.queue, 7, increase_only=False
+    )  # a late one changes nothing
     consumer.client_factory.finish(consumer.offset_store.persist(request.queue))
     consumer.client_factory.finish(consumer.rebalance.remove_process_queue(request.queue))
     consumer.client_factory.rebalance_immediately()
     cluster.clock.run_for(2_000)
-    assert [(again.queue, again.next_offset) for again, _ in pulls.pulls[8:]] == [(request.queue, 40)]
+    assert [(again.queue, again.next_offset) for again, _ in pulls.pulls[8:]] == [
+        (request.queue, 40)
+    ]
     assert len(queues_of(consumer)) == 8
 
 
 @pytest.mark.holds("docs/clients.md", "one that never ends is given up when its lock is 20 s old")
-def test_an_ordered_queue_whose_consuming_never_ends_stays_dropped_until_its_lock_is_20_s_old(cluster):
+def test_an_ordered_queue_whose_consuming_never_ends_stays_dropped_until_its_lock_is_20_s_old(
+    cluster,
+):
     pulls = Reads()
     consumer = started(push(cluster, orderly=True, dispatcher=pulls))
     cluster.clock.run_for(2_000)
@@ -260,9 +290,13 @@ class Failing(PushConsumer):
         return method()
 
 
-@pytest.mark.parametrize("name", ["consumer_data", "subscribed_topics", "try_rebalance", "persist_consumer_offset"])
+@pytest.mark.parametrize(
+    "name", ["consumer_data", "subscribed_topics", "try_rebalance", "persist_consumer_offset"]
+)
 def test_a_consumer_that_fails_at_what_its_client_asks_ends_no_timer(cluster, name):
-    """What then is stalled for the other groups of the client is said in ports.py; it goes on when the failing ends."""
+    """What then is stalled for the other groups of the client is said in ports.py; it goes on when
+    the failing ends.
+    """
     manager = manager_of(cluster)
     first = Failing(manager, "first", identity=push(cluster).identity, dispatcher=Reads())
     first.subscribe("T")

@@ -1,6 +1,8 @@
-"""RocketMQ's real classes under random events, asked in this run; ``python -m differential`` is the long form.
+"""RocketMQ's real classes under random events, asked in this run; ``python -m differential`` is the
+long form.
 
-``RMQALLOC_SEED`` takes other sequences. Where a JDK or Maven is missing, these tests are skipped and say what to install.
+``RMQALLOC_SEED`` takes other sequences. Where a JDK or Maven is missing, these tests are skipped
+and say what to install.
 """
 
 import os

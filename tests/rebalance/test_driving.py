@@ -1,4 +1,6 @@
-"""Steps and drivers: answers that take time change when things happen, and nothing that a client promises."""
+"""Steps and drivers: answers that take time change when things happen, and nothing that a client
+promises.
+"""
 
 from itertools import pairwise
 from random import Random
@@ -7,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
-from little_cluster import START, LittleCluster, LittleRemoting, Reads, manager_of, push, queues_of, started
+from little_cluster import (
+    START,
+    LittleCluster,
+    LittleRemoting,
+    Reads,
+    manager_of,
+    push,
+    queues_of,
+    started,
+)
 from little_fleet import LIVES, RULES, Fleet
 
 from rmqalloc import sort_client_ids, sort_queues
@@ -21,7 +32,8 @@ ONEWAY = {"update_offset"}
 class Delays:
     """Answers requests after a while: a driver for each client, over the ports of a little cluster.
 
-    A request takes effect when it is sent, and its answer comes ``delay(client id, request)`` ms later; None loses it for 5 s.
+    A request takes effect when it is sent, and its answer comes ``delay(client id, request)`` ms
+    later; None loses it for 5 s.
     """
 
     def __init__(self, cluster, delay):
@@ -47,7 +59,9 @@ class Delays:
                 answered(*outcome)
             else:
                 after = 5_000 if late is None else late
-                self.cluster.clock.call_later(after, lambda: None if factory in self.dead else answered(*outcome))
+                self.cluster.clock.call_later(
+                    after, lambda: None if factory in self.dead else answered(*outcome)
+                )
 
         self._watch(factory)
         return VirtualDriver(begin)
@@ -78,7 +92,11 @@ class DelayedFleet(Fleet):
     def start(self, name):
         if name not in self.running:
             manager = manager_of(
-                self.cluster, profile=self.profile, random=Random(name), connect=self.delays, **self.manager_settings
+                self.cluster,
+                profile=self.profile,
+                random=Random(name),
+                connect=self.delays,
+                **self.manager_settings,
             )
             self.running[name] = started(push(self.cluster, name, manager=manager, **self.settings))
 
@@ -95,14 +113,19 @@ def play(fleet, events):
 
 def written(fleet):
     """All that brokers were asked, in order."""
-    return [broker.requests for broker in fleet.cluster.brokers.values()], fleet.cluster.routes_asked
+    return [
+        broker.requests for broker in fleet.cluster.brokers.values()
+    ], fleet.cluster.routes_asked
 
 
 @pytest.mark.parametrize("profile", ["5.5", "4.9"])
 @examples(15)
 @given(LIVES, st.sampled_from(sorted(RULES)), st.booleans())
 def test_answers_in_no_time_are_asked_for_as_by_ports_that_block(profile, events, rule, orderly):
-    blocking, virtual = Fleet(rule, orderly, profile), DelayedFleet(rule, orderly, profile, lambda *_: 0)
+    blocking, virtual = (
+        Fleet(rule, orderly, profile),
+        DelayedFleet(rule, orderly, profile, lambda *_: 0),
+    )
     for fleet in (blocking, virtual):
         play(fleet, events)
         fleet.wait(25_000)
@@ -113,16 +136,21 @@ def test_answers_in_no_time_are_asked_for_as_by_ports_that_block(profile, events
 @pytest.mark.parametrize("apart", [False, True])
 @examples(40)
 @given(LIVES, st.sampled_from(sorted(RULES)), st.booleans(), st.randoms(use_true_random=False))
-def test_whatever_answers_take_a_group_settles_with_one_owner_of_each_queue(apart, events, rule, orderly, random):
+def test_whatever_answers_take_a_group_settles_with_one_owner_of_each_queue(
+    apart, events, rule, orderly, random
+):
     late = [0, 0, 1, 40, 700, 3_000, None]
 
     def drawn(_client_id, request):
-        # A start that gets no route fails, and these brokers expel nobody who could not say that he left.
+        # A start that gets no route fails, and these brokers expel nobody who could not say that he
+        # left.
         is_needed = request.method in ("topic_route", "unregister_client")
         return random.choice(late[:-1] if is_needed else late)
 
     delays = {"now": drawn}
-    fleet = DelayedFleet(rule, orderly, "5.5", lambda *asked: delays["now"](*asked), heartbeats_apart=apart)
+    fleet = DelayedFleet(
+        rule, orderly, "5.5", lambda *asked: delays["now"](*asked), heartbeats_apart=apart
+    )
     play(fleet, events)
     delays["now"] = lambda *_: 2
     fleet.check_settled()
@@ -139,7 +167,9 @@ def beats_of(cluster, broker):
     return [at - START for at, *_ in cluster.brokers[broker].asked("heartbeat")]
 
 
-@pytest.mark.holds("docs/clients.md", "every broker has its own heartbeats, which wait for nothing else")
+@pytest.mark.holds(
+    "docs/clients.md", "every broker has its own heartbeats, which wait for nothing else"
+)
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_frozen_broker_costs_no_heartbeat_at_the_other_one_if_they_are_apart(apart):
     """In Java heartbeats wait behind the polls of routes, offsets that are stored, and each other."""
@@ -150,7 +180,10 @@ def test_a_frozen_broker_costs_no_heartbeat_at_the_other_one_if_they_are_apart(a
         return None if frozen["is"] and request.address == "broker-a:master" else 1
 
     consumer = started(
-        push(cluster, manager=manager_of(cluster, connect=Delays(cluster, delay), heartbeats_apart=apart))
+        push(
+            cluster,
+            manager=manager_of(cluster, connect=Delays(cluster, delay), heartbeats_apart=apart),
+        )
     )
     cluster.clock.run_for(20_000)
     frozen["is"] = True
@@ -164,14 +197,19 @@ def test_a_frozen_broker_costs_no_heartbeat_at_the_other_one_if_they_are_apart(a
 
 
 def test_routes_that_take_long_hold_the_heartbeats_of_java_back_and_not_those_apart():
-    """A name server that answers after 50 s: Java's one thread for polls, heartbeats and offsets waits."""
+    """A name server that answers after 50 s: Java's one thread for polls, heartbeats and offsets
+    waits.
+    """
     longest = {}
     for apart in (False, True):
         cluster = LittleCluster(T=2)
         slow = {"by": 1}
         manager = manager_of(
             cluster,
-            connect=Delays(cluster, lambda _id, request, slow=slow: slow["by"] if request.address is None else 1),
+            connect=Delays(
+                cluster,
+                lambda _id, request, slow=slow: slow["by"] if request.address is None else 1,
+            ),
             heartbeats_apart=apart,
         )
         started(push(cluster, manager=manager))
@@ -187,7 +225,9 @@ def test_routes_that_take_long_hold_the_heartbeats_of_java_back_and_not_those_ap
 def test_a_notice_during_a_pass_asks_for_one_more_and_no_second_one_at_once():
     cluster = LittleCluster(T=4)
     delays = Delays(cluster, lambda _id, request: 400 if request.method == "query_offset" else 0)
-    consumer = started(push(cluster, manager=manager_of(cluster, connect=delays), dispatcher=Reads()))
+    consumer = started(
+        push(cluster, manager=manager_of(cluster, connect=delays), dispatcher=Reads())
+    )
     cluster.clock.run_for(1_500)
     assert consumer.client_factory.lanes.rebalance.is_busy
     asked = len(cluster.broker.asked("consumer_ids"))
@@ -220,7 +260,9 @@ def test_a_queue_that_is_reset_while_a_pass_waits_is_not_begun_twice():
     cluster = LittleCluster()
     first, *_ = cluster.add_topic("T", 4)
     slow = {"by": 0}
-    delays = Delays(cluster, lambda _id, request: slow["by"] if request.method == "query_offset" else 0)
+    delays = Delays(
+        cluster, lambda _id, request: slow["by"] if request.method == "query_offset" else 0
+    )
     reads = Reads()
     consumer = started(push(cluster, manager=manager_of(cluster, connect=delays), dispatcher=reads))
     cluster.clock.run_for(2_000)
@@ -233,7 +275,11 @@ def test_a_queue_that_is_reset_while_a_pass_waits_is_not_begun_twice():
     consumer.client_factory.run(consumer.rebalance.remove_process_queue(first))
     cluster.clock.run_for(30_000)
     alive = [request.queue for request, _ in reads.pulls if not request.process_queue.dropped]
-    assert sorted(alive) == queues_of(consumer) == sort_queues(cluster.routes["T"].readable_queues("T"))
+    assert (
+        sorted(alive)
+        == queues_of(consumer)
+        == sort_queues(cluster.routes["T"].readable_queues("T"))
+    )
 
 
 # --- Lanes and drivers by themselves ---
@@ -244,7 +290,9 @@ class Held:
 
     def __init__(self):
         self.requests = []
-        self.driver = VirtualDriver(lambda request, answered: self.requests.append((request, answered)))
+        self.driver = VirtualDriver(
+            lambda request, answered: self.requests.append((request, answered))
+        )
 
     def release(self, answer=None, error=None):
         _, answered = self.requests.pop(0)
@@ -323,8 +371,12 @@ def test_ports_that_block_are_asked_by_a_driver_of_their_own():
 def test_an_answer_that_was_overtaken_by_a_newer_one_changes_no_route():
     cluster = LittleCluster(T=2)
     slow = {"by": 0}
-    delays = Delays(cluster, lambda _id, request: slow["by"] if request.method == "topic_route" else 0)
-    consumer = started(push(cluster, manager=manager_of(cluster, connect=delays), dispatcher=Reads()))
+    delays = Delays(
+        cluster, lambda _id, request: slow["by"] if request.method == "topic_route" else 0
+    )
+    consumer = started(
+        push(cluster, manager=manager_of(cluster, connect=delays), dispatcher=Reads())
+    )
     factory = consumer.client_factory
     cluster.clock.run_for(2_000)
     slow["by"] = 5_000

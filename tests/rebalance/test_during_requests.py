@@ -4,7 +4,14 @@ import pytest
 from little_cluster import LittleCluster, Reads, VirtualClock, manager_of, push, queues_of, started
 
 from rmqalloc.rebalance import FixedRate, Lane, Request, VirtualDriver
-from rmqalloc.remoting import BrokerData, ConsumeFromWhere, QueueData, ResponseCode, ResponseError, TopicRouteData
+from rmqalloc.remoting import (
+    BrokerData,
+    ConsumeFromWhere,
+    QueueData,
+    ResponseCode,
+    ResponseError,
+    TopicRouteData,
+)
 
 
 class Holding:
@@ -44,7 +51,9 @@ def test_a_heartbeat_goes_to_the_addresses_that_brokers_have_by_then():
     consumer = push(cluster, manager=manager_of(cluster, connect=holding))
     consumer.start()
     assert [request.address for _, request, _ in holding.held] == ["broker-a:master"]
-    moved = TopicRouteData((QueueData("broker-b", 1, 1),), (BrokerData("broker-b", {0: "broker-b:moved"}),))
+    moved = TopicRouteData(
+        (QueueData("broker-b", 1, 1),), (BrokerData("broker-b", {0: "broker-b:moved"}),)
+    )
     consumer.client_factory.routes.put("T", moved)
     holding.release()
     assert [request.address for _, request, _ in holding.held] == ["broker-b:moved"]
@@ -54,7 +63,9 @@ def test_a_queue_that_goes_while_a_pass_waits_is_taken_by_the_same_pass():
     cluster = LittleCluster()
     first, _, last = cluster.add_topic("T", 3)
     holding = Holding(cluster, None)
-    consumer = started(push(cluster, manager=manager_of(cluster, connect=holding), dispatcher=Reads()))
+    consumer = started(
+        push(cluster, manager=manager_of(cluster, connect=holding), dispatcher=Reads())
+    )
     factory = consumer.client_factory
     cluster.clock.run_for(5_000)
     holding.method = "query_offset"
@@ -69,9 +80,12 @@ def test_a_queue_that_goes_while_a_pass_waits_is_taken_by_the_same_pass():
 
 
 @pytest.mark.parametrize(
-    ("before", "asked"), [(ConsumeFromWhere.LAST_OFFSET, "max_offset"), (ConsumeFromWhere.TIMESTAMP, "search_offset")]
+    ("before", "asked"),
+    [(ConsumeFromWhere.LAST_OFFSET, "max_offset"), (ConsumeFromWhere.TIMESTAMP, "search_offset")],
 )
-def test_where_a_queue_begins_is_as_the_consumer_was_set_when_it_asked_for_the_offset(before, asked):
+def test_where_a_queue_begins_is_as_the_consumer_was_set_when_it_asked_for_the_offset(
+    before, asked
+):
     cluster = LittleCluster()
     (queue,) = cluster.add_topic("T", 1)
     consumer = started(push(cluster, consume_from_where=before))

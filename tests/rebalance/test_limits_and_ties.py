@@ -1,4 +1,6 @@
-"""Values at the ends of what a client takes: offsets and queue ids of a file, a delay of nothing, times at their bounds."""
+"""Values at the ends of what a client takes: offsets and queue ids of a file, a delay of nothing,
+times at their bounds.
+"""
 
 import json
 
@@ -8,7 +10,12 @@ from little_cluster import LittleCluster, push, started
 from rmqalloc import MessageQueue
 from rmqalloc.rebalance import OffsetFileError
 from rmqalloc.rebalance._offset_file import read_offsets, write_offsets
-from rmqalloc.rebalance.process_queue import LOCK_MAX_LIVE, PULL_MAX_IDLE, PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance.process_queue import (
+    LOCK_MAX_LIVE,
+    PULL_MAX_IDLE,
+    PopProcessQueue,
+    ProcessQueue,
+)
 from rmqalloc.remoting import ClientError
 
 

@@ -1,4 +1,6 @@
-"""Bodies that the client half makes, read by a real broker: heartbeats of the second form, and all else that has a body."""
+"""Bodies that the client half makes, read by a real broker: heartbeats of the second form, and all
+else that has a body.
+"""
 
 import pytest
 from hypothesis import given
@@ -28,7 +30,9 @@ TEXT = st.text(max_size=12)
 
 
 def data_of(client_id, group):
-    return HeartbeatData(client_id, (ConsumerData(group, subscriptions=frozenset({SubscriptionData("heard")})),))
+    return HeartbeatData(
+        client_id, (ConsumerData(group, subscriptions=frozenset({SubscriptionData("heard")})),)
+    )
 
 
 def test_two_members_join_by_the_second_form(cluster):
@@ -39,7 +43,9 @@ def test_two_members_join_by_the_second_form(cluster):
         speakers = [
             (
                 BlockingDriver(wire),
-                Heartbeats(lambda at=(member, group): data_of(*at), lambda: iter(()), second_form=True),
+                Heartbeats(
+                    lambda at=(member, group): data_of(*at), lambda: iter(()), second_form=True
+                ),
             )
             for group in GROUPS
             for member, wire in zip(MEMBERS, (one, other), strict=True)
@@ -48,15 +54,21 @@ def test_two_members_join_by_the_second_form(cluster):
         assert [one.consumer_ids(address, group) for group in GROUPS] == [[*MEMBERS]] * len(GROUPS)
         assert one.n_short == other.n_short == 0
         assert all(driver.finish(speaker.send_to(address)) for driver, speaker in speakers * 2)
-        assert one.n_short > len(GROUPS) and other.n_short > len(GROUPS), "the broker knows what they would say"
-        assert [other.consumer_ids(address, group) for group in GROUPS] == [[*MEMBERS]] * len(GROUPS)
+        assert one.n_short > len(GROUPS) and other.n_short > len(GROUPS), (
+            "the broker knows what they would say"
+        )
+        assert [other.consumer_ids(address, group) for group in GROUPS] == [[*MEMBERS]] * len(
+            GROUPS
+        )
 
 
 def test_a_number_that_no_int_holds_is_refused(cluster):
     """So that the tests beside this one can fail: the broker's parser checks ranges."""
     (_, address), *_ = cluster.running.items()
     with WireMember() as wire, pytest.raises(Refused):
-        wire.send_heartbeat(address, HeartbeatData("x", (ConsumerData("heard-0"),), fingerprint=1 << 31))
+        wire.send_heartbeat(
+            address, HeartbeatData("x", (ConsumerData("heard-0"),), fingerprint=1 << 31)
+        )
 
 
 SUBSCRIPTIONS = st.builds(
@@ -80,9 +92,15 @@ def test_every_body_is_read_by_the_broker(cluster, heartbeat, queues, topic, nam
     group = heartbeat.consumers[0].consumer_group
     with WireMember() as wire:
         for fingerprint in (0, fingerprint_of(heartbeat)):
-            wire.send_heartbeat(address, HeartbeatData(heartbeat.client_id, heartbeat.consumers, fingerprint))
+            wire.send_heartbeat(
+                address, HeartbeatData(heartbeat.client_id, heartbeat.consumers, fingerprint)
+            )
         body = lock_body(group, heartbeat.client_id, queues)
         wire.ask(address, LOCK_BATCH, body=body)
         wire.ask(address, UNLOCK_BATCH, body=body)
         model = heartbeat.consumers[0].message_model
-        wire.ask(address, QUERY_ASSIGNMENT, body=assignment_body(topic, group, heartbeat.client_id, name, model))
+        wire.ask(
+            address,
+            QUERY_ASSIGNMENT,
+            body=assignment_body(topic, group, heartbeat.client_id, name, model),
+        )

@@ -71,7 +71,12 @@ def test_7_a_miss_in_memory_is_minus_one(store):
 
 @pytest.mark.holds("rmqalloc.rebalance.OffsetStore", "Offsets of one group in one client.")
 def test_7_updates_set_or_only_raise(store):
-    for offset, increase_only, expected in [(5, True, 5), (3, True, 5), (8, True, 8), (2, False, 2)]:
+    for offset, increase_only, expected in [
+        (5, True, 5),
+        (3, True, 5),
+        (8, True, 8),
+        (2, False, 2),
+    ]:
         store.update_offset(Q0, offset, increase_only)
         assert store._factory.finish(store.read_offset(Q0, MEMORY)) == expected
     store.update_offset(None, 9, increase_only=False)
@@ -96,7 +101,8 @@ def test_7_a_frozen_offset_takes_no_updates_until_it_is_removed(store):
 
 def test_7_before_5_2_a_reset_offset_is_updated_like_any_other(cluster):
     store = RemoteOffsetStore(
-        started(push(cluster, manager=manager_of(cluster, profile=PROFILES["4.9"]))).client_factory, "g"
+        started(push(cluster, manager=manager_of(cluster, profile=PROFILES["4.9"]))).client_factory,
+        "g",
     )
     store.update_and_freeze_offset(Q0, 1)
     store.update_offset(Q0, 99, increase_only=True)
@@ -153,12 +159,18 @@ def test_7_storing_nothing_stores_nothing_and_forgets_nothing(store, cluster):
 
 
 def test_7_remote_no_queue_is_minus_three(remote):
-    assert [remote._factory.finish(remote.read_offset(None, where)) for where in ReadOffsetType] == [-3, -3, -3]
+    assert [
+        remote._factory.finish(remote.read_offset(None, where)) for where in ReadOffsetType
+    ] == [-3, -3, -3]
 
 
 def test_7_remote_not_found_is_minus_one_and_anything_else_minus_two(remote, cluster):
     assert remote._factory.finish(remote.read_offset(Q0, STORE)) == -1
-    for error in (ResponseError(ResponseCode.SYSTEM_BUSY, "busy"), RemotingError("timeout"), OSError("reset")):
+    for error in (
+        ResponseError(ResponseCode.SYSTEM_BUSY, "busy"),
+        RemotingError("timeout"),
+        OSError("reset"),
+    ):
         cluster.broker.refuses["query_offset"] = error
         assert remote._factory.finish(remote.read_offset(Q0, STORE)) == -2
     assert remote._factory.finish(remote.read_offset(MessageQueue("T", "broker-z", 0), STORE)) == -2
@@ -234,7 +246,11 @@ def test_7_a_consumer_that_does_not_run_stores_nothing(cluster):
 
 
 def test_7_local_no_queue_a_missing_file_and_a_damaged_one_are_minus_one(local, tmp_path):
-    assert [local._factory.finish(local.read_offset(None, where)) for where in ReadOffsetType] == [-1, -1, -1]
+    assert [local._factory.finish(local.read_offset(None, where)) for where in ReadOffsetType] == [
+        -1,
+        -1,
+        -1,
+    ]
     assert local._factory.finish(local.read_offset(Q0, STORE)) == -1
     local.path.parent.mkdir(parents=True)
     for path in (local.path, local.path.with_name("offsets.json.bak")):
@@ -288,7 +304,10 @@ def test_7_local_storing_over_damaged_files_leaves_them(local):
 
 @pytest.mark.holds("rmqalloc.rebalance.LocalOffsetStore", "Offsets kept in a file")
 def test_7_local_a_consumer_goes_on_after_a_restart(cluster, tmp_path):
-    settings = {"message_model": MessageModel.BROADCASTING, "manager": manager_of(cluster, offset_directory=tmp_path)}
+    settings = {
+        "message_model": MessageModel.BROADCASTING,
+        "manager": manager_of(cluster, offset_directory=tmp_path),
+    }
     first = started(push(cluster, **settings))
     cluster.clock.run_for(2_000)
     first.offset_store.update_offset(Q1, 17, increase_only=False)
@@ -324,7 +343,9 @@ def test_a_damaged_file_is_no_backup(tmp_path):
     for damage in ("", "{damaged"):
         path.write_text(damage)
         write_offsets(path, {Q0: 3})
-        assert read_offsets(path.with_name("offsets.json.bak")) == {Q0: 1}, "the last good one is kept"
+        assert read_offsets(path.with_name("offsets.json.bak")) == {Q0: 1}, (
+            "the last good one is kept"
+        )
     assert read_offsets(path) == {Q0: 3}
 
 

@@ -24,7 +24,10 @@ def test_4_7_the_subscription_becomes_newer_and_every_broker_is_told(cluster):
     assert consumer.rebalance.subscription_inner["T"].sub_version == START + 700
     *_, (_, _, _, _, heartbeat) = cluster.broker.asked("heartbeat")
     (data,) = heartbeat.consumers
-    assert {s.topic: s.sub_version for s in data.subscriptions} == {"T": START + 700, "%RETRY%g": START}
+    assert {s.topic: s.sub_version for s in data.subscriptions} == {
+        "T": START + 700,
+        "%RETRY%g": START,
+    }
 
 
 def test_4_7_a_subscription_that_ended_meanwhile_fails_the_topic(cluster):
@@ -56,7 +59,9 @@ def test_4_7_limits_in_mebibytes_are_shared_out_likewise_and_dropped_queues_coun
     consumer.rebalance.topic_subscribe_info["T"] = frozenset(queues_of(consumer)[2:])
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(queues_of(consumer)) == 2
-    assert consumer.pull_threshold_size_for_queue == 30, "one of three is dropped and in the table still"
+    assert consumer.pull_threshold_size_for_queue == 30, (
+        "one of three is dropped and in the table still"
+    )
 
 
 def test_4_7_without_queues_limits_keep_their_last_value(cluster):
@@ -129,7 +134,9 @@ def tasks():
 
 @pytest.fixture
 def lite(cluster, tasks):
-    return LitePullConsumer(manager_of(cluster), "g", identity=ClientIdentity("10.0.0.1", "x"), run_task=tasks.append)
+    return LitePullConsumer(
+        manager_of(cluster), "g", identity=ClientIdentity("10.0.0.1", "x"), run_task=tasks.append
+    )
 
 
 def settle(cluster, lite):
@@ -137,7 +144,9 @@ def settle(cluster, lite):
     assert lite.client_factory.finish(lite.rebalance.do_rebalance(False))
 
 
-@pytest.mark.holds("rmqalloc.rebalance.RebalanceLitePull", "reported and stored as a pull consumer's")
+@pytest.mark.holds(
+    "rmqalloc.rebalance.RebalanceLitePull", "reported and stored as a pull consumer's"
+)
 def test_4_7_lite_pull_takes_its_share_adopts_process_queues_and_begins_loops(cluster, lite, tasks):
     lite.subscribe("T")
     lite.start()
@@ -163,7 +172,9 @@ def test_4_7_lite_pull_drops_what_went_and_cancels_its_loops(cluster, lite, task
 
 def test_4_7_lite_pull_broadcasting_takes_all(cluster, tmp_path, tasks):
     manager = manager_of(cluster, offset_directory=tmp_path)
-    lite = LitePullConsumer(manager, "g", message_model=MessageModel.BROADCASTING, run_task=tasks.append)
+    lite = LitePullConsumer(
+        manager, "g", message_model=MessageModel.BROADCASTING, run_task=tasks.append
+    )
     lite.subscribe("T")
     lite.start()
     settle(cluster, lite)
@@ -172,7 +183,9 @@ def test_4_7_lite_pull_broadcasting_takes_all(cluster, tmp_path, tasks):
 
 def test_4_7_a_listener_of_lite_pull_hears_after_the_queues_were_taken(cluster, lite):
     heard = []
-    lite.subscribe("T", listener=lambda topic, mq_all, mq_divided: heard.append(len(lite.assigned.queues())))
+    lite.subscribe(
+        "T", listener=lambda topic, mq_all, mq_divided: heard.append(len(lite.assigned.queues()))
+    )
     lite.start()
     settle(cluster, lite)
     assert heard == [4]
@@ -191,7 +204,9 @@ def test_lite_pull_pauses_single_queues(cluster, lite):
     assert not lite.assigned.is_paused(first)
 
 
-def test_lite_pull_unsubscribing_ends_loops_at_once_and_queues_at_the_next_pass(cluster, lite, tasks):
+def test_lite_pull_unsubscribing_ends_loops_at_once_and_queues_at_the_next_pass(
+    cluster, lite, tasks
+):
     lite.subscribe("T")
     lite.start()
     settle(cluster, lite)
@@ -204,7 +219,9 @@ def test_lite_pull_unsubscribing_ends_loops_at_once_and_queues_at_the_next_pass(
 
 
 @pytest.mark.holds("rmqalloc.rebalance.AssignedQueues", "from subscriptions or chosen")
-def test_lite_pull_with_chosen_queues_stores_their_offsets_and_takes_no_part_in_passes(cluster, lite, tasks):
+def test_lite_pull_with_chosen_queues_stores_their_offsets_and_takes_no_part_in_passes(
+    cluster, lite, tasks
+):
     first, second = (MessageQueue("T", "broker-a", i) for i in range(2))
     lite.assign([first, second])
     lite.start()

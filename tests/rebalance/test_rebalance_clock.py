@@ -111,7 +111,9 @@ def test_a_cancelled_timer_does_not_come(clock):
 
 
 def test_a_call_brings_its_result_or_its_error(clock):
-    assert clock.call(lambda: clock.call(lambda: 7)) == 7, "a call from its own thread does not wait for itself"
+    assert clock.call(lambda: clock.call(lambda: 7)) == 7, (
+        "a call from its own thread does not wait for itself"
+    )
     with pytest.raises(ZeroDivisionError):
         clock.call(lambda: 1 // 0)
     assert clock.call(lambda: 8) == 8

@@ -48,7 +48,9 @@ def test_a_pull_consumer_can_be_told_what_to_say_since_5_x(cluster, profile):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_pull_consumers_passes_can_be_switched_off_since_5_x(cluster, profile):
-    consumer = PullConsumer(manager_of(cluster, profile=PROFILES[profile]), "g", enable_rebalance=False)
+    consumer = PullConsumer(
+        manager_of(cluster, profile=PROFILES[profile]), "g", enable_rebalance=False
+    )
     consumer.subscribe("T")
     consumer.start()
     cluster.clock.run_for(25_000)
@@ -59,14 +61,19 @@ def test_a_pull_consumers_passes_can_be_switched_off_since_5_x(cluster, profile)
 def test_a_lite_pull_consumer_can_be_told_what_to_say_besides_in_5_5(cluster, profile):
     consumer = LitePullConsumer(manager_of(cluster, profile=PROFILES[profile]), "g")
     consumer.subscribe("T")
-    consumer.subscriptions_for_heartbeat = {SubscriptionData("U"), *consumer.rebalance.subscription_inner.values()}
+    consumer.subscriptions_for_heartbeat = {
+        SubscriptionData("U"),
+        *consumer.rebalance.subscription_inner.values(),
+    }
     told = [subscription.topic for subscription in consumer.subscriptions()]
     assert told == (["T", "U"] if profile == "5.5" else ["T"])
 
 
 @pytest.mark.parametrize("kind", [PullConsumer, LitePullConsumer])
 @pytest.mark.parametrize("where", [ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP])
-def test_heartbeats_of_consumers_that_pull_say_last_offset_whatever_they_are_set_to(cluster, kind, where):
+def test_heartbeats_of_consumers_that_pull_say_last_offset_whatever_they_are_set_to(
+    cluster, kind, where
+):
     consumer = kind(manager_of(cluster), "g", consume_from_where=where)
     assert consumer.consume_from_where is where
     assert consumer.consumer_data().consume_from_where is ConsumeFromWhere.LAST_OFFSET
@@ -90,7 +97,9 @@ def test_heartbeats_of_push_consumers_say_what_they_are_set_to(cluster, where):
         ("5.5", "DEFAULT_CONSUMER", "a name of its own, got DEFAULT_CONSUMER"),
     ],
 )
-def test_a_group_that_no_consumer_may_have_is_refused_at_its_start(cluster, kind, profile, group, words):
+def test_a_group_that_no_consumer_may_have_is_refused_at_its_start(
+    cluster, kind, profile, group, words
+):
     consumer = kind(manager_of(cluster, profile=PROFILES[profile]), group)
     with pytest.raises(ClientError, match=words):
         consumer.start()
@@ -121,7 +130,9 @@ def test_a_lite_pull_consumer_that_was_given_no_topic_may_still_choose_queues(cl
 
 @pytest.mark.parametrize("kind", [PushConsumer, LitePullConsumer])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_consumer_that_fails_after_it_began_to_run_is_shut_down_in_5_x_and_runs_on_in_4_9(cluster, kind, profile):
+def test_a_consumer_that_fails_after_it_began_to_run_is_shut_down_in_5_x_and_runs_on_in_4_9(
+    cluster, kind, profile
+):
     consumer = kind(manager_of(cluster, profile=PROFILES[profile]), "g")
     consumer.subscribe("T")
     cluster.name_server_down = True
@@ -133,10 +144,16 @@ def test_a_consumer_that_fails_after_it_began_to_run_is_shut_down_in_5_x_and_run
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_start_of_a_push_consumer_asks_for_a_pass_in_4_9_even_if_there_is_no_broker_to_tell(cluster, profile):
+def test_the_start_of_a_push_consumer_asks_for_a_pass_in_4_9_even_if_there_is_no_broker_to_tell(
+    cluster, profile
+):
     changes = []
-    consumer = push(cluster, topic="nowhere", manager=manager_of(cluster, profile=PROFILES[profile]))
-    consumer.rebalance.do_rebalance = lambda is_order: changes.append(cluster.clock.now() - START) or True
+    consumer = push(
+        cluster, topic="nowhere", manager=manager_of(cluster, profile=PROFILES[profile])
+    )
+    consumer.rebalance.do_rebalance = lambda is_order: (
+        changes.append(cluster.clock.now() - START) or True
+    )
     consumer.start()
     cluster.clock.run_for(19_999)
     assert changes == ([0] if profile == "4.9" else [])
@@ -171,7 +188,10 @@ def test_what_is_set_before_the_start_counts_and_after_it_no_longer(cluster, kin
     consumer.strategy, consumer.message_model = strategy("AVG"), MessageModel.BROADCASTING
     cluster.clock.run_for(25_000)
     assert queues_of(consumer) == [MessageQueue("T", "broker-b", 1)]
-    assert (consumer.rebalance.strategy, consumer.rebalance.message_model) == (chosen, MessageModel.CLUSTERING)
+    assert (consumer.rebalance.strategy, consumer.rebalance.message_model) == (
+        chosen,
+        MessageModel.CLUSTERING,
+    )
 
 
 def test_a_group_may_be_made_to_broadcast_until_it_starts(cluster, tmp_path):

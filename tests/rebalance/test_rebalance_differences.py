@@ -1,4 +1,6 @@
-"""What the differential found: small things in which the client half was not like Java, each by itself."""
+"""What the differential found: small things in which the client half was not like Java, each by
+itself.
+"""
 
 import pytest
 from little_cluster import LittleCluster, ManualPulls, ids, manager_of, push, started
@@ -36,7 +38,10 @@ def test_an_offset_below_zero_that_a_broker_tells_is_kept_and_sent_back(cluster)
     consumer = started(push(cluster))
     cluster.broker.offsets["g", QUEUE] = -5
     assert (
-        consumer.client_factory.finish(consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)) == -5
+        consumer.client_factory.finish(
+            consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)
+        )
+        == -5
     )
     assert consumer.offset_store.offsets() == {QUEUE: -5}
     consumer.client_factory.finish(consumer.offset_store.persist(QUEUE))
@@ -45,7 +50,9 @@ def test_an_offset_below_zero_that_a_broker_tells_is_kept_and_sent_back(cluster)
 
 def test_an_offset_below_zero_in_a_file_is_kept(cluster, tmp_path):
     manager = manager_of(cluster, offset_directory=tmp_path)
-    store = started(push(cluster, manager=manager, message_model=MessageModel.BROADCASTING)).offset_store
+    store = started(
+        push(cluster, manager=manager, message_model=MessageModel.BROADCASTING)
+    ).offset_store
     write_offsets(store.path, {QUEUE: -5})
     assert store._factory.finish(store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)) == -5
     assert store.offsets() == {QUEUE: -5}
@@ -81,12 +88,17 @@ def test_in_4_9_a_queue_with_messages_stays_where_no_timer_could_unlock_it(clust
     consumer.client_factory.finish(consumer.try_rebalance())
     process_queue = consumer.rebalance.process_queue_table[QUEUE]
     process_queue.add_messages(1, 10)
-    assert not consumer.client_factory.finish(consumer.rebalance.remove_unnecessary_message_queue(QUEUE, process_queue))
+    assert not consumer.client_factory.finish(
+        consumer.rebalance.remove_unnecessary_message_queue(QUEUE, process_queue)
+    )
 
 
 def test_who_subscribes_after_the_end_still_tells_brokers_while_others_use_the_client(cluster):
     manager = manager_of(cluster)
-    ended, other = started(push(cluster, manager=manager)), started(push(cluster, group="h", manager=manager))
+    ended, other = (
+        started(push(cluster, manager=manager)),
+        started(push(cluster, group="h", manager=manager)),
+    )
     assert ended.client_factory is other.client_factory
     ended.shutdown()
     cluster.broker.requests.clear()
@@ -98,7 +110,9 @@ def test_who_subscribes_after_the_end_still_tells_brokers_while_others_use_the_c
 @each
 def test_an_ordered_queue_is_pulled_from_an_offset_below_zero_in_4_9_only(cluster, profile):
     pulls = ManualPulls()
-    consumer = started(push(cluster, orderly=True, dispatcher=pulls, manager=manager_of(cluster, profile=profile)))
+    consumer = started(
+        push(cluster, orderly=True, dispatcher=pulls, manager=manager_of(cluster, profile=profile))
+    )
     cluster.clock.run_for(2_000)
     request = pulls.pulls[0][0]
     cluster.broker.offsets["g", request.queue] = -5
@@ -111,13 +125,18 @@ def test_an_ordered_queue_is_pulled_from_an_offset_below_zero_in_4_9_only(cluste
 
 
 @each
-def test_4_9_removes_a_queue_before_it_looks_at_the_next_which_may_stand_still_by_then(cluster, profile):
+def test_4_9_removes_a_queue_before_it_looks_at_the_next_which_may_stand_still_by_then(
+    cluster, profile
+):
     impl = started(push(cluster, manager=manager_of(cluster, profile=profile))).rebalance
     impl.client_factory.finish(impl.do_rebalance(False))
     table = impl.process_queue_table
     first, second = table.of_topic("T").values()
     for process_queue, pulled in ((first, 120_001), (second, 119_500)):
-        process_queue.pulling, process_queue.last_pull_timestamp = False, cluster.clock.now() - pulled
+        process_queue.pulling, process_queue.last_pull_timestamp = (
+            False,
+            cluster.clock.now() - pulled,
+        )
     removed = []
 
     def remove(queue, process_queue):
@@ -129,5 +148,7 @@ def test_4_9_removes_a_queue_before_it_looks_at_the_next_which_may_stand_still_b
     assert removed == [(first, True, False), (second, True, True)][: 2 if profile is OLD else 1]
     cluster.clock.jump(1_000)
     removed.clear()
-    assert impl.client_factory.finish(impl._drop_unneeded("T", set(), table, remove)) == (profile is not OLD)
+    assert impl.client_factory.finish(impl._drop_unneeded("T", set(), table, remove)) == (
+        profile is not OLD
+    )
     assert [one for one, *_ in removed] == ([] if profile is OLD else [second])

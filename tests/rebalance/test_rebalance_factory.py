@@ -1,4 +1,6 @@
-"""5.3 to 5.6 of the specification: whom a client asks, what it sees in a route, its name, and what it does by the clock."""
+"""5.3 to 5.6 of the specification: whom a client asks, what it sees in a route, its name, and what
+it does by the clock.
+"""
 
 from random import Random
 
@@ -51,7 +53,9 @@ def test_5_3_a_random_broker_of_the_topic_is_asked(cluster):
 def test_5_3_the_same_seed_asks_the_same_brokers():
     def asked():
         cluster = LittleCluster("broker-a", "broker-b", T=2)
-        factory = started(push(cluster, manager=manager_of(cluster, random=Random(5)))).client_factory
+        factory = started(
+            push(cluster, manager=manager_of(cluster, random=Random(5)))
+        ).client_factory
         for _ in range(10):
             factory.finish(factory.find_consumer_id_list("T", "g"))
         return [len(broker.asked("consumer_ids")) for broker in cluster.brokers.values()]
@@ -61,7 +65,11 @@ def test_5_3_the_same_seed_asks_the_same_brokers():
 
 def test_5_3_a_broker_is_its_master_or_any_other_of_its_servers():
     table = RouteTable(Random(1))
-    brokers = [BrokerData("a", {0: "a0", 1: "a1"}), BrokerData("b", {1: "b1", 2: "b2"}), BrokerData("c", {})]
+    brokers = [
+        BrokerData("a", {0: "a0", 1: "a1"}),
+        BrokerData("b", {1: "b1", 2: "b2"}),
+        BrokerData("c", {}),
+    ]
     table.put("T", TopicRouteData((), tuple(brokers)))
     assert {table.random_address("T") for _ in range(60)} == {"a0", "b1", "b2", None}
     assert table.random_address("U") is None
@@ -122,13 +130,19 @@ def test_5_4_a_static_topic_has_logical_queues_with_and_without_a_broker():
     assert subscribe_view("T", route) == endpoints.keys()
 
 
-@pytest.mark.holds("rmqalloc.rebalance.static_endpoints", "Return the physical broker of every logical queue")
+@pytest.mark.holds(
+    "rmqalloc.rebalance.static_endpoints", "Return the physical broker of every logical queue"
+)
 def test_5_4_logical_queues_are_locked_and_stored_at_their_physical_broker(cluster):
     table = RouteTable(Random(1))
     mapping = {"broker-a": TopicQueueMappingInfo("broker-a", 2, current_id_map={0: 0})}
     table.put("T", TopicRouteData((), (BrokerData("broker-a", {0: "a0"}),), mapping))
     held, unmapped, unknown = (MessageQueue("T", "__syslo__global__", i) for i in range(3))
-    assert [table.broker_of(queue) for queue in (held, unmapped, unknown)] == ["broker-a", "__syslo__none__", None]
+    assert [table.broker_of(queue) for queue in (held, unmapped, unknown)] == [
+        "broker-a",
+        "__syslo__none__",
+        None,
+    ]
     assert table.master_of(table.broker_of(held)) == "a0"
     assert table.master_of(table.broker_of(unknown)) is None
 
@@ -144,7 +158,9 @@ def test_5_4_views_are_kept_for_subscribed_topics_only_and_renewed_when_the_rout
     assert info["T"] is before
     route = cluster.routes["T"]
     cluster.routes["T"] = TopicRouteData(route.queue_datas[::-1], route.broker_datas[::-1])
-    assert not factory.finish(factory.update_topic_route("T")), "the order of entries does not matter"
+    assert not factory.finish(factory.update_topic_route("T")), (
+        "the order of entries does not matter"
+    )
     cluster.add_topic("T", 3)
     assert factory.finish(factory.update_topic_route("T"))
     assert len(info["T"]) == 6
@@ -286,7 +302,9 @@ def test_5_5_a_broker_that_cannot_be_told_does_not_keep_a_consumer_from_ending(c
     consumer.shutdown()
     assert consumer.state is ServiceState.SHUTDOWN_ALREADY
     assert cluster.brokers["broker-b"].groups == {"g": {}}
-    assert list(cluster.brokers["broker-a"].groups["g"]) == [consumer.client_id], "it will find out by itself"
+    assert list(cluster.brokers["broker-a"].groups["g"]) == [consumer.client_id], (
+        "it will find out by itself"
+    )
 
 
 def test_5_5_a_push_consumer_that_finds_no_name_server_ends_itself_and_raises(cluster):
@@ -339,19 +357,24 @@ def test_a_pull_consumer_tells_of_registered_topics_and_divides_those_of_its_sta
 
 
 def heartbeats(cluster, name="broker-a"):
-    return [(at - START, address) for at, _, _, address, _ in cluster.brokers[name].asked("heartbeat")]
+    return [
+        (at - START, address) for at, _, _, address, _ in cluster.brokers[name].asked("heartbeat")
+    ]
 
 
 def test_5_6_heartbeats_at_start_after_a_second_every_30_s_and_when_queues_change(cluster):
     started(push(cluster))
     cluster.clock.run_for(61_000)
-    assert [at for at, _ in heartbeats(cluster)] == [0, 1_000, 1_000, 31_000, 61_000], "one of two for the first pass"
+    assert [at for at, _ in heartbeats(cluster)] == [0, 1_000, 1_000, 31_000, 61_000], (
+        "one of two for the first pass"
+    )
 
 
 def test_5_6_heartbeats_go_to_slaves_too(cluster):
     cluster.addresses["broker-a:slave"] = cluster.brokers["broker-a"]
     cluster.routes["T"] = TopicRouteData(
-        (QueueData("broker-a", 1, 1),), (BrokerData("broker-a", {0: "broker-a:master", 1: "broker-a:slave"}),)
+        (QueueData("broker-a", 1, 1),),
+        (BrokerData("broker-a", {0: "broker-a:master", 1: "broker-a:slave"}),),
     )
     started(push(cluster))
     assert heartbeats(cluster) == [(0, "broker-a:master"), (0, "broker-a:slave")]
@@ -366,7 +389,10 @@ def test_5_6_one_that_fails_does_not_keep_the_others_from_being_sent(cluster):
 def test_5_6_a_heartbeat_tells_of_every_group(cluster):
     manager = manager_of(cluster)
     started(push(cluster, "x", manager=manager, unit_mode=True))
-    settings = {"consume_from_where": ConsumeFromWhere.FIRST_OFFSET, "identity": ClientIdentity("10.0.0.1", "x")}
+    settings = {
+        "consume_from_where": ConsumeFromWhere.FIRST_OFFSET,
+        "identity": ClientIdentity("10.0.0.1", "x"),
+    }
     pull = PullConsumer(manager, "h", **settings)
     pull.subscribe("U")
     started(pull)
@@ -377,7 +403,10 @@ def test_5_6_a_heartbeat_tells_of_every_group(cluster):
     assert (g.consumer_group, g.consume_type, g.unit_mode) == ("g", ConsumeType.PASSIVELY, True)
     assert {s.topic for s in g.subscriptions} == {"T", "%RETRY%g"}
     assert (h.consumer_group, h.consume_type, h.unit_mode) == ("h", ConsumeType.ACTIVELY, False)
-    assert (h.message_model, h.consume_from_where) == (MessageModel.CLUSTERING, ConsumeFromWhere.LAST_OFFSET)
+    assert (h.message_model, h.consume_from_where) == (
+        MessageModel.CLUSTERING,
+        ConsumeFromWhere.LAST_OFFSET,
+    )
     assert [(s.topic, s.sub_version) for s in h.subscriptions] == [("U", 0)]
 
 
@@ -427,7 +456,11 @@ def test_5_6_intervals_can_be_set(cluster):
     cluster.clock.run_for(14_000)
     assert [at - START for at, topic in cluster.routes_asked if topic == "T"] == [7_010, 14_010]
     assert [at for at, _ in heartbeats(cluster)][3:] == [5_000, 9_000, 13_000]
-    assert [at - START for at, *_ in cluster.brokers["broker-a"].asked("update_offset")] == [10_000, 13_000, 16_000]
+    assert [at - START for at, *_ in cluster.brokers["broker-a"].asked("update_offset")] == [
+        10_000,
+        13_000,
+        16_000,
+    ]
 
 
 def test_5_6_heartbeats_of_the_second_form_are_short_once_the_broker_knows_them(cluster):
@@ -463,9 +496,13 @@ def test_5_6_a_change_of_queues_is_told_in_full_for_the_subscription_is_newer(cl
     consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
     cluster.clock.jump(7)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
-    short, full = (heartbeat for *_, heartbeat in cluster.brokers["broker-a"].asked("heartbeat")[-2:])
+    short, full = (
+        heartbeat for *_, heartbeat in cluster.brokers["broker-a"].asked("heartbeat")[-2:]
+    )
     assert (short.without_subscriptions, full.without_subscriptions) == (True, False)
-    assert START + 7 in {subscription.sub_version for subscription in full.consumers[0].subscriptions}
+    assert START + 7 in {
+        subscription.sub_version for subscription in full.consumers[0].subscriptions
+    }
 
 
 def test_5_6_a_broker_that_does_not_know_the_second_form_is_told_everything(cluster):
@@ -473,8 +510,14 @@ def test_5_6_a_broker_that_does_not_know_the_second_form_is_told_everything(clus
     consumer = started(push(cluster, manager=manager_of(cluster, heartbeat_v2=True)))
     for _ in range(3):
         consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
-    assert all(not heartbeat.without_subscriptions for *_, heartbeat in cluster.brokers["broker-a"].asked("heartbeat"))
-    assert any(heartbeat.without_subscriptions for *_, heartbeat in cluster.brokers["broker-b"].asked("heartbeat"))
+    assert all(
+        not heartbeat.without_subscriptions
+        for *_, heartbeat in cluster.brokers["broker-a"].asked("heartbeat")
+    )
+    assert any(
+        heartbeat.without_subscriptions
+        for *_, heartbeat in cluster.brokers["broker-b"].asked("heartbeat")
+    )
 
 
 def test_5_6_a_heartbeat_on_its_way_keeps_another_from_being_sent(cluster):

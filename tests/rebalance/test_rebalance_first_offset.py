@@ -23,7 +23,11 @@ DEPRECATED = [
     ConsumeFromWhere.MIN_OFFSET,
     ConsumeFromWhere.MAX_OFFSET,
 ]
-LAST, FIRST, TIMESTAMP = ConsumeFromWhere.LAST_OFFSET, ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP
+LAST, FIRST, TIMESTAMP = (
+    ConsumeFromWhere.LAST_OFFSET,
+    ConsumeFromWhere.FIRST_OFFSET,
+    ConsumeFromWhere.TIMESTAMP,
+)
 MAX_OFFSET = 80
 BROKEN = ResponseError(ResponseCode.SYSTEM_ERROR, "broken")
 every_where = pytest.mark.parametrize("where", ConsumeFromWhere)
@@ -83,16 +87,18 @@ def test_4_8_lite_pull_goes_on_from_the_stored_offset(cluster, where):
         (TIMESTAMP, RETRY, MAX_OFFSET),
     ],
 )
-def test_4_8_without_a_stored_offset_the_group_begins_where_it_wishes(cluster, kind, where, queue, offset):
+def test_4_8_without_a_stored_offset_the_group_begins_where_it_wishes(
+    cluster, kind, where, queue, offset
+):
     assert both_forms(consumer_of(cluster, kind, consume_from_where=where), queue) == offset
 
 
 @pytest.mark.parametrize("where", DEPRECATED)
-def test_4_8_deprecated_wishes_stand_for_the_last_offset_with_push_and_are_refused_by_lite_pull(cluster, where):
+def test_4_8_deprecated_wishes_stand_for_the_last_offset_with_push_and_are_refused_by_lite_pull(
+    cluster, where
+):
     assert both_forms(consumer_of(cluster, "push", consume_from_where=where)) == MAX_OFFSET
-    refused = (
-        f"begins by CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET, CONSUME_FROM_TIMESTAMP; got {where.value}"
-    )
+    refused = f"begins by CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET, CONSUME_FROM_TIMESTAMP; got {where.value}"
     with pytest.raises(ValueError, match=refused):
         consumer_of(cluster, "lite", consume_from_where=where)
     consumer = consumer_of(cluster, "lite", consume_from_where=FIRST)
@@ -125,9 +131,13 @@ def test_4_8_lite_pull_answers_minus_one_to_an_offset_that_cannot_be_read(cluste
 
 
 @both_kinds
-@pytest.mark.parametrize(("where", "kind_of_request"), [(LAST, "max_offset"), (TIMESTAMP, "search_offset")])
+@pytest.mark.parametrize(
+    ("where", "kind_of_request"), [(LAST, "max_offset"), (TIMESTAMP, "search_offset")]
+)
 @pytest.mark.parametrize("error", [BROKEN, RemotingError("timeout")])
-def test_4_8_a_broker_that_does_not_tell_is_an_error_or_minus_one(cluster, kind, where, kind_of_request, error):
+def test_4_8_a_broker_that_does_not_tell_is_an_error_or_minus_one(
+    cluster, kind, where, kind_of_request, error
+):
     cluster.broker.refuses[kind_of_request] = error
     impl = consumer_of(cluster, kind, consume_from_where=where).rebalance
     with pytest.raises(ClientError, match="gave no offset"):
@@ -220,5 +230,7 @@ def test_4_8_an_unknown_master_is_asked_for_once_more(cluster):
     cluster.broker.offsets["g", QUEUE] = 7
     asked = len(cluster.routes_asked)
     with pytest.raises(ClientError, match="not known"):
-        consumer.client_factory.finish(consumer.client_factory.max_offset(MessageQueue("T", "broker-z", 0)))
+        consumer.client_factory.finish(
+            consumer.client_factory.max_offset(MessageQueue("T", "broker-z", 0))
+        )
     assert len(cluster.routes_asked) == asked + 1

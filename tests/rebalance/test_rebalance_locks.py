@@ -71,8 +71,12 @@ def test_4_9_a_lock_is_refused_without_a_master_an_answer_or_the_queue_in_it(clu
     assert not consumer.client_factory.finish(consumer.rebalance.lock(queue))
     broker.down = False
     consumer.client_factory.routes.broker_addresses["broker-a"] = {1: "broker-a:slave"}
-    assert not consumer.client_factory.finish(consumer.rebalance.lock(queue)), "a slave is not asked"
-    assert not consumer.client_factory.finish(consumer.rebalance.lock(MessageQueue("T", "broker-z", 0)))
+    assert not consumer.client_factory.finish(consumer.rebalance.lock(queue)), (
+        "a slave is not asked"
+    )
+    assert not consumer.client_factory.finish(
+        consumer.rebalance.lock(MessageQueue("T", "broker-z", 0))
+    )
 
 
 def test_4_9_a_new_queue_counts_its_lock_from_its_creation(cluster):
@@ -81,14 +85,20 @@ def test_4_9_a_new_queue_counts_its_lock_from_its_creation(cluster):
     assert process_queue.locked and process_queue.last_lock_timestamp == cluster.clock.now()
 
 
-def test_4_9_all_locks_are_renewed_after_a_second_and_then_every_20_s_by_two_services_one_request_per_broker(cluster):
+def test_4_9_all_locks_are_renewed_after_a_second_and_then_every_20_s_by_two_services_one_request_per_broker(
+    cluster,
+):
     consumer = ordered(cluster)
     forget_requests(cluster)
     start = cluster.clock.now()
     cluster.clock.run_for(41_000)
-    renewals = [(at - start, len(what)) for at, *_, what, _ in cluster.brokers["broker-a"].asked("lock")]
+    renewals = [
+        (at - start, len(what)) for at, *_, what, _ in cluster.brokers["broker-a"].asked("lock")
+    ]
     assert renewals == [(at, 2) for at in (1_000, 1_000, 21_000, 21_000, 41_000, 41_000)]
-    assert {process_queue.last_lock_timestamp - start for process_queue in table_of(consumer).values()} == {41_000}
+    assert {
+        process_queue.last_lock_timestamp - start for process_queue in table_of(consumer).values()
+    } == {41_000}
 
 
 def table_of(consumer):
@@ -201,7 +211,9 @@ def test_4_9_one_queue_is_consumed_for_60_s_at_a_stretch(cluster):
     assert not consumer.orderly_service.may_go_on(since)
 
 
-def test_4_9_an_ordered_queue_is_pulled_under_its_lock_the_first_time_from_its_offset_read_anew(cluster):
+def test_4_9_an_ordered_queue_is_pulled_under_its_lock_the_first_time_from_its_offset_read_anew(
+    cluster,
+):
     pulls = ManualPulls()
     consumer = ordered(cluster, n_queues=1, dispatcher=pulls)
     request, _ = pulls.pulls[0]
@@ -257,7 +269,9 @@ def static_route():
 def test_4_9_logical_queues_are_renewed_with_their_physical_broker(cluster):
     cluster.routes["S"] = static_route()
     queues = [MessageQueue("S", "__syslo__global__", i) for i in range(4)]
-    consumer = started(push(cluster, topic="S", orderly=True, strategy=strategy("CONFIG", message_queues=queues)))
+    consumer = started(
+        push(cluster, topic="S", orderly=True, strategy=strategy("CONFIG", message_queues=queues))
+    )
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     forget_requests(cluster)
     consumer.client_factory.finish(consumer.rebalance.lock_all())

@@ -1,4 +1,6 @@
-"""4.1 and 4.2 of the specification: one pass over all topics, and over one topic that the client allocates itself."""
+"""4.1 and 4.2 of the specification: one pass over all topics, and over one topic that the client
+allocates itself.
+"""
 
 import pytest
 from little_cluster import Changes, LittleCluster, ids, manager_of, push, queues_of, started
@@ -24,7 +26,8 @@ def cluster():
 def two_clients(cluster, n_queues=5, profile=DEFAULT_PROFILE, **settings):
     cluster.add_topic("T", n_queues)
     consumers = [
-        started(push(cluster, name, manager=manager_of(cluster, profile=profile), **settings)) for name in "xy"
+        started(push(cluster, name, manager=manager_of(cluster, profile=profile), **settings))
+        for name in "xy"
     ]
     cluster.clock.run_for(3_000)
     return consumers
@@ -82,7 +85,9 @@ def test_4_1_lists_without_an_order_fail_the_topic_before_the_strategy_is_asked(
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     cluster.broker.groups["g"][None] = None
     with pytest.raises(UnsortableError, match="null"):
-        sorted_allocate(consumer.strategy, "g", consumer.client_id, frozenset(), [consumer.client_id, None])
+        sorted_allocate(
+            consumer.strategy, "g", consumer.client_id, frozenset(), [consumer.client_id, None]
+        )
     assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)), (
         "CONFIG reads neither list and would have answered"
     )
@@ -121,7 +126,9 @@ def test_4_1_only_concurrent_clustering_push_consumers_that_were_told_to_ask_a_b
     cluster, settings, asks, tmp_path
 ):
     cluster.add_topic("T", 2)
-    consumer = started(push(cluster, manager=manager_of(cluster, offset_directory=tmp_path), **settings))
+    consumer = started(
+        push(cluster, manager=manager_of(cluster, offset_directory=tmp_path), **settings)
+    )
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(consumer.orderly))
     assert bool(cluster.broker.asked("assignment")) == asks
 
@@ -141,7 +148,13 @@ def test_4_1_pull_consumers_always_allocate_themselves(cluster, kind):
 def broadcasting(cluster, tmp_path):
     changes = Changes()
     manager = manager_of(cluster, offset_directory=tmp_path)
-    consumer = push(cluster, manager=manager, message_model=MessageModel.BROADCASTING, listener=changes, orderly=True)
+    consumer = push(
+        cluster,
+        manager=manager,
+        message_model=MessageModel.BROADCASTING,
+        listener=changes,
+        orderly=True,
+    )
     return consumer, changes
 
 
@@ -157,7 +170,9 @@ def test_4_2_broadcasting_takes_every_queue_without_locks_or_client_list(cluster
     assert len(changes.heard) == 1
 
 
-def test_4_2_broadcasting_tells_a_missing_route_at_every_pass_and_counts_as_balanced(cluster, broadcasting):
+def test_4_2_broadcasting_tells_a_missing_route_at_every_pass_and_counts_as_balanced(
+    cluster, broadcasting
+):
     consumer, changes = broadcasting
     consumer.start()
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
@@ -206,7 +221,10 @@ def test_4_2_a_strategy_that_fails_is_not_balanced_and_changes_nothing(cluster):
     x, _ = two_clients(cluster)
     before = queues_of(x)
     x.rebalance.strategy = strategy(
-        "MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=lambda name: "", client_room=lambda client_id: "r"
+        "MACHINE_ROOM_NEARBY",
+        inner=strategy("AVG"),
+        broker_room=lambda name: "",
+        client_room=lambda client_id: "r",
     )
     assert not x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == before
@@ -226,7 +244,9 @@ def test_4_2_a_configured_queue_of_another_topic_is_taken_and_never_balanced(clu
     consumer = started(push(cluster, strategy=strategy("CONFIG", message_queues=[foreign])))
     for _ in range(2):
         assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
-        assert foreign not in consumer.rebalance.process_queue_table, "cut off, for U is not subscribed to"
+        assert foreign not in consumer.rebalance.process_queue_table, (
+            "cut off, for U is not subscribed to"
+        )
     assert len(cluster.broker.asked("max_offset")) == 2
 
 
@@ -240,7 +260,9 @@ def test_4_2_a_client_the_broker_does_not_know_yet_drops_its_queues(cluster):
 # --- The four mistakes ---
 
 
-@pytest.mark.parametrize("error", [RemotingError("timeout"), ResponseError(1, "no consumer for this group, g")])
+@pytest.mark.parametrize(
+    "error", [RemotingError("timeout"), ResponseError(1, "no consumer for this group, g")]
+)
 def test_4_2_no_client_list_keeps_the_queues_and_waits_the_usual_time(cluster, error):
     x, _ = two_clients(cluster)
     before = queues_of(x)
@@ -250,7 +272,9 @@ def test_4_2_no_client_list_keeps_the_queues_and_waits_the_usual_time(cluster, e
 
 
 @pytest.mark.parametrize("profile", ["5.5", "5.3"])
-def test_4_2_no_route_keeps_the_queues_is_told_at_every_pass_and_before_5_5_clients_are_asked_for(cluster, profile):
+def test_4_2_no_route_keeps_the_queues_is_told_at_every_pass_and_before_5_5_clients_are_asked_for(
+    cluster, profile
+):
     changes = Changes()
     x, _ = two_clients(cluster, listener=changes, profile=PROFILES[profile])
     before = queues_of(x)
@@ -278,7 +302,9 @@ def test_4_2_a_strategy_error_keeps_the_queues_and_is_tried_again_soon(cluster):
     before = queues_of(x)
     cluster.add_topic("T", 4, perm=2)
     x.client_factory.finish(x.client_factory.update_topic_route("T"))
-    assert x.rebalance.topic_subscribe_info["T"] == frozenset(), "nothing to read is an empty view, not a missing one"
+    assert x.rebalance.topic_subscribe_info["T"] == frozenset(), (
+        "nothing to read is an empty view, not a missing one"
+    )
     assert not x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == before
 

@@ -3,7 +3,17 @@
 from dataclasses import replace
 
 import pytest
-from little_cluster import START, Changes, LittleCluster, ManualPulls, ids, manager_of, push, queues_of, started
+from little_cluster import (
+    START,
+    Changes,
+    LittleCluster,
+    ManualPulls,
+    ids,
+    manager_of,
+    push,
+    queues_of,
+    started,
+)
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.cli import main
@@ -76,7 +86,9 @@ def test_the_command_offers_every_profile_newest_first(capsys):
 
 
 @each
-def test_8_both_name_clients_by_process_and_moment_and_before_4_9_0_by_process_alone(cluster, profile):
+def test_8_both_name_clients_by_process_and_moment_and_before_4_9_0_by_process_alone(
+    cluster, profile
+):
     for nano_time_names, name in ((True, "7#99"), (False, "7")):
         chosen = replace(profile, nano_time_names=nano_time_names)
         manager = manager_of(cluster, profile=chosen, pid=7, nano_time=lambda: 99)
@@ -97,7 +109,9 @@ def test_8_before_4_9_0_consumers_of_one_process_shared_a_client(cluster):
 def test_8_only_a_pass_of_5_x_tells_that_something_is_left_undone(cluster, profile):
     consumer = consumer_of(cluster, profile)
     cluster.broker.refuses["max_offset"] = BROKEN
-    assert consumer.client_factory.finish(consumer.client_factory.do_rebalance()) == (profile is OLD)
+    assert consumer.client_factory.finish(consumer.client_factory.do_rebalance()) == (
+        profile is OLD
+    )
 
 
 @each
@@ -136,7 +150,9 @@ def test_8_the_removal_of_an_ordered_queue_waits_half_a_second_or_a_whole_one(cl
         consumer.rebalance.process_queue_table[QUEUE].begin_consuming(cluster.clock.now() + left)
         give(consumer, [])
         consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
-        assert (QUEUE not in consumer.rebalance.process_queue_table) == (left <= profile.ordered_lock_wait)
+        assert (QUEUE not in consumer.rebalance.process_queue_table) == (
+            left <= profile.ordered_lock_wait
+        )
         consumer.shutdown()
 
 
@@ -149,7 +165,9 @@ def test_8_messages_that_wait_delay_the_unlock_by_20_s_in_4_9_only(cluster, prof
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(consumer.rebalance.process_queue_table) == 0
     assert (cluster.broker.holder("g", QUEUE) is None) == (profile is not OLD)
-    assert cluster.broker.holder("g", QUEUE._replace(queue_id=1)) is None, "nothing waited in the other"
+    assert cluster.broker.holder("g", QUEUE._replace(queue_id=1)) is None, (
+        "nothing waited in the other"
+    )
     cluster.clock.run_for(19_999)
     assert (cluster.broker.holder("g", QUEUE) is None) == (profile is not OLD)
     cluster.clock.run_for(1)
@@ -204,7 +222,9 @@ def test_8_locks_of_dropped_queues_are_renewed_in_4_9_only(cluster, profile):
 @each
 def test_8_an_ordered_broadcasting_group_locks_in_4_9_only(cluster, profile, tmp_path):
     manager = manager_of(cluster, profile=profile, offset_directory=tmp_path)
-    consumer = started(push(cluster, manager=manager, orderly=True, message_model=MessageModel.BROADCASTING))
+    consumer = started(
+        push(cluster, manager=manager, orderly=True, message_model=MessageModel.BROADCASTING)
+    )
     cluster.broker.locks["g", QUEUE] = "somebody", START
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert ids(queues_of(consumer)) == ([0, 1] if profile is not OLD else [1])
@@ -215,16 +235,22 @@ def test_8_an_ordered_broadcasting_group_locks_in_4_9_only(cluster, profile, tmp
 def test_8_a_missing_route_is_told_in_5_x_only(cluster, profile, model, tmp_path):
     changes = Changes()
     manager = manager_of(cluster, profile=profile, offset_directory=tmp_path)
-    consumer = started(push(cluster, manager=manager, listener=changes, message_model=model, topic="nowhere"))
+    consumer = started(
+        push(cluster, manager=manager, listener=changes, message_model=model, topic="nowhere")
+    )
     before = consumer.rebalance.subscription_inner["nowhere"].sub_version
     cluster.clock.jump(5)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert changes.heard == ([("nowhere", set(), set())] if profile is not OLD else [])
-    assert consumer.rebalance.subscription_inner["nowhere"].sub_version == before + (5 if profile is not OLD else 0)
+    assert consumer.rebalance.subscription_inner["nowhere"].sub_version == before + (
+        5 if profile is not OLD else 0
+    )
 
 
 @each
-def test_8_an_error_that_is_no_client_error_fails_the_topic_in_5_x_and_skips_the_queue_in_4_9(cluster, profile):
+def test_8_an_error_that_is_no_client_error_fails_the_topic_in_5_x_and_skips_the_queue_in_4_9(
+    cluster, profile
+):
     cluster.broker.offsets["g", QUEUE._replace(queue_id=1)] = 3
     consumer = consumer_of(cluster, profile, consume_from_where=ConsumeFromWhere.TIMESTAMP)
     consumer.consume_timestamp = "yesterday"
@@ -275,10 +301,14 @@ def test_8_a_brokers_failure_reads_as_no_offset_in_4_9_so_messages_are_skipped(c
     cluster.broker.refuses["query_offset"] = BROKEN
     pulls = ManualPulls()
     consumer = consumer_of(cluster, profile, dispatcher=pulls)
-    read = consumer.client_factory.finish(consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE))
+    read = consumer.client_factory.finish(
+        consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)
+    )
     assert read == (-2 if profile is not OLD else -1)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
-    assert [r.next_offset for r, _ in pulls.pulls if r.queue == QUEUE] == ([] if profile is not OLD else [90])
+    assert [r.next_offset for r, _ in pulls.pulls if r.queue == QUEUE] == (
+        [] if profile is not OLD else [90]
+    )
 
 
 @each
@@ -286,7 +316,10 @@ def test_8_no_answer_at_all_is_unreadable_in_both(cluster, profile):
     consumer = consumer_of(cluster, profile)
     cluster.broker.down = True
     assert (
-        consumer.client_factory.finish(consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)) == -2
+        consumer.client_factory.finish(
+            consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)
+        )
+        == -2
     )
 
 
@@ -309,7 +342,9 @@ def test_8_brokers_are_asked_to_assign_in_5_x_only(cluster, profile):
 
 @each
 def test_8_heartbeats_of_the_second_form_exist_in_5_x_only(cluster, profile):
-    consumer = started(push(cluster, manager=manager_of(cluster, profile=profile, heartbeat_v2=True)))
+    consumer = started(
+        push(cluster, manager=manager_of(cluster, profile=profile, heartbeat_v2=True))
+    )
     consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
     *_, (*_, heartbeat) = cluster.broker.asked("heartbeat")
     assert heartbeat.without_subscriptions == bool(heartbeat.fingerprint) == (profile is not OLD)
@@ -328,7 +363,9 @@ def test_a_connection_that_comes_back_triggers_a_pass_in_5_x_only(cluster, profi
 
 @each
 @pytest.mark.parametrize("view", [None, frozenset()], ids=["no route", "no queue in it"])
-def test_a_view_without_queues_is_a_missing_route_in_5_5_and_fails_the_strategy_before(cluster, profile, view):
+def test_a_view_without_queues_is_a_missing_route_in_5_5_and_fails_the_strategy_before(
+    cluster, profile, view
+):
     changes = Changes()
     consumer = consumer_of(cluster, profile, listener=changes)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
@@ -338,7 +375,9 @@ def test_a_view_without_queues_is_a_missing_route_in_5_5_and_fails_the_strategy_
         del consumer.rebalance.topic_subscribe_info["T"]
     else:
         consumer.rebalance.topic_subscribe_info["T"] = view
-    balanced = [consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)) for _ in range(2)]
+    balanced = [
+        consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)) for _ in range(2)
+    ]
     assert queues_of(consumer) == held and len(held) == 2, "what is consumed stays"
     assert balanced == [view is None or profile is NEW] * 2
     told = profile is NEW or (view is None and profile is MIDDLE)
@@ -366,16 +405,22 @@ def test_an_empty_client_list_is_skipped_in_5_5_and_fails_the_strategy_before(cl
     held = queues_of(consumer)
     changes.heard.clear()
     cluster.broker.consumer_ids = lambda consumer_group: []
-    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)) == (profile is NEW)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)) == (
+        profile is NEW
+    )
     assert queues_of(consumer) == held and len(held) == 2
     assert changes.heard == []
 
 
 @each
-def test_broadcasting_over_a_view_without_queues_lets_all_go_in_every_release(cluster, profile, tmp_path):
+def test_broadcasting_over_a_view_without_queues_lets_all_go_in_every_release(
+    cluster, profile, tmp_path
+):
     changes = Changes()
     manager = manager_of(cluster, profile=profile, offset_directory=tmp_path)
-    consumer = started(push(cluster, manager=manager, listener=changes, message_model=MessageModel.BROADCASTING))
+    consumer = started(
+        push(cluster, manager=manager, listener=changes, message_model=MessageModel.BROADCASTING)
+    )
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     changes.heard.clear()
     consumer.rebalance.topic_subscribe_info["T"] = frozenset()
@@ -391,7 +436,9 @@ def static_route():
         for name, queue_ids in (("broker-a", (0, 1)), ("broker-b", (2, 3)))
     }
     data = tuple(QueueData(name, 1, 1) for name in mapping)
-    return TopicRouteData(data, tuple(BrokerData(name, {0: f"{name}:master"}) for name in mapping), mapping)
+    return TopicRouteData(
+        data, tuple(BrokerData(name, {0: f"{name}:master"}) for name in mapping), mapping
+    )
 
 
 def holding(profile, queues):
@@ -406,7 +453,10 @@ def holding(profile, queues):
 
 
 def renewed(cluster, kind="lock"):
-    return {name: [what for *_, what, _ in broker.asked(kind)] for name, broker in cluster.brokers.items()}
+    return {
+        name: [what for *_, what, _ in broker.asked(kind)]
+        for name, broker in cluster.brokers.items()
+    }
 
 
 LOGICAL = [MessageQueue("S", "__syslo__global__", i) for i in range(4)]
@@ -439,7 +489,9 @@ def test_a_client_of_4_9_sees_the_physical_queues_of_a_static_topic(profile):
     cluster.routes["S"] = static_route()
     consumer = started(push(cluster, topic="S", manager=manager_of(cluster, profile=profile)))
     physical = {MessageQueue("S", name, 0) for name in cluster.brokers}
-    assert consumer.rebalance.topic_subscribe_info["S"] == (physical if profile is OLD else set(LOGICAL))
+    assert consumer.rebalance.topic_subscribe_info["S"] == (
+        physical if profile is OLD else set(LOGICAL)
+    )
     routes = consumer.client_factory.routes
     assert routes.broker_of(LOGICAL[0]) == ("__syslo__global__" if profile is OLD else "broker-a")
 
@@ -448,7 +500,9 @@ def test_a_client_of_4_9_sees_the_physical_queues_of_a_static_topic(profile):
 
 
 @each
-def test_4_9_asks_for_a_route_before_each_commit_to_another_server_than_the_master(cluster, profile):
+def test_4_9_asks_for_a_route_before_each_commit_to_another_server_than_the_master(
+    cluster, profile
+):
     consumer = consumer_of(cluster, profile)
     store, routes = consumer.offset_store, consumer.client_factory.routes
     cluster.addresses["broker-a:slave"] = cluster.broker
@@ -458,10 +512,14 @@ def test_4_9_asks_for_a_route_before_each_commit_to_another_server_than_the_mast
         store.update_offset(QUEUE, offset, increase_only=False)
         store._factory.finish(store.persist(QUEUE))
         assert cluster.broker.offsets["g", QUEUE] == offset
-    assert [address for _, _, _, address, *_ in cluster.broker.asked("update_offset")] == ["broker-a:slave"] * 2
+    assert [address for _, _, _, address, *_ in cluster.broker.asked("update_offset")] == [
+        "broker-a:slave"
+    ] * 2
     assert len(cluster.routes_asked) - asked == (2 if profile is OLD else 0)
     assert store._factory.finish(store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)) == 6
-    assert len(cluster.routes_asked) - asked == (3 if profile is OLD else 1), "to read, all releases ask"
+    assert len(cluster.routes_asked) - asked == (3 if profile is OLD else 1), (
+        "to read, all releases ask"
+    )
 
 
 @each

@@ -1,4 +1,6 @@
-"""9 of the specification: what a cluster of clients promises once it has settled, whatever happened before."""
+"""9 of the specification: what a cluster of clients promises once it has settled, whatever happened
+before.
+"""
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,9 @@ from rmqalloc.remoting import PROFILES
 
 @examples(60)
 @given(st.sampled_from(sorted(RULES)), st.booleans(), st.sampled_from(sorted(PROFILES)), LIVES)
-def test_p1_p2_clients_that_talk_to_brokers_only_come_to_the_same_partition(rule, orderly, profile, lives):
+def test_p1_p2_clients_that_talk_to_brokers_only_come_to_the_same_partition(
+    rule, orderly, profile, lives
+):
     fleet = Fleet(rule, orderly, profile)
     for verb, what in lives:
         getattr(fleet, verb)(what)
@@ -22,7 +26,9 @@ def test_p1_p2_clients_that_talk_to_brokers_only_come_to_the_same_partition(rule
 
 @pytest.mark.parametrize("n_clients", [1, 3, 7])
 def test_one_allocation_can_answer_for_the_whole_group(n_clients):
-    """Clients with one view are answered from one allocation, and come to what each would have worked out alone."""
+    """Clients with one view are answered from one allocation, and come to what each would have
+    worked out alone.
+    """
     made = {}
 
     def shared(s, consumer_group, current_cid, mq_all, cid_all):

@@ -64,11 +64,18 @@ def test_4_6_a_broker_is_asked_by_strategy_name_and_model(cluster, consumer):
     assign(cluster, consumer, q0=PULL, q2=PULL)
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     ((_, _, client_id, *question),) = cluster.broker.asked("assignment")
-    assert (client_id, *question) == (consumer.client_id, "T", "AVG_BY_CIRCLE", MessageModel.CLUSTERING)
+    assert (client_id, *question) == (
+        consumer.client_id,
+        "T",
+        "AVG_BY_CIRCLE",
+        MessageModel.CLUSTERING,
+    )
     assert ids(queues_of(consumer)) == [0, 2]
 
 
-@pytest.mark.parametrize("error", [RemotingError("timeout"), ResponseError(ResponseCode.SYSTEM_ERROR, "no")])
+@pytest.mark.parametrize(
+    "error", [RemotingError("timeout"), ResponseError(ResponseCode.SYSTEM_ERROR, "no")]
+)
 def test_4_6_a_failed_question_changes_nothing_and_is_not_balanced(cluster, consumer, error):
     assign(cluster, consumer, q0=PULL, q1=POP)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
@@ -77,7 +84,9 @@ def test_4_6_a_failed_question_changes_nothing_and_is_not_balanced(cluster, cons
     assert (pulled(consumer), popped(consumer)) == ([0], [1])
 
 
-def test_4_6_a_null_answer_changes_nothing_and_an_empty_one_takes_everything_away(cluster, consumer):
+def test_4_6_a_null_answer_changes_nothing_and_an_empty_one_takes_everything_away(
+    cluster, consumer
+):
     assign(cluster, consumer, q0=PULL, q1=POP)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     cluster.broker.assignments.clear()
@@ -113,7 +122,9 @@ def test_4_6_both_kinds_are_dispatched_in_half_a_second(cluster, consumer, pulls
 
 
 @pytest.mark.parametrize("where", ConsumeFromWhere)
-def test_4_6_popping_begins_at_the_first_message_only_for_first_offset(cluster, consumer, pulls, where):
+def test_4_6_popping_begins_at_the_first_message_only_for_first_offset(
+    cluster, consumer, pulls, where
+):
     consumer.consume_from_where = where
     assign(cluster, consumer, q1=POP)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
@@ -184,10 +195,16 @@ def test_4_6_by_default_nobody_reads_and_nothing_expires(cluster):
     consumer = started(push(cluster, client_rebalance=False))
     assign(cluster, consumer, q0=PULL, q1=POP)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
-    before = [*consumer.rebalance.process_queue_table.values(), *consumer.rebalance.pop_process_queue_table.values()]
+    before = [
+        *consumer.rebalance.process_queue_table.values(),
+        *consumer.rebalance.pop_process_queue_table.values(),
+    ]
     cluster.clock.jump(500_000)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
-    after = [*consumer.rebalance.process_queue_table.values(), *consumer.rebalance.pop_process_queue_table.values()]
+    after = [
+        *consumer.rebalance.process_queue_table.values(),
+        *consumer.rebalance.pop_process_queue_table.values(),
+    ]
     assert len(before) == 2
     assert before == after
 

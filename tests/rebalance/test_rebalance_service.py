@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from little_cluster import START, Changes, LittleCluster, VirtualClock, manager_of, push, queues_of, started
+from little_cluster import (
+    START,
+    Changes,
+    LittleCluster,
+    VirtualClock,
+    manager_of,
+    push,
+    queues_of,
+    started,
+)
 
 from rmqalloc.rebalance import (
     BlockingDriver,
@@ -30,7 +39,9 @@ class Passes:
         self.balanced = balanced
         self.times = []
         self.during = lambda: None
-        self.service = RebalanceService(self.clock, Lane(BlockingDriver(None)), self.rebalance, profile, **settings)
+        self.service = RebalanceService(
+            self.clock, Lane(BlockingDriver(None)), self.rebalance, profile, **settings
+        )
 
     def rebalance(self):
         self.times.append(self.clock.now())
@@ -59,7 +70,9 @@ def test_5_1_a_pass_every_second_while_not_balanced():
 
 
 @pytest.mark.parametrize(("started", "woken"), [(0, 0), (0, 1), (0, 999), (700, 0)])
-def test_5_1_nothing_happens_in_the_first_second_of_the_service_but_the_wakeup_is_not_lost(started, woken):
+def test_5_1_nothing_happens_in_the_first_second_of_the_service_but_the_wakeup_is_not_lost(
+    started, woken
+):
     passes = Passes()
     passes.clock.run_for(started)
     passes.service.start()
@@ -125,7 +138,9 @@ def test_5_1_a_stopped_service_stays_stopped():
 
 
 def test_5_1_other_intervals():
-    passes = Passes(replace(NEW, min_interval=100, retry_interval=200), balanced=False, wait_interval=5_000)
+    passes = Passes(
+        replace(NEW, min_interval=100, retry_interval=200), balanced=False, wait_interval=5_000
+    )
     passes.service.start()
     passes.clock.run_for(5_300)
     assert passes.times == [5_000, 5_200]
@@ -149,7 +164,10 @@ def test_5_1_at_most_one_pass_a_second_and_every_wakeup_is_followed_by_one(gaps,
         passes.service.wakeup()
         woken.append(passes.clock.now())
     passes.clock.run_for(1_000)
-    assert all(later - earlier >= 1_000 for earlier, later in zip([0, *passes.times], passes.times, strict=False))
+    assert all(
+        later - earlier >= 1_000
+        for earlier, later in zip([0, *passes.times], passes.times, strict=False)
+    )
     for at in woken:
         assert any(at <= time <= at + 1_000 for time in passes.times)
 
@@ -241,7 +259,11 @@ def test_5_2_a_start_asks_for_a_pass_if_there_is_a_broker_to_tell(cluster, profi
     cluster.notices = False
     start = cluster.clock.now()
     changes = Changes()
-    started(push(cluster, topic="nowhere", manager=manager_of(cluster, profile=profile), listener=changes))
+    started(
+        push(
+            cluster, topic="nowhere", manager=manager_of(cluster, profile=profile), listener=changes
+        )
+    )
     cluster.clock.run_for(19_999)
     assert changes.heard == []
     cluster.clock.run_for(1)

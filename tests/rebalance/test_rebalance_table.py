@@ -1,9 +1,20 @@
-"""4.3, 4.4, 4.5, 4.10 and 4.11 of the specification: how the table of process queues follows a set of queues."""
+"""4.3, 4.4, 4.5, 4.10 and 4.11 of the specification: how the table of process queues follows a set
+of queues.
+"""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from little_cluster import Changes, LittleCluster, ManualPulls, ids, manager_of, push, queues_of, started
+from little_cluster import (
+    Changes,
+    LittleCluster,
+    ManualPulls,
+    ids,
+    manager_of,
+    push,
+    queues_of,
+    started,
+)
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.rebalance import ProcessQueue, PullConsumer, QueueTable, RemoteOffsetStore
@@ -58,7 +69,9 @@ def test_4_3_queues_that_went_are_dropped_removed_and_stored(cluster):
     assert consumer.offset_store.offsets() == {}
 
 
-def test_4_3_queues_that_came_forget_a_stale_offset_and_are_dispatched_in_half_a_second(cluster, pulls):
+def test_4_3_queues_that_came_forget_a_stale_offset_and_are_dispatched_in_half_a_second(
+    cluster, pulls
+):
     cluster.add_topic("T", 1)
     consumer = push(cluster, dispatcher=pulls)
     consumer.start()
@@ -67,9 +80,16 @@ def test_4_3_queues_that_came_forget_a_stale_offset_and_are_dispatched_in_half_a
     cluster.broker.max_offsets[queue] = 5
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     ((request, delay),) = pulls.pulls
-    assert (request.consumer_group, request.queue, request.next_offset, delay) == ("g", queue, 5, 500)
+    assert (request.consumer_group, request.queue, request.next_offset, delay) == (
+        "g",
+        queue,
+        5,
+        500,
+    )
     assert request.process_queue is table(consumer)[queue]
-    assert request.process_queue.locked, "every new queue says so, though nobody locks in this group"
+    assert request.process_queue.locked, (
+        "every new queue says so, though nobody locks in this group"
+    )
     assert consumer.offset_store.offsets() == {}
 
 
@@ -176,7 +196,11 @@ class ScriptedStore(RemoteOffsetStore):
 
 
 @pytest.mark.holds("rmqalloc.rebalance.RebalancePush", "Queues of a push consumer.")
-@given(st.lists(st.tuples(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5))), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5))), min_size=1, max_size=5
+    )
+)
 def test_4_3_the_table_becomes_the_target_and_says_whether_it_changed(steps):
     cluster = LittleCluster()
     consumer = started(push(cluster, topic=None))
@@ -193,7 +217,9 @@ def test_4_3_the_table_becomes_the_target_and_says_whether_it_changed(steps):
         cluster.add_topic("T", 1)
         consumer.client_factory.routes.put("T", cluster.routes["T"])
         balanced = impl.client_factory.finish(impl.do_rebalance(False))
-        expected = {queue for queue in queues if queue in before or queue.queue_id not in unreadable}
+        expected = {
+            queue for queue in queues if queue in before or queue.queue_id not in unreadable
+        }
         assert set(table(consumer)) == expected
         assert balanced == (expected == queues)
         assert not any(process_queue.dropped for process_queue in table(consumer).values())
@@ -228,7 +254,9 @@ def test_4_4_an_ordered_queue_is_stored_unlocked_one_way_and_forgotten(cluster):
     give(consumer, [])
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert offset_of(cluster, queue) == 3
-    assert len(cluster.broker.asked("update_offset")) == 2, "at once, and again when the consume lock was got"
+    assert len(cluster.broker.asked("update_offset")) == 2, (
+        "at once, and again when the consume lock was got"
+    )
     assert cluster.broker.holder("g", queue) is None
     assert not process_queue.locked
     ((*_, oneway),) = cluster.broker.asked("unlock")
@@ -293,7 +321,9 @@ def test_4_4_an_error_on_the_way_counts_as_a_failed_removal(cluster):
 
 def test_4_4_an_ordered_broadcasting_queue_goes_like_any_other(cluster, tmp_path):
     manager = manager_of(cluster, offset_directory=tmp_path)
-    consumer = alone(cluster, manager=manager, orderly=True, message_model=MessageModel.BROADCASTING)
+    consumer = alone(
+        cluster, manager=manager, orderly=True, message_model=MessageModel.BROADCASTING
+    )
     for process_queue in table(consumer).values():
         process_queue.begin_consuming()
     consumer.rebalance.topic_subscribe_info["T"] = frozenset()
@@ -397,7 +427,9 @@ def test_a_queue_table_is_a_dictionary_that_knows_topics(steps):
         assert len(table) == len(twin) and dict(table) == twin
         assert dict(table.of_topic(topic)) == {q: pq for q, pq in twin.items() if q.topic == topic}
     table.drop_topics_not_in({"T"})
-    assert {queue for queue, process_queue in twin.items() if not process_queue.dropped} == set(table)
+    assert {queue for queue, process_queue in twin.items() if not process_queue.dropped} == set(
+        table
+    )
     assert {queue.topic for queue in table} <= {"T"}
     assert len(table) == len(dict(table))
 

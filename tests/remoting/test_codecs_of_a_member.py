@@ -101,7 +101,9 @@ def test_tags_of_an_expression_are_java_s(expression, tags):
 def test_a_heartbeat_has_every_field_of_java():
     one = SubscriptionData("orders", "b || a", 7)
     other = SubscriptionData("bills", "a > 5", 8, "SQL92")
-    consumer = ConsumerData("g", ConsumeType.ACTIVELY, subscriptions=frozenset({one, other}), unit_mode=True)
+    consumer = ConsumerData(
+        "g", ConsumeType.ACTIVELY, subscriptions=frozenset({one, other}), unit_mode=True
+    )
     assert json.loads(heartbeat_body(HeartbeatData("x", (consumer,), -5, False))) == {
         "clientID": "x", "producerDataSet": [], "heartbeatFingerprint": -5, "withoutSub": False,
         "consumerDataSet": [{
@@ -131,7 +133,10 @@ def test_locked_queues_are_those_of_the_request(queues):
 def test_fields_of_offsets(queue, offset):
     of_queue = {"topic": queue.topic, "queueId": str(queue.queue_id), "bname": queue.broker_name}
     assert query_offset_fields("g", queue) == {"consumerGroup": "g"} | of_queue
-    assert update_offset_fields("g", queue, offset) == {"consumerGroup": "g", "commitOffset": str(offset)} | of_queue
+    assert (
+        update_offset_fields("g", queue, offset)
+        == {"consumerGroup": "g", "commitOffset": str(offset)} | of_queue
+    )
     assert search_offset_fields(queue, offset) == {"timestamp": str(offset)} | of_queue
     assert read_offset({"offset": str(offset)}) == offset
 
@@ -162,8 +167,17 @@ def test_fields_of_a_pull():
         "sysFlag": "2", "commitOffset": "0", "suspendTimeoutMillis": "15000", "subVersion": "7", "expressionType": "TAG",
     }  # fmt: skip
     bounds = {"max_bytes": 9, "max_messages": 1}
-    more = pull_fields("g", QUEUE, 40, one, commit_offset=0, suspend_ms=None, sends_expression=True, **bounds)
-    names = ("sysFlag", "commitOffset", "suspendTimeoutMillis", "subscription", "maxMsgBytes", "maxMsgNums")
+    more = pull_fields(
+        "g", QUEUE, 40, one, commit_offset=0, suspend_ms=None, sends_expression=True, **bounds
+    )
+    names = (
+        "sysFlag",
+        "commitOffset",
+        "suspendTimeoutMillis",
+        "subscription",
+        "maxMsgBytes",
+        "maxMsgNums",
+    )
     assert [more[name] for name in names] == ["5", "0", "0", "a", "9", "1"]
 
 
@@ -194,13 +208,34 @@ def test_fields_of_what_is_sent_back():
     }  # fmt: skip
 
 
-STATIC = {"bname": "b", "totalQueues": 8, "epoch": 3, "scope": "__global__", "currIdMap": {"5": 0, "6": 1}}
+STATIC = {
+    "bname": "b",
+    "totalQueues": 8,
+    "epoch": 3,
+    "scope": "__global__",
+    "currIdMap": {"5": 0, "6": 1},
+}
 
 
 def test_a_route_has_its_brokers_and_its_logical_queues():
     body = {
-        "queueDatas": [{"brokerName": "b", "readQueueNums": 4, "writeQueueNums": 8, "perm": 6, "topicSysFlag": 0}],
-        "brokerDatas": [{"brokerName": "b", "cluster": "c", "brokerAddrs": {"0": "h:1", "1": "h:2"}, "zoneName": None}],
+        "queueDatas": [
+            {
+                "brokerName": "b",
+                "readQueueNums": 4,
+                "writeQueueNums": 8,
+                "perm": 6,
+                "topicSysFlag": 0,
+            }
+        ],
+        "brokerDatas": [
+            {
+                "brokerName": "b",
+                "cluster": "c",
+                "brokerAddrs": {"0": "h:1", "1": "h:2"},
+                "zoneName": None,
+            }
+        ],
         "topicQueueMappingByBroker": {
             "b": {
                 "topic": "t",
@@ -214,7 +249,10 @@ def test_a_route_has_its_brokers_and_its_logical_queues():
         "orderTopicConf": None,
     }
     route = read_topic_route(json.dumps(body).encode())
-    assert route.queue_datas[0].write_queue_nums == 8 and route.broker_datas[0].addresses == {0: "h:1", 1: "h:2"}
+    assert route.queue_datas[0].write_queue_nums == 8 and route.broker_datas[0].addresses == {
+        0: "h:1",
+        1: "h:2",
+    }
     mapping = route.topic_queue_mapping["b"]
     assert (mapping.total_queues, mapping.epoch, mapping.scope, mapping.current_id_map) == (
         8,
@@ -227,7 +265,9 @@ def test_a_route_has_its_brokers_and_its_logical_queues():
 
 def test_assignments():
     queue = {"topic": "t", "brokerName": "b", "queueId": 1}
-    body = {"messageQueueAssignments": [{"messageQueue": queue, "mode": "PULL"}, {"messageQueue": None}]}
+    body = {
+        "messageQueueAssignments": [{"messageQueue": queue, "mode": "PULL"}, {"messageQueue": None}]
+    }
     assert read_assignments(json.dumps(body).encode()) == [
         QueueAssignment(MessageQueue("t", "b", 1)),
         QueueAssignment(None),
@@ -236,32 +276,53 @@ def test_assignments():
         read_assignments(json.dumps({"messageQueueAssignments": [{"mode": "PUSH"}]}).encode())
 
 
-INFOS = st.builds(ProcessQueueInfo, LONGS, LONGS, LONGS, locked=st.booleans(), dropped=st.booleans())
+INFOS = st.builds(
+    ProcessQueueInfo, LONGS, LONGS, LONGS, locked=st.booleans(), dropped=st.booleans()
+)
 
 
-@given(st.dictionaries(QUEUES, INFOS, max_size=4), st.sampled_from(["AVG", "STABLE/1", "MY_OWN"]), st.booleans())
+@given(
+    st.dictionaries(QUEUES, INFOS, max_size=4),
+    st.sampled_from(["AVG", "STABLE/1", "MY_OWN"]),
+    st.booleans(),
+)
 def test_what_a_member_does_is_read_by_our_reader(queues, strategy, is_ordered):
     properties = running_properties(
-        start_timestamp=5, name_server="h:1", strategy=strategy, client_version="V", is_ordered=is_ordered
+        start_timestamp=5,
+        name_server="h:1",
+        strategy=strategy,
+        client_version="V",
+        is_ordered=is_ordered,
     )
     subscriptions = (SubscriptionData("orders", "a"), SubscriptionData("bills"))
-    body = ConsumerRunningInfo(properties, subscriptions, queues, {"orders": TopicRates(1.5)}).encode()
+    body = ConsumerRunningInfo(
+        properties, subscriptions, queues, {"orders": TopicRates(1.5)}
+    ).encode()
     content = loads(body)
     found = answers.running_info(content)
     assert found.owned == tuple(sorted(queue for queue, info in queues.items() if not info.dropped))
-    assert (found.strategy, found.is_ordered) == (None if strategy == "MY_OWN" else strategy, is_ordered)
+    assert (found.strategy, found.is_ordered) == (
+        None if strategy == "MY_OWN" else strategy,
+        is_ordered,
+    )
     assert (
-        found.subscriptions == ("bills", "orders") and found.start_timestamp == 5 and set(found.filters) == {"orders"}
+        found.subscriptions == ("bills", "orders")
+        and found.start_timestamp == 5
+        and set(found.filters) == {"orders"}
     )
     assert content["statusTable"]["orders"]["pullRT"] == 1.5
-    by_queue = {answers.queue_of(key): value for key, value in answers.queue_pairs(content["mqTable"])}
+    by_queue = {
+        answers.queue_of(key): value for key, value in answers.queue_pairs(content["mqTable"])
+    }
     assert {queue: value["commitOffset"] for queue, value in by_queue.items()} == {
         queue: info.commit_offset for queue, info in queues.items()
     }
 
 
 def test_names_of_what_a_member_does_are_java_s():
-    value = loads(ConsumerRunningInfo({}, (), {QUEUE: ProcessQueueInfo()}, {"t": TopicRates()}).encode())
+    value = loads(
+        ConsumerRunningInfo({}, (), {QUEUE: ProcessQueueInfo()}, {"t": TopicRates()}).encode()
+    )
     [(_, info)] = value["mqTable"]
     assert info.keys() == {
         "commitOffset", "cachedMsgMinOffset", "cachedMsgMaxOffset", "cachedMsgCount", "cachedMsgSizeInMiB",
@@ -282,9 +343,12 @@ def test_offsets_by_queue(offsets):
     reset = body.replace(b"messageQueueTable", b"offsetTable")
     assert read_offset_reset(Command(220, ext_fields=fields, body=reset)).offsets == offsets
     listed = [
-        {"topic": q.topic, "brokerName": q.broker_name, "queueId": q.queue_id, "offset": n} for q, n in offsets.items()
+        {"topic": q.topic, "brokerName": q.broker_name, "queueId": q.queue_id, "offset": n}
+        for q, n in offsets.items()
     ]
-    found = read_offset_reset(Command(220, ext_fields=fields, body=json.dumps({"offsetTable": listed}).encode()))
+    found = read_offset_reset(
+        Command(220, ext_fields=fields, body=json.dumps({"offsetTable": listed}).encode())
+    )
     assert (found.topic, found.consumer_group, found.offsets) == ("t", "g", offsets)
     assert read_offset_reset(Command(220, ext_fields=fields)).offsets == {}
 
@@ -293,7 +357,9 @@ def test_requests_of_brokers():
     assert requested_group(Command(40, ext_fields={"consumerGroup": "g"})) == "g"
     assert read_status_request(Command(221, ext_fields={"topic": "t", "group": "g"})) == ("t", "g")
     message = encode_message(Message("t", b"1"))
-    found = read_direct_request(Command(309, ext_fields={"consumerGroup": "g", "brokerName": "b"}, body=message))
+    found = read_direct_request(
+        Command(309, ext_fields={"consumerGroup": "g", "brokerName": "b"}, body=message)
+    )
     assert (found.consumer_group, found.broker_name, found.message.body) == ("g", "b", b"1")
     for body in (b"", message * 2, b"x"):
         with pytest.raises(MessageError):
@@ -313,14 +379,20 @@ KEYS = ["consumerIdList", "lockOKMQSet", "messageQueueAssignments", "messageQueu
         "topicQueueMappingByBroker", "currIdMap", "totalQueues", "scope", "epoch"]  # fmt: skip
 NEAR = st.recursive(
     JSON_VALUES | st.sampled_from([1 << 31, 1 << 63, -1, "0", "PULL", "h:1"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
+    ),
     max_leaves=12,
 )
 
 
-@pytest.mark.parametrize(("perm", "is_int"), [(0, True), ((1 << 31) - 1, True), (1 << 31, False), (-1, False)])
+@pytest.mark.parametrize(
+    ("perm", "is_int"), [(0, True), ((1 << 31) - 1, True), (1 << 31, False), (-1, False)]
+)
 def test_a_number_is_in_javas_range_or_refused(perm, is_int):
-    body = json.dumps({"queueDatas": [{"brokerName": "b", "readQueueNums": 4, "writeQueueNums": 8, "perm": perm}]})
+    body = json.dumps(
+        {"queueDatas": [{"brokerName": "b", "readQueueNums": 4, "writeQueueNums": 8, "perm": perm}]}
+    )
     with nullcontext() if is_int else pytest.raises(AnswerError, match=str(perm)):
         assert read_topic_route(body.encode()).queue_datas[0].perm == perm
 

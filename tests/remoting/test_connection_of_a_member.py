@@ -52,7 +52,9 @@ def run(serve, **settings):
 
 
 def requesting(*requests):
-    """Ask the client something before its own request is answered; its answers come back on the same connection."""
+    """Ask the client something before its own request is answered; its answers come back on the
+    same connection.
+    """
 
     async def serve(request, writer):
         if request.is_response:
@@ -78,7 +80,9 @@ def test_only_the_codes_of_a_connection_leave_it():
             connection = Connection(address, codes=Codes)
             for code in (35, 41, 105):
                 for way in (connection.ask, connection.send):
-                    with pytest.raises(ForbiddenRequestError, match=f"code {code} is not in Codes; it is not sent"):
+                    with pytest.raises(
+                        ForbiddenRequestError, match=f"code {code} is not in Codes; it is not sent"
+                    ):
                         await way(code)
             assert not connection.is_open
             await asked(connection)
@@ -101,7 +105,9 @@ def test_no_request_leaves_past_the_set_of_codes():
 
     simulated_time.run(main())
     source = ast.parse(MODULES["rmqalloc.remoting.connection"].read_text(encoding="utf-8"))
-    writers = [one for one in ast.walk(source) if isinstance(one, ast.Attribute) and one.attr in WRITES]
+    writers = [
+        one for one in ast.walk(source) if isinstance(one, ast.Attribute) and one.attr in WRITES
+    ]
     assert [one.attr for one in writers] == ["write"], "one place writes, and it looks at the code"
 
 
@@ -113,24 +119,37 @@ def connections_of(source):
     if "Connection(" not in source:
         return False, False
     calls = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Call)]
-    made = [one for one in calls if getattr(one.func, "id", getattr(one.func, "attr", "")) == "Connection"]
+    made = [
+        one
+        for one in calls
+        if getattr(one.func, "id", getattr(one.func, "attr", "")) == "Connection"
+    ]
     names = {one.arg for call in made for one in call.keywords}
     return bool(made), bool({"codes", None} & names) or any(len(call.args) > 4 for call in made)
 
 
 @pytest.mark.holds("docs/member.md", "Only this part of rmqalloc writes to a cluster")
 def test_only_the_room_of_members_names_codes_beyond_reads():
-    found = {name: connections_of(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+    found = {
+        name: connections_of(path.read_text(encoding="utf-8")) for name, path in MODULES.items()
+    }
     outside = {name: one for name, one in found.items() if not name.startswith("rmqalloc.client")}
     assert {name for name, (makes, _) in outside.items() if makes} == {"rmqalloc.remoting.client"}
     assert not any(names for _, names in outside.values())
     sources = {name: MODULES[name].read_text(encoding="utf-8") for name in outside}
-    using = {name for name, text in sources.items() if "check_code" in text or "(Connection)" in text}
+    using = {
+        name for name, text in sources.items() if "check_code" in text or "(Connection)" in text
+    }
     assert using == {"rmqalloc.remoting.read_codes", "rmqalloc.remoting.connection"}
 
 
 @pytest.mark.parametrize(
-    "source", ["Connection(a, codes=X)", "connection.Connection(a, b, c, d, e, X)", "Connection(a, **settings)"]
+    "source",
+    [
+        "Connection(a, codes=X)",
+        "connection.Connection(a, b, c, d, e, X)",
+        "Connection(a, **settings)",
+    ],
 )
 def test_the_rule_sees_a_set_of_codes(source):
     assert connections_of(source) == (True, True)
@@ -175,7 +194,13 @@ async def later(command):
 
 
 @pytest.mark.parametrize(
-    "handler", [pytest.param(lambda command: Command(0, body=command.ext_fields["x"].encode()), id="at once"), later]
+    "handler",
+    [
+        pytest.param(
+            lambda command: Command(0, body=command.ext_fields["x"].encode()), id="at once"
+        ),
+        later,
+    ],
 )
 def test_requests_of_the_other_side_are_answered(handler):
     requests = [Command(307, opaque, {"x": f"{opaque}"}) for opaque in (70, 71, 1)]
@@ -210,7 +235,9 @@ def test_nothing_is_answered_where_nothing_is_to_say(handler):
     assert answer.body == b"{}" and len(got) == 1
 
 
-@pytest.mark.parametrize("handler", [later, failing, failing_later, pytest.param(lambda _: Command(0), id="at once")])
+@pytest.mark.parametrize(
+    "handler", [later, failing, failing_later, pytest.param(lambda _: Command(0), id="at once")]
+)
 def test_notices_get_no_answer(handler):
     _, got = run(requesting(Command(40, 70, {"x": "g"}, flag=ONEWAY)), on_request=handler)
     assert len(got) == 1
@@ -246,7 +273,10 @@ def test_who_opens_and_closes_is_reported():
     async def main():
         async with server(handle) as address:
             connection = Connection(
-                address, codes=Codes, on_open=lambda: said.append("open"), on_close=lambda reason: said.append(reason)
+                address,
+                codes=Codes,
+                on_open=lambda: said.append("open"),
+                on_close=lambda reason: said.append(reason),
             )
             with pytest.raises(RemotingError):
                 await connection.ask(Codes.HEART_BEAT)
@@ -268,7 +298,9 @@ def test_a_silent_server_is_named():
             finally:
                 await connection.close()
 
-    with pytest.raises(SilentError, match=r"127.0.0.1:\d+ did not answer within 5 s \(request HEART_BEAT\)"):
+    with pytest.raises(
+        SilentError, match=r"127.0.0.1:\d+ did not answer within 5 s \(request HEART_BEAT\)"
+    ):
         simulated_time.run(main())
 
 
@@ -303,4 +335,7 @@ def test_a_silent_address_is_asked_again_after_ten_seconds_at_most():
 def test_a_frame_says_what_it_is():
     for flag in (0, RESPONSE, ONEWAY, RESPONSE | ONEWAY):
         command = decode(encode(Command(0, flag=flag))[4:])
-        assert (command.is_response, command.is_oneway) == (bool(flag & RESPONSE), bool(flag & ONEWAY))
+        assert (command.is_response, command.is_oneway) == (
+            bool(flag & RESPONSE),
+            bool(flag & ONEWAY),
+        )

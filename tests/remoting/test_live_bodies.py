@@ -1,4 +1,6 @@
-"""Everything that a member sends and reads, at a real broker: pulls, commits, messages sent back, and what brokers ask."""
+"""Everything that a member sends and reads, at a real broker: pulls, commits, messages sent back,
+and what brokers ask.
+"""
 
 import json
 import threading
@@ -74,7 +76,9 @@ RETRY = SubscriptionData(f"%RETRY%{GROUP}", "*", 5)
 
 @pytest.fixture(scope="module")
 def broker(cluster):
-    """Name and address of a broker that has the topic; a group may be created by its first heartbeat."""
+    """Name and address of a broker that has the topic; a group may be created by its first
+    heartbeat.
+    """
     (name, address), *_ = cluster.running.items()
     with WireMember() as administrator:
         fields = {"topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": "2", "writeQueueNums": "2", "perm": "6",
@@ -88,7 +92,10 @@ def member(broker):
     """A member of the group, whom the broker knows."""
     with WireMember() as wire:
         wire.send_heartbeat(
-            broker[1], HeartbeatData(CLIENT_ID, (ConsumerData(GROUP, subscriptions=frozenset({SUBSCRIPTION, RETRY})),))
+            broker[1],
+            HeartbeatData(
+                CLIENT_ID, (ConsumerData(GROUP, subscriptions=frozenset({SUBSCRIPTION, RETRY})),)
+            ),
         )
         yield wire
         wire.ask(broker[1], UNREGISTER, unregister_fields(CLIENT_ID, GROUP))
@@ -103,14 +110,21 @@ def send(wire, address, body, tag, queue_id=0, sys_flag=0):
     answer = wire.ask(address, SEND, fields, body)
     offset = int(answer.ext_fields["queueOffset"])
     queue, deadline = MessageQueue(TOPIC, "", queue_id), time.monotonic() + SETTLES_WITHIN
-    while offset_of(wire, address, MAX, queue_request_fields(queue)) <= offset:  # brokers index messages a little later
+    while (
+        offset_of(wire, address, MAX, queue_request_fields(queue)) <= offset
+    ):  # brokers index messages a little later
         assert time.monotonic() < deadline
     return answer.ext_fields["msgId"], offset
 
 
 def pulled(wire, address, queue, offset, subscription=SUBSCRIPTION, **more):
     return read_pull_answer(
-        wire.ask(address, PULL, pull_fields(GROUP, queue, offset, subscription, **more), accept=PULL_CODES)
+        wire.ask(
+            address,
+            PULL,
+            pull_fields(GROUP, queue, offset, subscription, **more),
+            accept=PULL_CODES,
+        )
     )
 
 
@@ -135,18 +149,29 @@ def test_pulls_find_what_was_sent(member, broker):
     mine = tagged(found, SUBSCRIPTION.tags)
     assert [one.body for one in mine] == [b"1", b"4" * 500, b"55555"]
     assert [(one.offset_msg_id, one.queue_offset) for one in mine] == [sent[0], sent[3], sent[4]]
-    assert {(one.topic, one.queue_id, one.flag, one.born_timestamp, one.store_host) for one in mine} == {
-        (TOPIC, 0, 9, 1_700_000_000_000, address)
-    }
-    assert [one.msg_id for one in mine] == ["paid-1", f"paid-{len(zlib.compress(b'4' * 500))}", "Aa-5"]
+    assert {
+        (one.topic, one.queue_id, one.flag, one.born_timestamp, one.store_host) for one in mine
+    } == {(TOPIC, 0, 9, 1_700_000_000_000, address)}
+    assert [one.msg_id for one in mine] == [
+        "paid-1",
+        f"paid-{len(zlib.compress(b'4' * 500))}",
+        "Aa-5",
+    ]
     for one in mine:
         one.check_body()
     assert offset_of(member, address, QUERY_OFFSET, query_offset_fields(GROUP, queue)) == sent[0][1]
     expression = SubscriptionData(TOPIC, "other", 6)
-    other = pulled(member, address, queue, sent[0][1], expression, sends_expression=True, max_messages=1)
+    other = pulled(
+        member, address, queue, sent[0][1], expression, sends_expression=True, max_messages=1
+    )
     assert [one.body for one in decode_messages(other.body)] == [b"333"]
-    assert pulled(member, address, queue, sent[-1][1] + 1, suspend_ms=None).status is PullStatus.NO_NEW_MSG
-    assert pulled(member, address, queue, 1 << 40, suspend_ms=None).status is PullStatus.OFFSET_ILLEGAL
+    assert (
+        pulled(member, address, queue, sent[-1][1] + 1, suspend_ms=None).status
+        is PullStatus.NO_NEW_MSG
+    )
+    assert (
+        pulled(member, address, queue, 1 << 40, suspend_ms=None).status is PullStatus.OFFSET_ILLEGAL
+    )
 
 
 def offset_of(wire, address, code, fields):
@@ -173,7 +198,9 @@ def test_offsets_locks_routes_and_assignments(member, broker, cluster):
     deadline = time.monotonic() + SETTLES_WITHIN
     while True:  # a broker registers a new topic a little later
         try:
-            route = read_topic_route(member.ask(cluster.name_server, ROUTE, topic_route_fields(TOPIC)).body)
+            route = read_topic_route(
+                member.ask(cluster.name_server, ROUTE, topic_route_fields(TOPIC)).body
+            )
             break
         except Refused:
             assert time.monotonic() < deadline
@@ -182,7 +209,9 @@ def test_offsets_locks_routes_and_assignments(member, broker, cluster):
     assert [(one.broker_name, one.master) for one in route.broker_datas] == [broker]
     body = assignment_body(TOPIC, GROUP, CLIENT_ID, "AVG", MessageModel.CLUSTERING)
     found = read_assignments(member.ask(address, QUERY_ASSIGNMENT, body=body).body)
-    assert found is None or set(found) == {QueueAssignment(MessageQueue(TOPIC, name, i)) for i in (0, 1)}
+    assert found is None or set(found) == {
+        QueueAssignment(MessageQueue(TOPIC, name, i)) for i in (0, 1)
+    }
 
 
 def test_a_message_that_is_sent_back_comes_again(member, broker):
@@ -191,14 +220,26 @@ def test_a_message_that_is_sent_back_comes_again(member, broker):
     msg_id, offset = send(member, address, b"again", "paid")
     [one] = decode_messages(pulled(member, address, queue, offset, max_messages=1).body)
     back = send_back_fields(
-        GROUP, one.commit_log_offset, 1, origin_topic=TOPIC, origin_msg_id=one.msg_id, broker_name=name
+        GROUP,
+        one.commit_log_offset,
+        1,
+        origin_topic=TOPIC,
+        origin_msg_id=one.msg_id,
+        broker_name=name,
     )
     member.ask(address, SEND_BACK, back)
     again = MessageQueue(RETRY.topic, name, 0)
-    while (answer := pulled(member, address, again, 0, RETRY, suspend_ms=10_000)).status is not PullStatus.FOUND:
+    while (
+        answer := pulled(member, address, again, 0, RETRY, suspend_ms=10_000)
+    ).status is not PullStatus.FOUND:
         assert answer.status is PullStatus.NO_NEW_MSG
     last = decode_messages(answer.body)[-1]
-    assert (last.topic, last.retry_topic, last.reconsume_times, last.body) == (RETRY.topic, TOPIC, 1, b"again")
+    assert (last.topic, last.retry_topic, last.reconsume_times, last.body) == (
+        RETRY.topic,
+        TOPIC,
+        1,
+        b"again",
+    )
     assert last.msg_id == "paid-5" and last.properties["ORIGIN_MESSAGE_ID"] == one.offset_msg_id
     assert msg_id == one.offset_msg_id != last.offset_msg_id
 
@@ -217,7 +258,14 @@ def asked_through(broker, member, code, fields, answer):
 def running(name):
     """What a member says of itself: it has both queues."""
     info = ProcessQueueInfo(
-        7, 7, 9, 3, locked=True, last_pull_timestamp=5, last_lock_timestamp=6, last_consume_timestamp=4
+        7,
+        7,
+        9,
+        3,
+        locked=True,
+        last_pull_timestamp=5,
+        last_lock_timestamp=6,
+        last_consume_timestamp=4,
     )
     queues = {MessageQueue(TOPIC, name, i): info for i in (0, 1)}
     properties = running_properties(
@@ -239,7 +287,9 @@ def test_what_a_member_does_is_read_by_us_and_by_mqadmin(member, broker, cluster
         return None
 
     fields = {"consumerGroup": GROUP, "clientId": CLIENT_ID, "jstackEnable": "false"}
-    got = answers.running_info(loads(asked_through(broker, member, RUNNING_INFO, fields, answer).body))
+    got = answers.running_info(
+        loads(asked_through(broker, member, RUNNING_INFO, fields, answer).body)
+    )
     assert got.owned == (MessageQueue(TOPIC, name, 0), MessageQueue(TOPIC, name, 1))
     assert (got.strategy, got.is_ordered, got.client_rebalance) == ("CONSISTENT_HASH", True, True)
     assert got.subscriptions == (RETRY.topic, TOPIC) and got.start_timestamp == 1_700_000_000_000
@@ -247,14 +297,18 @@ def test_what_a_member_does_is_read_by_us_and_by_mqadmin(member, broker, cluster
 
     serving = threading.Thread(target=member.serve, args=(broker[1], answer))
     serving.start()
-    said = mqadmin(cluster, "consumerStatus", "-n", cluster.name_server, "-g", GROUP, "-i", CLIENT_ID)
+    said = mqadmin(
+        cluster, "consumerStatus", "-n", cluster.name_server, "-g", GROUP, "-i", CLIENT_ID
+    )
     serving.join()
     assert "#Consumer MQ Detail#" in said and "PROP_CONSUMEORDERLY" in said
     rows = [line.split()[:4] for line in said.splitlines() if line.startswith(TOPIC)]
     assert [TOPIC, name, "0", "7"] in rows and [TOPIC, name, "1", "7"] in rows
 
 
-@pytest.mark.holds("rmqalloc.remoting.read_direct_request", "Return what a request of code 309 asks for")
+@pytest.mark.holds(
+    "rmqalloc.remoting.read_direct_request", "Return what a request of code 309 asks for"
+)
 def test_a_message_is_consumed_directly(member, broker):
     msg_id, _ = send(member, broker[1], b"directly", "paid")
     got = []
@@ -265,10 +319,24 @@ def test_a_message_is_consumed_directly(member, broker):
             return Command(0, body=DirectResult(DirectOutcome.SUCCESS, spent_ms=12).encode())
         return None
 
-    fields = {"consumerGroup": GROUP, "clientId": CLIENT_ID, "msgId": msg_id, "brokerName": broker[0], "topic": TOPIC}
+    fields = {
+        "consumerGroup": GROUP,
+        "clientId": CLIENT_ID,
+        "msgId": msg_id,
+        "brokerName": broker[0],
+        "topic": TOPIC,
+    }
     said = json.loads(asked_through(broker, member, DIRECTLY, fields, answer).body)
-    assert (said["consumeResult"], said["spentTimeMills"], said["order"]) == ("CR_SUCCESS", 12, False)
-    assert (got[0].consumer_group, got[0].message.body, got[0].message.offset_msg_id) == (GROUP, b"directly", msg_id)
+    assert (said["consumeResult"], said["spentTimeMills"], said["order"]) == (
+        "CR_SUCCESS",
+        12,
+        False,
+    )
+    assert (got[0].consumer_group, got[0].message.body, got[0].message.offset_msg_id) == (
+        GROUP,
+        b"directly",
+        msg_id,
+    )
 
 
 def test_offsets_are_reported_and_reset(member, broker):
@@ -280,7 +348,9 @@ def test_offsets_are_reported_and_reset(member, broker):
             return Command(0, body=consumer_status_body({queue: 41}))
         return None
 
-    said = asked_through(broker, member, CONSUMER_STATUS, {"topic": TOPIC, "group": GROUP, "clientAddr": ""}, status)
+    said = asked_through(
+        broker, member, CONSUMER_STATUS, {"topic": TOPIC, "group": GROUP, "clientAddr": ""}, status
+    )
     assert b"41" in said.body and CLIENT_ID.encode() in said.body
 
     found = []
@@ -293,7 +363,9 @@ def test_offsets_are_reported_and_reset(member, broker):
         return None
 
     fields = {"topic": TOPIC, "group": GROUP, "timestamp": "1", "isForce": "true", "queueId": "-1"}
-    with WireMember() as administrator:  # brokers of 5.5 keep it for themselves, and the next pull is answered by it
+    with (
+        WireMember() as administrator
+    ):  # brokers of 5.5 keep it for themselves, and the next pull is answered by it
         administrator.ask(broker[1], CONFIGURE, body=b"useServerSideResetOffset=false")
         asked_through(broker, member, RESET_OFFSET, fields, reset)
         administrator.ask(broker[1], CONFIGURE, body=b"useServerSideResetOffset=true")

@@ -1,4 +1,6 @@
-"""Connections against servers that misbehave in every way: always a clear error, never a wait without end."""
+"""Connections against servers that misbehave in every way: always a clear error, never a wait
+without end.
+"""
 
 import asyncio
 import json
@@ -69,13 +71,24 @@ def test_answers_out_of_order_find_their_requests():
             if len(held) == 10:
                 for one in reversed(held):
                     writer.write(
-                        encode(Command(0, one.opaque, {}, json.dumps(one.ext_fields).encode(), None, RESPONSE))
+                        encode(
+                            Command(
+                                0,
+                                one.opaque,
+                                {},
+                                json.dumps(one.ext_fields).encode(),
+                                None,
+                                RESPONSE,
+                            )
+                        )
                     )
 
         async with server(handle) as address:
             connection = Connection(address)
             asked = [connection.ask(CODE, {"topic": str(i)}) for i in range(10)]
-            assert [json.loads(a.body)["topic"] for a in await asyncio.gather(*asked)] == [str(i) for i in range(10)]
+            assert [json.loads(a.body)["topic"] for a in await asyncio.gather(*asked)] == [
+                str(i) for i in range(10)
+            ]
             await connection.close()
 
     simulated_time.run(main())
@@ -120,7 +133,9 @@ def test_sixteen_mebibytes_are_read_and_more_than_allowed_is_not():
     body = b'["' + b"x" * (16 << 20) + b'"]'
     assert run(answering(body)).body == body
     tracemalloc.start()
-    with pytest.raises(RemotingError, match=r"a frame of 2000000000 bytes was announced; from 4 to \d+ are read"):
+    with pytest.raises(
+        RemotingError, match=r"a frame of 2000000000 bytes was announced; from 4 to \d+ are read"
+    ):
         run(raw(struct.pack(">i", 2_000_000_000)))
     assert tracemalloc.get_traced_memory()[1] < 8 << 20
     tracemalloc.stop()
@@ -170,22 +185,36 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not():
 
 def test_the_next_name_server_is_asked():
     async def main():
-        async with server(answering(b"[1]")) as address, Remote(["127.0.0.1:1", address], Access(retries=0)) as remote:
+        async with (
+            server(answering(b"[1]")) as address,
+            Remote(["127.0.0.1:1", address], Access(retries=0)) as remote,
+        ):
             assert await remote.ask_name_server(CODE) == [1]
             assert await remote.ask_name_server(CODE) == [1]
-            assert remote.n_requests["127.0.0.1:1"] == 1, "the one that works is asked first from now on"
+            assert remote.n_requests["127.0.0.1:1"] == 1, (
+                "the one that works is asked first from now on"
+            )
 
     simulated_time.run(main())
-    with pytest.raises(RemotingError, match=r"no name server answers: 127.0.0.1:1 .*; 127.0.0.1:2 "):
-        simulated_time.run(Remote(["127.0.0.1:1", "127.0.0.1:2"], Access(retries=0)).ask_name_server(CODE))
+    with pytest.raises(
+        RemotingError, match=r"no name server answers: 127.0.0.1:1 .*; 127.0.0.1:2 "
+    ):
+        simulated_time.run(
+            Remote(["127.0.0.1:1", "127.0.0.1:2"], Access(retries=0)).ask_name_server(CODE)
+        )
 
 
 def test_garbage_in_a_body_is_an_error_of_that_server():
     async def main():
-        async with server(answering(b"<html>")) as address, Remote([address], Access(retries=0)) as remote:
+        async with (
+            server(answering(b"<html>")) as address,
+            Remote([address], Access(retries=0)) as remote,
+        ):
             await remote.ask(address, CODE)
 
-    with pytest.raises(RemotingError, match="answered GET_BROKER_CLUSTER_INFO with something else than JSON"):
+    with pytest.raises(
+        RemotingError, match="answered GET_BROKER_CLUSTER_INFO with something else than JSON"
+    ):
         simulated_time.run(main())
 
 
@@ -216,7 +245,9 @@ def test_at_most_so_many_requests_are_under_way():
 
 @pytest.mark.holds("docs/how-to/alert.md", "asks each client once")
 def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice():
-    """Its few threads may all be taken by such requests, and then it reads no answers of brokers any more."""
+    """Its few threads may all be taken by such requests, and then it reads no answers of brokers
+    any more.
+    """
     running, most, asked, tasks = Counter(), Counter(), Counter(), []
 
     async def handle(request, writer):
@@ -238,7 +269,11 @@ def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice
         tasks.append(asyncio.create_task(later()))
 
     async def main():
-        async with server(handle) as a, server(handle) as b, Remote([a], Access(timeout=2)) as remote:
+        async with (
+            server(handle) as a,
+            server(handle) as b,
+            Remote([a], Access(timeout=2)) as remote,
+        ):
             code = ReadCode.GET_CONSUMER_RUNNING_INFO
             clients = [("x", a), ("y", a), ("x", b), ("y", b), ("silent", a)]
             asked_for = [
@@ -252,7 +287,9 @@ def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice
     assert most["x"] == most["y"] == 1
     assert most["all"] > 1
     assert sum(isinstance(one, RemotingError) for one in answers) == 2
-    assert asked == {"x": 4, "y": 4, "silent": 1}, "a silent client is not asked again in its other group"
+    assert asked == {"x": 4, "y": 4, "silent": 1}, (
+        "a silent client is not asked again in its other group"
+    )
 
 
 @pytest.mark.holds("docs/mcp.md", "they send no request that changes anything")
@@ -295,7 +332,11 @@ def certificate(tmp_path):
     """A certificate of 127.0.0.1 that nobody else vouches for."""
     key, path = tmp_path / "key.pem", tmp_path / "certificate.pem"
     arguments = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-    subprocess.run(["openssl", *arguments.split(), "-keyout", key, "-out", path], check=True, capture_output=True)
+    subprocess.run(
+        ["openssl", *arguments.split(), "-keyout", key, "-out", path],
+        check=True,
+        capture_output=True,
+    )
     return path, key
 
 
@@ -312,12 +353,16 @@ def test_tls(certificate):
 
     assert asyncio.run(main(tls_context(ca=path))).body == b"[3]"
     assert asyncio.run(main(tls_context(verify=False))).body == b"[3]"
-    with pytest.raises(RemotingError, match="certificate that does not verify: self-signed certificate"):
+    with pytest.raises(
+        RemotingError, match="certificate that does not verify: self-signed certificate"
+    ):
         asyncio.run(main(tls_context()))
 
 
 @pytest.mark.holds("rmqalloc.fetch", "a name server is not host:port")
-@pytest.mark.parametrize("text", ["", " ; ", "host", "host:", ":9876", "host:0", "host:70000", "host:nine"])
+@pytest.mark.parametrize(
+    "text", ["", " ; ", "host", "host:", ":9876", "host:0", "host:70000", "host:nine"]
+)
 def test_name_servers_are_checked(text, monkeypatch):
     monkeypatch.delenv("NAMESRV_ADDR", raising=False)
     with pytest.raises(ValueError, match=r"host:port"):

@@ -1,4 +1,6 @@
-"""Frames and the JSON of RocketMQ's servers: what is right is read, whatever else is refused and never hangs."""
+"""Frames and the JSON of RocketMQ's servers: what is right is read, whatever else is refused and
+never hangs.
+"""
 
 import json
 import struct
@@ -26,11 +28,19 @@ def read_or_refused(read, data, error):
 def binary(code, opaque, flag, remark, fields, body=b""):
     """A frame with RocketMQ's own binary header, as a server set to it answers."""
     pairs = b"".join(
-        struct.pack(">h", len(k.encode())) + k.encode() + struct.pack(">i", len(v.encode())) + v.encode()
+        struct.pack(">h", len(k.encode()))
+        + k.encode()
+        + struct.pack(">i", len(v.encode()))
+        + v.encode()
         for k, v in fields.items()
     )
     header = struct.pack(">hbhii", code, 0, 479, opaque, flag)
-    header += struct.pack(">i", len(remark.encode())) + remark.encode() + struct.pack(">i", len(pairs)) + pairs
+    header += (
+        struct.pack(">i", len(remark.encode()))
+        + remark.encode()
+        + struct.pack(">i", len(pairs))
+        + pairs
+    )
     return struct.pack(">i", 1 << 24 | len(header)) + header + body
 
 
@@ -96,13 +106,16 @@ def test_what_is_no_frame_says_why(frame, said):
 def test_the_loose_reader_reads_standard_json(value):
     text = json.dumps(value, ensure_ascii=False)
     assert loose_json.loads(text.encode()) == json.loads(text)
-    # The same text through the loose reader itself: a bare key in front keeps the standard one from taking it.
+    # The same text through the loose reader itself: a bare key in front keeps the standard one from
+    # taking it.
     assert loose_json.loads(b"{0:%s}" % text.encode())["0"] == json.loads(text)
 
 
 @given(
     st.lists(
-        st.tuples(st.dictionaries(TEXTS, st.integers(), min_size=1, max_size=3), JSON_VALUES), min_size=1, max_size=4
+        st.tuples(st.dictionaries(TEXTS, st.integers(), min_size=1, max_size=3), JSON_VALUES),
+        min_size=1,
+        max_size=4,
     )
 )
 def test_objects_as_keys_become_pairs(pairs):
@@ -141,13 +154,20 @@ def test_only_reads_are_allowed():
     for code in set(range(500)) - reads:
         with pytest.raises(ForbiddenRequestError, match=f"code {code} "):
             check_code(code)
-    assert not reads & {34, 35, 15, 41, 42, 40, 17, 217, 401}, "heartbeats, commits, locks and settings are not reads"
+    assert not reads & {34, 35, 15, 41, 42, 40, 17, 217, 401}, (
+        "heartbeats, commits, locks and settings are not reads"
+    )
 
 
 def test_signatures_of_java():
     """What ``AclClientRPCHook`` of RocketMQ 5.5.0 adds to the same requests."""
     signed = Credentials("ak", "sk").signed({"topic": "T", "a": "1"}, b"body")
-    assert signed == {"AccessKey": "ak", "a": "1", "topic": "T", "Signature": "125GBZarJR86lKsOc4oGAFbz9t4="}
+    assert signed == {
+        "AccessKey": "ak",
+        "a": "1",
+        "topic": "T",
+        "Signature": "125GBZarJR86lKsOc4oGAFbz9t4=",
+    }
     signed = Credentials("ak", "sk", "tok").signed({"topic": "订单"}, b"")
     assert signed["Signature"] == "wZE3jG3KtjEk6RQ0MrusiUL1ZmI=", "the security token is signed too"
 
@@ -156,7 +176,9 @@ def test_secrets_are_not_shown():
     assert "hidden" not in repr(Credentials("ak", "hidden", "hidden"))
 
 
-@pytest.mark.holds("rmqalloc.remoting.read_credentials", "Return credentials of a file, else of the environment")
+@pytest.mark.holds(
+    "rmqalloc.remoting.read_credentials", "Return credentials of a file, else of the environment"
+)
 @pytest.mark.holds("docs/snapshots.md", "never an argument")
 def test_credentials_come_from_a_file_or_the_environment(tmp_path, monkeypatch):
     for name in ("ACCESS_KEY", "SECRET_KEY", "SECURITY_TOKEN"):

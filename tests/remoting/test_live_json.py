@@ -41,12 +41,16 @@ HOSTILE = {
 @pytest.mark.holds("docs/how-it-works.md", "so that a hostile server cannot exhaust memory")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_body_is_refused_in_linear_time(name):
-    """Each took from seconds to minutes, or would for an expression that looks at a character again and again."""
+    """Each took from seconds to minutes, or would for an expression that looks at a character again
+    and again.
+    """
     body = HOSTILE[name]
     started = time.process_time()
     with pytest.raises(loose_json.JsonError):
         loose_json.loads(body)
-    assert time.process_time() - started < 60, "a tenth of a second, or one; its square would be an hour and more"
+    assert time.process_time() - started < 60, (
+        "a tenth of a second, or one; its square would be an hour and more"
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,8 @@ def test_real_answers_fit_into_the_budget():
         assert per_queue * 200_000 < loose_json.MAX_MARKS or len(one) * 2000 > 64 << 20, per_queue
     loose_json._weighed(b"[" + b"," * (loose_json.MAX_MARKS - 2) + b"]")
     with pytest.raises(
-        loose_json.JsonError, match="a body has 3,000,001 brackets and commas; at most 3,000,000 are read"
+        loose_json.JsonError,
+        match="a body has 3,000,001 brackets and commas; at most 3,000,000 are read",
     ):
         loose_json._weighed(b"[" + b"," * (loose_json.MAX_MARKS - 1) + b"]")
 
@@ -96,7 +101,9 @@ def test_nesting_has_a_bound_on_every_way_and_brackets_in_texts_do_not_count():
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | TEXTS
 FLAT = st.dictionaries(TEXTS, SCALARS, min_size=1, max_size=3)
-TRICKY = st.sampled_from(['{"a":1}:', "{0:", ",1:", '\\"{', "}", '{"x":"y"}:{', "\0", "\\u0000", '"', "\\"])
+TRICKY = st.sampled_from(
+    ['{"a":1}:', "{0:", ",1:", '\\"{', "}", '{"x":"y"}:{', "\0", "\\u0000", '"', "\\"]
+)
 
 
 def written(value):
@@ -120,7 +127,9 @@ LOOSE = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(TEXTS | TRICKY | st.integers(0, 99).map(str), inner, max_size=4)
         | st.lists(
-            st.tuples(FLAT | st.dictionaries(TRICKY, TRICKY, min_size=1, max_size=2), inner), min_size=1, max_size=3
+            st.tuples(FLAT | st.dictionaries(TRICKY, TRICKY, min_size=1, max_size=2), inner),
+            min_size=1,
+            max_size=3,
         ).map(loose_json.Pairs)
     ),
     max_leaves=15,
@@ -167,7 +176,11 @@ def test_a_damaged_body_is_the_same_on_every_way_or_refused_by_all(value, data):
     """The quick ways never read what the tolerant parser refuses, nor anything else than it."""
     text = written(value)
     at = data.draw(st.integers(0, len(text)))
-    damaged = text[:at] + data.draw(st.sampled_from(["", ":", ",", "{", "}", '"', "0", "[", "]", " "])) + text[at + 1 :]
+    damaged = (
+        text[:at]
+        + data.draw(st.sampled_from(["", ":", ",", "{", "}", '"', "0", "[", "]", " "]))
+        + text[at + 1 :]
+    )
     assume("\\u0000" not in damaged)
     found = []
     for read in (lambda: loose_json.loads(damaged.encode()), lambda: loose_json.tolerant(damaged)):
@@ -215,7 +228,9 @@ def test_a_bare_key_is_the_text_that_is_written(key):
 
 
 @pytest.mark.parametrize("blank", ["\f", "\v", "\u00a0", "\u2028"])
-@pytest.mark.parametrize("body", ["{{{0}0:1}}", "{{0{0}:1}}", '{{{{"a":1}}{0}:1}}', "{{0:1,{0}1:2}}"])
+@pytest.mark.parametrize(
+    "body", ["{{{0}0:1}}", "{{0{0}:1}}", '{{{{"a":1}}{0}:1}}', "{{0:1,{0}1:2}}"]
+)
 def test_a_blank_that_json_has_not_is_none_beside_a_bare_key(body, blank):
     with pytest.raises(loose_json.JsonError):
         loose_json.loads(body.format(blank).encode())
@@ -245,10 +260,17 @@ def test_a_long_body_is_read_on_a_thread_and_a_short_one_at_once():
         async with Remote([servers.name_server]) as remote:
             for n in (2, 2000):
                 await remote.ask(
-                    servers.addresses["broker-0"], ReadCode.GET_CONSUME_STATS, {"topic": str(n)}, read=read
+                    servers.addresses["broker-0"],
+                    ReadCode.GET_CONSUME_STATS,
+                    {"topic": str(n)},
+                    read=read,
                 )
 
-    answer = {ReadCode.GET_CONSUME_STATS: lambda _server, request: consume_stats(int(request.ext_fields["topic"]))}
+    answer = {
+        ReadCode.GET_CONSUME_STATS: lambda _server, request: consume_stats(
+            int(request.ext_fields["topic"])
+        )
+    }
     with SimulatedLoopback(more=answer) as servers:
         asyncio.run(main(servers))
     assert names[2] == "MainThread" and names[2000].startswith("rmqalloc-reader")
@@ -258,17 +280,26 @@ def test_a_body_that_takes_too_long_is_given_up(monkeypatch):
     with pytest.raises(loose_json.JsonError, match="takes too long"):
         loose_json.tolerant("[" + "0," * 5000 + "0]", lambda: True)
     assert len(loose_json.tolerant("[" + "0," * 5000 + "0]", lambda: False)) == 5001
-    monkeypatch.setattr("rmqalloc.remoting.client._READ_WITHIN", -1.0)  # the clock stands still meanwhile
+    monkeypatch.setattr(
+        "rmqalloc.remoting.client._READ_WITHIN", -1.0
+    )  # the clock stands still meanwhile
     slow = '{"a":"\\u0000",0:[' + "0," * 40_000 + "0]}"
     with SimulatedLoopback(more={ReadCode.GET_CONSUME_STATS: slow}) as servers:
         snapshot = take_snapshot([servers.name_server], Access(retries=0))
     assert len(snapshot.errors) == 2 and len(snapshot.groups[0].clients) == 2
-    assert all("something else than JSON: a body takes too long to read" in error.message for error in snapshot.errors)
+    assert all(
+        "something else than JSON: a body takes too long to read" in error.message
+        for error in snapshot.errors
+    )
 
 
 def test_a_hostile_body_is_an_error_of_its_request():
     with SimulatedLoopback(more={ReadCode.GET_CONSUME_STATS: HOSTILE["nested empties"]}) as servers:
         snapshot = take_snapshot([servers.name_server])
     assert {error.request for error in snapshot.errors} == {"GET_CONSUME_STATS g"}
-    assert servers.count(ReadCode.GET_CONSUME_STATS) == 2, "each broker is asked once: it would say the same again"
-    assert all("24,000,001 brackets and commas" in error.message for error in snapshot.errors), snapshot.errors
+    assert servers.count(ReadCode.GET_CONSUME_STATS) == 2, (
+        "each broker is asked once: it would say the same again"
+    )
+    assert all("24,000,001 brackets and commas" in error.message for error in snapshot.errors), (
+        snapshot.errors
+    )

@@ -26,14 +26,17 @@ from rmqalloc.remoting import (
 
 
 @pytest.mark.parametrize(
-    ("perm", "readable"), [(0, False), (1, False), (2, False), (3, False), (4, True), (5, True), (6, True), (7, True)]
+    ("perm", "readable"),
+    [(0, False), (1, False), (2, False), (3, False), (4, True), (5, True), (6, True), (7, True)],
 )
 def test_the_read_bit_decides(perm, readable):
     assert QueueData("b", 1, 1, perm).is_readable == readable
 
 
 def test_queues_of_a_route_follow_its_entries():
-    route = TopicRouteData((QueueData("b", 2, 0), QueueData("a", 1, 9), QueueData("c", 0, 9), QueueData("d", 1, 1, 2)))
+    route = TopicRouteData(
+        (QueueData("b", 2, 0), QueueData("a", 1, 9), QueueData("c", 0, 9), QueueData("d", 1, 1, 2))
+    )
     assert list(route.readable_queues("T")) == [
         MessageQueue("T", "b", 0),
         MessageQueue("T", "b", 1),
@@ -54,7 +57,9 @@ def test_routes_compare_by_value():
 
 
 def test_what_is_said_cannot_be_changed():
-    heartbeat = HeartbeatData("x", (ConsumerData("g", subscriptions=frozenset({SubscriptionData("T")})),))
+    heartbeat = HeartbeatData(
+        "x", (ConsumerData("g", subscriptions=frozenset({SubscriptionData("T")})),)
+    )
     with pytest.raises(FrozenInstanceError):
         heartbeat.client_id = "y"
     assert hash(heartbeat) == hash(HeartbeatData("x", heartbeat.consumers))
@@ -69,7 +74,11 @@ def test_names_are_those_of_the_wire():
 
 def test_errors_keep_their_code_even_an_unknown_one():
     error = ResponseError(ResponseCode.QUERY_NOT_FOUND, "no offset")
-    assert (error.code, error.remark, str(error)) == (22, "no offset", "code 22 (QUERY_NOT_FOUND): no offset")
+    assert (error.code, error.remark, str(error)) == (
+        22,
+        "no offset",
+        "code 22 (QUERY_NOT_FOUND): no offset",
+    )
     assert str(ResponseError(999, "what")) == "code 999: what"
     assert ClientError("no broker").code is None
 
@@ -93,12 +102,22 @@ def test_profiles_differ_in_data_only():
 
 
 def differing(one, other):
-    return {field.name for field in fields(Profile) if getattr(one, field.name) != getattr(other, field.name)}
+    return {
+        field.name
+        for field in fields(Profile)
+        if getattr(one, field.name) != getattr(other, field.name)
+    }
 
 
 def test_times_of_profiles():
     new, middle, old = PROFILES.values()
-    names = ("min_interval", "retry_interval", "lock_retry_delay", "dispatch_delay", "ordered_lock_wait")
+    names = (
+        "min_interval",
+        "retry_interval",
+        "lock_retry_delay",
+        "dispatch_delay",
+        "ordered_lock_wait",
+    )
     for profile in (new, middle):
         assert [getattr(profile, name) for name in names] == [1_000, 1_000, 500, 500, 500]
     assert [getattr(old, name) for name in names] == [0, None, None, 0, 1_000]

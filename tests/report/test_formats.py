@@ -42,7 +42,9 @@ def written(table, output, **options):
 
 
 def names(texts):
-    return pa.table({"name": pa.array(texts, pa.string()), "n": pa.array(range(len(texts)), pa.int64())})
+    return pa.table(
+        {"name": pa.array(texts, pa.string()), "n": pa.array(range(len(texts)), pa.int64())}
+    )
 
 
 # --- Which rows and columns ---
@@ -54,7 +56,11 @@ def test_columns_sort_and_top_choose_what_is_written():
     )
     assert written(TABLE, "csv", columns=["n_queues"], sort="n_queues") == "n_queues\n6\n24\n100\n"
     two = pa.table({"a": [1, 2, 1], "b": [1, 2, 3]})
-    assert json.loads(written(two, "json", sort="a,-b")) == [{"a": 1, "b": 3}, {"a": 1, "b": 1}, {"a": 2, "b": 2}]
+    assert json.loads(written(two, "json", sort="a,-b")) == [
+        {"a": 1, "b": 3},
+        {"a": 1, "b": 1},
+        {"a": 2, "b": 2},
+    ]
 
 
 @pytest.mark.holds("rmqalloc.report.write_table", "The table has no such column.")
@@ -89,14 +95,24 @@ def test_text_goes_to_binary_files_too_and_an_empty_table_is_one(output):
 
 def test_json_jsonl_and_yaml_say_the_same():
     rows = [
-        {"consumer_group": "orders", "n_queues": 24, "skew": 1.25, "nothing": None, "rooms": ["dc1"]},
+        {
+            "consumer_group": "orders",
+            "n_queues": 24,
+            "skew": 1.25,
+            "nothing": None,
+            "rooms": ["dc1"],
+        },
         {"consumer_group": "payments", "n_queues": 6, "skew": None, "nothing": None, "rooms": []},
         {"consumer_group": None, "n_queues": 100, "skew": None, "nothing": None, "rooms": None},
     ]
     assert json.loads(written(TABLE, "json")) == rows
     assert [json.loads(line) for line in written(TABLE, "jsonl").splitlines()] == rows
     assert yaml.safe_load(written(TABLE, "yaml")) == rows
-    assert json.loads(written(TABLE.slice(0, 0), "json")) == yaml.safe_load(written(TABLE.slice(0, 0), "yaml")) == []
+    assert (
+        json.loads(written(TABLE.slice(0, 0), "json"))
+        == yaml.safe_load(written(TABLE.slice(0, 0), "yaml"))
+        == []
+    )
 
 
 @given(TEXTS)
@@ -119,7 +135,12 @@ def test_every_text_comes_back_from_csv_but_for_the_apostrophe_before_formulas(t
 
 
 def test_csv_guards_texts_and_leaves_numbers_alone():
-    table = pa.table({"client": ["=cmd()", "+1", "-1", "@x", " =1", "\t=1", "a;=1", "", None], "lost": [-1.5] * 9})
+    table = pa.table(
+        {
+            "client": ["=cmd()", "+1", "-1", "@x", " =1", "\t=1", "a;=1", "", None],
+            "lost": [-1.5] * 9,
+        }
+    )
     lines = written(table, "csv").split("\n")[1:-1]
     assert lines == [
         *('"\'=cmd()",-1.5', "'+1,-1.5".replace("'+1", '"\'+1"'), '"\'-1",-1.5', '"\'@x",-1.5'),
@@ -136,7 +157,10 @@ def test_parquet_goes_to_files_and_pipes_but_to_no_terminal(tmp_path):
     assert over_binary.buffer.getvalue()[:4] == b"PAR1"
     with pytest.raises(ValueError, match="Parquet needs a binary file, got the text file"):
         written(TABLE, "parquet")
-    with terminal() as (_, file), pytest.raises(ValueError, match="not for a terminal: give a file"):
+    with (
+        terminal() as (_, file),
+        pytest.raises(ValueError, match="not for a terminal: give a file"),
+    ):
         write_table(TABLE, "parquet", file)
 
 
@@ -173,15 +197,23 @@ def test_wide_characters_take_two_places():
     assert [width_of(line) for line in lines] == [7, 7, 7]
 
 
-@given(st.lists(st.tuples(st.integers(1, 90), st.booleans()), min_size=1, max_size=8), st.integers(20, 120))
+@given(
+    st.lists(st.tuples(st.integers(1, 90), st.booleans()), min_size=1, max_size=8),
+    st.integers(20, 120),
+)
 def test_fitted_columns_fill_the_terminal_or_are_as_narrow_as_they_may(columns, most):
     widths, is_text = zip(*columns, strict=True)
     after = fitted(widths, is_text, ["x"] * len(widths), most)
     assert all(new <= old for new, old in zip(after, widths, strict=True))
-    assert all(new >= min(old, 10 if text else old) for new, old, text in zip(after, widths, is_text, strict=True))
+    assert all(
+        new >= min(old, 10 if text else old)
+        for new, old, text in zip(after, widths, is_text, strict=True)
+    )
     room = most - 2 * (len(widths) - 1)
     assert sum(after) == min(sum(widths), room) or all(
-        new <= 10 or new == old for new, old, text in zip(after, widths, is_text, strict=True) if text
+        new <= 10 or new == old
+        for new, old, text in zip(after, widths, is_text, strict=True)
+        if text
     )
 
 
@@ -263,7 +295,9 @@ def test_long_names_lose_their_middle_on_a_terminal_only(environment):
     environment.setenv("NO_COLOR", "1")
     shown = on_terminal(long, "table").splitlines()
     assert all(len(line) <= 40 for line in shown)
-    assert shown[1].startswith("order-service-7d9f") and "…" in shown[1] and "much-more  0" in shown[1]
+    assert (
+        shown[1].startswith("order-service-7d9f") and "…" in shown[1] and "much-more  0" in shown[1]
+    )
     assert "and-much-more" in on_terminal(long, "wide")
     assert "…" not in written(long, "table")
 

@@ -1,4 +1,6 @@
-"""The page of a plan as text: what it holds, what it must never hold, and what helps people read it."""
+"""The page of a plan as text: what it holds, what it must never hold, and what helps people read
+it.
+"""
 
 import base64
 import hashlib
@@ -40,9 +42,37 @@ from rmqalloc.text import printable
 
 PICTURES = {"svg", "g", "rect", "path", "line", "text", "title", "desc"}
 TAGS = PICTURES | {
-    *("html", "head", "meta", "style", "script", "body", "header", "nav", "main", "section", "footer"),
+    *(
+        "html",
+        "head",
+        "meta",
+        "style",
+        "script",
+        "body",
+        "header",
+        "nav",
+        "main",
+        "section",
+        "footer",
+    ),
     *("h1", "h2", "h3", "h4"),
-    *("a", "ul", "li", "bdi", "p", "b", "strong", "span", "br", "code", "dl", "dt", "dd", "figure", "figcaption"),
+    *(
+        "a",
+        "ul",
+        "li",
+        "bdi",
+        "p",
+        "b",
+        "strong",
+        "span",
+        "br",
+        "code",
+        "dl",
+        "dt",
+        "dd",
+        "figure",
+        "figcaption",
+    ),
     *("div", "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary"),
     *("label", "input", "output"),
 }
@@ -55,7 +85,9 @@ def everyday_page():
 
 @cache
 def hostile_page():
-    return report(report_plans.hostile(), report_plans.hostile_findings(), Gates(max_moved=0, max_skew=1))
+    return report(
+        report_plans.hostile(), report_plans.hostile_findings(), Gates(max_moved=0, max_skew=1)
+    )
 
 
 @cache
@@ -71,7 +103,9 @@ def whole_page():
 
 @cache
 def audit_page():
-    unread = report_plans.unread(*report_plans.HOSTILE, detail=report_plans.HOSTILE[0], n=len(report_plans.HOSTILE))
+    unread = report_plans.unread(
+        *report_plans.HOSTILE, detail=report_plans.HOSTILE[0], n=len(report_plans.HOSTILE)
+    )
     return check_page(Findings(report_plans.hostile_findings(), unread))
 
 
@@ -93,9 +127,10 @@ def test_hostile_names_make_no_element_no_handler_and_no_link(made):
     page = Page(made())
     assert {tag for tag, _ in page.elements} <= TAGS
     for tag, attributes in page.elements:
-        assert not any(name.startswith("on") or name in ("style", "src", "srcdoc", "action") for name in attributes), (
-            tag
-        )
+        assert not any(
+            name.startswith("on") or name in ("style", "src", "srcdoc", "action")
+            for name in attributes
+        ), tag
         assert all(value.startswith("#") for name, value in attributes.items() if "href" in name)
     assert len(page.all("script")) == len(page.all("style")) == 1
     for name in report_plans.HOSTILE if made is not whole_page else report_plans.HOSTILE[:1]:
@@ -110,7 +145,10 @@ def test_nothing_invisible_is_in_a_page(page):
 def test_a_name_of_5000_characters_is_shortened_and_told():
     page = Page(hostile_page())
     assert max(len(text) for tag, text in page.texts if tag not in ("script", "style")) < 2000
-    assert max(len(value) for _, attributes in page.elements for value in attributes.values() if value) < 25_000
+    assert (
+        max(len(value) for _, attributes in page.elements for value in attributes.values() if value)
+        < 25_000
+    )
     assert "(5,000 characters)" in hostile_page()
 
 
@@ -118,7 +156,8 @@ def test_names_are_isolated_so_that_none_turns_the_line_it_stands_in():
     hebrew = report_plans.HOSTILE[6]
     tags = Counter(tag for tag, text in Page(hostile_page()).texts if hebrew in text)
     assert tags["bdi"] > 20
-    # Texts and titles of pictures and labels of tables are strings of their own; nothing of ours follows in the same line.
+    # Texts and titles of pictures and labels of tables are strings of their own; nothing of ours
+    # follows in the same line.
     assert set(tags) <= {"bdi", "text", "title", "desc", "code"}
 
 
@@ -127,14 +166,20 @@ def test_names_are_isolated_so_that_none_turns_the_line_it_stands_in():
 @pytest.mark.parametrize("page", PAGES)
 def test_the_policy_names_the_style_and_the_script_that_are_there_and_allows_nothing_else(page):
     parsed = Page(page())
-    policy = next(one["content"] for one in parsed.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        one["content"]
+        for one in parsed.all("meta")
+        if one.get("http-equiv") == "Content-Security-Policy"
+    )
     allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
     for tag, directive in (("style", "style-src"), ("script", "script-src")):
         text = "".join(text for where, text in parsed.texts if where == tag)
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert allowed.pop(directive) == f"'sha256-{digest}'"
     assert allowed == {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
-    assert parsed.elements.index(("style", {})) > [tag for tag, _ in parsed.elements].index("meta") + 1
+    assert (
+        parsed.elements.index(("style", {})) > [tag for tag, _ in parsed.elements].index("meta") + 1
+    )
 
 
 @pytest.mark.holds("docs/report.md", "no font or library is loaded, nothing is sent")
@@ -215,12 +260,21 @@ def test_the_summary_says_what_every_scenario_comes_to():
     plan = report_plans.everyday()
     said = Page(report(plan, gates=Gates(max_moved_share=0.2))).said()
     for scenario in plan.scenarios:
-        moved = sum(row["moved"] for row in plan.groups.to_pylist() if row["scenario"] == scenario.name)
+        moved = sum(
+            row["moved"] for row in plan.groups.to_pylist() if row["scenario"] == scenario.name
+        )
         assert f"{scenario.name}: {moved} queues change owner in " in said
-    assert plan.digest in said and plan.input_digest in said and f"rmqalloc {plan.tool_version}" in said
+    assert (
+        plan.digest in said
+        and plan.input_digest in said
+        and f"rmqalloc {plan.tool_version}" in said
+    )
     assert "The plan leaves nothing out." in said and not plan.warnings
     assert "✗ 3 bounds are not kept (max_moved_share 0.2)" in said
-    assert "✓ Every group keeps the bounds (max_moved 100)." in Page(report(plan, gates=Gates(max_moved=100))).said()
+    assert (
+        "✓ Every group keeps the bounds (max_moved 100)."
+        in Page(report(plan, gates=Gates(max_moved=100))).said()
+    )
 
 
 def test_the_summary_says_what_the_plan_leaves_out():
@@ -245,9 +299,12 @@ def test_a_page_of_a_saved_plan_is_that_of_the_plan(tmp_path):
 def test_many_groups_are_folded_the_worst_first():
     parsed = Page(large_page())
     assert "(!) and stand first" in parsed.said()
-    assert [*map("tr".__eq__, (tag for tag, one in parsed.elements if "g" in one.get("class", "").split()))].count(
-        True
-    ) == 121
+    assert [
+        *map(
+            "tr".__eq__,
+            (tag for tag, one in parsed.elements if "g" in one.get("class", "").split()),
+        )
+    ].count(True) == 121
     assert parsed.said().count("Owners") == 12
     assert "Pictures of 109 more groups are left out." in parsed.said()
     assert len(large_page()) < 1_000_000
@@ -273,7 +330,9 @@ def test_what_could_not_be_planned_says_why():
     assert "It has no clients" in Page(report(empty)).said()
     assert (
         "There is no scenario"
-        in Page(report(plan_snapshot(Snapshot((topic,), (Group("g", ("t",), strategy="AVG"),)), []))).said()
+        in Page(
+            report(plan_snapshot(Snapshot((topic,), (Group("g", ("t",), strategy="AVG"),)), []))
+        ).said()
     )
 
 
@@ -300,7 +359,9 @@ def test_folded_loads_lose_nothing(n_clients, n_topics, seed):
         "after": counts[1],
         "status": status,
     }
-    filled = {field.name: columns.get(field.name, pa.nulls(n, field.type)) for field in CLIENTS_SCHEMA}
+    filled = {
+        field.name: columns.get(field.name, pa.nulls(n, field.type)) for field in CLIENTS_SCHEMA
+    }
     means = {f"t{i}": float(i) for i in range(n_topics)}
     loads = Loads.of(pa.table(filled, schema=CLIENTS_SCHEMA), means, means)
     assert len(loads.labels) <= MOST_CLIENTS + 1 and len(loads.topics) <= MOST_TOPICS + 1
@@ -310,7 +371,11 @@ def test_folded_loads_lose_nothing(n_clients, n_topics, seed):
         assert side.there.sum() == (status != absent).sum() // n_topics
         assert side.mean.sum() == sum(means.values())
         assert np.nansum(side.each * side.there[:, None]) == pytest.approx(owned.sum())
-    assert loads.has_other_topics == (n_topics > MOST_TOPICS + 1) == (loads.topics[-1].startswith("others"))
+    assert (
+        loads.has_other_topics
+        == (n_topics > MOST_TOPICS + 1)
+        == (loads.topics[-1].startswith("others"))
+    )
 
 
 @given(st.integers(2, 60), st.integers(0, 2**32 - 1))
@@ -318,9 +383,15 @@ def test_folded_flows_lose_nothing(n_clients, seed):
     rng = np.random.default_rng(seed)
     owners = np.array([*(f"c{i}" for i in range(n_clients)), None], object)
     before, after = owners[rng.integers(0, n_clients + 1, (2, 300))]
-    changes = ["kept" if one == other else "moved" for one, other in zip(before, after, strict=True)]
+    changes = [
+        "kept" if one == other else "moved" for one, other in zip(before, after, strict=True)
+    ]
     queues = pa.table(
-        {"owner_before": pa.array(before, pa.string()), "owner_after": pa.array(after, pa.string()), "change": changes}
+        {
+            "owner_before": pa.array(before, pa.string()),
+            "owner_after": pa.array(after, pa.string()),
+            "change": changes,
+        }
     )
     flows = _flows(queues)
     folded = _folded(_folded(flows, 0), 1)
@@ -335,7 +406,9 @@ def test_other_libraries_read_a_plan_as_arrow():
     plan = report_plans.everyday()
     assert pa.table(plan).equals(plan.units)
     assert pa.RecordBatchReader.from_stream(plan).read_all().equals(plan.units)
-    assert pandas.DataFrame(pa.table(plan).to_pandas())["moved"].sum() == sum(plan.units["moved"].to_pylist())
+    assert pandas.DataFrame(pa.table(plan).to_pandas())["moved"].sum() == sum(
+        plan.units["moved"].to_pylist()
+    )
 
 
 @pytest.mark.needs("polars")
@@ -351,7 +424,9 @@ def test_duckdb_reads_a_plan():
     import duckdb
 
     plan = report_plans.everyday()
-    assert duckdb.sql("select sum(moved) from plan").fetchall() == [(sum(plan.units["moved"].to_pylist()),)]
+    assert duckdb.sql("select sum(moved) from plan").fetchall() == [
+        (sum(plan.units["moved"].to_pylist()),)
+    ]
 
 
 @pytest.mark.holds("docs/report.md", "fifty rows at most, no script")
@@ -359,5 +434,13 @@ def test_a_notebook_shows_fifty_rows_at_most_and_no_name_is_markup():
     shown = report_plans.many()._repr_html_()
     assert shown.count("<tr>") == 51 and "71 more rows" in shown
     hostile = report_plans.hostile()._repr_html_()
-    assert {tag for tag, _ in Page(hostile).elements} <= {"div", "b", "bdi", "table", "tr", "th", "td"}
+    assert {tag for tag, _ in Page(hostile).elements} <= {
+        "div",
+        "b",
+        "bdi",
+        "table",
+        "tr",
+        "th",
+        "td",
+    }
     assert all(c.isprintable() for c in hostile)

@@ -1,4 +1,6 @@
-"""The page in a real browser: no name runs, both themes can be read, tables sort, and it works by keyboard and on paper."""
+"""The page in a real browser: no name runs, both themes can be read, tables sort, and it works by
+keyboard and on paper.
+"""
 
 import zlib
 
@@ -26,8 +28,12 @@ def pages(tmp_path_factory):
     """Files of the reports."""
     folder = tmp_path_factory.mktemp("pages")
     made = {
-        "everyday": report(report_plans.everyday(), report_plans.everyday_findings(), Gates(max_moved_share=0.2)),
-        "hostile": report(report_plans.hostile(), report_plans.hostile_findings(), Gates(max_moved=0, max_skew=1)),
+        "everyday": report(
+            report_plans.everyday(), report_plans.everyday_findings(), Gates(max_moved_share=0.2)
+        ),
+        "hostile": report(
+            report_plans.hostile(), report_plans.hostile_findings(), Gates(max_moved=0, max_skew=1)
+        ),
         "many": report(report_plans.many()),
         "large": report(report_plans.many(n_groups=0)),
     }
@@ -58,7 +64,10 @@ def test_a_page_runs_only_its_own_script_and_asks_for_nothing(browser, pages, na
     page = chromium.Page(browser, pages / f"{name}.html")
     page.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.ask("document.title").startswith("rmqalloc plan of ")
-    assert page.ask("document.querySelectorAll('img, iframe, object, embed, form, base, link').length") == 0
+    assert (
+        page.ask("document.querySelectorAll('img, iframe, object, embed, form, base, link').length")
+        == 0
+    )
     assert page.ask("document.querySelectorAll('input:not(.filters input)').length") == 0
     assert page.ask("document.scripts.length") == 1
     assert page.requests() == [page.url]
@@ -66,14 +75,18 @@ def test_a_page_runs_only_its_own_script_and_asks_for_nothing(browser, pages, na
 
 
 def test_every_hostile_name_is_seen_as_text(browser, pages):
-    text = chromium.Page(browser, pages / "hostile.html").ask("document.querySelector('#s1').textContent")
+    text = chromium.Page(browser, pages / "hostile.html").ask(
+        "document.querySelector('#s1').textContent"
+    )
     assert "<script>document.title='owned'</script>" in text
     assert "\\u202egnp.exe" in text and "nul\\x00 esc\\x1b[2J" in text
 
 
 def test_clicking_everything_runs_no_name(browser, pages):
     page = chromium.Page(browser, pages / "hostile.html")
-    page.ask("document.querySelectorAll('a, button, summary, td, th, bdi').forEach((one) => one.click())")
+    page.ask(
+        "document.querySelectorAll('a, button, summary, td, th, bdi').forEach((one) => one.click())"
+    )
     assert page.ask("document.title") == "rmqalloc plan of 15 consumer groups"
     assert all(url.startswith(page.url) for url in page.requests())
 
@@ -93,7 +106,9 @@ def test_the_policy_holds_where_escaping_would_fail(browser, pages, tmp_path):
     assert page.ask("document.title") == "rmqalloc plan of 4 consumer groups"
     assert page.ask("getComputedStyle(document.body).display") == "block"
     assert page.ask("getComputedStyle(document.querySelector('#styled')).display") == "block"
-    assert page.ask("document.querySelectorAll('th button').length") > 0, "the page's own script still runs"
+    assert page.ask("document.querySelectorAll('th button').length") > 0, (
+        "the page's own script still runs"
+    )
     refused = "\n".join(map(str, page.complaints()))
     for what in ("script-src", "style-src", "evil.example", "base-uri"):
         assert what in refused
@@ -104,7 +119,9 @@ def test_without_scripts_the_page_is_whole(browser, pages):
     assert page.ask("document.querySelectorAll('th button').length") == 0
     assert page.ask("document.querySelectorAll('#s1 > .wide tbody tr').length") == 4
     assert page.ask("document.querySelector('#s1 .filters').checkVisibility()") is False
-    assert page.ask("document.querySelector('#s1 .wide > svg').getBoundingClientRect().height") > 100
+    assert (
+        page.ask("document.querySelector('#s1 .wide > svg').getBoundingClientRect().height") > 100
+    )
 
 
 # --- Looks ---
@@ -117,7 +134,9 @@ def test_both_themes_are_drawn_and_can_be_read(browser, pages, name):
         page = chromium.Page(browser, pages / f"{name}.html", is_dark)
         page.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert page.ask("getComputedStyle(document.body).backgroundColor") == rgb(theme["page"])
-        assert page.ask("getComputedStyle(document.querySelector('section')).backgroundColor") == rgb(theme["card"])
+        assert page.ask(
+            "getComputedStyle(document.querySelector('section')).backgroundColor"
+        ) == rgb(theme["card"])
         assert page.ask(LOW_CONTRAST) == []
         pictures.append(page.picture())
     assert pictures[0] != pictures[1]
@@ -125,7 +144,9 @@ def test_both_themes_are_drawn_and_can_be_read(browser, pages, name):
 
 
 def test_the_measure_of_contrast_sees_what_is_too_pale(browser, tmp_path):
-    (tmp_path / "pale.html").write_text("<body style='background:#fff'><p style='color:#999'>pale</p><p>dark</p>")
+    (tmp_path / "pale.html").write_text(
+        "<body style='background:#fff'><p style='color:#999'>pale</p><p>dark</p>"
+    )
     assert len(chromium.Page(browser, tmp_path / "pale.html").ask(LOW_CONTRAST)) == 1
 
 
@@ -148,7 +169,8 @@ def test_a_page_prints(browser, pages):
 
 
 def test_a_printed_page_is_light_and_shows_what_is_folded(browser, pages):
-    # The browser ends a print after it has answered, and sets the medium back then: this page was never printed.
+    # The browser ends a print after it has answered, and sets the medium back then: this page was
+    # never printed.
     page = chromium.Page(browser, pages / "everyday.html", is_dark=True)
     visible = "document.querySelector('details:not([open]) figure').checkVisibility({contentVisibilityAuto: true})"
     assert page.ask(visible) is False
@@ -162,8 +184,13 @@ def test_a_printed_page_is_light_and_shows_what_is_folded(browser, pages):
 
 
 def column(page, place, table="#s1 > .wide table"):
-    shown = f"[...document.querySelectorAll('{table} tbody tr')].filter((row) => row.checkVisibility())"
-    return [text.removeprefix("! ") for text in page.ask(f"{shown}.map((row) => row.cells[{place}].textContent)")]
+    shown = (
+        f"[...document.querySelectorAll('{table} tbody tr')].filter((row) => row.checkVisibility())"
+    )
+    return [
+        text.removeprefix("! ")
+        for text in page.ask(f"{shown}.map((row) => row.cells[{place}].textContent)")
+    ]
 
 
 def test_a_click_sorts_a_table_by_numbers_and_another_turns_it(browser, pages):
@@ -222,12 +249,17 @@ def test_the_keyboard_reaches_the_content_and_sorts(browser, pages):
     assert page.ask("document.activeElement.getBoundingClientRect().left") >= 0
     page.press("Enter", 13)
     assert page.ask("document.activeElement.id") == "main"
-    page.ask("document.querySelector('#s1 > .wide th:nth-child(4)').previousSibling.querySelector('button').focus()")
+    page.ask(
+        "document.querySelector('#s1 > .wide th:nth-child(4)').previousSibling.querySelector('button').focus()"
+    )
     page.press("Tab", 9)
     style = "getComputedStyle(document.activeElement)"
     assert page.ask(f"[{style}.outlineStyle, {style}.outlineWidth]") == ["solid", "3px"]
     page.press("Enter", 13)
-    assert page.ask("document.querySelector('#s1 > .wide th:nth-child(4)').getAttribute('aria-sort')") == "descending"
+    assert (
+        page.ask("document.querySelector('#s1 > .wide th:nth-child(4)').getAttribute('aria-sort')")
+        == "descending"
+    )
 
 
 def test_a_screen_reader_is_told_names_of_pictures_and_tables(browser, pages):
@@ -235,10 +267,23 @@ def test_a_screen_reader_is_told_names_of_pictures_and_tables(browser, pages):
     page.ask("document.querySelector('#findings details').open = true")
     page.call("Accessibility.enable")
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
-    told = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node.get("ignored")}
+    told = {
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node.get("ignored")
+    }
     assert ("image", "Queues that change, from old owner to new owner") in told
     assert ("table", "2 findings, the most severe first") in told
     assert ("heading", "rmqalloc plan of 4 consumer groups") in told
-    assert {role for role, _ in told} >= {"banner", "navigation", "main", "contentinfo", "columnheader", "rowheader"}
+    assert {role for role, _ in told} >= {
+        "banner",
+        "navigation",
+        "main",
+        "contentinfo",
+        "columnheader",
+        "rowheader",
+    }
     assert ("navigation", "Sections") in told
-    assert "graphics-symbol" not in {role for role, _ in told}, "shapes are for the eye: the description says the same"
+    assert "graphics-symbol" not in {role for role, _ in told}, (
+        "shapes are for the eye: the description says the same"
+    )

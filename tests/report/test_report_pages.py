@@ -1,4 +1,6 @@
-"""Pages that people search, filter and read: the worst first, what is alike said once, names in natural order."""
+"""Pages that people search, filter and read: the worst first, what is alike said once, names in
+natural order.
+"""
 
 import re
 
@@ -42,7 +44,9 @@ def test_groups_stand_in_the_order_of_all_others_and_those_that_get_worse_have_a
     rows, first = rows_of(report(plan), "s1"), worst_groups(plan, 1)
     names = plan.groups["consumer_group"].to_pylist()
     moved = plan.groups["moved"].slice(plan.n_groups, plan.n_groups).to_pylist()
-    assert [re.sub("<.*?>", "", cell).removeprefix("! ") for _, cell in rows] == [names[i] for i in first.positions]
+    assert [re.sub("<.*?>", "", cell).removeprefix("! ") for _, cell in rows] == [
+        names[i] for i in first.positions
+    ]
     for (kinds, cell), i in zip(rows, first.positions.tolist(), strict=True):
         assert ("w" in kinds.split(), "m" in kinds.split()) == (first.is_worse[i], moved[i] > 0)
         assert cell.startswith('<span class="warn">!</span> ') == first.is_worse[i]
@@ -57,9 +61,15 @@ def test_filters_are_hidden_until_the_script_shows_them_and_one_group_has_none()
 
 
 def test_a_thousand_queues_are_told_in_one_sentence_instead_of_pictures():
-    said = Page(report(one_group(1000, 40, {"set_queues": {"topics": "orders", "read_queue_nums": 1040}}))).said()
+    said = Page(
+        report(one_group(1000, 40, {"set_queues": {"topics": "orders", "read_queue_nums": 1040}}))
+    ).said()
     assert "Each client: + 1 (25 → 26 queues)." in said
-    assert "Owners" not in said and "Evenness" not in said and "of 1,040 from old to new owner, 40 new." in said
+    assert (
+        "Owners" not in said
+        and "Evenness" not in said
+        and "of 1,040 from old to new owner, 40 new." in said
+    )
 
 
 def test_few_clients_and_those_that_change_in_many_ways_are_drawn():
@@ -71,10 +81,14 @@ def test_few_clients_and_those_that_change_in_many_ways_are_drawn():
 def test_clients_are_in_natural_order():
     plan = one_group(24, 12, {"set_queues": {"topics": "orders", "read_queue_nums": 36}})
     page, ids = Page(report(plan)), [f"10.0.0.{i}@1" for i in range(1, 13)]
-    assert [text for tag, text in page.texts if tag == "text" and text in ids][:12] == ids, "the bars of owners"
+    assert [text for tag, text in page.texts if tag == "text" and text in ids][:12] == ids, (
+        "the bars of owners"
+    )
     rows = {row["client_id"]: row for row in plan.clients.to_pylist() if row["scenario"] == "s"}
     by_change = sorted(ids, key=lambda one: -(rows[one]["gained"] + rows[one]["lost"]))
-    assert [text for tag, text in page.texts if tag == "bdi" and text in ids] == by_change, "the table"
+    assert [text for tag, text in page.texts if tag == "bdi" and text in ids] == by_change, (
+        "the table"
+    )
 
 
 def test_colours_of_movements_are_explained():
@@ -91,7 +105,9 @@ def test_colours_of_movements_are_explained():
 
 def test_queues_of_a_finding_are_folded_and_clients_in_natural_order():
     queues = tuple(MessageQueue("orders", "broker-a", i) for i in (3, 12, 13, 14, 15))
-    one = Finding("r", "error", "g", None, queues, ("10.0.0.10@1", "10.0.0.2@1"), "message", "advice")
+    one = Finding(
+        "r", "error", "g", None, queues, ("10.0.0.10@1", "10.0.0.2@1"), "message", "advice"
+    )
     page = Page(check_page(Findings([one])))
     concerned = [text for tag, text in page.texts if tag == "bdi"][-3:]
     assert concerned == ["10.0.0.2@1", "10.0.0.10@1", "orders broker-a:3,12-15"]
@@ -123,6 +139,17 @@ def test_a_rollout_shows_every_figure_that_is_known():
     for table, ident in ((made.totals, "groups"), (made.steps, "steps")):
         section = page[page.index(f'<section id="{ident}"') :]
         head = section[section.index("<thead>") : section.index("</thead>")]
-        others = ("consumer_group", "step", "action", "_is_exact", "_dry", "_written")  # no queue is dry here
+        others = (
+            "consumer_group",
+            "step",
+            "action",
+            "_is_exact",
+            "_dry",
+            "_written",
+        )  # no queue is dry here
         known = [name for name in table.column_names if table[name].null_count < table.num_rows]
-        assert head.count("<th ") == 1 + len([name for name in known if not name.endswith(others)]) > 12
+        assert (
+            head.count("<th ")
+            == 1 + len([name for name in known if not name.endswith(others)])
+            > 12
+        )

@@ -1,11 +1,20 @@
-"""The page on the screens that people have: what matters first, on a desktop without scrolling, on a phone not sideways."""
+"""The page on the screens that people have: what matters first, on a desktop without scrolling, on
+a phone not sideways.
+"""
 
 from dataclasses import replace
 
 import chromium
 import pytest
 import report_plans
-from page_measures import BOX, LOW_CONTRAST, MISPLACED_TEXTS, OFF_SCREEN, UNFOLDED, WIDER_THAN_ITS_FRAME
+from page_measures import (
+    BOX,
+    LOW_CONTRAST,
+    MISPLACED_TEXTS,
+    OFF_SCREEN,
+    UNFOLDED,
+    WIDER_THAN_ITS_FRAME,
+)
 
 import rmqalloc
 from rmqalloc.plans import Gates
@@ -40,7 +49,9 @@ def pages(tmp_path_factory):
         "everyday": report(report_plans.everyday(), report_plans.everyday_findings(), gates),
         "whole": report(plan, findings, gates),
         "whole-hostile": report(hostile, hostile_findings, gates),
-        "hostile": report(report_plans.hostile(), report_plans.hostile_findings(), Gates(max_moved=0, max_skew=1)),
+        "hostile": report(
+            report_plans.hostile(), report_plans.hostile_findings(), Gates(max_moved=0, max_skew=1)
+        ),
         "many": report(report_plans.many()),
         "check": check_page(findings),
         "advice": advice_page(rmqalloc.recommend(report_plans.hostile_snapshot())),
@@ -52,7 +63,9 @@ def pages(tmp_path_factory):
 
 
 def boxes(page, selector):
-    return page.ask(f"[...document.querySelectorAll('{selector}')].filter((e) => e.checkVisibility()).map({BOX})")
+    return page.ask(
+        f"[...document.querySelectorAll('{selector}')].filter((e) => e.checkVisibility()).map({BOX})"
+    )
 
 
 # --- A desktop ---
@@ -68,23 +81,44 @@ def test_a_long_finding_ends_after_two_lines_and_is_whole_in_the_table(browser, 
     assert words in page.ask("document.querySelector('#findings tbody').textContent")
 
 
-@pytest.mark.parametrize(("name", "n_findings"), [("everyday", 2), ("whole", 3), ("whole-hostile", 3), ("hostile", 3)])
+@pytest.mark.parametrize(
+    ("name", "n_findings"), [("everyday", 2), ("whole", 3), ("whole-hostile", 3), ("hostile", 3)]
+)
 def test_findings_and_headline_figures_are_seen_without_scrolling(browser, pages, name, n_findings):
     page = chromium.Page(browser, pages / f"{name}.html", size=DESKTOP)
-    found, figures = boxes(page, "#findings .found > li"), boxes(page, "#summary .tiles:first-of-type > li")
+    found, figures = (
+        boxes(page, "#findings .found > li"),
+        boxes(page, "#summary .tiles:first-of-type > li"),
+    )
     unread = boxes(page, "#unread > .wide tbody tr")
-    assert (len(found), len(figures), len(unread)) == (n_findings, 5, 3 if name.startswith("whole") else 0)
+    assert (len(found), len(figures), len(unread)) == (
+        n_findings,
+        5,
+        3 if name.startswith("whole") else 0,
+    )
     for left, top, right, bottom in (*unread, *found, *figures):
         assert 0 <= left < right <= DESKTOP[0] and 0 <= top < bottom <= DESKTOP[1]
 
 
 def test_what_matters_most_stands_first(browser, pages):
     page = chromium.Page(browser, pages / "whole.html", size=DESKTOP)
-    order = ("h1", ".evidence", "#unread", "#findings", "#summary", "#s1", "#s2", "#evidence", "#origin")
+    order = (
+        "h1",
+        ".evidence",
+        "#unread",
+        "#findings",
+        "#summary",
+        "#s1",
+        "#s2",
+        "#evidence",
+        "#origin",
+    )
     tops = [boxes(page, selector)[0][1] for selector in order]
     assert tops == sorted(set(tops))
     ids = page.ask("[...document.querySelectorAll('main > section')].map((one) => one.id)")
-    assert ids == [one.removeprefix("#") for one in order[2:]], "what is read out has the same order"
+    assert ids == [one.removeprefix("#") for one in order[2:]], (
+        "what is read out has the same order"
+    )
 
 
 # --- A phone ---
@@ -99,7 +133,12 @@ def test_no_page_is_wider_than_a_phone(browser, pages, name, size):
     assert page.ask("document.documentElement.scrollWidth") <= size[0]
     assert page.ask("[visualViewport.width, visualViewport.scale]") == [size[0], 1]
     assert page.ask(WIDER_THAN_ITS_FRAME) == []
-    assert page.ask(f"{OFF_SCREEN}('h1, h2, .evidence, .found li, .tiles b, table.cards th, table.cards td')") == []
+    assert (
+        page.ask(
+            f"{OFF_SCREEN}('h1, h2, .evidence, .found li, .tiles b, table.cards th, table.cards td')"
+        )
+        == []
+    )
 
 
 @pytest.mark.holds("docs/report.md", "are seen without scrolling sideways")
@@ -112,7 +151,11 @@ def test_the_figures_that_matter_of_every_group_are_on_a_phone(browser, pages, n
         ".filter((one) => one.checkVisibility()).map((one) => [one.dataset.l ?? '', one.textContent, "
         "getComputedStyle(one, '::before').content, one.getBoundingClientRect().width]))"
     )
-    plan = {"everyday": report_plans.everyday, "hostile": report_plans.hostile, "many": report_plans.many}
+    plan = {
+        "everyday": report_plans.everyday,
+        "hostile": report_plans.hostile,
+        "many": report_plans.many,
+    }
     n_groups = plan.get(name, report_plans.everyday)().n_groups
     assert len(cards) == n_groups
     for (_, group, _, _), *cells in cards:
@@ -125,7 +168,9 @@ def test_the_figures_that_matter_of_every_group_are_on_a_phone(browser, pages, n
 
 def test_a_phone_sees_the_worst_moments_of_a_rollout(browser, pages):
     page = chromium.Page(browser, pages / "rollout.html", size=PHONES[0], is_phone=True)
-    labels = page.ask("[...document.querySelector('#groups tbody tr').cells].map((one) => one.dataset.l)")
+    labels = page.ask(
+        "[...document.querySelector('#groups tbody tr').cells].map((one) => one.dataset.l)"
+    )
     assert labels[1:4] == ["moved", "unowned", "double-owned"]
     [(left, _, right, _)] = boxes(page, "#steps details[open] svg.small")
     assert 0 <= left < right <= PHONES[0][0]
@@ -147,9 +192,16 @@ def test_a_timeline_is_read_out_with_its_worst_moments(browser, pages):
     page = chromium.Page(browser, pages / "whole.html")
     page.call("Accessibility.enable")
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
-    told = {one["name"]["value"]: one.get("description", {}).get("value", "") for one in nodes if one.get("name")}
+    told = {
+        one["name"]["value"]: one.get("description", {}).get("value", "")
+        for one in nodes
+        if one.get("name")
+    }
     said = told["Queues without an owner and with several, step by step"]
-    assert "Worst moment: while clients hear of it" in said and "for 40 s at most, 21.5 s in 99 of 100 cases." in said
+    assert (
+        "Worst moment: while clients hear of it" in said
+        and "for 40 s at most, 21.5 s in 99 of 100 cases." in said
+    )
 
 
 @pytest.mark.parametrize("is_dark", [False, True])
@@ -157,8 +209,16 @@ def test_forced_colours_take_the_place_of_ours(browser, pages, is_dark):
     page = chromium.Page(browser, pages / "whole.html", is_dark, forced_colors=True)
     assert page.ask("matchMedia('(forced-colors: active)').matches")
     fill = "getComputedStyle(document.querySelector('svg.small {}')).{}"
-    canvas, ink = page.ask("getComputedStyle(document.body).backgroundColor"), page.ask(fill.format(".worst", "stroke"))
-    assert page.ask(fill.format(".worst", "fill")) == canvas != ink == page.ask(fill.format("text", "fill"))
+    canvas, ink = (
+        page.ask("getComputedStyle(document.body).backgroundColor"),
+        page.ask(fill.format(".worst", "stroke")),
+    )
+    assert (
+        page.ask(fill.format(".worst", "fill"))
+        == canvas
+        != ink
+        == page.ask(fill.format("text", "fill"))
+    )
     assert page.ask(fill.format(".expected", "stroke")) not in (canvas, ink)
     assert page.ask(LOW_CONTRAST) == []
     assert LIGHT["card"] in style_sheet() and canvas != LIGHT["page"]

@@ -1,4 +1,6 @@
-"""The timeline of a transition: bars, lines and the mark against the table that they are drawn from."""
+"""The timeline of a transition: bars, lines and the mark against the table that they are drawn
+from.
+"""
 
 import re
 
@@ -67,12 +69,19 @@ def test_bars_are_as_high_as_the_worst_and_the_mark_stands_over_the_first_worst(
 
 
 def test_steps_that_share_a_bar_are_as_bad_as_the_worst_of_them():
-    steps = steps_of([(Exposure(1 + (i == 101), expected=0.5 + (i == 102)), Exposure(0)) for i in range(4 * MOST_BARS)])
+    steps = steps_of(
+        [
+            (Exposure(1 + (i == 101), expected=0.5 + (i == 102)), Exposure(0))
+            for i in range(4 * MOST_BARS)
+        ]
+    )
     drawn = transition_figure("x", steps, 9)
     bars, lines = RECT.findall(drawn), LINE.findall(drawn)
     assert "each bar is the worst of 4 steps" in drawn and len(bars) == len(lines) == MOST_BARS
     assert [i for i, bar in enumerate(bars) if float(bar[3]) == PANEL] == [25]
-    assert [i for i, (_, y) in enumerate(lines) if float(y) == min(float(y) for _, y in lines)] == [25]
+    assert [i for i, (_, y) in enumerate(lines) if float(y) == min(float(y) for _, y in lines)] == [
+        25
+    ]
     assert "Worst moment: step 101, 2 of 9 queues without an owner." in drawn
 
 
@@ -83,12 +92,17 @@ def test_lines_are_at_the_number_to_expect(found):
     heights = [54 + PANEL - float(y) for _, y in LINE.findall(drawn)]
     wanted = [PANEL * one.expected / most for one in found if one.expected]
     np.testing.assert_allclose(heights, wanted, atol=0.006)
-    assert ("lines: the number to expect" in drawn) == any(one.expected is not None for one in found)
+    assert ("lines: the number to expect" in drawn) == any(
+        one.expected is not None for one in found
+    )
 
 
 def test_an_upper_bound_is_told_from_what_is_attained():
     drawn = transition_figure("x", steps_of([(Exposure(3), Exposure(7, is_exact=False))]), 9)
-    assert "3 of 9 queues without an owner." in drawn and "≤ 7 of 9 queues with several owners." in drawn
+    assert (
+        "3 of 9 queues without an owner." in drawn
+        and "≤ 7 of 9 queues with several owners." in drawn
+    )
     assert [bar[5] for bar in RECT.findall(drawn)] == ["", " bound"]
 
 
@@ -101,7 +115,9 @@ def test_what_never_happens_is_said():
 def test_the_caption_says_for_how_long():
     one = Exposure(2, seconds_worst=40.0, seconds_p99=0.25)
     said = worst_moment(steps_of([(Exposure(0), one)]), 1, 4)
-    assert said.endswith("2 of 4 queues with several owners, for 40 s at most, 250 ms in 99 of 100 cases.")
+    assert said.endswith(
+        "2 of 4 queues with several owners, for 40 s at most, 250 ms in 99 of 100 cases."
+    )
     assert "for" not in worst_moment(steps_of([(Exposure(2), one)]), 0, 4).split("owner")[1]
 
 
@@ -114,20 +130,33 @@ def test_steps_of_a_rollout_are_drawn_as_they_are():
         drawn = rollout_transition("g0", mine, row["n_queues"])
         for figure in ("unowned", "double_owned"):
             worst = next(one for one in mine if one[figure] == row[f"max_{figure}"])
-            said = (
-                f"Worst moment: step {worst['step']} ({worst['action']}), {worst[figure]} of {row['n_queues']} queues"
-            )
+            said = f"Worst moment: step {worst['step']} ({worst['action']}), {worst[figure]} of {row['n_queues']} queues"
             assert said in drawn
         assert drawn in rollout_page(made).replace('"g1-', '"g0-')
 
 
 def test_names_of_groups_and_actions_are_text():
     rows = [
-        {"step": i, "action": name, **report_plans.transition_row(i)} for i, name in enumerate(report_plans.HOSTILE)
+        {"step": i, "action": name, **report_plans.transition_row(i)}
+        for i, name in enumerate(report_plans.HOSTILE)
     ]
     page = Page(rollout_transition("g0", rows, 20))
     assert {tag for tag, _ in page.elements} <= {
-        *("figure", "figcaption", "br", "strong", "div", "svg", "title", "desc", "g", "text", "rect", "line", "path")
+        *(
+            "figure",
+            "figcaption",
+            "br",
+            "strong",
+            "div",
+            "svg",
+            "title",
+            "desc",
+            "g",
+            "text",
+            "rect",
+            "line",
+            "path",
+        )
     }
     assert all(c == "\n" or c.isprintable() for c in rollout_transition("g0", rows, 20))
 
@@ -136,11 +165,19 @@ def test_a_scenario_says_before_worst_and_after_also_as_a_table():
     plan, _ = report_plans.whole()
     page = Page(report(plan))
     said = page.said()
-    assert "Worst moment: while clients hear of it, 12 of 42 queues without an owner, for 40 s at most" in said
+    assert (
+        "Worst moment: while clients hear of it, 12 of 42 queues without an owner, for 40 s at most"
+        in said
+    )
     assert "Worst moment: while clients hear of it, ≤ 11 of 42 queues without an owner" in said
-    table = said[said.index("Most queues at one moment, while clients hear of the change and else") :]
+    table = said[
+        said.index("Most queues at one moment, while clients hear of the change and else") :
+    ]
     rows = re.sub(r"\s+", " ", table[: table.index("Owners")])
-    assert "before the change00–––" in rows and "while clients hear of it1234.254.254021.54021.5" in rows
+    assert (
+        "before the change00–––" in rows
+        and "while clients hear of it1234.254.254021.54021.5" in rows
+    )
     assert "While clients hear of it" not in Page(report(report_plans.with_tables(plan))).said()
 
 

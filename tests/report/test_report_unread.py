@@ -41,13 +41,17 @@ def test_one_line_says_that_everything_is_read():
 def test_without_an_audit_nothing_is_said():
     cluster = snapshot(group("c1"))
     assert "Messages nobody reads" not in report(plan_snapshot(cluster, []))
-    assert "Messages nobody reads" not in report(plan_snapshot(cluster, []), list(check_snapshot(cluster)))
+    assert "Messages nobody reads" not in report(
+        plan_snapshot(cluster, []), list(check_snapshot(cluster))
+    )
     assert unread_section(Findings()) == unread_section(()) == ""
 
 
 def test_names_cannot_become_markup():
     routes = (topic(), Topic(HOSTILE, (TopicBroker(HOSTILE, 2, 2),)))
-    page = page_of(snapshot(group("c1"), group(name=HOSTILE, subscriptions=(HOSTILE,)), topics=routes))
+    page = page_of(
+        snapshot(group("c1"), group(name=HOSTILE, subscriptions=(HOSTILE,)), topics=routes)
+    )
     assert "<img" not in page and "\x1b" not in page
     assert "&lt;img src=x" in section(page)
 
@@ -61,15 +65,21 @@ def test_the_greatest_backlog_stands_first_and_the_rest_is_folded(n):
     order = [f"<bdi>orders-{i}</bdi>" for i in range(n - 1, -1, -1)]
     places = [markup.index(one) for one in order[:MOST_ROWS]]
     assert places == sorted(places) and not any(one in markup for one in order[MOST_ROWS:])
-    assert all(one in shown for one in order[:MOST_SHOWN]) and not any(one in shown for one in order[MOST_SHOWN:])
+    assert all(one in shown for one in order[:MOST_SHOWN]) and not any(
+        one in shown for one in order[MOST_SHOWN:]
+    )
     assert len(rest) == len(page.all("details")) == (n > MOST_SHOWN)
     assert len(page.all("tr")) == 1 + len(rest) + min(n, MOST_ROWS)
-    assert (f"{n - MOST_SHOWN} more rows; the first {MOST_ROWS - MOST_SHOWN}" in page.said()) == (n > MOST_ROWS)
+    assert (f"{n - MOST_SHOWN} more rows; the first {MOST_ROWS - MOST_SHOWN}" in page.said()) == (
+        n > MOST_ROWS
+    )
 
 
 def test_queues_of_groups_that_the_plan_does_not_have_are_left_out():
     plan, found = report_plans.whole()
-    text = Page(report(plan, Findings(found, report_plans.unread("order-service", "other-service")))).said()
+    text = Page(
+        report(plan, Findings(found, report_plans.unread("order-service", "other-service")))
+    ).said()
     assert "✗ Messages nobody reads: 12 queues of 3 topics" in text and "other-service" not in text
 
 

@@ -1,4 +1,6 @@
-"""The words of a page against the figures of its plan: what is said to move moves, and nothing bad stands below praise."""
+"""The words of a page against the figures of its plan: what is said to move moves, and nothing bad
+stands below praise.
+"""
 
 import re
 from collections import Counter
@@ -27,10 +29,14 @@ CAPTION = re.compile(
 def cluster(n_queues, n_clients, more=0):
     """Group "a" reads a broker of its own, "b" another."""
     topics = tuple(
-        Topic(f"t-{one}", (TopicBroker(f"broker-{one}", n_queues), TopicBroker("all", more))) for one in "ab"
+        Topic(f"t-{one}", (TopicBroker(f"broker-{one}", n_queues), TopicBroker("all", more)))
+        for one in "ab"
     )
     groups = tuple(
-        Group(one, (f"t-{one}",), tuple(Client(f"{one}{i}") for i in range(n_clients)), strategy="AVG") for one in "ab"
+        Group(
+            one, (f"t-{one}",), tuple(Client(f"{one}{i}") for i in range(n_clients)), strategy="AVG"
+        )
+        for one in "ab"
     )
     return Snapshot(topics, groups, fetched_at="2026-11-22T12:00:00Z")
 
@@ -57,13 +63,22 @@ def test_captions_and_sentences_say_what_the_tables_hold(n_queues, n_clients, mo
     plan = planned(cluster(n_queues, n_clients, more), change)
     said = Page(report(plan)).said()
     rows = plan.queues.filter(pc.equal(plan.queues["scenario"], "s")).to_pylist()
-    by_group = {one: Counter(row["change"] for row in rows if row["consumer_group"] == one) for one in "ab"}
+    by_group = {
+        one: Counter(row["change"] for row in rows if row["consumer_group"] == one) for one in "ab"
+    }
     captions = [tuple(int(n or 0) for n in found) for found in CAPTION.findall(said)]
     drawn = [c for c in by_group.values() if set(c) - {"kept"}]
-    assert sorted(captions) == sorted((c["moved"], c.total(), c["new"], c["gone"], c["unowned"]) for c in drawn)
-    figures = plan.groups.filter(pc.equal(plan.groups["scenario"], "s"))["moved"].to_pylist()  # to nobody is a move too
+    assert sorted(captions) == sorted(
+        (c["moved"], c.total(), c["new"], c["gone"], c["unowned"]) for c in drawn
+    )
+    figures = plan.groups.filter(pc.equal(plan.groups["scenario"], "s"))[
+        "moved"
+    ].to_pylist()  # to nobody is a move too
     moving, moved = sum((one or 0) > 0 for one in figures), sum(one or 0 for one in figures)
-    assert f"{moved:,} queue{' changes' if moved == 1 else 's change'} owner in {moving} of 2 groups" in said
+    assert (
+        f"{moved:,} queue{' changes' if moved == 1 else 's change'} owner in {moving} of 2 groups"
+        in said
+    )
     assert summaries(plan)[0].groups_moving == moving
 
 
@@ -90,8 +105,13 @@ def test_what_gets_worse_is_said_and_nothing_else(n_queues, n_clients, change):
 def test_no_praise_stands_above_findings_or_idle_clients():
     plan = planned(cluster(4, 4), {"add_clients": {"count": 2}})
     assert not plan.warnings
-    page = report(plan, [replace(one, consumer_group="a") for one in report_plans.everyday_findings()])
-    said, classes = Page(page).said(), [one.get("class") for tag, one in Page(page).elements if tag == "p"]
+    page = report(
+        plan, [replace(one, consumer_group="a") for one in report_plans.everyday_findings()]
+    )
+    said, classes = (
+        Page(page).said(),
+        [one.get("class") for tag, one in Page(page).elements if tag == "p"],
+    )
     assert "No warnings" not in said
     assert "good" not in classes
     assert "The plan leaves nothing out." in said
@@ -104,7 +124,9 @@ def test_no_praise_stands_above_findings_or_idle_clients():
 
 def test_findings_of_groups_that_the_plan_does_not_have_are_left_out():
     one = report_plans.everyday_findings()[0]
-    found = [replace(one, consumer_group=group, message=f"found in {group}") for group in ("a", "c", "")]
+    found = [
+        replace(one, consumer_group=group, message=f"found in {group}") for group in ("a", "c", "")
+    ]
     said = Page(report(planned(cluster(4, 2)), found)).said()
     assert "found in a" in said and "found in c" not in said and "2 findings of the audit" in said
 
@@ -128,6 +150,8 @@ def test_the_page_says_when_the_snapshot_was_taken(packed, tmp_path):
 def test_a_time_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "plan.json"
     save_plan(planned(cluster(1, 1)), path)
-    path.write_text(path.read_text().replace('"snapshotTime":"2026-11-22T12:00:00Z"', '"snapshotTime":7'))
+    path.write_text(
+        path.read_text().replace('"snapshotTime":"2026-11-22T12:00:00Z"', '"snapshotTime":7')
+    )
     with pytest.raises(PlanError, match="snapshotTime must be text, got 7"):
         load_plan(path)

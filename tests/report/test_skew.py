@@ -26,12 +26,16 @@ def written(output):
 
 
 @pytest.mark.parametrize(
-    ("output", "cell"), [("table", r"\s{}\b"), ("wide", r"\s{}\b"), ("md", r"\| {} \|"), ("html", ">{}<")]
+    ("output", "cell"),
+    [("table", r"\s{}\b"), ("wide", r"\s{}\b"), ("md", r"\| {} \|"), ("html", ">{}<")],
 )
 def test_people_read_two_digits(output, cell):
     text = written(output)
     for skew in ("1.00", "1.33", "12.35"):
-        assert len(re.findall(cell.format(re.escape(skew)), re.sub(r"\|", "||", text))) >= 2, (skew, text)
+        assert len(re.findall(cell.format(re.escape(skew)), re.sub(r"\|", "||", text))) >= 2, (
+            skew,
+            text,
+        )
     assert not re.search(r"1\.0000|1\.333\d", re.sub(r'data-v=".*?"', "", text))
 
 
@@ -61,7 +65,9 @@ def test_plans_and_comparisons_say_the_same_skew_in_every_form():
     assert not re.search(r">1\.5[ <]|→ 1\.5<", page)
     assert ">1.25<" in plan._repr_html_()
     assert re.search(r"\b1\.50\b", str(rmqalloc.compare(uneven(), ["AVG_BY_CIRCLE"])))
-    assert json.loads(json.dumps(plan.to_dict()))["tables"]["groups"]["skew"] == [1.5] * 4 + [1.25] * 4
+    assert (
+        json.loads(json.dumps(plan.to_dict()))["tables"]["groups"]["skew"] == [1.5] * 4 + [1.25] * 4
+    )
 
 
 def test_a_gate_says_as_many_digits_as_tell_the_skew_from_its_bound():
@@ -76,4 +82,6 @@ def test_skews_that_differ_are_told_apart():
     for less, more in ((1.0, 1.01), (1.251, 1.2536), (1.0, 1.0 + 1e-9), (99.999, 100.0)):
         one, other = skews_apart(less, more)
         assert one != other and float(one) < float(other)
-    assert skew_text(1.005) == "1.00" and skew_text(0.0) == "0.00" and skew_text(float("nan")) == "nan"
+    assert (
+        skew_text(1.005) == "1.00" and skew_text(0.0) == "0.00" and skew_text(float("nan")) == "nan"
+    )

@@ -1,4 +1,6 @@
-"""``top=`` of everything that prints itself: a number of rows from 0 on, and an error for anything else, at every face."""
+"""``top=`` of everything that prints itself: a number of rows from 0 on, and an error for anything
+else, at every face.
+"""
 
 import io
 import re
@@ -42,13 +44,17 @@ def made():
         restart,
         within_budget(cluster, 2.0),
         rmqalloc.simulate(ROOT / "examples" / "simulations" / "concurrent.yaml"),
-        rmqalloc.simulate_group(rmqalloc.read("example:orders"), "order-svc", ["shutdown clients=1"], seeds=2),
+        rmqalloc.simulate_group(
+            rmqalloc.read("example:orders"), "order-svc", ["shutdown clients=1"], seeds=2
+        ),
         evidence_of(cluster),
         rmqalloc.show(cluster),
         rmqalloc.groups(cluster),
         may_stop(cluster, group.client_ids[0]),
         HistoryEvents(
-            events_table([{"event": "joined", "consumer_group": "g", "client_id": f"c{i}"} for i in range(3)])
+            events_table(
+                [{"event": "joined", "consumer_group": "g", "client_id": f"c{i}"} for i in range(3)]
+            )
         ),
     ]
 
@@ -72,14 +78,22 @@ def faces(result):
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
-    [(-1, ValueError), (-(2**70), ValueError), (True, TypeError), (1.0, TypeError), ("3", TypeError), ([], TypeError)],
+    [
+        (-1, ValueError),
+        (-(2**70), ValueError),
+        (True, TypeError),
+        (1.0, TypeError),
+        ("3", TypeError),
+        ([], TypeError),
+    ],
 )
 def test_what_is_no_number_of_rows_is_refused_by_every_result(made, wrong, error):
     assert made
     for result in made:
         for name, ask in faces(result):
             with pytest.raises(
-                error, match=rf"^{name} must be a (whole )?number of rows.*got {re.escape(repr(wrong))}"
+                error,
+                match=rf"^{name} must be a (whole )?number of rows.*got {re.escape(repr(wrong))}",
             ):
                 ask(wrong)
 

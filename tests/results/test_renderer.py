@@ -1,4 +1,6 @@
-"""The one renderer: width, cutting, arrows, ranking, what is left out, hostile text; each is decided in one place."""
+"""The one renderer: width, cutting, arrows, ranking, what is left out, hostile text; each is
+decided in one place.
+"""
 
 import io
 import re
@@ -32,7 +34,10 @@ from rmqalloc.results.wrapping import width_of
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 HOSTILE = "g\x1b[31m\x1b]0;t\x07\u202e\r\nPlan: forged"
-ROWS = [("a-name-that-is-much-too-long-for-a-line-and-tells-its-end-7", "orders", "1,200"), ("订单" * 12, "t", "3")]
+ROWS = [
+    ("a-name-that-is-much-too-long-for-a-line-and-tells-its-end-7", "orders", "1,200"),
+    ("订单" * 12, "t", "3"),
+]
 HEADER, NUMBERS = ("group", "topic", "moved"), ("moved",)
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -58,7 +63,9 @@ def plain(monkeypatch):
 def test_a_table_fits_a_terminal_and_keeps_both_ends_of_names(monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     lines = text_table(HEADER, ROWS, NUMBERS, Terminal())
-    assert max(map(width_of, lines)) <= max(width, 10 + 2 + 6 + 2 + 5)  # names keep ten places, headers and numbers all
+    assert max(map(width_of, lines)) <= max(
+        width, 10 + 2 + 6 + 2 + 5
+    )  # names keep ten places, headers and numbers all
     assert all(line.endswith(row[-1]) for line, row in zip(lines[1:], ROWS, strict=True))
     assert ("…" in lines[1]) == (width < 80)
     assert lines[1].startswith("a-na") and "-7" in lines[1]
@@ -66,7 +73,9 @@ def test_a_table_fits_a_terminal_and_keeps_both_ends_of_names(monkeypatch, width
 
 def test_a_mark_takes_room_from_the_table():
     lines = list(marked_table(HEADER, ROWS, "+ ", NUMBERS, Terminal(), more(2, "group")))
-    assert max(width_of(line.replace("\x1b[32m", "").replace("\x1b[0m", "")) for line in lines) <= 60
+    assert (
+        max(width_of(line.replace("\x1b[32m", "").replace("\x1b[0m", "")) for line in lines) <= 60
+    )
     assert [line[:2] for line in lines] == ["  ", "\x1b[", "  ", "  "]
     assert lines[-1] == "  and 2 more groups"
 
@@ -114,7 +123,12 @@ def test_an_arrow_stands_between_what_reads_differently():
 
 def test_bounds_have_one_sign():
     table = pa.table(
-        {"unowned": [7, 62], "unowned_seconds": [1.5, 2.0], "unowned_is_exact": [True, False], "n": [1, 2]}
+        {
+            "unowned": [7, 62],
+            "unowned_seconds": [1.5, 2.0],
+            "unowned_is_exact": [True, False],
+            "n": [1, 2],
+        }
     )
     assert with_bounds(table).to_pydict() == {
         "unowned": ["   7", "≤ 62"],
@@ -137,14 +151,23 @@ def test_schemas_are_what_arrow_would_say():
 
 @pytest.mark.parametrize(
     ("n", "what", "said"),
-    [(-1, "group", []), (0, "group", []), (1, "group", ["and 1 more group"]), (1200, "", ["and 1,200 more"])],
+    [
+        (-1, "group", []),
+        (0, "group", []),
+        (1, "group", ["and 1 more group"]),
+        (1200, "", ["and 1,200 more"]),
+    ],
 )
 def test_what_is_left_out_is_counted(n, what, said):
     assert more(n, what) == said
 
 
 def test_the_first_of_some():
-    assert first_of(["a", "b", "c"], 2, "topic", " (--top)") == ["a", "b", "and 1 more topic (--top)"]
+    assert first_of(["a", "b", "c"], 2, "topic", " (--top)") == [
+        "a",
+        "b",
+        "and 1 more topic (--top)",
+    ]
     assert first_of(["a", "b"], 2) == first_of(["a", "b"], None) == ["a", "b"]
     assert first_of([], 0) == []
     assert named(["a", "b", "c"], 1) == "a and 2 more"
@@ -178,7 +201,10 @@ def hostile():
     topic = Topic(HOSTILE, (TopicBroker(HOSTILE, 8),))
     before = Snapshot((topic,), (Group(HOSTILE, (HOSTILE,), clients, strategy="AVG"),))
     after = Snapshot((topic,), (Group(HOSTILE, (HOSTILE,), clients[1:], strategy="AVG"),))
-    scenarios = [{"name": name, "changes": [{"scale_clients": {"to": n}}]} for name, n in ((HOSTILE, 2), ("b", 9))]
+    scenarios = [
+        {"name": name, "changes": [{"scale_clients": {"to": n}}]}
+        for name, n in ((HOSTILE, 2), ("b", 9))
+    ]
     return {
         "plan": rmqalloc.plan(before, scenarios),
         "diff": rmqalloc.diff(before, after, names=(HOSTILE, "b")),
@@ -254,7 +280,10 @@ ONE_PLACE = {
     },
     '" → "\\.join|if before == after else': {"rmqalloc.results.renderer"},
     "f\"≤ |≤ ' if": {"rmqalloc.results.renderer"},
-    'backslashreplace"\\)\\.decode': {"rmqalloc.results.renderer", "rmqalloc.cli._allocate_command"},
+    'backslashreplace"\\)\\.decode': {
+        "rmqalloc.results.renderer",
+        "rmqalloc.cli._allocate_command",
+    },
 }
 
 

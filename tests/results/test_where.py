@@ -1,4 +1,6 @@
-"""Conditions on rows: what holds, what null does, and what is said of a condition that cannot be read."""
+"""Conditions on rows: what holds, what null does, and what is said of a condition that cannot be
+read.
+"""
 
 import pyarrow as pa
 import pytest

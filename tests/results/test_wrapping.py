@@ -25,7 +25,9 @@ class Terminal(io.StringIO):
 def test_words_stay_and_lines_fit(monkeypatch, width, file):
     monkeypatch.setenv("COLUMNS", str(width))
     for lines in (wrapped(TEXT, file, " " * 6), fields([TEXT.strip()] * 2, file)):
-        assert " ".join(" ".join(lines).split()) == " ".join((TEXT if lines[0][0] == " " else TEXT * 2).split())
+        assert " ".join(" ".join(lines).split()) == " ".join(
+            (TEXT if lines[0][0] == " " else TEXT * 2).split()
+        )
         assert all(width_of(line) <= width for line in lines)
         assert all(line.startswith("  ") for line in lines[1:])
 
@@ -35,7 +37,10 @@ def test_a_word_is_broken_on_a_terminal_alone(monkeypatch):
     word = "订单" * 12
     assert wrapped(f"- {word}", None) == [f"- {word[:0]}".rstrip(), f"  {word}"]
     lines = wrapped(f"- {word}", Terminal())
-    assert all(width_of(line) <= 20 for line in lines) and "".join("".join(lines).split()) == f"-{word}"
+    assert (
+        all(width_of(line) <= 20 for line in lines)
+        and "".join("".join(lines).split()) == f"-{word}"
+    )
 
 
 @pytest.mark.holds("docs/command-line.md", "so it can be copied")
@@ -50,11 +55,18 @@ def test_a_broken_command_is_the_same_command(monkeypatch, width):
     )
     assert whole == broken and whole.count("|") == 2 * len(NAMES) + 2
     lines = shell_lines(f"{command}  # client 'x y'", None)
-    assert len(lines) > 2 and lines[0] == "# client 'x y'" and all(line.endswith(" \\") for line in lines[1:-1])
+    assert (
+        len(lines) > 2
+        and lines[0] == "# client 'x y'"
+        and all(line.endswith(" \\") for line in lines[1:-1])
+    )
 
 
 def test_the_last_column_wraps_below_itself_or_below_its_row(monkeypatch):
-    rows = [("订单", "12", "clients divide by different rules, and some by none"), ("b", "3", "short")]
+    rows = [
+        ("订单", "12", "clients divide by different rules, and some by none"),
+        ("b", "3", "short"),
+    ]
     header = ("group", "moved", "why")
     monkeypatch.setenv("COLUMNS", "40")
     assert text_table(header, rows, ("moved",), None, prose=("why",)) == [
@@ -74,4 +86,7 @@ def test_the_last_column_wraps_below_itself_or_below_its_row(monkeypatch):
         "b          3",
         "    short",
     ]
-    assert text_table(header, rows, ("moved",), None, prose=("why",), spare=("moved",))[1] == "订单   clients divide by"
+    assert (
+        text_table(header, rows, ("moved",), None, prose=("why",), spare=("moved",))[1]
+        == "订单   clients divide by"
+    )

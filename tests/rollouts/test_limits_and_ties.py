@@ -1,4 +1,6 @@
-"""Every gate of a rollout at exactly its bound, which is kept, and just below it; of steps as bad, the first is named."""
+"""Every gate of a rollout at exactly its bound, which is kept, and just below it; of steps as bad,
+the first is named.
+"""
 
 import pytest
 
@@ -17,9 +19,15 @@ def rollout_of(n_queues, n_clients, **more):
 @pytest.mark.parametrize(("n_queues", "n_clients"), [(8, 2), (9, 3), (4, 4), (2, 3)])
 def test_a_figure_keeps_a_bound_that_it_reaches(n_queues, n_clients):
     rollout = rollout_of(n_queues, n_clients)
-    [total], steps = rollout.totals.to_pylist(), [row for row in rollout.steps.to_pylist() if row["step"]]
+    [total], steps = (
+        rollout.totals.to_pylist(),
+        [row for row in rollout.steps.to_pylist() if row["step"]],
+    )
     assert list(violated_gates(rollout, max_moved_per_queue=total["moved_per_queue"])) == []
-    assert len(list(violated_gates(rollout, max_moved_per_queue=total["moved_per_queue"] * 0.999))) == 1
+    assert (
+        len(list(violated_gates(rollout, max_moved_per_queue=total["moved_per_queue"] * 0.999)))
+        == 1
+    )
     for bound, figure in (("max_unowned", "unowned_written"), ("max_double", "double_owned")):
         most = max(row[figure] for row in steps)
         assert list(violated_gates(rollout, **{bound: most})) == []
@@ -36,10 +44,14 @@ def test_a_figure_keeps_a_bound_that_it_reaches(n_queues, n_clients):
 
 
 def test_what_nobody_reads_of_a_broker_counts_while_it_is_written_alone():
-    """MACHINE_ROOM gives the queues of other rooms to nobody; while their broker is read-only or gone, they are not written."""
+    """MACHINE_ROOM gives the queues of other rooms to nobody; while their broker is read-only or
+    gone, they are not written.
+    """
     clients = (Client("hz@c1"), Client("hz@c2"))
     brokers = (TopicBroker("hz@a", 2), TopicBroker("sh@b", 3))
-    group = Group("g", ("T",), clients, strategy="MACHINE_ROOM", strategy_params={"machine_rooms": ["hz"]})
+    group = Group(
+        "g", ("T",), clients, strategy="MACHINE_ROOM", strategy_params={"machine_rooms": ["hz"]}
+    )
     steps = maintain_broker(Snapshot((Topic("T", brokers),), (group,)), "sh@b").steps.to_pylist()
     assert [(row["action"], row["unowned_written"]) for row in steps] == [
         ("before", 3), ("read-only", 0), ("gone", 0), ("back, read-only", 0), ("writable", 3),

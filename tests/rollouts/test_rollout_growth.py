@@ -31,9 +31,12 @@ def mixed_group(strategy, rooms="xy"):
     brokers = (TopicBroker("a", 7, machine_room="x"), TopicBroker("b", 4, machine_room="y"))
     topics = (Topic("U", brokers), Topic("T", brokers[:1]))
     clients = tuple(
-        Client(f"10.0.0.{i}@{i}#{i}", machine_room=rooms[i % len(rooms)], language=LANGUAGES[i % 3]) for i in range(9)
+        Client(f"10.0.0.{i}@{i}#{i}", machine_room=rooms[i % len(rooms)], language=LANGUAGES[i % 3])
+        for i in range(9)
     )
-    return Snapshot(topics, (Group("g", ("T", "U"), clients, strategy=strategy, strategy_source="given"),))
+    return Snapshot(
+        topics, (Group("g", ("T", "U"), clients, strategy=strategy, strategy_source="given"),)
+    )
 
 
 @pytest.mark.thorough(keep=1)
@@ -54,13 +57,17 @@ def test_pieces_of_one_group_come_to_the_same_as_the_whole(monkeypatch, strategy
         whole, itertools.chain(*zip(calls, calls, strict=True)), [False, True] * 3, strict=True
     ):
         made = call(detail)
-        assert [name for name in one.TABLES if getattr(one, name).equals(getattr(made, name))] == list(one.TABLES)
+        assert [
+            name for name in one.TABLES if getattr(one, name).equals(getattr(made, name))
+        ] == list(one.TABLES)
 
 
 def test_of_a_large_group_some_steps_are_replayed_at_once(monkeypatch):
     replayed = []
     plain = play.replay_of
-    monkeypatch.setattr(play, "replay_of", lambda *given: replayed.append(len(given[1][0].steps)) or plain(*given))
+    monkeypatch.setattr(
+        play, "replay_of", lambda *given: replayed.append(len(given[1][0].steps)) or plain(*given)
+    )
     monkeypatch.setattr(play, "CELLS_AT_ONCE", 1 << 14)
     restart(inputs.plain(50))
     # 101 steps of 1,000 queues, and each piece but the first has the step before its own.
@@ -71,7 +78,9 @@ def test_of_a_large_group_some_steps_are_replayed_at_once(monkeypatch):
 def test_only_queues_that_change_their_reader_are_laid_out(monkeypatch, snapshot_of, n):
     laid_out = []
     plain = exposure.Handovers
-    monkeypatch.setattr(exposure, "Handovers", lambda *given: laid_out.append(given) or plain(*given))
+    monkeypatch.setattr(
+        exposure, "Handovers", lambda *given: laid_out.append(given) or plain(*given)
+    )
     made = restart(snapshot_of(n))
     [given] = laid_out
     assert given[2].size == made.totals["moved"][0].as_py()
@@ -92,7 +101,9 @@ def test_a_restart_takes_twice_as_much_for_twice_as_many_clients(snapshot_of):
 def test_ids_that_are_taken_are_looked_up_and_not_copied():
     clients = [f"10.0.0.1@{i}" for i in range(300)]
     few, many = (
-        operations(lambda n=n: restart(Snapshot(inputs.topics(1, 1), (_group(clients[:n]),)), batch="100%"))
+        operations(
+            lambda n=n: restart(Snapshot(inputs.topics(1, 1), (_group(clients[:n]),)), batch="100%")
+        )
         for n in (150, 300)
     )
     assert many / few < 1.5
@@ -100,7 +111,13 @@ def test_ids_that_are_taken_are_looked_up_and_not_copied():
 
 
 def _group(client_ids):
-    return Group("g", ("topic-000000",), tuple(map(Client, client_ids)), strategy="AVG", strategy_source="given")
+    return Group(
+        "g",
+        ("topic-000000",),
+        tuple(map(Client, client_ids)),
+        strategy="AVG",
+        strategy_source="given",
+    )
 
 
 # --- One ring of all clients ---
@@ -108,7 +125,9 @@ def _group(client_ids):
 
 def java_owner(client_points, listed, hashed):
     """By a map that is filled client by client: the last of equal points stays."""
-    ring = {int(point): place for place, client in enumerate(listed) for point in client_points[client]}
+    ring = {
+        int(point): place for place, client in enumerate(listed) for point in client_points[client]
+    }
     return ring[min((point for point in ring if point >= hashed), default=min(ring))]
 
 
@@ -118,12 +137,20 @@ def test_on_one_ring_queues_have_the_owners_of_rings_of_their_own(seed):
     n_clients, nodes = made.randrange(1, 7), made.randrange(1, 4)
     lists = [sorted(made.sample(range(n_clients), made.randint(1, n_clients))) for _ in range(5)]
     units = [(made.randrange(5), made.randrange(2)) for _ in range(6)]
-    points = np.array([[made.randrange(12) for _ in range(nodes)] for _ in range(n_clients)], np.uint32)
+    points = np.array(
+        [[made.randrange(12) for _ in range(nodes)] for _ in range(n_clients)], np.uint32
+    )
     fleet = fleet_of(lists, units, n_clients)
-    hashes = np.array([made.randrange(14) for _ in range(fleet.queue_lists.queue_ids.size)], np.uint32)
+    hashes = np.array(
+        [made.randrange(14) for _ in range(fleet.queue_lists.queue_ids.size)], np.uint32
+    )
     found = owners_on_one_ring(fleet, fleet.client_lists.client_ids.rows, points, hashes)
     of_queues = np.split(hashes[fleet.queue_places()], fleet.queue_offsets[1:-1])
-    asked = [(lists[one], hashed) for (one, _), some in zip(units, of_queues, strict=True) for hashed in some]
+    asked = [
+        (lists[one], hashed)
+        for (one, _), some in zip(units, of_queues, strict=True)
+        for hashed in some
+    ]
     wanted = [java_owner(points, listed, hashed) for listed, hashed in asked]
     assert found.tolist() == wanted
 
@@ -132,13 +159,18 @@ def fleet_of(lists, units, n_clients):
     """Units of some of the lists of clients, and of one of two lists of queues."""
     ids = Strings.from_list([f"c{i}" for i in range(n_clients)])
     rows = np.array([row for one in lists for row in one], np.int64)
-    queues = [("g", "T", [("b", i) for i in range(3)], ["c"]), ("g", "U", [("b", i) for i in range(4)], ["c"])]
+    queues = [
+        ("g", "T", [("b", i) for i in range(3)], ["c"]),
+        ("g", "U", [("b", i) for i in range(4)], ["c"]),
+    ]
     base = Fleet.from_groups(queues)
     taken = np.array([queue for _, queue in units])
     return replace(
         base.select(taken),
         unit_client_list=np.array([which for which, _ in units], np.int32),
-        client_lists=DistinctLists(offsets_of([len(one) for one in lists]), Derived((ids,), rows), None),
+        client_lists=DistinctLists(
+            offsets_of([len(one) for one in lists]), Derived((ids,), rows), None
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""Rollouts over whole fleets: a group to which one does not apply is skipped and named, and refuses no other."""
+"""Rollouts over whole fleets: a group to which one does not apply is skipped and named, and refuses
+no other.
+"""
 
 import json
 import re
@@ -24,7 +26,12 @@ SIZES = {"two": 2, "one": 1, "three": 3}
 def fleet(sizes=None, subscriptions=("T",)):
     topics = tuple(Topic(name, (TopicBroker("a", 4, machine_room="hz"),)) for name in "TU")
     groups = tuple(
-        Group(name, subscriptions, tuple(Client(f"{name}{i}@1#1", machine_room="hz") for i in range(n)), strategy="AVG")
+        Group(
+            name,
+            subscriptions,
+            tuple(Client(f"{name}{i}@1#1", machine_room="hz") for i in range(n)),
+            strategy="AVG",
+        )
         for name, n in (sizes or SIZES).items()
     )
     return Snapshot(topics, groups)
@@ -33,7 +40,12 @@ def fleet(sizes=None, subscriptions=("T",)):
 def with_topic(snapshot, *names, topics=("T", "U")):
     """The snapshot in which some groups subscribe to other topics."""
     changed = (
-        Group(one.name, topics if one.name in names else one.subscriptions, one.clients, strategy=one.strategy)
+        Group(
+            one.name,
+            topics if one.name in names else one.subscriptions,
+            one.clients,
+            strategy=one.strategy,
+        )
         for one in snapshot.groups
     )
     return Snapshot(snapshot.topics, tuple(changed))
@@ -62,7 +74,9 @@ def skipped(rollout):
 
 def test_owners_go_along_with_the_groups_that_are_left():
     lists = {"message_queues": {"listed0@1#1": [{"topic": "T", "broker_name": "a", "queue_id": 3}]}}
-    listed = Group("listed", ("T",), (Client("listed0@1#1"),), strategy="CONFIG", strategy_params=lists)
+    listed = Group(
+        "listed", ("T",), (Client("listed0@1#1"),), strategy="CONFIG", strategy_params=lists
+    )
     snapshot = fleet(subscriptions=("T", "U"))
     snapshot = Snapshot(snapshot.topics, (snapshot.groups[0], listed, *snapshot.groups[1:]))
     whole = planned_groups_of(snapshot, ("*",), stable_ids=True)
@@ -75,7 +89,9 @@ def test_owners_go_along_with_the_groups_that_are_left():
     assert whole.part([1]).owners.tolist() == [-1, -1, -1, 0]
 
 
-@pytest.mark.parametrize(("batch", "left"), [(1, ["two", "one", "three"]), (2, ["two", "three"]), (3, ["three"])])
+@pytest.mark.parametrize(
+    ("batch", "left"), [(1, ["two", "one", "three"]), (2, ["two", "three"]), (3, ["three"])]
+)
 def test_a_batch_that_is_more_than_a_group_has_skips_the_group(batch, left):
     rollout = restart(fleet(), batch=batch, detail=True)
     assert played(rollout) == left
@@ -84,7 +100,9 @@ def test_a_batch_that_is_more_than_a_group_has_skips_the_group(batch, left):
         assert set(table["consumer_group"].to_pylist()) == set(left)
     alone = [restart(fleet({name: SIZES[name]}), batch=batch, detail=True) for name in left]
     for name in ("steps", "totals", "topics", "exposed"):  # as if the others were not there
-        assert getattr(rollout, name).to_pylist() == [row for one in alone for row in getattr(one, name).to_pylist()]
+        assert getattr(rollout, name).to_pylist() == [
+            row for one in alone for row in getattr(one, name).to_pylist()
+        ]
 
 
 def test_the_reason_is_the_one_that_a_group_alone_gets():
@@ -105,10 +123,13 @@ def test_the_reason_is_the_one_that_a_group_alone_gets():
 @pytest.mark.holds("docs/rollout.md", "The exit code is 1 if no group is left")
 def test_where_no_group_is_left_it_is_an_error():
     with pytest.raises(
-        ValueError, match=r"a batch of 4 is more than .* 'two'.*; nor does it apply to any of 2 more groups$"
+        ValueError,
+        match=r"a batch of 4 is more than .* 'two'.*; nor does it apply to any of 2 more groups$",
     ):
         restart(fleet(), batch=4)
-    with pytest.raises(ValueError, match="a batch is a number of clients from 1 on"):  # wrong for every group
+    with pytest.raises(
+        ValueError, match="a batch is a number of clients from 1 on"
+    ):  # wrong for every group
         restart(fleet(), batch=0)
 
 
@@ -127,12 +148,15 @@ def test_groups_that_subscribe_already_or_do_not_are_skipped(remove):
     what = "does not subscribe" if remove else "subscribes already"
     assert played(rollout) == (["two"] if remove else ["one", "three"])
     names = ["one", "three"] if remove else ["two"]
-    assert skipped(rollout) == [(name, f"consumer group {name!r} {what} to topic 'U'") for name in names]
+    assert skipped(rollout) == [
+        (name, f"consumer group {name!r} {what} to topic 'U'") for name in names
+    ]
 
 
 def test_a_topic_that_all_have_is_an_error():
     with pytest.raises(
-        ValueError, match=r"^consumer group 'two' subscribes already to topic 'T'; nor .* any of 2 more groups$"
+        ValueError,
+        match=r"^consumer group 'two' subscribes already to topic 'T'; nor .* any of 2 more groups$",
     ):
         change_subscription(fleet(), "T")
     with pytest.raises(ValueError, match="'nobody'"):
@@ -143,7 +167,8 @@ def test_a_topic_that_all_have_is_an_error():
 def test_a_broker_found_in_one_room_stands_there_for_a_new_topic_too(room, of_new):
     def routes(*rooms):
         return tuple(
-            Topic(name, (TopicBroker("a", 4, machine_room=one),)) for name, one in zip("TUV", rooms, strict=True)
+            Topic(name, (TopicBroker("a", 4, machine_room=one),))
+            for name, one in zip("TUV", rooms, strict=True)
         )
 
     known = Known(Snapshot(routes(None, None, None)), _decided=Snapshot(routes("hz", room, None)))
@@ -173,7 +198,9 @@ def test_a_ring_of_too_many_points_is_skipped(monkeypatch):
 
 
 def test_a_group_that_is_too_large_is_skipped(monkeypatch):
-    monkeypatch.setattr(play, "MOST_CELLS", 5 * 8)  # two: 5 moments of twice 4 ids that are ever there
+    monkeypatch.setattr(
+        play, "MOST_CELLS", 5 * 8
+    )  # two: 5 moments of twice 4 ids that are ever there
     rollout = restart(fleet())
     assert played(rollout) == ["two", "one"]
     assert "the rollout of consumer group 'three' has 7 moments" in skipped(rollout)[0][1]
@@ -182,7 +209,9 @@ def test_a_group_that_is_too_large_is_skipped(monkeypatch):
 
 
 def test_a_budget_says_what_was_not_tried(monkeypatch):
-    monkeypatch.setattr(play, "MOST_CELLS", 60)  # three: 7 moments of 12 one by one, 5 of 12 two by two
+    monkeypatch.setattr(
+        play, "MOST_CELLS", 60
+    )  # three: 7 moments of 12 one by one, 5 of 12 two by two
     choice = within_budget(fleet(), 99)
     batches = [(row["consumer_group"], row["batch"]) for row in choice.tried.to_pylist()]
     assert batches == [("two", 1), ("two", 2), ("one", 1), ("three", 2), ("three", 3)]
@@ -218,7 +247,10 @@ def test_advice_says_which_groups_are_too_large(monkeypatch):
 def test_advice_on_the_command_line_says_which_groups_are_too_large(monkeypatch, capsys, tmp_path):
     (tmp_path / "cluster.json").write_text(json.dumps(to_document(fleet())))
     monkeypatch.setattr(play, "MOST_CELLS", 50)
-    assert main(["recommend", "-f", str(tmp_path / "cluster.json"), "--show", "churn", "-o", "json"]) == 0
+    assert (
+        main(["recommend", "-f", str(tmp_path / "cluster.json"), "--show", "churn", "-o", "json"])
+        == 0
+    )
     out, err = capsys.readouterr()
     assert json.loads(out) == []
     assert "too large to weigh other strategies" in err and "3 of 3 groups: " in err
@@ -250,7 +282,9 @@ def test_text_names_them_and_why(run):
     assert said.startswith(f"Skipped: {REASON} Rollout: ") and ", 1 group skipped; " in said
     assert "Skipped" not in run("restart")[1]
     assert (
-        run("restart", "-b", "2", "--wide")[1].rpartition("\n\n")[2].startswith("Skipped\nconsumer_group  reason\none ")
+        run("restart", "-b", "2", "--wide")[1]
+        .rpartition("\n\n")[2]
+        .startswith("Skipped\nconsumer_group  reason\none ")
     )
 
 

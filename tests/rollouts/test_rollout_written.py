@@ -1,7 +1,9 @@
-"""What producers write to in rollouts: against a brute force of random brokers with any perm, write and read queues.
+"""What producers write to in rollouts: against a brute force of random brokers with any perm, write
+and read queues.
 
-The brute force asks `rmqalloc.strategy` for one client at a time and nothing else: which queues there are, which are written to
-and which clients have heard is worked out here from the numbers of the snapshot.
+The brute force asks `rmqalloc.strategy` for one client at a time and nothing else: which queues
+there are, which are written to and which clients have heard is worked out here from the numbers of
+the snapshot.
 """
 
 import itertools
@@ -25,12 +27,21 @@ KINDS = ("restart", "strategy", "subscription", "broker", "queues")
 
 
 def random_snapshot(rng):
-    """A group of up to five clients and a topic whose brokers have any numbers of queues and any perm."""
+    """A group of up to five clients and a topic whose brokers have any numbers of queues and any
+    perm.
+    """
     brokers = [
-        TopicBroker(name, rng.randint(0, 4), rng.choice([None, 0, 1, 2, 3, 4, 6]), rng.choice([6, 6, 6, 4, 2, 0]))
+        TopicBroker(
+            name,
+            rng.randint(0, 4),
+            rng.choice([None, 0, 1, 2, 3, 4, 6]),
+            rng.choice([6, 6, 6, 4, 2, 0]),
+        )
         for name in "abc"[: rng.randint(1, 3)]
     ]
-    brokers.append(TopicBroker("d", rng.randint(1, 4), rng.choice([None, 0, 1, 3, 6]), rng.choice([6, 4])))
+    brokers.append(
+        TopicBroker("d", rng.randint(1, 4), rng.choice([None, 0, 1, 3, 6]), rng.choice([6, 4]))
+    )
     clients = tuple(Client(f"10.0.0.{i}@1#1") for i in rng.sample(range(9), rng.randint(1, 5)))
     rule = rng.choice(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"])
     return Snapshot((Topic("T", tuple(brokers)),), (Group("g", ("T",), clients, strategy=rule),))
@@ -57,18 +68,25 @@ def share(rule, client_id, ids, there):
     queues = sort_queues(MessageQueue("T", name, i) for name, i in there)
     if client_id not in ids or not queues:
         return set()
-    return {(q.broker_name, q.queue_id) for q in strategy(rule).allocate("g", client_id, queues, sorted(ids))}
+    return {
+        (q.broker_name, q.queue_id)
+        for q in strategy(rule).allocate("g", client_id, queues, sorted(ids))
+    }
 
 
 def figures(before, after, there, written, hears, begins_with_one=False):
-    """What the table says of one step; ``before`` and ``after`` are the queues of each client in the group."""
+    """What the table says of one step; ``before`` and ``after`` are the queues of each client in
+    the group.
+    """
     wet = there & written
     worst = [0, 0, 0]
     for heard in itertools.product([False, True], repeat=len(hears)):
         if begins_with_one and not any(heard):
             continue
         told = dict(zip(hears, heard, strict=True))
-        read = set().union(*(after[one] if told.get(one, True) else before.get(one, set()) for one in after))
+        read = set().union(
+            *(after[one] if told.get(one, True) else before.get(one, set()) for one in after)
+        )
         for place, some in enumerate((there, wet, there - wet)):
             worst[place] = max(worst[place], len(some - read))
     only_dry = sum(bool(queues & there) and not queues & wet for queues in after.values())
@@ -94,7 +112,9 @@ def wanted(kind, snapshot, batch, to):
     rows = [figures(given(ids), given(ids), there, written, [])]
     if kind in ("broker", "queues"):
         for queues, wet, hear in STATES[kind](brokers, there, written, to):
-            rows.append(figures(given(ids, there), given(ids, queues), queues, wet, ids if hear else []))
+            rows.append(
+                figures(given(ids, there), given(ids, queues), queues, wet, ids if hear else [])
+            )
             there = queues
         return rows
     new = strategy_shares(ids, there) if kind == "strategy" else {one: set() for one in ids}
@@ -155,7 +175,10 @@ def fits(snapshot, to):
     """Whether a number of queues changes something, and in one direction."""
     readable = [one for one in snapshot.topics[0].brokers if one.perm & 4]
     same = all(one.read_queue_nums == to and one.write_queue_nums in (None, to) for one in readable)
-    return not same and len({one.read_queue_nums < to for one in readable if one.read_queue_nums != to}) <= 1
+    return (
+        not same
+        and len({one.read_queue_nums < to for one in readable if one.read_queue_nums != to}) <= 1
+    )
 
 
 @pytest.mark.holds("docs/rollout.md", "unowned counts the queues that producers write to")
@@ -168,7 +191,10 @@ def test_what_is_written_is_that_of_the_brokers(kind):
         if kind == "queues" and not fits(snapshot, to):
             continue
         batch = rng.randint(1, len(snapshot.groups[0].clients))
-        found, want = played(kind, snapshot, batch, to).steps.to_pylist(), wanted(kind, snapshot, batch, to)
+        found, want = (
+            played(kind, snapshot, batch, to).steps.to_pylist(),
+            wanted(kind, snapshot, batch, to),
+        )
         assert len(found) == len(want)
         for row, one in zip(found, want, strict=True):
             assert {name: row[name] for name in one} == one, (snapshot, batch, to, row["action"])
@@ -183,7 +209,9 @@ def test_what_is_written_is_that_of_the_brokers(kind):
 def cluster(*brokers, n_clients=4, lags=()):
     lags = tuple(Lag(MessageQueue("T", name, i), messages, 0) for name, i, messages in lags)
     clients = tuple(Client(f"10.0.0.{i}@1#{i}") for i in range(n_clients))
-    return Snapshot((Topic("T", brokers),), (Group("g", ("T",), clients, lags=lags, strategy="AVG"),))
+    return Snapshot(
+        (Topic("T", brokers),), (Group("g", ("T",), clients, lags=lags, strategy="AVG"),)
+    )
 
 
 @pytest.mark.holds("docs/plan.md", "Only queues that producers write to count as unowned")
@@ -204,10 +232,13 @@ def test_queues_of_a_broker_without_the_write_bit_are_dry(write):
 def test_untouched_and_read_only_brokers_stay_as_they_are():
     brokers = TopicBroker("a", 4, 4, perm=4), TopicBroker("b", 4, 0), TopicBroker("c", 4, 4)
     one = resize_queues(cluster(*brokers, n_clients=16), "T", 8, brokers=["c"])
-    # Sixteen queues, of which half are on a broker to which nobody writes or to none of whose queues.
+    # Sixteen queues, of which half are on a broker to which nobody writes or to none of whose
+    # queues.
     assert one.steps["only_dry"].to_pylist() == [8, 12, 8]
     both = resize_queues(cluster(*brokers[::2], n_clients=16), "T", 8)
-    assert both.steps["only_dry"].to_pylist()[-1] == 8  # a has eight queues, and nobody writes to them still
+    assert (
+        both.steps["only_dry"].to_pylist()[-1] == 8
+    )  # a has eight queues, and nobody writes to them still
 
 
 BEHIND = [("a", i, 7 if i == 5 else 0) for i in range(8)]
@@ -217,8 +248,16 @@ BEHIND = [("a", i, 7 if i == 5 else 0) for i in range(8)]
 @pytest.mark.parametrize(
     ("to", "refused", "steps"),
     [
-        (2, True, ["before", "write queues to 2, backlog drains", "read queues to 2, routes refresh"]),
-        (4, True, ["before", "write queues to 4, backlog drains", "read queues to 4, routes refresh"]),
+        (
+            2,
+            True,
+            ["before", "write queues to 2, backlog drains", "read queues to 2, routes refresh"],
+        ),
+        (
+            4,
+            True,
+            ["before", "write queues to 4, backlog drains", "read queues to 4, routes refresh"],
+        ),
         (5, True, ["before", "read queues to 5, routes refresh", "write queues to 5"]),
         (6, False, ["before", "read queues to 6, routes refresh", "write queues to 6"]),
         (8, False, ["before", "read queues to 8, routes refresh", "write queues to 8"]),
@@ -238,14 +277,30 @@ def test_queues_that_are_written_and_not_read_hold_a_backlog(to, refused, steps)
 def test_a_backlog_that_nobody_reads_may_be_there_where_it_is_not_known():
     known = [("a", i, 0) for i in range(4)]
     [said] = resize_queues(cluster(TopicBroker("a", 4, 6), lags=known), "T", 4).refusals
-    assert said == "the backlog of consumer group 'g' is not known in 2 queues of topic 'T': a:4, a:5"
-    assert resize_queues(cluster(TopicBroker("a", 4, 6), lags=known), "T", 4, assume_drained=True).refusals == ()
-    assert resize_queues(cluster(TopicBroker("a", 4, 6), TopicBroker("b", 2)), "T", 6, brokers=["b"]).refusals == ()
+    assert (
+        said == "the backlog of consumer group 'g' is not known in 2 queues of topic 'T': a:4, a:5"
+    )
+    assert (
+        resize_queues(
+            cluster(TopicBroker("a", 4, 6), lags=known), "T", 4, assume_drained=True
+        ).refusals
+        == ()
+    )
+    assert (
+        resize_queues(
+            cluster(TopicBroker("a", 4, 6), TopicBroker("b", 2)), "T", 6, brokers=["b"]
+        ).refusals
+        == ()
+    )
 
 
 def test_fewer_write_than_read_queues_can_be_raised_alone():
     steps = resize_queues(cluster(TopicBroker("a", 8, 2)), "T", 8).steps
-    assert steps["action"].to_pylist() == ["before", "read queues to 8, routes refresh", "write queues to 8"]
+    assert steps["action"].to_pylist() == [
+        "before",
+        "read queues to 8, routes refresh",
+        "write queues to 8",
+    ]
     assert steps["only_dry"].to_pylist() == [3, 3, 0]
     with pytest.raises(ValueError, match="nothing would change: a has 8, and 8 are asked for"):
         resize_queues(cluster(TopicBroker("a", 8, 8)), "T", 8)
@@ -254,7 +309,11 @@ def test_fewer_write_than_read_queues_can_be_raised_alone():
 def test_a_readable_broker_without_queues_gets_some_in_a_plan_and_in_a_rollout(tmp_path, capsys):
     path = tmp_path / "cluster.json"
     path.write_text(
-        json.dumps(to_document(cluster(TopicBroker("a", 4), TopicBroker("b", 0), TopicBroker("c", 0, perm=2))))
+        json.dumps(
+            to_document(
+                cluster(TopicBroker("a", 4), TopicBroker("b", 0), TopicBroker("c", 0, perm=2))
+            )
+        )
     )
     shown = ["-f", str(path), "--columns", "n_queues", "-o", "json"]
     assert main(["plan", "--set-queues", "8", *shown]) == 0

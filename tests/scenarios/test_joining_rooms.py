@@ -1,4 +1,6 @@
-"""Clients and brokers that join where machine rooms matter: how their room is said, and what happens where it is not."""
+"""Clients and brokers that join where machine rooms matter: how their room is said, and what
+happens where it is not.
+"""
 
 import json
 import shlex
@@ -18,17 +20,22 @@ FLAGS = "to say in which machine room it stands: --add-client ID=ROOM"
 
 def cluster():
     """8 queues in either of two rooms, a group that keeps to rooms and one that does not."""
-    brokers = tuple(TopicBroker(name, 8, machine_room=room) for name, room in (("a", "hz"), ("b", "sh")))
+    brokers = tuple(
+        TopicBroker(name, 8, machine_room=room) for name, room in (("a", "hz"), ("b", "sh"))
+    )
     clients = Client("c1", machine_room="hz"), Client("c2", machine_room="sh")
     rules = {"near": "MACHINE_ROOM_NEARBY-AVG", "plain": "AVG"}
     return Snapshot(
-        (Topic("T", brokers),), tuple(Group(name, ("T",), clients, strategy=rule) for name, rule in rules.items())
+        (Topic("T", brokers),),
+        tuple(Group(name, ("T",), clients, strategy=rule) for name, rule in rules.items()),
     )
 
 
 @pytest.fixture
 def run(capsys, tmp_path):
-    """Plan a change to the cluster; gives exit code, the rows after it by group, and standard error."""
+    """Plan a change to the cluster; gives exit code, the rows after it by group, and standard
+    error.
+    """
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(to_document(cluster())))
 
@@ -36,7 +43,11 @@ def run(capsys, tmp_path):
         code = main(["plan", "-f", str(path), "-o", "json", *shlex.split(line)])
         out, err = capsys.readouterr()
         rows = json.loads(out) if out else []
-        return code, {row["consumer_group"]: row for row in rows if row["scenario"] != "current"}, err
+        return (
+            code,
+            {row["consumer_group"]: row for row in rows if row["scenario"] != "current"},
+            err,
+        )
 
     return run
 
@@ -49,7 +60,10 @@ def run(capsys, tmp_path):
         ("--add-client a=b=sh", (4, 8)),  # the id is a=b
         ("--scale 4=hz", (2, 8)),
         ("--add-broker c:8=sh", (8, 16)),
-        ("--add-broker c:8=bj --add-client c3=bj", (8, 8)),  # a room that a broker of the same change brings
+        (
+            "--add-broker c:8=bj --add-client c3=bj",
+            (8, 8),
+        ),  # a room that a broker of the same change brings
     ],
 )
 def test_what_joins_stands_in_the_room_behind_the_equals_sign(run, flags, loads):
@@ -66,7 +80,9 @@ def test_an_id_with_an_equals_sign_is_closed_by_one(run, client_id):
 
 
 @pytest.mark.holds("docs/plan.md", "all others are planned, and the exit code is 1")
-@pytest.mark.parametrize("change", ["--add-client c3", "--add-client c3=", "--scale 3", "--add-broker c:8"])
+@pytest.mark.parametrize(
+    "change", ["--add-client c3", "--add-client c3=", "--scale 3", "--add-broker c:8"]
+)
 def test_a_group_that_needs_the_room_is_named_and_the_others_are_planned(run, change):
     code, after, err = run(change)
     assert code == 1
@@ -87,7 +103,9 @@ def test_a_gate_says_it_first(run):
 def test_a_file_says_the_room_too(run, tmp_path):
     def code_and_err(**change):
         path = tmp_path / "scenarios.json"
-        path.write_text(json.dumps({"scenarios": [{"name": "up", "changes": [{"add_clients": change}]}]}))
+        path.write_text(
+            json.dumps({"scenarios": [{"name": "up", "changes": [{"add_clients": change}]}]})
+        )
         return run(f"--scenario {path}")[::2]
 
     assert code_and_err(ids="c3", machine_room="hz") == (0, "")
@@ -129,7 +147,9 @@ def test_a_plan_warns_of_what_a_strategy_refuses_and_only_of_that():
     assert warnings({"add_clients": {"ids": "c3", "machine_room": "hz"}}) == ()
     assert warnings({"scale_clients": {"to": 0}}) == ()  # nobody is there to refuse anything
     assert warnings({"set_strategy": {"strategy": "AVG"}}, {"add_clients": {"ids": "c3"}}) == ()
-    (said,) = warnings({"set_strategy": {"strategy": "MACHINE_ROOM_NEARBY-AVG"}}, {"add_clients": {"count": 1}})
+    (said,) = warnings(
+        {"set_strategy": {"strategy": "MACHINE_ROOM_NEARBY-AVG"}}, {"add_clients": {"count": 1}}
+    )
     assert said.startswith("scenario 's': near topic T and 1 more cannot be assigned after it")
 
 
@@ -143,8 +163,12 @@ def test_what_several_scenarios_lack_is_said_once():
     (said,) = plan_snapshot(cluster(), [lost("s1"), lost("s2")]).warnings
     assert said.startswith("no machine room of the groups planned matches 'hx'")
     first, second = plan_snapshot(cluster(), [joined("s1"), joined("s2")]).warnings
-    assert first.endswith("for consumer id c3; give every client and broker its machine_room, those that join too")
-    assert second.startswith("scenario 's2': near topic T") and second.endswith("for consumer id c3")
+    assert first.endswith(
+        "for consumer id c3; give every client and broker its machine_room, those that join too"
+    )
+    assert second.startswith("scenario 's2': near topic T") and second.endswith(
+        "for consumer id c3"
+    )
 
 
 def test_what_is_refused_already_is_not_the_doing_of_a_change():
@@ -155,8 +179,15 @@ def test_what_is_refused_already_is_not_the_doing_of_a_change():
 
 
 def test_compare_says_it_once():
-    found = compare(cluster(), [Candidate("near", "MACHINE_ROOM_NEARBY-AVG", {})], [AddClients(ids=("c3",))], ["near"])
-    assert found.warnings == ("cannot be assigned: near topic T: Machine room is null for consumer id c3",)
+    found = compare(
+        cluster(),
+        [Candidate("near", "MACHINE_ROOM_NEARBY-AVG", {})],
+        [AddClients(ids=("c3",))],
+        ["near"],
+    )
+    assert found.warnings == (
+        "cannot be assigned: near topic T: Machine room is null for consumer id c3",
+    )
     assert found.refused == (("near", "near"),)
 
 
@@ -174,21 +205,28 @@ def test_a_comparison_that_lacks_a_row_ends_with_1(capsys, tmp_path):
     assert code == 1
     assert out.count("\nAVG                          ") == 2  # its rows stand beside it
     assert out.count("MACHINE_ROOM_NEARBY-AVG  refused\n") == 2
-    assert "cannot be assigned: near topic T and 1 more: Machine room is null for consumer id c3\n" in err
+    assert (
+        "cannot be assigned: near topic T and 1 more: Machine room is null for consumer id c3\n"
+        in err
+    )
     assert ran(f"--add-client c3=hz {near}")[0] == 0
     assert ran("-s AVG --add-client c3")[0] == 0  # what the group has now does not matter
 
 
 def test_a_group_without_clients_is_no_fault_of_a_candidate():
     empty = Group("empty", ("T",), (), strategy="AVG")
-    found = compare(Snapshot(cluster().topics, (*cluster().groups, empty)), [Candidate("avg", "AVG", {})])
+    found = compare(
+        Snapshot(cluster().topics, (*cluster().groups, empty)), [Candidate("avg", "AVG", {})]
+    )
     assert found.refused == ()
     assert found.warnings == ("cannot be assigned: empty topic T: cidAll is null or cidAll empty",)
 
 
 def test_a_ring_that_grows_too_large_is_told_like_a_refusal(run, monkeypatch):
     monkeypatch.setattr(assigner, "MAX_POINTS", 30)
-    code, after, err = run("--to-strategy CONSISTENT_HASH --to-virtual-nodes 10 --add-client c3 -g plain")
+    code, after, err = run(
+        "--to-strategy CONSISTENT_HASH --to-virtual-nodes 10 --add-client c3 -g plain"
+    )
     assert (code, after["plain"]["err_code"]) == (0, 0)
     code, after, err = run("--to-strategy CONSISTENT_HASH --to-virtual-nodes 10 --scale 4")
     assert (code, after["plain"]["err_code"]) == (1, 4)

@@ -1,4 +1,6 @@
-"""Changes at their bounds: a star that stands for nothing, groups without clients, names that are equal or just greater."""
+"""Changes at their bounds: a star that stands for nothing, groups without clients, names that are
+equal or just greater.
+"""
 
 import pyarrow as pa
 import pytest
@@ -22,7 +24,8 @@ from rmqalloc.scenarios.patterns import matches
 def fleet_of(*lists):
     brokers = [{"broker_name": "b", "read_queue_nums": 4}]
     rows = [
-        {"consumer_group": f"g{i}", "topic": "T", "brokers": brokers, "client_ids": ids} for i, ids in enumerate(lists)
+        {"consumer_group": f"g{i}", "topic": "T", "brokers": brokers, "client_ids": ids}
+        for i, ids in enumerate(lists)
     ]
     return ordered(Fleet.from_arrow(pa.Table.from_pylist(rows)))
 
@@ -59,7 +62,8 @@ def test_groups_without_clients_have_no_greatest_name(lists):
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"), [("b", ["b", "b"]), ("a", ["a", "b"]), ("b\0", ["b", "b\0"]), ("c", ["b", "c"])]
+    ("name", "wanted"),
+    [("b", ["b", "b"]), ("a", ["a", "b"]), ("b\0", ["b", "b\0"]), ("c", ["b", "c"])],
 )
 def test_a_name_that_is_equal_to_the_greatest_or_just_behind_it_is_put_in_its_place(name, wanted):
     assert lists_after(fleet_of(["b"], []), AddClients(ids=[name])) == [wanted, [name]]
@@ -67,7 +71,10 @@ def test_a_name_that_is_equal_to_the_greatest_or_just_behind_it_is_put_in_its_pl
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_clients_are_counted_down_to_none(count):
-    assert lists_after(fleet_of(["a", "b"], ["a"]), RemoveClients(count=count)) == [["a", "b"][: max(2 - count, 0)], []]
+    assert lists_after(fleet_of(["a", "b"], ["a"]), RemoveClients(count=count)) == [
+        ["a", "b"][: max(2 - count, 0)],
+        [],
+    ]
 
 
 @pytest.mark.parametrize("client_id", ["a", "b", "c"])

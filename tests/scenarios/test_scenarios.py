@@ -1,4 +1,6 @@
-"""Scenarios as data: read, printed, refused; and done to fleets whose every list is looked at afterwards."""
+"""Scenarios as data: read, printed, refused; and done to fleets whose every list is looked at
+afterwards.
+"""
 
 import json
 import math
@@ -109,7 +111,9 @@ def test_rows_of_a_table_will_do():
 def test_json_needs_no_yaml(tmp_path):
     path = tmp_path / "s.json"
     path.write_text(json.dumps({"scenarios": [FULL]}))
-    script = "import sys; sys.modules['yaml'] = None; from rmqalloc.scenarios import read_scenarios; "
+    script = (
+        "import sys; sys.modules['yaml'] = None; from rmqalloc.scenarios import read_scenarios; "
+    )
     done = python("-c", script + f"print(len(read_scenarios({str(path)!r})))")
     assert (done.stdout, done.stderr) == ("1\n", "")
 
@@ -117,12 +121,18 @@ def test_json_needs_no_yaml(tmp_path):
 @pytest.mark.holds("rmqalloc.scenarios.Scenario", "A field is wrong.")
 def test_fields_are_checked_and_kept_as_tuples():
     assert AddClients(ids=["a", "b"]).ids == ("a", "b")
-    assert SetStrategy("MACHINE_ROOM", {"machine_rooms": {"b", "a"}}).params == {"machine_rooms": ["a", "b"]}
-    with pytest.raises(ScenarioError, match="which must be one of last, first, spread, got 'middle'"):
+    assert SetStrategy("MACHINE_ROOM", {"machine_rooms": {"b", "a"}}).params == {
+        "machine_rooms": ["a", "b"]
+    }
+    with pytest.raises(
+        ScenarioError, match="which must be one of last, first, spread, got 'middle'"
+    ):
         RemoveClients(count=1, which="middle")
 
 
-@pytest.mark.holds("rmqalloc.scenarios.scenarios_schema", "Return the JSON Schema of a file of scenarios")
+@pytest.mark.holds(
+    "rmqalloc.scenarios.scenarios_schema", "Return the JSON Schema of a file of scenarios"
+)
 def test_the_schema_names_every_field():
     one = scenarios_schema()["properties"]["scenarios"]["items"]
     assert set(one["properties"]) == {"name", "changes", "groups", "topics"}
@@ -284,10 +294,20 @@ def test_a_fleet_after_a_scenario_has_the_lists_it_should(data):
             assert [queue[1:] for queue in after.fleet.queues_of(unit)] == queues
             assert after.rules.table[after.rules.of_unit[unit]].get_name() == name
             before = fleet.client_ids_of(unit)
-            firsts = [ids.index(c) if c in ids and before.index(c) == i else -1 for i, c in enumerate(before)]
-            assert after.renamed[fleet.client_offsets[unit] : fleet.client_offsets[unit + 1]].tolist() == firsts
+            firsts = [
+                ids.index(c) if c in ids and before.index(c) == i else -1
+                for i, c in enumerate(before)
+            ]
+            assert (
+                after.renamed[fleet.client_offsets[unit] : fleet.client_offsets[unit + 1]].tolist()
+                == firsts
+            )
             if not after.units[unit]:
-                assert (before, [q[1:] for q in fleet.queues_of(unit)], "AVG") == (ids, queues, name)
+                assert (before, [q[1:] for q in fleet.queues_of(unit)], "AVG") == (
+                    ids,
+                    queues,
+                    name,
+                )
 
 
 def test_a_broker_whose_one_queue_is_not_the_first_is_changed_by_a_count_of_one():
@@ -302,7 +322,10 @@ def test_a_broker_whose_one_queue_is_not_the_first_is_changed_by_a_count_of_one(
 PIECES = st.sampled_from(["a", "b", "ab", "é", "😀", "\n", "*", "?", "[ab]", "[!a]", "[", "]", "-"])
 
 
-@given(st.lists(st.lists(PIECES, max_size=5).map("".join), max_size=4), st.lists(st.text("ab[]*é😀\n-", max_size=6)))
+@given(
+    st.lists(st.lists(PIECES, max_size=5).map("".join), max_size=4),
+    st.lists(st.text("ab[]*é😀\n-", max_size=6)),
+)
 def test_patterns_match_as_fnmatchcase_does(patterns, names):
     wanted = [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names]
     assert matches(tuple(patterns), Strings.from_list(names)).tolist() == wanted
@@ -311,7 +334,9 @@ def test_patterns_match_as_fnmatchcase_does(patterns, names):
 @given(st.data())
 def test_clients_are_followed_as_movement_follows_them(data):
     rows = data.draw(st.lists(drawn_units.units(), min_size=1, max_size=4))
-    fleet = fleet_of([{**row, "client_ids": list(dict.fromkeys(row["client_ids"]))} for row in rows])
+    fleet = fleet_of(
+        [{**row, "client_ids": list(dict.fromkeys(row["client_ids"]))} for row in rows]
+    )
     scenarios = data.draw(drawn_units.scenarios().filter(bool))
     assert scenarios
     for given_data in scenarios:
@@ -329,7 +354,13 @@ def test_text_is_not_copied_unless_somebody_reads_it():
 
 def plan_row(group, client_ids, brokers=(("b", 4),), **more):
     entries = [{"broker_name": name, "read_queue_nums": n} for name, n in brokers]
-    return {"consumer_group": group, "topic": "T", "brokers": entries, "client_ids": client_ids, **more}
+    return {
+        "consumer_group": group,
+        "topic": "T",
+        "brokers": entries,
+        "client_ids": client_ids,
+        **more,
+    }
 
 
 def ids_after(client_ids, *changes):
@@ -359,7 +390,9 @@ def test_which_clients_come():
 
 def test_a_client_that_comes_back_is_the_same():
     fleet = fleet_of([plan_row("g", ["a", "b"])])
-    after = apply(Scenario("x", [RemoveClients(ids="a"), AddClients(ids=["a", "aa"])]), fleet, strategy("AVG"))
+    after = apply(
+        Scenario("x", [RemoveClients(ids="a"), AddClients(ids=["a", "aa"])]), fleet, strategy("AVG")
+    )
     assert after.fleet.client_ids_of(0) == ["a", "aa", "b"]
     assert after.renamed.tolist() == [0, 2]
 
@@ -381,7 +414,12 @@ def test_rooms_that_the_table_does_not_know_are_asked_for(change, said):
 
 
 def test_a_broker_whose_queues_stand_in_two_rooms_stays_one_broker():
-    row = {"consumer_group": "g", "topic": "T", "client_ids": ["a"], "broker_rooms": ["hz", "sh", "hz"]}
+    row = {
+        "consumer_group": "g",
+        "topic": "T",
+        "client_ids": ["a"],
+        "broker_rooms": ["hz", "sh", "hz"],
+    }
     row["queues"] = [{"broker_name": "b", "queue_id": i} for i in (0, 3, 7)]
     fleet = fleet_of([row | {"client_rooms": ["hz"]}])
     after = apply(Scenario("x", [SetQueues(2)]), fleet, strategy("AVG")).fleet
@@ -390,7 +428,15 @@ def test_a_broker_whose_queues_stand_in_two_rooms_stays_one_broker():
 
 def test_rules_by_name():
     assert rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=3).inner.virtual_nodes == 3
-    for name in ("POP", "CONFIG", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-POP", "BEST", "", None):
+    for name in (
+        "POP",
+        "CONFIG",
+        "MACHINE_ROOM_NEARBY",
+        "MACHINE_ROOM_NEARBY-POP",
+        "BEST",
+        "",
+        None,
+    ):
         with pytest.raises((ValueError, TypeError)):
             rule(name)
 
@@ -406,7 +452,9 @@ def retry_plan(changes, brokers=(("a", 1), ("b", 1)), topic="%RETRY%g", **scope)
         for name, counts in ((topic, brokers), ("orders", (("a", 8), ("b", 8))))
     ]  # fmt: skip
     fleet = apply(
-        Scenario("s", changes, **scope), ordered(Fleet.from_arrow(pa.Table.from_pylist(rows))), rule("AVG")
+        Scenario("s", changes, **scope),
+        ordered(Fleet.from_arrow(pa.Table.from_pylist(rows))),
+        rule("AVG"),
     ).fleet
     return [dict(Counter(queue.broker_name for queue in fleet.queues_of(unit))) for unit in (0, 1)]
 
@@ -454,7 +502,8 @@ def test_queues_of_retry_topics_are_left_alone_by_any_other_pattern(topics):
     retry, orders = retry_plan([SetQueues(4, topics=topics)])
     assert (retry, orders["a"]) == ({"a": 1, "b": 1}, 4 if topics in ("*", ["o*", "*"]) else 8)
     assert retry_plan([SetQueues(4)]) == [{"a": 1, "b": 1}, {"a": 4, "b": 4}]
-    # A topic that merely holds the word is no retry topic, and a scenario may be for retry topics as for any others.
+    # A topic that merely holds the word is no retry topic, and a scenario may be for retry topics
+    # as for any others.
     assert retry_plan([SetQueues(4)], topic="x%RETRY%g")[0] == {"a": 4, "b": 4}
     assert retry_plan([RemoveBroker("a")], topics="%RETRY%*") == [{"b": 1}, ORDERS]
 
@@ -484,6 +533,13 @@ def test_a_readable_broker_without_queues_is_on_the_route(changes, left):
 
 def test_a_change_of_a_broker_without_queues_that_gives_it_none_changes_nothing():
     row = plan_row("g", ["x"])
-    row["brokers"] = [{"broker_name": "a", "read_queue_nums": 4}, {"broker_name": "b", "read_queue_nums": 0}]
-    for change in (SetQueues(0, brokers=("b",)), RemoveBroker(("b",)), SetQueues(4, brokers=("a",))):
+    row["brokers"] = [
+        {"broker_name": "a", "read_queue_nums": 4},
+        {"broker_name": "b", "read_queue_nums": 0},
+    ]
+    for change in (
+        SetQueues(0, brokers=("b",)),
+        RemoveBroker(("b",)),
+        SetQueues(4, brokers=("a",)),
+    ):
         assert not apply(Scenario("x", [change]), fleet_of([row]), strategy("AVG")).units.any()

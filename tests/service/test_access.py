@@ -1,4 +1,6 @@
-"""Who may ask, what every answer bears, and what becomes of requests that come while others are worked on."""
+"""Who may ask, what every answer bears, and what becomes of requests that come while others are
+worked on.
+"""
 
 import asyncio
 import random
@@ -27,14 +29,27 @@ def test_every_answer_bears_the_strict_headers(readings):
             headers = client.get(path).headers
             assert {name: headers[name] for name in front_door.HEADERS} == front_door.HEADERS, path
             policy = headers["content-security-policy"]
-            assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+            assert (
+                "default-src 'none'" in policy
+                and "frame-ancestors 'none'" in policy
+                and "unsafe" not in policy
+            )
             assert "server" not in headers and "access-control-allow-origin" not in headers
         assert float(client.get("/v1/groups").headers["rmqalloc-age"]) < 60
 
 
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[::2]", "localhost.", "127.0.0.1@evil"]
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "",
+        "[::2]",
+        "localhost.",
+        "127.0.0.1@evil",
+    ],
 )
 def test_on_loopback_the_host_must_be_this_machine(readings, host):
     with served(readings) as client:
@@ -53,7 +68,9 @@ def test_beyond_loopback_a_token_is_needed(readings):
     with served(readings, host="0.0.0.0", token=TOKEN) as client:
         right = {"authorization": f"Bearer {TOKEN}"}
         assert client.get("/v1/groups", headers=right).status_code == 200
-        assert client.get("/v1/groups", headers=right | {"host": "monitoring:8080"}).status_code == 200
+        assert (
+            client.get("/v1/groups", headers=right | {"host": "monitoring:8080"}).status_code == 200
+        )
         for wrong in (
             "",
             TOKEN,
@@ -92,12 +109,16 @@ def test_pages_of_other_sites_get_nothing(readings):
         for site in ("cross-site", "same-site"):
             assert client.get("/v1/groups", headers={"sec-fetch-site": site}).status_code == 403
             assert client.get("/healthz", headers={"sec-fetch-site": site}).status_code == 200
-        assert client.get("/v1/groups", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+        assert (
+            client.get("/v1/groups", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+        )
 
 
 def test_head_is_get_without_a_body(readings):
     with served(readings) as client:
-        assert client.head("/v1/groups").headers["content-length"] == str(len(client.get("/v1/groups").content))
+        assert client.head("/v1/groups").headers["content-length"] == str(
+            len(client.get("/v1/groups").content)
+        )
 
 
 def test_long_paths_and_parameters_are_refused(readings):
@@ -107,7 +128,9 @@ def test_long_paths_and_parameters_are_refused(readings):
 
 
 def test_what_is_too_much_is_asked_to_come_back(readings, monkeypatch):
-    """Heavy answers take the threads for them alone: whoever asks for what is known already is answered meanwhile."""
+    """Heavy answers take the threads for them alone: whoever asks for what is known already is
+    answered meanwhile.
+    """
     go, begun = threading.Event(), threading.Semaphore(0)
 
     def slow(asked):
@@ -115,7 +138,9 @@ def test_what_is_too_much_is_asked_to_come_back(readings, monkeypatch):
         assert go.wait(300)
         return {"verdict": "yes"}
 
-    monkeypatch.setattr(web_app, "QUESTIONS", {**web_app.QUESTIONS, "/v1/slow": web_app.Question(slow, ("n",))})
+    monkeypatch.setattr(
+        web_app, "QUESTIONS", {**web_app.QUESTIONS, "/v1/slow": web_app.Question(slow, ("n",))}
+    )
     monkeypatch.setattr(web_app, "MOST_HEAVY", 2)
     with served(readings) as client:
         found = []
@@ -139,11 +164,16 @@ def test_what_is_too_much_is_asked_to_come_back(readings, monkeypatch):
 
 def test_an_answer_that_takes_too_long_is_given_up(readings, monkeypatch):
     go = threading.Event()
-    monkeypatch.setattr(web_app, "QUESTIONS", {"/v1/slow": web_app.Question(lambda _asked: go.wait(300) and {})})
+    monkeypatch.setattr(
+        web_app, "QUESTIONS", {"/v1/slow": web_app.Question(lambda _asked: go.wait(300) and {})}
+    )
     with served(readings) as client:
         client.service.app._seconds = 0.2
         answer = client.get("/v1/slow")
-        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1") and "longer than 0.2 s" in answer.text
+        assert (answer.status_code, answer.headers["retry-after"]) == (
+            503,
+            "1",
+        ) and "longer than 0.2 s" in answer.text
         go.set()
 
 
@@ -154,7 +184,11 @@ def test_a_defect_is_a_500_that_says_nothing_of_its_inside(readings, monkeypatch
     monkeypatch.setattr(web_app, "QUESTIONS", {"/v1/defect": web_app.Question(defect)})
     with served(readings) as client:
         answer = client.get("/v1/defect")
-        assert answer.status_code == 500 and "secret" not in answer.text and "a defect of rmqalloc" in answer.text
+        assert (
+            answer.status_code == 500
+            and "secret" not in answer.text
+            and "a defect of rmqalloc" in answer.text
+        )
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
@@ -172,5 +206,7 @@ def test_a_long_body_is_sent_whole_and_piece_by_piece(length):
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers}
     asyncio.run(FrontDoor(app, Admission.of("127.0.0.1", None))(scope, None, keep))
     assert b"".join(event["body"] for event in sent) == body
-    assert [event.get("more_body", False) for event in sent] == [True] * (max(0, length - 1) // PIECE) + [False]
+    assert [event.get("more_body", False) for event in sent] == [True] * (
+        max(0, length - 1) // PIECE
+    ) + [False]
     assert max(len(event["body"]) for event in sent) <= PIECE

@@ -1,4 +1,6 @@
-"""The documents that are served: those of the verbs, as their schemas say, for whatever groups are called."""
+"""The documents that are served: those of the verbs, as their schemas say, for whatever groups are
+called.
+"""
 
 import json
 from urllib.parse import quote
@@ -16,9 +18,16 @@ from rmqalloc.snapshot.snapshot import Client, Lag
 HOSTILE = 'a/b?c="d"&<script>\\\n\u202e%2F€ ../..'
 CLUSTER = snapshot(
     group("10.0.0.1@a", "10.0.0.1@a", "10.0.0.2@b", name="twice"),
-    group(*(f"10.0.0.{i}@c" for i in range(1, 5)), name="idle", lags=(Lag(queues([1])[0], 500, 10),)),
+    group(
+        *(f"10.0.0.{i}@c" for i in range(1, 5)), name="idle", lags=(Lag(queues([1])[0], 500, 10),)
+    ),
     group("10.0.0.8@e", name=HOSTILE),
-    group(Client("10.0.0.9@d"), name="doubt", strategy_source="assumed", strategy_doubt="nothing shows it"),
+    group(
+        Client("10.0.0.9@d"),
+        name="doubt",
+        strategy_source="assumed",
+        strategy_doubt="nothing shows it",
+    ),
     topics=(topic(a=3), topic("lonely", a=2)),
 )
 QUEUE = "a:1"
@@ -54,7 +63,9 @@ def got(client, path, **params):
 def test_groups_are_those_of_the_verb(client, printed):
     assert got(client, "/v1/groups") == {"groups": printed("groups"), "n_rows": 4}
     assert got(client, "/v1/groups", sort="-n_clients", top=2, where="consumer_group!=idle") == {
-        "groups": printed("groups", "--where", "consumer_group!=idle", "--sort", "-n_clients", "--top", "2"),
+        "groups": printed(
+            "groups", "--where", "consumer_group!=idle", "--sort", "-n_clients", "--top", "2"
+        ),
         "n_rows": 3,
     }
 
@@ -75,12 +86,24 @@ def test_findings_are_those_of_check(client, printed, path):
 
 
 def test_a_plan_is_the_one_that_the_verb_saves(client, printed, tmp_path):
-    printed("plan", "-g", "idle", "--scale", "2", "--remove-client", "10.0.0.1@c", "--out", str(tmp_path / "plan.json"))
+    printed(
+        "plan",
+        "-g",
+        "idle",
+        "--scale",
+        "2",
+        "--remove-client",
+        "10.0.0.1@c",
+        "--out",
+        str(tmp_path / "plan.json"),
+    )
     saved = json.loads((tmp_path / "plan.json").read_text())
     given = {"scale": 2, "remove_client": "10.0.0.1@c"}
     assert (found := got(client, "/v1/groups/idle/plan", **given))["digest"]
     assert found["tables"] == saved["tables"] and found["inputs"] == saved["inputs"]
-    posted = client.post("/v1/groups/idle/plan?show=groups,queues", json={"scenarios": saved["scenarios"]}).json()
+    posted = client.post(
+        "/v1/groups/idle/plan?show=groups,queues", json={"scenarios": saved["scenarios"]}
+    ).json()
     assert posted["groups"] == printed(
         "plan", "-g", "idle", "--scale", "2", "--remove-client", "10.0.0.1@c", "--show", "groups"
     )
@@ -127,7 +150,9 @@ def test_documents_are_as_their_schemas_say(client):
         "guard": client.get("/v1/guard?stop=10.0.0.1@c").json(),
         "problem": client.get("/v1/groups/none").json(),
     }
-    assert list(documents) and set(documents) == set(SCHEMAS_SERVED) == set(got(client, "/v1/schema")["documents"])
+    assert list(documents) and set(documents) == set(SCHEMAS_SERVED) == set(
+        got(client, "/v1/schema")["documents"]
+    )
     for name, document in documents.items():
         schema = got(client, f"/v1/schema/{name}")
         unpacked = {**schema, "type": "object"}
@@ -139,7 +164,10 @@ def test_a_name_may_hold_anything(client):
     where = f"/v1/groups/{quote(HOSTILE, safe='')}"
     found = got(client, where)
     assert found["group"]["consumer_group"] == HOSTILE and len(found["queues"]) == 3
-    assert got(client, f"{where}/plan", scale=2, show="groups")["groups"][0]["consumer_group"] == HOSTILE
+    assert (
+        got(client, f"{where}/plan", scale=2, show="groups")["groups"][0]["consumer_group"]
+        == HOSTILE
+    )
     answer = client.get(where)
     assert answer.content.isascii() and b"\n" not in answer.content
     for header, value in answer.headers.items():
@@ -166,7 +194,10 @@ def test_a_name_may_hold_anything(client):
 def test_what_is_wrong_is_said_in_a_problem_document(client, path, status, said):
     client.base_url = "http://127.0.0.1"
     answer = client.get(path)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "application/problem+json",
+    ), answer.text
     assert said in answer.json()["detail"] and answer.json()["status"] == status
 
 
@@ -178,13 +209,27 @@ def test_what_is_posted_is_read_strictly(client):
 
     good = '{"scenarios": [{"name": "x", "changes": [{"scale_clients": {"to": 2}}]}]}'
     assert post(good)[0] == 200
-    assert post("scenarios:\n- name: x\n  changes:\n  - scale_clients: {to: 2}\n", "application/yaml")[0] == 200
-    assert post(good, "text/plain") == (415, "the header Content-Type must be application/json or application/yaml")
-    assert post(good.replace('"to": 2', '"to": 2, "to": 3'))[1].startswith("the posted scenarios:1:")
+    assert (
+        post("scenarios:\n- name: x\n  changes:\n  - scale_clients: {to: 2}\n", "application/yaml")[
+            0
+        ]
+        == 200
+    )
+    assert post(good, "text/plain") == (
+        415,
+        "the header Content-Type must be application/json or application/yaml",
+    )
+    assert post(good.replace('"to": 2', '"to": 2, "to": 3'))[1].startswith(
+        "the posted scenarios:1:"
+    )
     assert post("[" * 100_000) == (400, post("[" * 100_000)[1])
     assert post(b"\xff")[0] == post("{}")[0] == post('{"scenarios": 5}')[0] == post("")[0] == 400
     assert post(" " * (256 << 10) + good)[0] == 413
-    assert post('{"kind": "Snapshot"}', path="/v1/diff")[0] == post("[]", path="/v1/groups/idle/diff")[0] == 400
+    assert (
+        post('{"kind": "Snapshot"}', path="/v1/diff")[0]
+        == post("[]", path="/v1/groups/idle/diff")[0]
+        == 400
+    )
     many = [{"name": str(i), "changes": [{"scale_clients": {"to": 2}}]} for i in range(51)]
     assert post(json.dumps({"scenarios": many}))[0] == 413
     assert post(good, path="/v1/plan?scale=3")[0] == 400
@@ -218,5 +263,7 @@ def test_the_guard_says_its_verdict_as_a_status(monkeypatch):
         assert client.get("/v1/groups/none/guard?stop=yes").status_code == 404
     old = readings_of(reading(CLUSTER, at=0.0))
     with served(old) as client:
-        assert client.get("/v1/groups/idle/guard?stop=yes").status_code == 503, "an old reading does not say it"
+        assert client.get("/v1/groups/idle/guard?stop=yes").status_code == 503, (
+            "an old reading does not say it"
+        )
         assert client.get("/v1/groups/idle").status_code == 200

@@ -1,4 +1,6 @@
-"""How long a connection may take, on a simulated clock: slow requests, others beside them, and answers that nobody fetches."""
+"""How long a connection may take, on a simulated clock: slow requests, others beside them, and
+answers that nobody fetches.
+"""
 
 import asyncio
 import contextlib
@@ -29,7 +31,9 @@ async def app(scope, receive, send):
 
 
 def run(*clients):
-    """What each ``client(reader, writer, connections)`` comes to, all of them at once, and the seconds that it takes."""
+    """What each ``client(reader, writer, connections)`` comes to, all of them at once, and the
+    seconds that it takes.
+    """
 
     async def main():
         config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
@@ -37,7 +41,9 @@ def run(*clients):
         loop, state = asyncio.get_running_loop(), ServerState()
 
         def protocol():
-            return BoundedProtocol(HEADER_SECONDS, ANSWER_SECONDS, config=config, server_state=state, app_state={})
+            return BoundedProtocol(
+                HEADER_SECONDS, ANSWER_SECONDS, config=config, server_state=state, app_state={}
+            )
 
         server = await loop.create_server(protocol, "127.0.0.1", 0)
         address = server.sockets[0].getsockname()
@@ -59,7 +65,9 @@ def run(*clients):
 
 
 def trickling(first, byte):
-    """A client that goes on sending a byte every second until the connection ends, and what was answered by then."""
+    """A client that goes on sending a byte every second until the connection ends, and what was
+    answered by then.
+    """
 
     async def client(reader, writer, _connections):
         async def send():
@@ -85,7 +93,9 @@ async def to_the_end(reader):
 
 
 def fetching(path, after=0):
-    """A client that fetches an answer after so many seconds: how many connections there are by then, status, length."""
+    """A client that fetches an answer after so many seconds: how many connections there are by
+    then, status, length.
+    """
 
     async def client(reader, writer, connections):
         writer.write(b"GET " + path + HOST + b"\r\n")
@@ -131,5 +141,7 @@ def test_slow_requests_are_cut_off_and_others_beside_them_are_not():
 def test_an_answer_is_given_up_where_nobody_fetches_it_and_whole_where_somebody_does():
     found = run(fetching(b"/large", ANSWER_SECONDS - 1), fetching(b"/large", ANSWER_SECONDS + 1))
     assert found[0] == ((2, b"200", N_PIECES), ANSWER_SECONDS - 1)
-    assert found[1] == ((0, b"200", found[1][0][2]), ANSWER_SECONDS + 1), "its connection is not waited for"
+    assert found[1] == ((0, b"200", found[1][0][2]), ANSWER_SECONDS + 1), (
+        "its connection is not waited for"
+    )
     assert found[1][0][2] < N_PIECES

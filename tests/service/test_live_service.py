@@ -1,4 +1,6 @@
-"""The service of a real cluster: what it says is what the verbs say, and nothing but reads leaves it."""
+"""The service of a real cluster: what it says is what the verbs say, and nothing but reads leaves
+it.
+"""
 
 import asyncio
 import contextlib
@@ -36,14 +38,29 @@ def consumers(cluster, java, tally):
 def asked(name_server):
     """What a service says of the group, and what the verb says; the service ends afterwards."""
     with running(
-        "-m", "rmqalloc", "serve", "-n", name_server, "-g", GROUP, "--port", "0", "--every", "1s", "--deadline", "60s"
+        "-m",
+        "rmqalloc",
+        "serve",
+        "-n",
+        name_server,
+        "-g",
+        GROUP,
+        "--port",
+        "0",
+        "--every",
+        "1s",
+        "--deadline",
+        "60s",
     ) as (
         program,
         port,
     ):
         deadline = time.monotonic() + SETTLES_WITHIN
         while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/status") as answer:
+            with (
+                contextlib.suppress(OSError),
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/status") as answer,
+            ):
                 if json.load(answer)["n_read"] > 2:
                     break
             time.sleep(0.2)
@@ -70,7 +87,11 @@ def test_it_says_what_the_verbs_say_and_sends_nothing_but_reads(cluster, tally):
     recording, (document, metrics) = asyncio.run(main())
     counts = {command.code for _, command in recording.requests}
     assert counts and counts <= set(ReadCode.__members__.values())
-    shown = json.loads(python("-m", "rmqalloc", "show", "-n", cluster.name_server, "-g", GROUP, "-o", "json").stdout)
+    shown = json.loads(
+        python(
+            "-m", "rmqalloc", "show", "-n", cluster.name_server, "-g", GROUP, "-o", "json"
+        ).stdout
+    )
     assert [(row["queue_id"], row["owners"]) for row in document["queues"]] == [
         (row["queue_id"], row["owners"]) for row in shown
     ]
@@ -82,7 +103,9 @@ def test_it_says_what_the_verbs_say_and_sends_nothing_but_reads(cluster, tally):
         if one.labels.get("consumer_group") == GROUP
     }
     listed = json.loads(
-        python("-m", "rmqalloc", "groups", "-n", cluster.name_server, "-g", GROUP, "-o", "json").stdout
+        python(
+            "-m", "rmqalloc", "groups", "-n", cluster.name_server, "-g", GROUP, "-o", "json"
+        ).stdout
     )[0]
     assert values["rmqalloc_group_clients"] == listed["n_clients"] == 2
     for metric, column in (

@@ -1,4 +1,6 @@
-"""Metrics: parsed by the readers of Prometheus, equal to the tables that they are made of, bounded, of the present."""
+"""Metrics: parsed by the readers of Prometheus, equal to the tables that they are made of, bounded,
+of the present.
+"""
 
 import re
 
@@ -14,11 +16,17 @@ from rmqalloc.snapshot.snapshot import Broker, Lag, SourceError
 from rmqalloc.watching import Change, Observer
 
 HOSTILE = 'g"} evil_metric 1\n# EOF\\{\u202e'
-ACCEPTS = {"application/openmetrics-text; version=1.0.0": openmetrics, "text/plain": prometheus, "": prometheus}
+ACCEPTS = {
+    "application/openmetrics-text; version=1.0.0": openmetrics,
+    "text/plain": prometheus,
+    "": prometheus,
+}
 
 
 def lags(*numbers):
-    return tuple(Lag(queue, n, 0) for queue, n in zip(queues(range(len(numbers))), numbers, strict=True))
+    return tuple(
+        Lag(queue, n, 0) for queue, n in zip(queues(range(len(numbers))), numbers, strict=True)
+    )
 
 
 CLUSTER = snapshot(
@@ -56,7 +64,9 @@ def test_groups_have_the_figures_of_their_table(accept):
     with served(readings_of(reading(CLUSTER))) as client:
         found = samples(client, accept)
         kind = client.get("/metrics", headers={"accept": accept}).headers["content-type"]
-    assert kind.startswith("application/openmetrics-text" if "openmetrics" in accept else "text/plain")
+    assert kind.startswith(
+        "application/openmetrics-text" if "openmetrics" in accept else "text/plain"
+    )
     columns = {
         "clients": "n_clients",
         "idle_clients": "idle",
@@ -80,13 +90,23 @@ def test_findings_owners_and_what_nobody_owns_are_those_of_the_verbs():
     of_rules = {key[1]: value for key, value in found.items() if key[0] == "rmqalloc_findings"}
     assert sum(of_rules.values()) == len(findings) > 0
     one = findings[0]
-    assert (("consumer_group", one.consumer_group), ("rule", one.rule), ("severity", one.severity)) in of_rules
+    assert (
+        ("consumer_group", one.consumer_group),
+        ("rule", one.rule),
+        ("severity", one.severity),
+    ) in of_rules
     clients = {
         (("client_id", row["client_id"]), ("consumer_group", row["consumer_group"])): row["messages"]
         for row in rmqalloc.show(CLUSTER).clients.to_pylist() if row["messages"] is not None
     }  # fmt: skip
-    assert {key[1]: value for key, value in found.items() if key[0] == "rmqalloc_owner_lag_messages"} == clients != {}
-    unowned = {key[1]: value for key, value in found.items() if key[0] == "rmqalloc_unowned_lag_messages"}
+    assert (
+        {key[1]: value for key, value in found.items() if key[0] == "rmqalloc_owner_lag_messages"}
+        == clients
+        != {}
+    )
+    unowned = {
+        key[1]: value for key, value in found.items() if key[0] == "rmqalloc_unowned_lag_messages"
+    }
     assert unowned[(("consumer_group", "empty"), ("topic", "orders"))] == 15
 
 
@@ -107,7 +127,10 @@ def test_beyond_the_worst_groups_all_are_summed():
         "rmqalloc_unowned_lag_messages",
         "rmqalloc_group_not_known",
     ):
-        sums = [sum(value for key, value in found.items() if key[0] == name) for found in (few, all_of_them)]
+        sums = [
+            sum(value for key, value in found.items() if key[0] == name)
+            for found in (few, all_of_them)
+        ]
         assert sums[0] == sums[1] > 0, name
     assert few[("rmqalloc_groups_summed", ())] == 3 and few[("rmqalloc_groups", ())] == 4
     assert len(of_group(few, "rmqalloc_group_skew")) <= 1
@@ -121,7 +144,9 @@ def test_what_rules_and_dashboard_use_is_served_with_its_labels():
     for name, of in found:
         labels.setdefault(name, set()).update({"cluster", *dict(of)})
     types = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
-    assert [name for name in SERVED if name not in types and name.removesuffix("_total") not in types] == []
+    assert [
+        name for name in SERVED if name not in types and name.removesuffix("_total") not in types
+    ] == []
     assert {name: set(of) for name, of in SERVED.items() if name in labels} == {
         n: labels[n] for n in SERVED if n in labels
     }
@@ -133,7 +158,10 @@ def test_series_of_what_is_gone_disappear_and_counters_stay():
     class Moving(Observer):
         def observe(self, one):
             [queue] = queues([1])
-            members = (Change(("twice", "c1"), None, 1, 0.5, 1.0), Change(("idle", "c2"), "x", None, 1.0, 2.0))
+            members = (
+                Change(("twice", "c1"), None, 1, 0.5, 1.0),
+                Change(("idle", "c2"), "x", None, 1.0, 2.0),
+            )
             moves = (Change(("idle", queue), ("c1",), ("c2",), 1.0, 2.0),)
             changed = {
                 "members": members,
@@ -148,14 +176,18 @@ def test_series_of_what_is_gone_disappear_and_counters_stay():
     with served(readings) as client:
         found = samples(client)
         assert found[("rmqalloc_group_last_settle_seconds", (("consumer_group", "idle"),))] == 12.5
-        assert found[("rmqalloc_group_unsettled_seconds", (("consumer_group", "twice"),))] == pytest.approx(5)
+        assert found[
+            ("rmqalloc_group_unsettled_seconds", (("consumer_group", "twice"),))
+        ] == pytest.approx(5)
         assert of_group(found, "rmqalloc_group_clients_joined_total")["twice"] == 1
         assert of_group(found, "rmqalloc_group_queues_moved_total")["idle"] == 1
         readings.read_once()
         found = samples(client)
     assert not any("twice" in dict(labels).values() for _, labels in found)
     assert (
-        found[("rmqalloc_cluster_clients_joined_total", ())] == found[("rmqalloc_cluster_clients_left_total", ())] == 2
+        found[("rmqalloc_cluster_clients_joined_total", ())]
+        == found[("rmqalloc_cluster_clients_left_total", ())]
+        == 2
     )
     assert of_group(found, "rmqalloc_group_queues_moved_total")["idle"] == 2
 
@@ -170,9 +202,16 @@ def test_sources_that_do_not_answer_and_what_is_not_known_are_there():
         found = samples(client)
     assert of_group(found, "rmqalloc_source_up", "source") == {"broker a": 1, "broker b": 0}
     assert of_group(found, "rmqalloc_source_errors", "source") == {"broker b": 2}
-    assert found[("rmqalloc_group_not_known", (("consumer_group", "twice"), ("kind", "clients")))] == 1
-    assert "twice" not in of_group(found, "rmqalloc_group_unowned_queues"), "what is not known is not counted as 0"
-    assert found[("rmqalloc_reading_whole", ())] == 0 and found[("rmqalloc_reading_groups_not_read", ())] == 1
+    assert (
+        found[("rmqalloc_group_not_known", (("consumer_group", "twice"), ("kind", "clients")))] == 1
+    )
+    assert "twice" not in of_group(found, "rmqalloc_group_unowned_queues"), (
+        "what is not known is not counted as 0"
+    )
+    assert (
+        found[("rmqalloc_reading_whole", ())] == 0
+        and found[("rmqalloc_reading_groups_not_read", ())] == 1
+    )
     assert of_group(found, "rmqalloc_reading_requests", "broker") == {"a": 12}
 
 

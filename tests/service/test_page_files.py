@@ -1,4 +1,6 @@
-"""The files of the service's page: nothing is loaded from elsewhere, and no call makes markup of a name."""
+"""The files of the service's page: nothing is loaded from elsewhere, and no call makes markup of a
+name.
+"""
 
 import re
 from pathlib import Path
@@ -34,7 +36,11 @@ def test_names_cannot_become_markup(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_nothing_comes_from_elsewhere(path):
-    foreign = [url for url in re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"']*", read(path)) if "www.w3.org" not in url]
+    foreign = [
+        url
+        for url in re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"']*", read(path))
+        if "www.w3.org" not in url
+    ]
     assert not foreign
     assert "@import" not in read(path) and "url(" not in read(path)
 
@@ -62,7 +68,9 @@ def test_names_imported_are_exported():
     ]
     assert len({path for path, _, _ in imports}) > len(SCRIPTS) / 2
     for path, names, source in imports:
-        exported = set(re.findall(r"export (?:async )?(?:function|const|let|class) (\w+)", read(PAGE / source)))
+        exported = set(
+            re.findall(r"export (?:async )?(?:function|const|let|class) (\w+)", read(PAGE / source))
+        )
         wanted = {name.strip() for name in names.split(",")}
         assert wanted <= exported, f"{path.name} imports {wanted - exported} of {source}"
         rest = read(path).replace(f"import {{{names}}}", "")
@@ -80,4 +88,6 @@ def test_strategies_that_can_be_tried_are_known():
 def test_colours_are_those_of_the_report():
     css = read(PAGE / "page.css")
     assert LIGHT.keys() == DARK.keys() and len(LIGHT) > 5
-    assert [name for theme in (LIGHT, DARK) for name in theme if f"--{name}:{theme[name]}" not in css] == []
+    assert [
+        name for theme in (LIGHT, DARK) for name in theme if f"--{name}:{theme[name]}" not in css
+    ] == []

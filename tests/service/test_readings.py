@@ -24,7 +24,9 @@ CLUSTER = snapshot(group("c1", "c2"), topics=(topic(a=3),))
 @pytest.mark.thorough
 @pytest.mark.holds("docs/service.md", "the last state stays, and its age grows")
 def test_a_reading_that_fails_leaves_the_last_state_and_says_so():
-    readings = readings_of(reading(CLUSTER), Error("no\r\nanswer"), OSError("refused"), reading(CLUSTER), every=10.0)
+    readings = readings_of(
+        reading(CLUSTER), Error("no\r\nanswer"), OSError("refused"), reading(CLUSTER), every=10.0
+    )
     state = readings.state
     assert [readings.pause(), readings.read_once(), readings.pause()] == [10.0, False, 20.0]
     assert [readings.read_once(), readings.pause()] == [False, 40.0]
@@ -32,7 +34,9 @@ def test_a_reading_that_fails_leaves_the_last_state_and_says_so():
     assert readings.status == (1, 2, 2, "refused")
     with served(readings) as client:
         status = client.get("/v1/status").json()
-        assert (status["n_failed"], status["error"]) == (2, "refused") and client.get("/readyz").status_code == 200
+        assert (status["n_failed"], status["error"]) == (2, "refused") and client.get(
+            "/readyz"
+        ).status_code == 200
         assert readings.read_once() and readings.pause() == 10.0
         assert client.get("/v1/status").json()["error"] is None
     assert readings.state is not state
@@ -51,7 +55,11 @@ def test_before_the_first_reading_and_once_it_is_old_it_is_not_ready():
         assert client.get("/healthz").status_code == 200
         for path in ("/readyz", "/v1/groups", "/v1/status"):
             answer = client.get(path)
-            assert answer.status_code == 503 and "name server refused" in answer.text and answer.headers["retry-after"]
+            assert (
+                answer.status_code == 503
+                and "name server refused" in answer.text
+                and answer.headers["retry-after"]
+            )
         assert "rmqalloc_reading_up" in client.get("/metrics").text
     with served(readings_of(reading(CLUSTER, at=time.time() - 91))) as client:
         assert re.search("9[0-9] s old, more than 3 × 30 s", client.get("/readyz").json()["detail"])
@@ -91,7 +99,11 @@ def test_a_history_that_cannot_be_written_is_no_failure_of_the_reading():
             raise OSError("disk full")
 
     readings = readings_of(reading(CLUSTER), keepers=(Full(),))
-    assert readings.state is not None and readings.status.n_read == 1 and readings.status.error == "history: disk full"
+    assert (
+        readings.state is not None
+        and readings.status.n_read == 1
+        and readings.status.error == "history: disk full"
+    )
 
 
 @pytest.mark.thorough
@@ -110,7 +122,9 @@ def test_a_state_that_is_replaced_leaves_no_memory_behind():
 
 
 def observed(*changes, **more):
-    return readings_of(reading(CLUSTER)).state.observation._replace(**changes[0] if changes else {}, **more)
+    return readings_of(reading(CLUSTER)).state.observation._replace(
+        **changes[0] if changes else {}, **more
+    )
 
 
 def test_an_answer_that_many_threads_ask_for_at_once_is_worked_out_once():
@@ -140,8 +154,13 @@ def test_counts_only_grow_and_those_of_groups_that_are_gone_go():
     joined, there = Change(("g", "c3"), None, 1, 4.0, 5.0), Change(("g", "c1"), None, 1, None, 5.0)
     twice = Change(("g", "c1"), 1, 2, 4.0, 5.0)
     left = Change(("gone", "c1"), "x", None, 4.0, 5.0)
-    moved, first = Change(("g", queue), ("c1",), ("c2",), 4.0, 5.0), Change(("g", queue), None, ("c1",), None, 5.0)
-    one = Tallies().after(observed(members=(there, joined, twice, left), moves=(moved, first), settled={"g": 7.5}))
+    moved, first = (
+        Change(("g", queue), ("c1",), ("c2",), 4.0, 5.0),
+        Change(("g", queue), None, ("c1",), None, 5.0),
+    )
+    one = Tallies().after(
+        observed(members=(there, joined, twice, left), moves=(moved, first), settled={"g": 7.5})
+    )
     assert one.groups == {"g": GroupTally(1, 0, 1, 7.5)} and one.total == GroupTally(1, 1, 1)
     two = one.after(observed(members=(left,), moves=(moved,)))
     assert two.groups == {"g": GroupTally(1, 0, 2, 7.5)} and two.total == GroupTally(1, 2, 2)
@@ -159,7 +178,9 @@ def test_a_file_is_read_again_and_an_error_in_it_is_a_reading_that_failed(tmp_pa
     path.write_text(json.dumps(to_document(CLUSTER)))
     readings = Readings(SnapshotFile(str(path)), Observer())
     assert readings.read_once()
-    path.write_text(json.dumps(to_document(snapshot(group("c1"), group("c2", name="h"), topics=(topic(a=3),)))))
+    path.write_text(
+        json.dumps(to_document(snapshot(group("c1"), group("c2", name="h"), topics=(topic(a=3),))))
+    )
     assert readings.read_once() and readings.state.observation.groups.groups.num_rows == 2
     path.write_text("{")
     assert not readings.read_once() and "s.json:1" in readings.status.error

@@ -71,7 +71,9 @@ def serving(cluster, *options):
 
 
 def get(port, path, body=None):
-    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, {"Content-Type": "application/json"})
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", body, {"Content-Type": "application/json"}
+    )
     try:
         with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
             return answer.read()
@@ -95,7 +97,9 @@ def test_requests_of_readers_send_nothing_to_the_cluster_and_it_ends_when_told()
     with Loopback() as cluster, serving(cluster, "--every", "600s") as (program, port):
         answered(port, "/readyz")
         n_asked = len(cluster.asked)
-        assert n_asked > 5, "the one reading; another code than a read is no ReadCode, and would be an error of it"
+        assert n_asked > 5, (
+            "the one reading; another code than a read is no ReadCode, and would be an error of it"
+        )
         for path in PATHS:
             assert get(port, path), path
         snapshot = get(port, "/v1/snapshot")
@@ -123,7 +127,10 @@ def test_a_cluster_that_hangs_does_not_keep_the_process():
 
 @pytest.mark.thorough
 def test_answers_that_the_end_cuts_off_are_no_errors_in_the_log():
-    with running("-c", SCRIPT) as (program, port), socket.create_connection(("127.0.0.1", port)) as slow:
+    with (
+        running("-c", SCRIPT) as (program, port),
+        socket.create_connection(("127.0.0.1", port)) as slow,
+    ):
         slow.sendall(b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert program.stderr.readline() == "asked\n"
         program.send_signal(signal.SIGTERM)
@@ -150,7 +157,8 @@ def port():
 
 @pytest.fixture(scope="module")
 def impatient():
-    """A service with limits so short that on a busy machine even a good request may have to be sent again.
+    """A service with limits so short that on a busy machine even a good request may have to be sent
+    again.
 
     test_connections.py has the usual limits, on a simulated clock.
     """
@@ -200,14 +208,19 @@ HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
 ])  # fmt: skip
 def test_hostile_requests_are_answered_or_cut_off(port, content, status):
     answer = raw(port, content)
-    if answer or len(content) < 100_000:  # what comes after the refusal may reset the connection before it is read
+    if (
+        answer or len(content) < 100_000
+    ):  # what comes after the refusal may reset the connection before it is read
         assert answer[9:12] == status, answer[:200]
     assert b"Set-Cookie" not in answer.partition(b"\r\n\r\n")[0]
 
 
 def trickled(port, first, rest):
     """Whether the service ends a connection that goes on sending byte by byte."""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as made, contextlib.suppress(OSError):
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as made,
+        contextlib.suppress(OSError),
+    ):
         made.sendall(first)
         for byte in rest:
             time.sleep(0.05)
@@ -218,14 +231,21 @@ def trickled(port, first, rest):
 
 def test_slow_requests_are_cut_off_while_others_are_answered(impatient):
     """Each goes on for half a minute, sixty times as long as it may."""
-    body = b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nContent-Length: 9999\r\n\r\n"
+    body = (
+        b"POST /v1/plan HTTP/1.1\r\n"
+        + HOST
+        + b"Content-Type: application/json\r\nContent-Length: 9999\r\n\r\n"
+    )
     slow = {
         "header": (b"GET /healthz HTTP/1.1\r\n" + HOST, b"X: " + b"y" * 600),
         "nothing": (b"", b"G" * 600),
         "body": (body, b" " * 600),
     }
     found, (_, port) = {}, impatient
-    threads = [threading.Thread(target=lambda n=n, s=s: found.update({n: trickled(port, *s)})) for n, s in slow.items()]
+    threads = [
+        threading.Thread(target=lambda n=n, s=s: found.update({n: trickled(port, *s)}))
+        for n, s in slow.items()
+    ]
     for one in threads:
         one.start()
     assert answered(port, "/v1/groups")
@@ -255,7 +275,12 @@ def test_addresses_that_cannot_be_served_at_are_refused(tmp_path, capsys):
     assert code == 64 and "--token-file" in said
     code, said = refused(*beyond, "--token-file", tmp_path / "token")
     assert code == 64 and "16 ASCII" in said and "short" not in said
-    assert refused("-n", "nowhere")[0] == refused()[0] == refused("-f", "example:seed", "-n", "10.0.0.1:9876")[0] == 64
+    assert (
+        refused("-n", "nowhere")[0]
+        == refused()[0]
+        == refused("-f", "example:seed", "-n", "10.0.0.1:9876")[0]
+        == 64
+    )
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, said = refused("-f", "example:seed", "--port", taken.getsockname()[1])
         assert code == 1 and "in use" in said

@@ -1,4 +1,6 @@
-"""A group of a running cluster, simulated: before the first event queues have the owners that they have among real clients."""
+"""A group of a running cluster, simulated: before the first event queues have the owners that they
+have among real clients.
+"""
 
 import json
 
@@ -52,7 +54,11 @@ def test_simulated_owners_are_those_of_java(cluster, java, tally, rule):
 
 
 def lags(cluster, group):
-    return [lag for lag in fetch(cluster.name_server, [group]).groups[0].lags if lag.queue.topic == TOPIC]
+    return [
+        lag
+        for lag in fetch(cluster.name_server, [group]).groups[0].lags
+        if lag.queue.topic == TOPIC
+    ]
 
 
 @pytest.mark.thorough
@@ -61,12 +67,16 @@ def test_the_command_reads_a_running_cluster_twice(cluster, java, tally, capsys)
     for i in range(N_CLIENTS):
         java.join(group, f"pod-{i}", [TOPIC], strategy="AVG")
     settled(cluster, [java], group, N_CLIENTS, assigned(strategy("AVG")), tally)
-    wait_for(lambda: len(lags(cluster, group)) >= QUEUES * len(cluster.running), "offsets are committed")
+    wait_for(
+        lambda: len(lags(cluster, group)) >= QUEUES * len(cluster.running), "offsets are committed"
+    )
     what = ["--event", "crash", "--seeds", "2", "--measure", "2s", "-o", "json"]
     code = main(["simulate", "-n", cluster.name_server, "-g", group, *what])
     out, err = capsys.readouterr()
     assert code == 0, err
     made = json.loads(out)
     assert (made["n_clients"], made["n_queues"]) == (N_CLIENTS, QUEUES * len(cluster.running))
-    assert {row["messages_delayed"] for row in made["runs"]} == {0.0}, "nobody sends, which is known"
+    assert {row["messages_delayed"] for row in made["runs"]} == {0.0}, (
+        "nobody sends, which is known"
+    )
     java.leave_all()

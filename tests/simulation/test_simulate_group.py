@@ -1,4 +1,6 @@
-"""Simulations of a group that a snapshot shows: its script, what events become, what is refused, and what is found."""
+"""Simulations of a group that a snapshot shows: its script, what events become, what is refused,
+and what is found.
+"""
 
 import json
 from dataclasses import replace
@@ -46,7 +48,12 @@ def steps(script, *kinds):
 def test_a_script_holds_what_the_snapshot_shows():
     script = script_of_snapshot(cluster(is_ordered=True), "g", ["crash"], seed=3)
     [part] = script.groups
-    assert (part.strategy, part.ordered, part.topics, script.profile) == ("AVG", True, ("T",), "5.3")
+    assert (part.strategy, part.ordered, part.topics, script.profile) == (
+        "AVG",
+        True,
+        ("T",),
+        "5.3",
+    )
     assert sorted(name for event in steps(script, "join") for name in event.detail.clients) == IDS
     assert script.brokers == ("a", "b", "c")
 
@@ -64,34 +71,60 @@ def owners_before(snapshot, name="g"):
     at = steps(script, "pause")[0].at
     of = simulate(script).ownerships[0]
     spans = zip(
-        of.intervals.queue.tolist(), of.intervals.start.tolist(), of.intervals.end.tolist(), of.processes, strict=True
+        of.intervals.queue.tolist(),
+        of.intervals.start.tolist(),
+        of.intervals.end.tolist(),
+        of.processes,
+        strict=True,
     )
-    return {of.queues[queue]: of.client_ids[one] for queue, start, end, one in spans if start < at <= end}
+    return {
+        of.queues[queue]: of.client_ids[one]
+        for queue, start, end, one in spans
+        if start < at <= end
+    }
 
 
 @pytest.mark.parametrize("name", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"])
 def test_clients_own_what_their_strategy_gives_them(name):
     owners = rmqalloc.strategy(name).assign(list(TOPIC.queues()), IDS)
-    want = {queue: owners.client_ids[owner] for queue, owner in zip(owners.mq_all, owners.owners, strict=True)}
+    want = {
+        queue: owners.client_ids[owner]
+        for queue, owner in zip(owners.mq_all, owners.owners, strict=True)
+    }
     assert owners_before(cluster(strategy=name)) == want
 
 
 def test_clients_may_read_other_topics_than_others():
     clients = (Client(IDS[0], subscriptions=("T", "U")), Client(IDS[1], subscriptions=("T",)))
-    found = owners_before(cluster(TOPIC, Topic("U", (TopicBroker("a", 2),)), subscriptions=("T", "U"), clients=clients))
+    found = owners_before(
+        cluster(
+            TOPIC, Topic("U", (TopicBroker("a", 2),)), subscriptions=("T", "U"), clients=clients
+        )
+    )
     queues = [MessageQueue("U", "a", i) for i in range(2)]
-    assert list(map(found.get, queues)) == [IDS[0], None]  # the other one's share is read by nobody, as in RocketMQ
+    assert list(map(found.get, queues)) == [
+        IDS[0],
+        None,
+    ]  # the other one's share is read by nobody, as in RocketMQ
 
 
 def test_clients_may_divide_otherwise_than_others():
-    clients = tuple(Client(one, strategy=name) for one, name in zip(IDS, ("AVG", "AVG_BY_CIRCLE"), strict=False))
+    clients = tuple(
+        Client(one, strategy=name) for one, name in zip(IDS, ("AVG", "AVG_BY_CIRCLE"), strict=False)
+    )
     script = script_of_snapshot(cluster(clients=clients), "g", ["crash"])
-    found = {name: event.detail.strategy for event in steps(script, "join") for name in event.detail.clients}
+    found = {
+        name: event.detail.strategy
+        for event in steps(script, "join")
+        for name in event.detail.clients
+    }
     assert found == {IDS[0]: None, IDS[1]: "AVG_BY_CIRCLE"} and script.groups[0].strategy == "AVG"
 
 
 def test_a_client_id_that_two_have_is_simulated_twice():
-    script = script_of_snapshot(cluster(clients=(Client(IDS[0]), Client(IDS[0]))), "g", ["freeze lasts=1s clients=2"])
+    script = script_of_snapshot(
+        cluster(clients=(Client(IDS[0]), Client(IDS[0]))), "g", ["freeze lasts=1s clients=2"]
+    )
     result = simulate(script)
     assert result.ownerships[0].client_ids == [IDS[0], IDS[0]]
 
@@ -103,7 +136,8 @@ def test_every_run_has_another_moment_and_the_same_seed_the_same_script():
 
 
 @pytest.mark.parametrize(
-    ("version", "release"), [("4.9.8", "4.9"), ("V5_1_4", "5.3"), ("5.5.0", "5.5"), (None, "5.5"), ("x", "5.5")]
+    ("version", "release"),
+    [("4.9.8", "4.9"), ("V5_1_4", "5.3"), ("5.5.0", "5.5"), (None, "5.5"), ("x", "5.5")],
 )
 def test_the_release_is_that_of_the_clients(version, release):
     shape = shape_of(cluster(clients=tuple(Client(one, version=version) for one in IDS)), "g")
@@ -115,7 +149,9 @@ def test_the_release_is_that_of_the_clients(version, release):
 
 
 @pytest.mark.holds("rmqalloc.simulation.script_of_snapshot", "A script cannot represent the group.")
-@pytest.mark.holds("docs/simulate-cluster.md", "A group that cannot be simulated is refused with the reason")
+@pytest.mark.holds(
+    "docs/simulate-cluster.md", "A group that cannot be simulated is refused with the reason"
+)
 @pytest.mark.parametrize(
     ("others", "reason"),
     [
@@ -125,7 +161,10 @@ def test_the_release_is_that_of_the_clients(version, release):
         ({"lite_topic": "L"}, "lite topics"),
         ({"clients": ()}, "no client"),
         ({"clients": (Client(""),)}, "no id"),
-        ({"strategy_doubt": "it may be another", "strategy_source": "assumed"}, "it may be another"),
+        (
+            {"strategy_doubt": "it may be another", "strategy_source": "assumed"},
+            "it may be another",
+        ),
         ({"unknown": {"clients": "one broker was silent"}}, "one broker was silent"),
         ({"strategy": "MACHINE_ROOM_NEARBY-AVG"}, "machine rooms"),
         ({"strategy": "CONFIG", "strategy_params": {"message_queues": {IDS[0]: []}}}, "CONFIG"),
@@ -144,7 +183,9 @@ def test_a_route_that_is_not_known_is_refused_and_one_that_is_not_there_is_noted
     with pytest.raises(UnsimulatedError, match="timeout"):
         shape_of(replace(cluster(Topic("U")), errors=(failed,)), "g")
     shape = shape_of(cluster(subscriptions=("T", "gone")), "g")
-    assert [topic.name for topic in shape.topics] == ["T"] and any("gone" in note for note in shape.notes)
+    assert [topic.name for topic in shape.topics] == ["T"] and any(
+        "gone" in note for note in shape.notes
+    )
 
 
 @pytest.mark.holds("rmqalloc.simulation.script_of_snapshot", "There is no such group.")
@@ -158,7 +199,10 @@ def test_an_accepted_or_stated_strategy_is_simulated():
     with pytest.raises(UnsimulatedError, match="in doubt"):
         shape_of(doubtful, "g")
     assert shape_of(known(doubtful, ["g"], assume=True), "g").method.name == "AVG"
-    assert shape_of(known(doubtful, ["g"], strategy="AVG_BY_CIRCLE"), "g").method.name == "AVG_BY_CIRCLE"
+    assert (
+        shape_of(known(doubtful, ["g"], strategy="AVG_BY_CIRCLE"), "g").method.name
+        == "AVG_BY_CIRCLE"
+    )
 
 
 # --- Events ---
@@ -208,7 +252,9 @@ def test_an_event_that_is_not_possible_is_refused(text, what):
 
 
 def test_events_come_one_after_the_other():
-    script = script_of_snapshot(cluster(), "g", ["pause lasts=10s clients=1", "crash clients=1", "scale to=5 at=5m"])
+    script = script_of_snapshot(
+        cluster(), "g", ["pause lasts=10s clients=1", "crash clients=1", "scale to=5 at=5m"]
+    )
     first, second, third = (steps(script, kind)[-1].at for kind in ("pause", "crash", "join"))
     assert (second - first, third - first) == (70_000, 300_000)
     with pytest.raises(ScenarioError, match="order of time"):
@@ -229,7 +275,9 @@ def test_a_restart_goes_over_all_clients_in_batches(ids, kept):
 
 
 def test_a_restart_may_bring_another_strategy():
-    script = script_of_snapshot(cluster(), "g", ["restart batch=4 strategy=CONSISTENT_HASH(virtual_nodes=16)"])
+    script = script_of_snapshot(
+        cluster(), "g", ["restart batch=4 strategy=CONSISTENT_HASH(virtual_nodes=16)"]
+    )
     last = steps(script, "join")[-1].detail.made_strategy()
     assert last.get_name() == "CONSISTENT_HASH" and last.virtual_nodes == 16
 
@@ -259,11 +307,24 @@ def test_every_kind_of_event_can_be_simulated(kind):
 
 
 def test_figures_are_those_of_the_run_between_its_events():
-    made = simulate_group(cluster(), "g", ["freeze clients=1 lasts=30s", "crash clients=1"], seeds=3)
-    assert [(row.seed, row.event) for row in made.rows] == [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)]
+    made = simulate_group(
+        cluster(), "g", ["freeze clients=1 lasts=30s", "crash clients=1"], seeds=3
+    )
+    assert [(row.seed, row.event) for row in made.rows] == [
+        (0, 1),
+        (0, 2),
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (2, 2),
+    ]
     assert made.quantiles("longest_gap_seconds") == Quantiles(30.0, 30.0, 30.0)
     assert made.values("unowned_queue_seconds", 1) == [90.0] * 3
-    assert made.values("double_owned_queue_seconds", 1) == made.values("longest_double_seconds", 1) == [0.0] * 3
+    assert (
+        made.values("double_owned_queue_seconds", 1)
+        == made.values("longest_double_seconds", 1)
+        == [0.0] * 3
+    )
     assert max(made.values("longest_gap_seconds", 2)) < 2
     assert made.quantiles("messages_delayed") is None
     assert any("nothing is said of messages" in one for one in made.warnings)
@@ -275,17 +336,24 @@ def test_a_group_settles_after_the_last_step_of_a_restart():
 
 
 def test_a_client_that_vanishes_is_missed_for_about_two_minutes_and_one_that_crashes_is_not():
-    vanished, crashed = (simulate_group(cluster(), "g", kind, seeds=4) for kind in ("vanish", "crash"))
+    vanished, crashed = (
+        simulate_group(cluster(), "g", kind, seeds=4) for kind in ("vanish", "crash")
+    )
     assert 90 < vanished.quantiles("settle_seconds").p50 < 155
     assert crashed.quantiles("settle_seconds").worst < 3
 
 
 def test_clients_have_drifted_apart_unless_they_are_in_step():
-    """In step all hear of new routes at one of two passes; else a queue has two readers for seconds until the last one has."""
+    """In step all hear of new routes at one of two passes; else a queue has two readers for seconds
+    until the last one has.
+    """
     fewer = "change_topic topic=T read_queue_nums=2 brokers=a"
-    drifted, in_step = (simulate_group(cluster(), "g", fewer, seeds=6, in_step=one) for one in (False, True))
+    drifted, in_step = (
+        simulate_group(cluster(), "g", fewer, seeds=6, in_step=one) for one in (False, True)
+    )
     open_seconds = [
-        made.quantiles("double_owned_queue_seconds").p50 + made.quantiles("unowned_queue_seconds").p50
+        made.quantiles("double_owned_queue_seconds").p50
+        + made.quantiles("unowned_queue_seconds").p50
         for made in (drifted, in_step)
     ]
     assert open_seconds[0] > open_seconds[1]
@@ -293,7 +361,9 @@ def test_clients_have_drifted_apart_unless_they_are_in_step():
 
 @pytest.mark.holds("docs/simulate-cluster.md", "Equal seeds give equal output")
 def test_equal_seeds_give_equal_results_and_others_others():
-    one, same, other = (simulate_group(cluster(), "g", "restart", seeds=2, first_seed=seed) for seed in (5, 5, 9))
+    one, same, other = (
+        simulate_group(cluster(), "g", "restart", seeds=2, first_seed=seed) for seed in (5, 5, 9)
+    )
     assert one.to_json() == same.to_json() != other.to_json()
 
 
@@ -303,14 +373,21 @@ def test_messages_wait_as_long_as_nobody_reads_them():
     assert made.values("messages_delayed") == pytest.approx([30 * 29.0] * 2, rel=0.01)
     assert made.quantiles("longest_delay_seconds").worst == pytest.approx(30, abs=0.1)
     assert made.values("messages_twice") == [0.0, 0.0]
-    slow = simulate_group(cluster(), "g", "freeze clients=1 lasts=30s", seeds=2, rates=MessageRates(120, 240))
+    slow = simulate_group(
+        cluster(), "g", "freeze clients=1 lasts=30s", seeds=2, rates=MessageRates(120, 240)
+    )
     assert slow.quantiles("messages_delayed").p50 > 1.5 * made.quantiles("messages_delayed").p50
     assert not any("catch up at once" in one for one in slow.warnings)
 
 
 def test_messages_of_new_queues_are_not_taken_for_old_ones():
-    made = simulate_group(cluster(), "g", "change_topic topic=T read_queue_nums=8 brokers=b", seeds=2, rates=1_200)
-    assert made.quantiles("longest_delay_seconds").worst < made.quantiles("longest_gap_seconds").worst + 1
+    made = simulate_group(
+        cluster(), "g", "change_topic topic=T read_queue_nums=8 brokers=b", seeds=2, rates=1_200
+    )
+    assert (
+        made.quantiles("longest_delay_seconds").worst
+        < made.quantiles("longest_gap_seconds").worst + 1
+    )
 
 
 def test_counts_of_messages_begin_where_they_are_asked_for():
@@ -329,7 +406,9 @@ def test_counts_of_messages_end_where_they_are_asked_for():
 
 
 def test_a_result_prints_converts_and_saves(tmp_path):
-    made = simulate_group(cluster(lags=(Lag(MessageQueue("T", "a", 0), 50, 8),)), "g", ["crash", "restart"], seeds=2)
+    made = simulate_group(
+        cluster(lags=(Lag(MessageQueue("T", "a", 0), 50, 8),)), "g", ["crash", "restart"], seeds=2
+    )
     lines = str(made).splitlines()
     assert lines[0] == "g: 4 clients on 12 queues, AVG, RocketMQ 5.3, lag 42; 2 runs"
     assert "event 2: restart" in lines and any(line.startswith("T a 7  ") for line in lines)
@@ -347,7 +426,11 @@ def test_a_picture_escapes_names_and_shows_every_event():
     named = replace(cluster(), groups=(replace(group(), name="<g&>"),))
     picture = svg_simulation(simulate_group(named, "<g&>", ["crash", "pause lasts=2s"], seeds=2))
     assert "<g&>" not in picture and "&lt;g&amp;&gt;" in picture
-    assert "1  crash" in picture and "2  pause lasts=2s" in picture and picture.count("longest gap") == 2
+    assert (
+        "1  crash" in picture
+        and "2  pause lasts=2s" in picture
+        and picture.count("longest gap") == 2
+    )
 
 
 @pytest.mark.parametrize("given", [{"seeds": 0}, {"profile": "6.0"}, {"events": []}])
@@ -363,7 +446,9 @@ def test_progress_is_reported():
     assert seen == [(1, 2), (2, 2)]
 
 
-@pytest.mark.parametrize(("values", "want"), [(range(1, 101), (50, 99, 100)), ([7], (7, 7, 7)), ([2, 1], (1, 2, 2))])
+@pytest.mark.parametrize(
+    ("values", "want"), [(range(1, 101), (50, 99, 100)), ([7], (7, 7, 7)), ([2, 1], (1, 2, 2))]
+)
 def test_quantiles_are_values_of_runs(values, want):
     assert tuple(Quantiles.of(list(values))) == want
 
@@ -397,12 +482,21 @@ def test_a_text_that_is_no_rate_is_refused(text):
 
 
 @pytest.mark.parametrize(
-    "rates", [MessageRates(0.001), MessageRates(3, 5), MessageRates(10**8), MessageRates({"T": 7}), MessageRates(0)]
+    "rates",
+    [
+        MessageRates(0.001),
+        MessageRates(3, 5),
+        MessageRates(10**8),
+        MessageRates({"T": 7}),
+        MessageRates(0),
+    ],
 )
 def test_scaled_rates_fit_a_script_and_keep_their_ratio(rates):
     found = ScaledRates.of(rates, [TOPIC])
     assert 0 <= found.produced["T"] <= 1_000_000 and 0 < found.consumed <= 1_000_000
-    assert found.produced["T"] / found.scale * 12 == pytest.approx(rates.by_topic([TOPIC])["T"], rel=0.01)
+    assert found.produced["T"] / found.scale * 12 == pytest.approx(
+        rates.by_topic([TOPIC])["T"], rel=0.01
+    )
 
 
 # --- Plans ---
@@ -418,12 +512,18 @@ def test_scaled_rates_fit_a_script_and_keep_their_ratio(rates):
         ({"remove_clients": {"count": 1}}, [f"shutdown clients={IDS[3]}"]),
         ({"remove_clients": {"pattern": "*.0.2@*"}}, [f"shutdown clients={IDS[2]}"]),
         ({"set_queues": {"read_queue_nums": 6}}, ["change_topic topic=* read_queue_nums=6"]),
-        ({"set_queues": {"read_queue_nums": 6, "brokers": "b"}}, ["change_topic topic=* brokers=b read_queue_nums=6"]),
+        (
+            {"set_queues": {"read_queue_nums": 6, "brokers": "b"}},
+            ["change_topic topic=* brokers=b read_queue_nums=6"],
+        ),
         (
             {"add_broker": {"broker_name": "d", "read_queue_nums": 4}},
             ["change_topic topic=* brokers=d read_queue_nums=4"],
         ),
-        ({"remove_broker": {"brokers": ["a", "z"]}}, ["change_topic topic=* brokers=a read_queue_nums=0"]),
+        (
+            {"remove_broker": {"brokers": ["a", "z"]}},
+            ["change_topic topic=* brokers=a read_queue_nums=0"],
+        ),
         ({"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}, ["restart strategy=AVG_BY_CIRCLE"]),
     ],
 )

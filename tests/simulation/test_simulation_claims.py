@@ -1,4 +1,6 @@
-"""What is said of RocketMQ's rebalance, as output of simulations: how long, how many, how often twice."""
+"""What is said of RocketMQ's rebalance, as output of simulations: how long, how many, how often
+twice.
+"""
 
 import pytest
 
@@ -20,7 +22,9 @@ def run(
     settings=(),
     **group,
 ):
-    """One group over one topic; its clients do not start all at once, so that they do not pass all at once."""
+    """One group over one topic; its clients do not start all at once, so that they do not pass all
+    at once.
+    """
     made = {"name": "g", "topics": "orders", "clients": clients, "start_every": "4700ms", **group}
     data = {
         "duration": duration,
@@ -35,7 +39,9 @@ def run(
 
 def at_all_moments(kind, detail, *before, **more):
     """The row of an event, for an event at each of many moments."""
-    return [run(*before, {"at": f"{moment}ms", kind: detail}, **more).events[-1] for moment in MOMENTS]
+    return [
+        run(*before, {"at": f"{moment}ms", kind: detail}, **more).events[-1] for moment in MOMENTS
+    ]
 
 
 def settled(rows):
@@ -51,14 +57,20 @@ LEAVING, JOINING = {"clients": "g-1"}, {"group": "g", "clients": "g-9"}
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize(("kind", "detail"), [("shutdown", LEAVING), ("crash", LEAVING), ("join", JOINING)])
+@pytest.mark.parametrize(
+    ("kind", "detail"), [("shutdown", LEAVING), ("crash", LEAVING), ("join", JOINING)]
+)
 @pytest.mark.parametrize(("profile", "longest"), [("5.5", 1_100), ("4.9", 50)])
-def test_a_change_that_brokers_tell_of_settles_within_about_a_second(kind, detail, profile, longest):
+def test_a_change_that_brokers_tell_of_settles_within_about_a_second(
+    kind, detail, profile, longest
+):
     """5.5 waits until a second after its last pass; 4.9 does not."""
     assert settled(at_all_moments(kind, detail, profile=profile))[1] <= longest
 
 
-@pytest.mark.parametrize(("kind", "detail"), [("shutdown", LEAVING), ("crash", LEAVING), ("join", JOINING)])
+@pytest.mark.parametrize(
+    ("kind", "detail"), [("shutdown", LEAVING), ("crash", LEAVING), ("join", JOINING)]
+)
 @pytest.mark.parametrize("profile", ["5.5", "4.9"])
 def test_without_notices_a_change_settles_with_the_timer_of_20_s(kind, detail, profile):
     shortest, longest = settled(at_all_moments(kind, detail, QUIET, profile=profile))
@@ -83,9 +95,11 @@ def silent_deaths(profile, settings=()):
 
 @pytest.mark.parametrize("profile", ["5.5", "4.9"])
 def test_a_silent_death_takes_one_and_a_half_minutes_to_two_and_a_third(profile):
-    """120 s without a heartbeat, up to 30 s after the last one; a scan every 10 s, of which nobody is told; a pass every 20 s.
+    """120 s without a heartbeat, up to 30 s after the last one; a scan every 10 s, of which nobody
+    is told; a pass every 20 s.
 
-    Where the scan comes later than 120 s after the death, the idle connection is closed before, and the others are told of it.
+    Where the scan comes later than 120 s after the death, the idle connection is closed before, and
+    the others are told of it.
     """
     rows = silent_deaths(profile)
     shortest, longest = settled(rows)
@@ -133,26 +147,35 @@ def test_a_client_that_stands_still_for_too_long_comes_back_to_other_owners():
 
 
 def test_brokers_find_an_idle_connection_at_different_times_and_clients_divide_by_either():
-    """g-1 reads from broker-a alone: its connection to broker-b is idle since its last request there, up to 30 s earlier."""
+    """g-1 reads from broker-a alone: its connection to broker-b is idle since its last request
+    there, up to 30 s earlier.
+    """
     result = run({"at": "70s", "freeze": {"clients": "g-1", "lasts": "200s"}}, duration="330s")
     (ownership,) = result.ownerships
     double = ownership.double_owned.within(70_000, 270_000)
     assert {ownership.queues[queue].broker_name for queue in double.queue.tolist()} == {"broker-b"}
     assert 4_000 < double.longest() < 5_000
-    assert double.end.tolist() == [190_003, 190_003], "broker-a closes its own 120 s after the freeze"
+    assert double.end.tolist() == [190_003, 190_003], (
+        "broker-a closes its own 120 s after the freeze"
+    )
 
 
 # --- How many ---
 
 
 @pytest.mark.parametrize(("left", "n_made"), [(0, 12), (1, 8), (2, 8), (3, 12)])
-def test_one_of_four_clients_with_24_queues_leaves_and_avg_makes_8_process_queues_or_12(left, n_made):
+def test_one_of_four_clients_with_24_queues_leaves_and_avg_makes_8_process_queues_or_12(
+    left, n_made
+):
     """Its own 6 had to be made anew; the others are those that slide along."""
     row = run({"at": "60s", "shutdown": {"clients": f"g-{left}"}}).events[-1]
     assert (row.process_queues, row.moved) == (n_made, n_made)
 
 
-@pytest.mark.holds("docs/how-to/deploy.md", "moves what the restarted client owned, away and back, and nothing else")
+@pytest.mark.holds(
+    "docs/how-to/deploy.md",
+    "moves what the restarted client owned, away and back, and nothing else",
+)
 @pytest.mark.parametrize("left", range(4))
 def test_with_consistent_hash_only_the_queues_of_the_leaver_are_made_anew(left):
     result = run({"at": "60s", "shutdown": {"clients": f"g-{left}"}}, strategy="CONSISTENT_HASH")
@@ -175,15 +198,23 @@ def test_restarting_12_clients_one_by_one_moves_a_queue_ten_times_with_avg_and_t
 
 def test_batches_make_a_rolling_restart_cheaper():
     def moved(batch):
-        restart = {"at": "30s", "rolling_restart": {"group": "g", "batch": batch, "every": "10s", "down": "5s"}}
+        restart = {
+            "at": "30s",
+            "rolling_restart": {"group": "g", "batch": batch, "every": "10s", "down": "5s"},
+        }
         return run(restart, clients=12, duration="160s", start_every="0s").events[-1].moved
 
     assert moved(1) > 1.5 * moved(3) > 2 * moved(6)
 
 
 def test_a_large_group_is_restarted_and_settles():
-    """Every notice reaches every client: 100 shutdowns and 100 starts, at two brokers, among 100 clients."""
-    restart = {"at": "30s", "rolling_restart": {"group": "g", "batch": 20, "every": "10s", "down": "5s"}}
+    """Every notice reaches every client: 100 shutdowns and 100 starts, at two brokers, among 100
+    clients.
+    """
+    restart = {
+        "at": "30s",
+        "rolling_restart": {"group": "g", "batch": 20, "every": "10s", "down": "5s"},
+    }
     result = run(restart, clients=100, read_queue_nums=500, duration="120s", start_every="0s")
     row = result.events[-1]
     assert (row.unowned, row.double_owned, row.settled_after < 1_100) == (0, 0, True)
@@ -194,7 +225,9 @@ def test_a_large_group_is_restarted_and_settles():
 
 @pytest.mark.parametrize("name", ["AVG", "AVG_BY_CIRCLE"])
 def test_a_repeated_client_id_leaves_queues_to_nobody_and_others_to_two(name):
-    """Ten processes with nine ids and 40 queues: 4 queues pile up, and 4 are consumed twice, for ever."""
+    """Ten processes with nine ids and 40 queues: 4 queues pile up, and 4 are consumed twice, for
+    ever.
+    """
     twin = {"at": "60s", "join": {"group": "g", "clients": "twin", "client_id": "g-3@1"}}
     result = run(twin, clients=9, read_queue_nums=20, strategy=name, duration="120s")
     row, group = result.events[-1], result.groups[0]
@@ -206,7 +239,9 @@ def test_a_repeated_client_id_leaves_queues_to_nobody_and_others_to_two(name):
 
 def test_a_repeated_client_id_doubles_its_weight_with_consistent_hash():
     twin = {"at": "60s", "join": {"group": "g", "clients": "twin", "client_id": "g-3@1"}}
-    row = run(twin, clients=9, read_queue_nums=20, strategy="CONSISTENT_HASH", duration="120s").events[-1]
+    row = run(
+        twin, clients=9, read_queue_nums=20, strategy="CONSISTENT_HASH", duration="120s"
+    ).events[-1]
     assert row.unowned == 0
     assert row.double_owned >= 8
 
@@ -221,9 +256,14 @@ def test_mixed_strategies_leave_queues_to_nobody_and_others_to_two_for_ever():
 
 def mixed(avg_ids, circle_id):
     """Queues of nobody and of two, where all but one of the clients divide by AVG."""
-    queues, ids = [("orders", b, i) for b in ("broker-a", "broker-b") for i in range(12)], sorted([*avg_ids, circle_id])
+    queues, ids = (
+        [("orders", b, i) for b in ("broker-a", "broker-b") for i in range(12)],
+        sorted([*avg_ids, circle_id]),
+    )
     avg, circle = (strategy(name).assign(queues, ids).owners for name in ("AVG", "AVG_BY_CIRCLE"))
-    taken = [(ids[a] != circle_id) + (ids[c] == circle_id) for a, c in zip(avg, circle, strict=True)]
+    taken = [
+        (ids[a] != circle_id) + (ids[c] == circle_id) for a, c in zip(avg, circle, strict=True)
+    ]
     return taken.count(0), taken.count(2)
 
 
@@ -245,7 +285,10 @@ def test_a_client_that_does_not_subscribe_to_a_topic_is_given_queues_of_it_all_t
 
 
 def test_a_gap_where_the_drop_comes_first_and_two_owners_where_the_start_does():
-    told, untold = run({"at": "61s", "join": JOINING}).events[-1], run(QUIET, {"at": "61s", "join": JOINING}).events[-1]
+    told, untold = (
+        run({"at": "61s", "join": JOINING}).events[-1],
+        run(QUIET, {"at": "61s", "join": JOINING}).events[-1],
+    )
     assert (told.longest_gap, told.longest_double) == (1_000, 0), (
         "the others are told at once, the new one waits a second"
     )
@@ -261,14 +304,19 @@ def test_a_gap_where_the_drop_comes_first_and_two_owners_where_the_start_does():
 @pytest.mark.parametrize("before", [[], [QUIET]], ids=["told", "untold"])
 def test_ordered_groups_have_gaps_only(before, listener_time):
     for kind, detail in (("join", JOINING), ("shutdown", LEAVING), ("crash", LEAVING)):
-        result = run(*before, {"at": "61s", kind: detail}, ordered=True, listener_time=listener_time)
+        result = run(
+            *before, {"at": "61s", kind: detail}, ordered=True, listener_time=listener_time
+        )
         assert result.groups[0].n_double == 0
         assert result.events[-1].longest_gap > 0
         assert result.events[-1].unowned == 0
 
 
 def test_a_slow_listener_holds_an_ordered_queue_longer():
-    quick, slow = (run({"at": "61s", "join": JOINING}, ordered=True, listener_time=time) for time in ("100ms", "8s"))
+    quick, slow = (
+        run({"at": "61s", "join": JOINING}, ordered=True, listener_time=time)
+        for time in ("100ms", "8s")
+    )
     assert quick.events[-1].longest_gap < 2_000
     assert slow.events[-1].longest_gap > 3_000
 
@@ -289,14 +337,20 @@ def test_a_broker_that_restarts_forgets_locks_and_two_clients_own_an_ordered_que
     cluster.run(52_000)
     cluster.members["x"].thaw()
     cluster.run(53_000)
-    taken = {queue: owners for queue, owners in cluster.owners(group).items() if owners != owned[queue]}
+    taken = {
+        queue: owners for queue, owners in cluster.owners(group).items() if owners != owned[queue]
+    }
     assert set(map(tuple, owned.values())) == {("x@1",), ("y@1",)}
-    assert taken, "y, alone in the new broker's list, was given locks that x still holds in its own eyes"
+    assert taken, (
+        "y, alone in the new broker's list, was given locks that x still holds in its own eyes"
+    )
 
 
 @pytest.mark.parametrize(("profile", "doubles"), [("5.5", set()), ("4.9", {2, 3})])
 def test_4_9_unlocks_late_even_a_queue_that_came_back_meanwhile(profile, doubles):
-    """Two queues leave x and are back 3 s later; the unlock of 20 s after they left opens them to y while x works on them."""
+    """Two queues leave x and are back 3 s later; the unlock of 20 s after they left opens them to y
+    while x works on them.
+    """
     cluster = Cluster(PROFILES[profile])
     cluster.start_broker("broker-a")
     cluster.set_topic("orders", "broker-a", 4)
@@ -332,12 +386,17 @@ def test_more_queues_are_found_with_the_next_poll_of_routes():
 def test_a_broker_that_restarts_is_missed_until_it_is_back_in_the_routes():
     restart = {"brokers": "broker-a", "lasts": "20s"}
     row, crash = (
-        run({"at": "70s", "restart_broker": {**restart, "crash": crash}}).events[-1] for crash in (False, True)
+        run({"at": "70s", "restart_broker": {**restart, "crash": crash}}).events[-1]
+        for crash in (False, True)
     )
     assert (row.unowned, row.double_owned, crash.unowned, crash.double_owned) == (0, 0, 0, 0)
-    assert row.process_queues > row.moved, "clients whose poll finds no route drop its queues and take them again"
+    assert row.process_queues > row.moved, (
+        "clients whose poll finds no route drop its queues and take them again"
+    )
     assert 20_000 < row.longest_gap < 30_000
-    assert crash.process_queues == crash.moved, "a broker that crashed stays in the routes for two minutes"
+    assert crash.process_queues == crash.moved, (
+        "a broker that crashed stays in the routes for two minutes"
+    )
     assert crash.longest_gap < 10
 
 

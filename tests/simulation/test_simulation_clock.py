@@ -14,13 +14,17 @@ def at(clock, milliseconds):
 def test_timers_fire_in_order_of_time_and_then_of_setting(timers):
     clock, fired = VirtualClock(), []
     for number, (delay, cancelled) in enumerate(timers):
-        timer = clock.call_later(delay, lambda one=(delay, number): fired.append((clock.elapsed(), *one)))
+        timer = clock.call_later(
+            delay, lambda one=(delay, number): fired.append((clock.elapsed(), *one))
+        )
         if cancelled:
             timer.cancel()
     at(clock, 25)
     assert all(now <= 25 for now, _, _ in fired)
     at(clock, 100)
-    assert fired == sorted((delay, delay, number) for number, (delay, gone) in enumerate(timers) if not gone)
+    assert fired == sorted(
+        (delay, delay, number) for number, (delay, gone) in enumerate(timers) if not gone
+    )
 
 
 def test_time_spent_waiting_delays_the_rest_of_an_action_and_nothing_else():

@@ -1,4 +1,6 @@
-"""Whatever happens to a cluster: once it is left in peace, every queue has the owner that the strategy says."""
+"""Whatever happens to a cluster: once it is left in peace, every queue has the owner that the
+strategy says.
+"""
 
 import pytest
 from hypothesis import settings
@@ -25,7 +27,11 @@ class Disturbed(RuleBasedStateMachine):
 
     @initialize(number=st.integers(0, 2), seed=st.integers(0, 3))
     def build(self, number, seed):
-        known = ["AVG", "AVG_BY_CIRCLE"] if self.server_assignment else ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]
+        known = (
+            ["AVG", "AVG_BY_CIRCLE"]
+            if self.server_assignment
+            else ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]
+        )
         rule = strategy(known[number % len(known)])
         self.cluster = Cluster(PROFILES[self.profile], seed)
         self.now = 0
@@ -66,7 +72,11 @@ class Disturbed(RuleBasedStateMachine):
 
     @rule(name=names, lasts=times)
     def pause(self, name, lasts):
-        if (member := self.living(name)) and not member.consumer.paused and not member.process.is_frozen:
+        if (
+            (member := self.living(name))
+            and not member.consumer.paused
+            and not member.process.is_frozen
+        ):
             member.pause()
             self.cluster.clock.call_later(lasts, member.resume)
 
@@ -109,9 +119,13 @@ class Disturbed(RuleBasedStateMachine):
         if living:
             assert all(len(one) == 1 for one in owners.values())
         if self.is_ordered and self.profile != "4.9":
-            # Locks are in a broker's memory: a restart forgets them, and then two clients may believe that they hold one.
+            # Locks are in a broker's memory: a restart forgets them, and then two clients may
+            # believe that they hold one.
             timeline = self.group.timeline
-            doubles = {timeline.queues[place].broker_name for place in timeline.double_owned(now).queue.tolist()}
+            doubles = {
+                timeline.queues[place].broker_name
+                for place in timeline.double_owned(now).queue.tolist()
+            }
             assert doubles <= self.restarted
 
 
@@ -127,6 +141,8 @@ MACHINES = {
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("label", MACHINES)
 def test_a_cluster_left_in_peace_settles_as_the_strategy_says(label):
-    """And before that, no ordered queue is worked on by two clients that believe they hold its lock."""
+    """And before that, no ordered queue is worked on by two clients that believe they hold its
+    lock.
+    """
     machine = type("Machine", (Disturbed,), MACHINES[label])
     run_state_machine_as_test(machine, settings=settings(settings(), stateful_step_count=12))

@@ -199,7 +199,9 @@ def test_a_closed_connection_is_told_to_the_broker_and_made_anew(network, client
 def test_other_requests_are_answered(network, client):
     broker = network.brokers[ADDRESS]
     client.remoting.send_heartbeat(ADDRESS, BEAT)
-    answer = client.remoting.query_assignment(ADDRESS, "%RETRY%g", "g", "x@1", "AVG", MessageModel.CLUSTERING)
+    answer = client.remoting.query_assignment(
+        ADDRESS, "%RETRY%g", "g", "x@1", "AVG", MessageModel.CLUSTERING
+    )
     assert [one.queue for one in answer] == [MessageQueue("%RETRY%g", "broker-a", 0)]
     assert client.remoting.max_offset(ADDRESS, QUEUE) == broker.store.max_offset(QUEUE)
     assert client.remoting.search_offset(ADDRESS, QUEUE, 5) == 0
@@ -287,4 +289,7 @@ def test_flows_are_watched_per_topic():
     cluster.start_broker("broker-a")
     cluster.set_topic("t", "broker-a", 2)
     group = cluster.add_group("g", {"t": Flow(1, 1)}, strategy("AVG"))
-    assert cluster.expected_owners(group, "broker-a") == {QUEUE: None, MessageQueue("t", "broker-a", 1): None}
+    assert cluster.expected_owners(group, "broker-a") == {
+        QUEUE: None,
+        MessageQueue("t", "broker-a", 1): None,
+    }

@@ -1,4 +1,6 @@
-"""What a simulation leaves behind: figures, files and pictures, the same for the same script and seed."""
+"""What a simulation leaves behind: figures, files and pictures, the same for the same script and
+seed.
+"""
 
 import json
 import re
@@ -24,7 +26,13 @@ def script(**more):
         "topics": [{"name": "orders", "read_queue_nums": 6}],
         "groups": [
             {"name": "g", "topics": "orders", "clients": 4, "start_every": "3s"},
-            {"name": "h", "topics": "orders", "clients": ["x", "y"], "ordered": True, "listener_time": "900ms"},
+            {
+                "name": "h",
+                "topics": "orders",
+                "clients": ["x", "y"],
+                "ordered": True,
+                "listener_time": "900ms",
+            },
         ],
         "events": [
             {"at": "60s", "rolling_restart": {"group": "g", "batch": 2, "every": "20s"}},
@@ -47,13 +55,24 @@ def path(tmp_path):
 
 
 def test_every_event_has_a_row_and_the_rows_add_up(result):
-    assert [event.event.split()[0] for event in result.events] == ["start", "rolling_restart", "crash", "freeze"]
+    assert [event.event.split()[0] for event in result.events] == [
+        "start",
+        "rolling_restart",
+        "crash",
+        "freeze",
+    ]
     assert [event.at for event in result.events] == [0, 60_000, 110_000, 130_000]
-    assert sum(event.moved for event in result.events) == sum(group.moved for group in result.groups)
+    assert sum(event.moved for event in result.events) == sum(
+        group.moved for group in result.groups
+    )
     assert sum(event.gap for event in result.events) == sum(group.gap for group in result.groups)
     assert sum(event.requests for event in result.events) == sum(result.requests.values())
-    assert max(event.longest_double for event in result.events) == max(group.longest_double for group in result.groups)
-    assert [event.unowned for event in result.events] == [0, 0, 6, 0], "the locks of x outlive it by a minute"
+    assert max(event.longest_double for event in result.events) == max(
+        group.longest_double for group in result.groups
+    )
+    assert [event.unowned for event in result.events] == [0, 0, 6, 0], (
+        "the locks of x outlive it by a minute"
+    )
     assert all(event.double_owned == 0 for event in result.events)
     assert [(group.n_queues, group.n_processes) for group in result.groups] == [(12, 8), (12, 2)]
 
@@ -70,9 +89,17 @@ def test_the_time_to_settle_counts_from_the_last_step(result):
 def test_figures_intervals_and_moves_are_written_as_parquet_and_json(result, tmp_path):
     result.save(tmp_path / "deep" / "out")
     out = tmp_path / "deep" / "out"
-    assert json.loads((out / "summary.json").read_text()) == json.loads(result.to_json()) == result.to_dict()
-    assert pq.read_table(out / "events.parquet").to_pylist() == [event._asdict() for event in result.events]
-    assert pq.read_table(out / "groups.parquet").to_pylist() == [group._asdict() for group in result.groups]
+    assert (
+        json.loads((out / "summary.json").read_text())
+        == json.loads(result.to_json())
+        == result.to_dict()
+    )
+    assert pq.read_table(out / "events.parquet").to_pylist() == [
+        event._asdict() for event in result.events
+    ]
+    assert pq.read_table(out / "groups.parquet").to_pylist() == [
+        group._asdict() for group in result.groups
+    ]
     rows = pq.read_table(out / "intervals.parquet").to_pylist()
     for ownership in result.ownerships:
         mine = [row for row in rows if row["consumer_group"] == ownership.consumer_group]
@@ -95,7 +122,9 @@ def test_equal_scripts_and_seeds_give_equal_bytes_in_any_process(path, tmp_path,
         flags = ["--seed", seed, "--out", out, "--svg", out / "t.svg", "-o", "json"]
         done = python("-m", "rmqalloc", "simulate", path, *flags, PYTHONHASHSEED=hash_seed)
         assert done.returncode == 0, done.stderr
-        outputs.append([done.stdout, *((file.name, file.read_bytes()) for file in sorted(out.iterdir()))])
+        outputs.append(
+            [done.stdout, *((file.name, file.read_bytes()) for file in sorted(out.iterdir()))]
+        )
     assert outputs[0] == outputs[1]
     assert len(outputs[0]) == 6
     assert simulate(Script.of(script()), seed=seed + 10).to_json() != outputs[0][0].strip()
@@ -125,7 +154,11 @@ def test_the_text_shows_who_when(result):
 
 def test_only_some_queues_of_many_are_shown(result):
     assert "g (3 of 12 queues): " in text_timeline(result, rows=3)
-    assert [row.split()[2] for row in text_timeline(result, rows=3).splitlines()[1:4]] == ["0", "4", "2"]
+    assert [row.split()[2] for row in text_timeline(result, rows=3).splitlines()[1:4]] == [
+        "0",
+        "4",
+        "2",
+    ]
     assert svg_timeline(result, rows=3).count(">orders broker-a") == 2 * 2
 
 
@@ -156,7 +189,9 @@ def test_a_picture_has_a_bar_for_every_interval_and_a_line_for_every_event(resul
     root = ET.fromstring(svg_timeline(result))
     bars = [element for element in root.iter() if element.tag.endswith("rect") and len(element)]
     legend = sum(len(set(one.client_ids)) for one in result.ownerships)
-    assert len(bars) - legend == sum(int((one.intervals.end > one.intervals.start).sum()) for one in result.ownerships)
+    assert len(bars) - legend == sum(
+        int((one.intervals.end > one.intervals.start).sum()) for one in result.ownerships
+    )
     lines = [element for element in root.iter() if element.tag.endswith("line")]
     assert len(lines) == len(result.events) - 1
 

@@ -61,7 +61,9 @@ def described(schema, path):
 
 def test_the_page_is_what_the_command_writes():
     assert script_reference.PAGE.read_text(encoding="utf-8") == script_reference.page()
-    assert "(simulation-scripts.md)" in (ROOT / "docs" / "rebalance-cost.md").read_text(encoding="utf-8")
+    assert "(simulation-scripts.md)" in (ROOT / "docs" / "rebalance-cost.md").read_text(
+        encoding="utf-8"
+    )
 
 
 # --- Whatever is refused by the schema is refused by the reader ---
@@ -101,13 +103,40 @@ GOOD = {
 }  # fmt: skip
 
 VALUES = st.sampled_from(
-    [5, -1, 0, 2.5, True, "", "x", "5", "5s", "0s", "5 s", "-5s", "25m", "GOOD", [], ["x"], [""], [5], {}, {"x": 1}]
+    [
+        5,
+        -1,
+        0,
+        2.5,
+        True,
+        "",
+        "x",
+        "5",
+        "5s",
+        "0s",
+        "5 s",
+        "-5s",
+        "25m",
+        "GOOD",
+        [],
+        ["x"],
+        [""],
+        [5],
+        {},
+        {"x": 1},
+    ]
 )
 
 
 def places(data, path=()):
     """Every place in a document."""
-    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    inner = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in inner:
         yield (*path, key)
         yield from places(value, (*path, key))
@@ -193,7 +222,9 @@ def test_bad_scripts_are_refused_by_both(path, value):
     assert not is_read(data)
 
 
-@pytest.mark.parametrize(("path", "value"), [(("duration",), "25h"), (("events", 1, "join", "group"), "nobody")])
+@pytest.mark.parametrize(
+    ("path", "value"), [(("duration",), "25h"), (("events", 1, "join", "group"), "nobody")]
+)
 def test_what_the_schema_cannot_say_the_reader_does(path, value):
     data = changed(path, "replace", value)
     assert broken(data) == []
@@ -204,7 +235,12 @@ def test_what_the_schema_cannot_say_the_reader_does(path, value):
 def test_times_come_back_as_text(milliseconds):
     text = Milliseconds(milliseconds).to_data()
     script = Script.of(
-        {**GOOD, "events": [], "duration": "24h", "groups": [{**GOOD["groups"][0], "listener_time": text}]}
+        {
+            **GOOD,
+            "events": [],
+            "duration": "24h",
+            "groups": [{**GOOD["groups"][0], "listener_time": text}],
+        }
     )
     assert script.groups[0].listener_time == milliseconds
     assert broken(script.to_data()) == []

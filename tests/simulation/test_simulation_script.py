@@ -37,7 +37,8 @@ def event(at="40s", **kind):
 
 
 @pytest.mark.parametrize(
-    ("text", "milliseconds"), [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000), (0, 0)]
+    ("text", "milliseconds"),
+    [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000), (0, 0)],
 )
 def test_times_have_units(text, milliseconds):
     assert Duration().read(text) == milliseconds
@@ -46,7 +47,24 @@ def test_times_have_units(text, milliseconds):
 @pytest.mark.holds("docs/simulation-scripts.md", "A number without a unit is refused")
 @pytest.mark.holds("docs/simulation-scripts.md", "at most 24h")
 @pytest.mark.parametrize(
-    "text", ["30", "s", "-1s", "1.5s", "25h", "1d", "٣s", True, False, None, -1, 5, 0.0, 2.5, "9" * 20 + "s"]
+    "text",
+    [
+        "30",
+        "s",
+        "-1s",
+        "1.5s",
+        "25h",
+        "1d",
+        "٣s",
+        True,
+        False,
+        None,
+        -1,
+        5,
+        0.0,
+        2.5,
+        "9" * 20 + "s",
+    ],
 )
 def test_other_times_are_refused(text):
     with pytest.raises(FieldError, match="must be a time such as 500ms"):
@@ -55,7 +73,12 @@ def test_other_times_are_refused(text):
 
 @pytest.mark.holds("rmqalloc.simulation.read_script", "Read a script from a YAML file")
 def test_yaml_and_json_say_the_same(tmp_path):
-    data = script([event(freeze={"clients": ["g-0"], "lasts": "5s"}), event("50s", notices={"enabled": False})])
+    data = script(
+        [
+            event(freeze={"clients": ["g-0"], "lasts": "5s"}),
+            event("50s", notices={"enabled": False}),
+        ]
+    )
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(data))
     (tmp_path / "s.json").write_text(json.dumps(data))
     assert read_script(tmp_path / "s.yaml") == read_script(tmp_path / "s.json") == Script.of(data)
@@ -81,7 +104,12 @@ events: [{at: 10s, crash: {clients: g-0}}, {at: 20s, crash: {clients: x}}]
             id="yaml !!python",
         ),
         ("s.yaml", "- 1", "must be a mapping"),
-        pytest.param("s.json", "[" * 100_000, "s.json:1:65: is nested deeper than 64 levels", id="json 100000 lists"),
+        pytest.param(
+            "s.json",
+            "[" * 100_000,
+            "s.json:1:65: is nested deeper than 64 levels",
+            id="json 100000 lists",
+        ),
         ("s.json", '{"duration": "1s"}', "s.json:1:1: brokers is missing"),
         pytest.param(
             "s.yaml",
@@ -112,21 +140,36 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
             {"topics": [{"name": "orders", "read_queue_nums": 1}, {"name": "bills"}]},
             "topics[1].read_queue_nums is missing",
         ),
-        ({"events": [event(crash={"clients": "g-0"}), event()]}, "events[1] must be a mapping of at and one of join"),
+        (
+            {"events": [event(crash={"clients": "g-0"}), event()]},
+            "events[1] must be a mapping of at and one of join",
+        ),
         ({"topics": "orders"}, "topics must be a list"),
-        ({"topics": [{"name": "orders", "read_queue_nums": 1, "brokers": "x"}]}, "topics[0].brokers names 'x'"),
-        ({"groups": [{"name": "g", "topics": "nope", "clients": 1}]}, "groups[0].topics names 'nope'"),
+        (
+            {"topics": [{"name": "orders", "read_queue_nums": 1, "brokers": "x"}]},
+            "topics[0].brokers names 'x'",
+        ),
+        (
+            {"groups": [{"name": "g", "topics": "nope", "clients": 1}]},
+            "groups[0].topics names 'nope'",
+        ),
         ({"groups": [{"name": "g", "topics": "orders", "clients": True}]}, "groups[0].clients"),
         (
             {"groups": [{"name": "g", "topics": "orders", "clients": 10**6}]},
             "groups[0].clients must be a whole number",
         ),
-        ({"groups": [{"name": "g", "topics": "orders", "clients": 1, "strategy": "BEST"}]}, "strategy must be one of"),
+        (
+            {"groups": [{"name": "g", "topics": "orders", "clients": 1, "strategy": "BEST"}]},
+            "strategy must be one of",
+        ),
         (
             {"groups": [{"name": "g", "topics": "orders", "clients": 1, "params": {"x": 1}}]},
             "groups[0].params cannot be used",
         ),
-        ({"groups": [{"name": "g", "topics": "orders", "clients": 1, "ordered": 1}]}, "ordered must be true or false"),
+        (
+            {"groups": [{"name": "g", "topics": "orders", "clients": 1, "ordered": 1}]},
+            "ordered must be true or false",
+        ),
         (
             {"groups": [{"name": n, "topics": "orders", "clients": ["x"]} for n in "gh"]},
             "groups name the client 'x' twice",
@@ -136,14 +179,33 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
         ({"events": [event(explode={})]}, "events[0] must be a mapping of at and one of"),
         ({"events": [event(at="x", crash={"clients": "g-0"})]}, "events[0].at must be a time"),
         ({"events": [event(at="101s", crash={"clients": "g-0"})]}, "events[0].at is after the end"),
-        ({"events": [event(crash={"clients": "g-9"})]}, "events[0].crash.clients names 'g-9', which is not there"),
+        (
+            {"events": [event(crash={"clients": "g-9"})]},
+            "events[0].crash.clients names 'g-9', which is not there",
+        ),
         ({"events": [event(crash={})]}, "events[0].crash.clients is missing"),
         ({"events": [event(pause={"clients": "g-0"})]}, "events[0].pause.lasts is missing"),
-        ({"events": [event(restart_broker={"brokers": "c", "lasts": "1s"})]}, "restart_broker.brokers names 'c'"),
-        ({"events": [event(change_topic={"topic": "x", "read_queue_nums": 1})]}, "change_topic.topic names 'x'"),
+        (
+            {"events": [event(restart_broker={"brokers": "c", "lasts": "1s"})]},
+            "restart_broker.brokers names 'c'",
+        ),
+        (
+            {"events": [event(change_topic={"topic": "x", "read_queue_nums": 1})]},
+            "change_topic.topic names 'x'",
+        ),
         ({"events": [event(rolling_restart={"group": "x"})]}, "rolling_restart.group names 'x'"),
-        ({"events": [event(join={"group": "g", "clients": "n", "topics": "x"})]}, "join.topics names 'x'"),
-        ({"events": [event(join={"group": "g", "clients": "n", "params": {"virtual_nodes": 3}})]}, "needs a strategy"),
+        (
+            {"events": [event(join={"group": "g", "clients": "n", "topics": "x"})]},
+            "join.topics names 'x'",
+        ),
+        (
+            {
+                "events": [
+                    event(join={"group": "g", "clients": "n", "params": {"virtual_nodes": 3}})
+                ]
+            },
+            "needs a strategy",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_what_would_be_right(changes, words):
@@ -151,11 +213,16 @@ def test_what_is_wrong_is_named_with_what_would_be_right(changes, words):
 
 
 def test_events_are_a_list():
-    assert refused({**script(), "events": {"at": "1s"}}).startswith("events must be a list of events, got")
+    assert refused({**script(), "events": {"at": "1s"}}).startswith(
+        "events must be a list of events, got"
+    )
 
 
 def test_a_client_is_known_from_the_event_that_lets_it_join():
-    join, crash = event("20s", join={"group": "g", "clients": "n"}), event("30s", crash={"clients": "n"})
+    join, crash = (
+        event("20s", join={"group": "g", "clients": "n"}),
+        event("30s", crash={"clients": "n"}),
+    )
     assert Script.of(script([crash, join])).events[0].kind == "crash"
     assert "events[0].crash.clients names 'n'" in refused(script([{**crash, "at": "10s"}, join]))
 
@@ -167,7 +234,11 @@ def test_a_client_that_runs_cannot_join():
 
 
 def test_names_of_clients_sort_as_they_are_numbered():
-    names = Script.of(script(groups=[{"name": "g", "topics": "orders", "clients": 12}])).groups[0].client_names
+    names = (
+        Script.of(script(groups=[{"name": "g", "topics": "orders", "clients": 12}]))
+        .groups[0]
+        .client_names
+    )
     assert (names[0], names[11], sorted(names)) == ("g-00", "g-11", list(names))
 
 
@@ -179,7 +250,11 @@ def test_events_say_what_they_do_in_a_line():
     ]
     groups = [{"name": "g", "topics": "orders", "clients": ["a", "b", "c", "d", "e", "g-0"]}]
     said = [str(one) for one in Script.of(script(events, groups=groups)).events]
-    assert said == ["crash a,...,e (5)", "partition g-0 broker-a lasts=5s", "rolling_restart group=g batch=2"]
+    assert said == [
+        "crash a,...,e (5)",
+        "partition g-0 broker-a lasts=5s",
+        "rolling_restart group=g batch=2",
+    ]
 
 
 def test_the_schema_knows_every_kind_of_event():
@@ -197,10 +272,21 @@ def test_strategies_are_spelled_as_on_a_command_line():
     made = Script.of({**part(strategy="STABLE(slack=1)"), "events": [join]})
     assert made.groups[0].made_strategy().slack == 1
     assert made.events[0].detail.made_strategy().get_name() == "CANARY/1-ROTATED/1-AVG"
-    assert Script.of(part(strategy="ORDINAL", params={"tables": True})).groups[0].made_strategy().tables
+    assert (
+        Script.of(part(strategy="ORDINAL", params={"tables": True}))
+        .groups[0]
+        .made_strategy()
+        .tables
+    )
     for text in ("STABLEE(slack=1)", "MACHINE_ROOM_NEARBY_POOLED-AVG"):
         assert "must be one of AVG, AVG_BY_CIRCLE" in refused(part(strategy=text))
-    assert "STABLE takes slack, got slak; did you mean slack?" in refused(part(strategy="STABLE(slak=1)"))
-    assert "slack is given beside it, too" in refused(part(strategy="STABLE(slack=1)", params={"slack": 0}))
+    assert "STABLE takes slack, got slak; did you mean slack?" in refused(
+        part(strategy="STABLE(slak=1)")
+    )
+    assert "slack is given beside it, too" in refused(
+        part(strategy="STABLE(slack=1)", params={"slack": 0})
+    )
     settled = simulate(Script.of(part(strategy="STABLE(slack=1)")))
-    assert [(one.event, one.unowned, one.double_owned) for one in settled.events] == [("start", 0, 0)]
+    assert [(one.event, one.unowned, one.double_owned) for one in settled.events] == [
+        ("start", 0, 0)
+    ]

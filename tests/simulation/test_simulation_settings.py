@@ -1,4 +1,6 @@
-"""Whatever a broker can be told, a script can say, at the start and while it runs: each setting is seen to have its effect."""
+"""Whatever a broker can be told, a script can say, at the start and while it runs: each setting is
+seen to have its effect.
+"""
 
 import pytest
 
@@ -32,10 +34,15 @@ def last(*events, **more):
 
 
 def both_ways(setting, event, **more):
-    """The last row with a setting given at the start, and with the same by an event: they have to be alike."""
+    """The last row with a setting given at the start, and with the same by an event: they have to
+    be alike.
+    """
     start = last(event, settings=[setting], **more)
     later = last({"at": "50s", "update_broker_config": setting}, event, **more)
-    assert (start.notices, start.settled_after // 1_000) == (later.notices, later.settled_after // 1_000)
+    assert (start.notices, start.settled_after // 1_000) == (
+        later.notices,
+        later.settled_after // 1_000,
+    )
     return start
 
 
@@ -72,7 +79,9 @@ def test_collected_notices_are_sent_every_15_s():
 # --- Times ---
 
 
-@pytest.mark.parametrize(("timeout", "shortest", "longest"), [("45s", 15_000, 75_100), ("90s", 60_000, 120_100)])
+@pytest.mark.parametrize(
+    ("timeout", "shortest", "longest"), [("45s", 15_000, 75_100), ("90s", 60_000, 120_100)]
+)
 def test_the_expiry_of_channels(timeout, shortest, longest):
     """Up to 30 s after the last heartbeat, a scan every 10 s, a pass every 20 s."""
     row = last(VANISH, settings=[{"channel_expired_timeout": timeout}])
@@ -83,7 +92,9 @@ def test_the_expiry_of_channels(timeout, shortest, longest):
 @pytest.mark.holds("docs/simulation-scripts.md", "is closed, and its groups are notified")
 @pytest.mark.parametrize(("idle", "settled"), [("120s", 120_000), ("70s", 70_000), ("40s", 40_000)])
 def test_a_connection_that_nothing_comes_over_is_closed_and_its_group_is_told(idle, settled):
-    """The death is seen at the idle time after it, for its pulls went on until then, and told at once."""
+    """The death is seen at the idle time after it, for its pulls went on until then, and told at
+    once.
+    """
     settings = [{"channel_expired_timeout": "1h", "server_channel_max_idle_time_seconds": idle}]
     row = last(VANISH, settings=settings)
     assert row.notices > 0
@@ -104,17 +115,22 @@ def test_no_idle_time_closes_no_connection():
 def test_living_clients_are_never_idle():
     """Their heartbeats come every 30 s, also of one that is paused or has no queues."""
     settings = [{"server_channel_max_idle_time_seconds": "31s"}]
-    row = last({"at": "61s", "pause": {"clients": "g-1", "lasts": "170s"}}, settings=settings, clients=7)
+    row = last(
+        {"at": "61s", "pause": {"clients": "g-1", "lasts": "170s"}}, settings=settings, clients=7
+    )
     assert row.notices == 0
     assert last(VANISH, settings=settings).notices > 0
 
 
 @pytest.mark.parametrize("told", [False, True])
-def test_a_client_that_reads_nothing_is_idle_from_its_last_request_on_and_a_notice_makes_it_busy(told):
+def test_a_client_that_reads_nothing_is_idle_from_its_last_request_on_and_a_notice_makes_it_busy(
+    told,
+):
     """Also one that cannot be delivered: the broker has written it."""
     cluster = Cluster(PROFILES["5.3"])
     cluster.configure_broker(
-        "broker-a", {"channel_expired_timeout": 3_600_000, "notify_consumer_ids_changed_enable": told}
+        "broker-a",
+        {"channel_expired_timeout": 3_600_000, "notify_consumer_ids_changed_enable": told},
     )
     cluster.start_broker("broker-a")
     cluster.set_topic("orders", "broker-a", 1)
@@ -129,12 +145,16 @@ def test_a_client_that_reads_nothing_is_idle_from_its_last_request_on_and_a_noti
     for now in range(75_000, 320_000, 1_000):
         cluster.run(now)
         ids = broker.consumers.groups["g"].client_ids() if "g" in broker.consumers.groups else []
-        gone.update({one: now for one in ("reads@1", "waits@1") if one not in ids and one not in gone})
+        gone.update(
+            {one: now for one in ("reads@1", "waits@1") if one not in ids and one not in gone}
+        )
     assert 150_000 < gone["waits@1"] < 190_000
     assert gone["reads@1"] == (gone["waits@1"] + 120_000 if told else 195_000)
 
 
-@pytest.mark.parametrize(("lives", "shortest", "longest"), [("60s", 38_000, 61_100), ("25s", 3_000, 26_100)])
+@pytest.mark.parametrize(
+    ("lives", "shortest", "longest"), [("60s", 38_000, 61_100), ("25s", 3_000, 26_100)]
+)
 def test_the_life_of_locks(lives, shortest, longest):
     crash = {"at": "61s", "crash": {"clients": "g-1"}}
     row = last(crash, settings=[{"lock_max_live_time": lives}], ordered=True)
@@ -180,13 +200,22 @@ def test_a_group_that_pops_owns_nothing():
 def test_the_default_mode():
     pop = {"default_message_request_mode": "POP", "default_pop_share_queue_num": 1}
     assert both_ways(pop, JOIN, server_assignment=True).unowned == 6
-    assert last(JOIN, server_assignment=True, settings=[pop], message_request_mode="PULL").unowned == 0
+    assert (
+        last(JOIN, server_assignment=True, settings=[pop], message_request_mode="PULL").unowned == 0
+    )
 
 
 def test_modes_and_settings_are_kept_over_a_restart():
-    """Java stores them; a broker that came back with a fresh table of modes would let the group pull again."""
+    """Java stores them; a broker that came back with a fresh table of modes would let the group
+    pull again.
+    """
     restart = {"at": "61s", "restart_broker": {"brokers": ["broker-a", "broker-b"], "lasts": "5s"}}
-    assert last(restart, server_assignment=True, message_request_mode="POP", pop_share_queue_num=1).unowned == 6
+    assert (
+        last(
+            restart, server_assignment=True, message_request_mode="POP", pop_share_queue_num=1
+        ).unowned
+        == 6
+    )
     off = {"at": "50s", "update_broker_config": {"notify_consumer_ids_changed_enable": False}}
     assert last(off, restart, {**JOIN, "at": "120s"}).notices == 0
 
@@ -203,10 +232,21 @@ def test_modes_and_settings_are_kept_over_a_restart():
             id="no setting",
         ),
         ({"broker_settings": [{"brokers": "broker-a"}]}, "broker_settings[0] changes nothing"),
-        ({"broker_settings": [{"lock_max_live_time": 5}]}, 'write "5s" for seconds or "5ms" for milliseconds'),
-        ({"broker_settings": [{"brokers": "x", "lock_max_live_time": "5s"}]}, "broker_settings[0].brokers names 'x'"),
+        (
+            {"broker_settings": [{"lock_max_live_time": 5}]},
+            'write "5s" for seconds or "5ms" for milliseconds',
+        ),
+        (
+            {"broker_settings": [{"brokers": "x", "lock_max_live_time": "5s"}]},
+            "broker_settings[0].brokers names 'x'",
+        ),
         pytest.param(
-            {"broker_settings": [{"lock_max_live_time": "5s"}, {"brokers": "broker-b", "lock_max_live_time": "6s"}]},
+            {
+                "broker_settings": [
+                    {"lock_max_live_time": "5s"},
+                    {"brokers": "broker-b", "lock_max_live_time": "6s"},
+                ]
+            },
             "broker_settings[1].lock_max_live_time is set twice for broker 'broker-b'; say it once",
             id="set twice",
         ),
@@ -214,8 +254,14 @@ def test_modes_and_settings_are_kept_over_a_restart():
             {"events": [{"at": "1s", "update_broker_config": {"lock_max_live_time": "5s"}}]},
             "lock_max_live_time is not known",
         ),
-        ({"events": [{"at": "1s", "update_sub_group": {"group": "g"}}]}, "update_sub_group changes nothing"),
-        ({"events": [{"at": "1s", "update_broker_config": {"brokers": "broker-a"}}]}, "changes nothing"),
+        (
+            {"events": [{"at": "1s", "update_sub_group": {"group": "g"}}]},
+            "update_sub_group changes nothing",
+        ),
+        (
+            {"events": [{"at": "1s", "update_broker_config": {"brokers": "broker-a"}}]},
+            "changes nothing",
+        ),
         pytest.param(
             {"profile": "4.9", "broker_settings": [{"real_time_notify_consumer_change": False}]},
             "broker_settings[0].real_time_notify_consumer_change is not known to RocketMQ 4.9; it came with 5.x",
@@ -224,7 +270,9 @@ def test_modes_and_settings_are_kept_over_a_restart():
         pytest.param(
             {
                 "profile": "4.9",
-                "events": [{"at": "1s", "update_broker_config": {"server_load_balancer_enable": False}}],
+                "events": [
+                    {"at": "1s", "update_broker_config": {"server_load_balancer_enable": False}}
+                ],
             },
             "events[0].update_broker_config.server_load_balancer_enable is not known to RocketMQ 4.9",
             id="an event that 4.9 lacks",
@@ -240,12 +288,18 @@ def test_settings_that_are_wrong(changes, words):
 @pytest.mark.parametrize(
     ("group", "words"),
     [
-        ({"message_request_mode": "POP"}, "groups[0].message_request_mode needs server_assignment: true beside it"),
+        (
+            {"message_request_mode": "POP"},
+            "groups[0].message_request_mode needs server_assignment: true beside it",
+        ),
         (
             {"server_assignment": True, "pop_share_queue_num": 2},
             "groups[0].pop_share_queue_num needs message_request_mode: POP beside it",
         ),
-        ({"subscription_group": {"retry_queue_nums": 0}}, "groups[0].subscription_group.retry_queue_nums must be"),
+        (
+            {"subscription_group": {"retry_queue_nums": 0}},
+            "groups[0].subscription_group.retry_queue_nums must be",
+        ),
     ],
 )
 def test_groups_that_are_wrong(group, words):
@@ -270,12 +324,19 @@ def test_what_only_a_run_can_find_names_the_step_too(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCRIPT)
     with pytest.raises(
-        ScenarioError, match=r"s.yaml:8:31: events\[0\].set_consume_mode is refused by broker-a: .*g is not"
+        ScenarioError,
+        match=r"s.yaml:8:31: events\[0\].set_consume_mode is refused by broker-a: .*g is not",
     ):
         simulate(read_script(path))
-    with pytest.raises(ScenarioError, match=r"s.yaml:6:60: groups\[0\].server_assignment is not known to RocketMQ 4.9"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"s.yaml:6:60: groups\[0\].server_assignment is not known to RocketMQ 4.9",
+    ):
         simulate(read_script(path), profile="4.9")
 
 
 def test_what_can_be_changed_can_be_set_at_the_start():
-    assert UpdateBrokerConfig.schema()["properties"].items() <= BrokerSettings.schema()["properties"].items()
+    assert (
+        UpdateBrokerConfig.schema()["properties"].items()
+        <= BrokerSettings.schema()["properties"].items()
+    )

@@ -1,4 +1,6 @@
-"""Steps that nothing can come of: each is an error of the script, with file, line and column, before anything runs."""
+"""Steps that nothing can come of: each is an error of the script, with file, line and column,
+before anything runs.
+"""
 
 import json
 import re
@@ -18,7 +20,9 @@ from rmqalloc.simulation._steps import Rehearsal
 
 
 def script(*events, duration="100s", **more):
-    """Two brokers, one of which alone holds the bills; group g of four clients, and group s divided by brokers."""
+    """Two brokers, one of which alone holds the bills; group g of four clients, and group s divided
+    by brokers.
+    """
     return {
         "duration": duration,
         "brokers": ["broker-a", "broker-b"],
@@ -53,18 +57,33 @@ CONFIG = {"server_load_balancer_enable": False}
 
 IMPOSSIBLE = {
     "leave twice": ([CRASH, at("20s", shutdown=of("g-1"))], f"events[1].shutdown.clients {GONE}"),
-    "crash twice": ([CRASH, at("20s", crash=of(["g-0", "g-1"]))], f"events[1].crash.clients {GONE}"),
+    "crash twice": (
+        [CRASH, at("20s", crash=of(["g-0", "g-1"]))],
+        f"events[1].crash.clients {GONE}",
+    ),
     "vanish after": ([CRASH, at("20s", vanish=of("g-1"))], f"events[1].vanish.clients {GONE}"),
     "pause after": ([CRASH, at("20s", pause=of("g-1", "5s"))], f"events[1].pause.clients {GONE}"),
-    "freeze after": ([CRASH, at("20s", freeze=of("g-1", "5s"))], f"events[1].freeze.clients {GONE}"),
-    "disconnect after": ([CRASH, at("20s", disconnect=of("g-1"))], f"events[1].disconnect.clients {GONE}"),
+    "freeze after": (
+        [CRASH, at("20s", freeze=of("g-1", "5s"))],
+        f"events[1].freeze.clients {GONE}",
+    ),
+    "disconnect after": (
+        [CRASH, at("20s", disconnect=of("g-1"))],
+        f"events[1].disconnect.clients {GONE}",
+    ),
     "at one time": ([CRASH, at("10s", crash=of("g-1"))], "does not run at 10s: it crashed at 10s"),
-    "said in another order": ([at("20s", crash=of("g-1")), CRASH], "events[0].crash.clients names 'g-1'"),
+    "said in another order": (
+        [at("20s", crash=of("g-1")), CRASH],
+        "events[0].crash.clients names 'g-1'",
+    ),
     "join while running": (
         [at("10s", join={"group": "g", "clients": "g-1"})],
         "events[0].join.clients cannot be at 10s: client g-1 joins g while it is running; let it leave before",
     ),
-    "named twice": ([at("10s", crash=of(["g-1", "g-1"]))], "events[0].crash.clients has 'g-1' twice; name each once"),
+    "named twice": (
+        [at("10s", crash=of(["g-1", "g-1"]))],
+        "events[0].crash.clients has 'g-1' twice; name each once",
+    ),
     "brokers named twice": (
         [at("10s", disconnect={"clients": "g-1", "brokers": ["broker-a", "broker-a"]})],
         "events[0].disconnect.brokers has 'broker-a' twice",
@@ -86,7 +105,10 @@ IMPOSSIBLE = {
         "names 'g-1', which is stalled until 30s: it cannot leave in good order; let it crash or vanish, or wait",
     ),
     "overlapping partitions": (
-        [at("10s", partition={**CUT, "lasts": "20s"}), at("20s", partition={**CUT, "lasts": "20s"})],
+        [
+            at("10s", partition={**CUT, "lasts": "20s"}),
+            at("20s", partition={**CUT, "lasts": "20s"}),
+        ],
         "events[1].partition cuts 'g-1' off from broker-a, from which it is cut off until 30s",
     ),
     "partition of a dead one": (
@@ -109,14 +131,22 @@ IMPOSSIBLE = {
         "events[1].disconnect.brokers names 'broker-b', which holds no topic of 'n': they have no connection",
     ),
     "topic of a broker that is down": (
-        [DOWN, at("20s", change_topic={"topic": "orders", "read_queue_nums": 8, "brokers": "broker-a"})],
+        [
+            DOWN,
+            at(
+                "20s", change_topic={"topic": "orders", "read_queue_nums": 8, "brokers": "broker-a"}
+            ),
+        ],
         f"events[1].change_topic {NOT_UP}",
     ),
     "topic of all brokers, one of which is down": (
         [DOWN, at("20s", change_topic={"topic": "orders", "read_queue_nums": 8})],
         f"events[1].change_topic {NOT_UP}",
     ),
-    "notices of a broker that is down": ([DOWN, at("20s", notices={"enabled": False})], f"events[1].notices {NOT_UP}"),
+    "notices of a broker that is down": (
+        [DOWN, at("20s", notices={"enabled": False})],
+        f"events[1].notices {NOT_UP}",
+    ),
     "settings of a broker that is down": (
         [DOWN, at("20s", update_broker_config=CONFIG)],
         f"events[1].update_broker_config {NOT_UP}",
@@ -130,15 +160,31 @@ IMPOSSIBLE = {
         f"events[1].set_consume_mode {NOT_UP}",
     ),
     "mode on a broker without the topic": (
-        [at("20s", set_consume_mode={"group": "s", "topic": "bills", "mode": "POP", "brokers": "broker-b"})],
+        [
+            at(
+                "20s",
+                set_consume_mode={
+                    "group": "s",
+                    "topic": "bills",
+                    "mode": "POP",
+                    "brokers": "broker-b",
+                },
+            )
+        ],
         "events[0].set_consume_mode.brokers names 'broker-b', which has no topic bills",
     ),
     "mode of a group that divides itself": (
         [at("20s", set_consume_mode={"group": "g", "topic": "orders", "mode": "POP"})],
         "events[0].set_consume_mode.group names 'g', which divides its queues itself; give it server_assignment: true",
     ),
-    "after the end": ([at("101s", crash=of("g-1"))], "events[0].at is after the end of the simulation (100s)"),
-    "at the end": ([at("100s", crash=of("g-1"))], "events[0].at is the end of the simulation (100s)"),
+    "after the end": (
+        [at("101s", crash=of("g-1"))],
+        "events[0].at is after the end of the simulation (100s)",
+    ),
+    "at the end": (
+        [at("100s", crash=of("g-1"))],
+        "events[0].at is the end of the simulation (100s)",
+    ),
     "lasts past the end": (
         [at("90s", pause=of("g-1", "10001ms"))],
         "events[0].pause.lasts goes on until 100001ms, past the end of the simulation (100s)",
@@ -189,7 +235,9 @@ def test_a_step_that_cannot_be_is_an_error_of_its_place(label, tmp_path):
     assert words in str(error.value)
     path = tmp_path / "s.yaml"
     before = [f"{key}: {json.dumps(value)}" for key, value in data.items() if key != "events"]
-    path.write_text("\n".join([*before, "events:", *(f"- {json.dumps(event)}" for event in events)]))
+    path.write_text(
+        "\n".join([*before, "events:", *(f"- {json.dumps(event)}" for event in events)])
+    )
     with pytest.raises(ScenarioError, match=r"s\.yaml:\d+:\d+: events\[\d\]\.") as error:
         read_script(path)
     line, number = re.search(r"s\.yaml:(\d+):\d+: events\[(\d)\]", str(error.value)).groups()
@@ -202,7 +250,10 @@ LATE = [{"name": "g", "topics": "orders", "clients": 3, "start_every": "30s"}]
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (at("59s", crash=of("g-2")), "events[0].crash.clients names 'g-2', which starts at 60s only"),
+        (
+            at("59s", crash=of("g-2")),
+            "events[0].crash.clients names 'g-2', which starts at 60s only",
+        ),
         (
             at("59s", join={"group": "g", "clients": "g-2"}),
             "names 'g-2', which its group starts at 60s; take another name",
@@ -213,12 +264,17 @@ def test_a_client_that_has_not_started_yet_is_not_there(event, words):
     with pytest.raises(ScenarioError) as error:
         Script.of(script(event, groups=LATE))
     assert words in str(error.value)
-    Script.of(script({**event, "at": "60s"} if "crash" in event else at("60s", crash=of("g-2")), groups=LATE))
+    Script.of(
+        script(
+            {**event, "at": "60s"} if "crash" in event else at("60s", crash=of("g-2")), groups=LATE
+        )
+    )
 
 
 def test_all_clients_of_a_group_start_before_the_end():
     with pytest.raises(
-        ScenarioError, match=r"groups\[0\]\.start_every lets the last client start at 60s, past the end"
+        ScenarioError,
+        match=r"groups\[0\]\.start_every lets the last client start at 60s, past the end",
     ):
         Script.of(script(groups=LATE, duration="60s"))
 
@@ -259,8 +315,14 @@ def test_what_is_possible_runs(events):
         (at("1s", freeze=of("y", "1s")), "client y does not run"),
         (at("1s", disconnect=of("z")), "client z does not run"),
         (at("1s", join={"group": "g", "clients": "x"}), "client x joins g while it is running"),
-        (at("1s", change_topic={"topic": "orders", "read_queue_nums": 3}), "broker broker-a is down"),
-        (at("1s", restart_broker={"brokers": "broker-a", "lasts": "1s"}), "broker broker-a is down"),
+        (
+            at("1s", change_topic={"topic": "orders", "read_queue_nums": 3}),
+            "broker broker-a is down",
+        ),
+        (
+            at("1s", restart_broker={"brokers": "broker-a", "lasts": "1s"}),
+            "broker broker-a is down",
+        ),
         (at("1s", notices={"enabled": False}), "broker broker-a is down"),
     ],
 )
@@ -327,8 +389,16 @@ def possible(data):
 )
 @examples(40)
 def test_what_is_rehearsed_is_what_happens(drawn, ordered, start_every):
-    """No step that was let pass is refused while it runs, and the same processes run under the same client ids."""
-    group = {"name": "g", "topics": "orders", "clients": 3, "start_every": start_every, "ordered": ordered}
+    """No step that was let pass is refused while it runs, and the same processes run under the same
+    client ids.
+    """
+    group = {
+        "name": "g",
+        "topics": "orders",
+        "clients": 3,
+        "start_every": start_every,
+        "ordered": ordered,
+    }
     data = script(groups=[{**group, "listener_time": "3s"}])
     for time, event in drawn:
         with_it = {**data, "events": [*data["events"], {"at": time, **event}]}
@@ -336,5 +406,7 @@ def test_what_is_rehearsed_is_what_happens(drawn, ordered, start_every):
     result = simulate(Script.of(data))
     rehearsal = Rehearsal(Script.of(data))
     rehearsal.play()
-    rehearsed = sorted(one.client_id for processes in rehearsal._processes.values() for one in processes)
+    rehearsed = sorted(
+        one.client_id for processes in rehearsal._processes.values() for one in processes
+    )
     assert sorted(result.ownerships[0].client_ids) == rehearsed

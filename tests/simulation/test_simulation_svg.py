@@ -1,4 +1,6 @@
-"""The picture of a simulation: clients can be told apart, names are only text, and what is left out is said."""
+"""The picture of a simulation: clients can be told apart, names are only text, and what is left out
+is said.
+"""
 
 import itertools
 import xml.etree.ElementTree as ET
@@ -22,15 +24,32 @@ from rmqalloc.simulation._timeline_svg import (
 
 HOSTILE = "</title><script>alert(1)</script>\"'&\x1b[2J\u202e\ufffe\ud800 url(#client-9)"
 
-# G. M. Machado et al., A physiologically-based model for simulation of color vision deficiency, 2009, severity 1.0.
+# G. M. Machado et al., A physiologically-based model for simulation of color vision deficiency,
+# 2009, severity 1.0.
 SEEN_WITH = {
     "all cones": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.01182, 0.04294, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.3039],
+    ],
 }
 TO_XYZ = np.array(
-    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]]
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.072175],
+        [0.0193339, 0.119192, 0.9503041],
+    ]
 )
 
 
@@ -40,11 +59,15 @@ def spans(queues, start, end):
 
 
 def ownership(client_ids, n_queues, name="g"):
-    """Queue i is owned by the i-th client, counted around; the first queue is owned by nobody at first."""
+    """Queue i is owned by the i-th client, counted around; the first queue is owned by nobody at
+    first.
+    """
     queues = [MessageQueue("t", "b", i) for i in range(n_queues)]
     owners = np.arange(n_queues, dtype=np.int32) % len(client_ids)
     intervals = spans(range(n_queues), 100, 1000)
-    return Ownership(name, queues, client_ids, intervals, owners, spans([0], 0, 100), spans([], 0, 0))
+    return Ownership(
+        name, queues, client_ids, intervals, owners, spans([0], 0, 100), spans([], 0, 0)
+    )
 
 
 def simulated(*ownerships, n_events=0, name="try"):
@@ -84,9 +107,14 @@ def lab(colour, seen_with):
 
 @pytest.mark.parametrize("who", SEEN_WITH)
 def test_colours_differ_for_all_readers(who):
-    """From each other, from the page and from those with a meaning: CIE 1976 differences of 15 and more, 2.3 is just seen."""
+    """From each other, from the page and from those with a meaning: CIE 1976 differences of 15 and
+    more, 2.3 is just seen.
+    """
     labs = [lab(one, SEEN_WITH[who]) for one in (*COLOURS, BACKGROUND, GAP, DOUBLE, OTHERS)]
-    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(labs[: len(COLOURS) + 4], 2)) >= 15
+    assert (
+        min(np.linalg.norm(a - b) for a, b in itertools.combinations(labs[: len(COLOURS) + 4], 2))
+        >= 15
+    )
 
 
 @pytest.mark.parametrize("n", [1, 8, 9, 16, MOST_STYLES])
@@ -94,7 +122,10 @@ def test_every_client_of_the_legend_has_a_look_of_its_own(n):
     ids = [f"c{i}" for i in range(n)]
     picture = Picture(svg_timeline(simulated(ownership(ids, 48))))
     patterns = picture.patterns()
-    looks = [patterns[fill[5:-1]] if fill.startswith("url(#") else fill for fill in picture.legend.values()]
+    looks = [
+        patterns[fill[5:-1]] if fill.startswith("url(#") else fill
+        for fill in picture.legend.values()
+    ]
     assert list(picture.legend) == ids
     assert len(set(looks)) == n
     assert not {BACKGROUND, GAP, DOUBLE, OTHERS} & set(looks)
@@ -106,9 +137,16 @@ def test_every_client_of_the_legend_has_a_look_of_its_own(n):
 
 def test_all_patterns_that_are_used_are_there():
     picture = Picture(
-        svg_timeline(simulated(ownership([f"c{i}" for i in range(60)], 60), ownership(["x"], 1, "h")), rows=60)
+        svg_timeline(
+            simulated(ownership([f"c{i}" for i in range(60)], 60), ownership(["x"], 1, "h")),
+            rows=60,
+        )
     )
-    used = {one.get("fill")[5:-1] for one in picture.root.iter() if (one.get("fill") or "").startswith("url(")}
+    used = {
+        one.get("fill")[5:-1]
+        for one in picture.root.iter()
+        if (one.get("fill") or "").startswith("url(")
+    }
     assert used == picture.patterns().keys() == {f"client-{i}" for i in range(9, MOST_STYLES + 1)}
 
 
@@ -130,7 +168,9 @@ def test_the_legend_says_how_many_clients_it_leaves_out():
 
 
 def test_nothing_is_said_to_be_left_out_where_nothing_is():
-    picture = Picture(svg_timeline(simulated(ownership([f"c{i}" for i in range(48)], 48), n_events=MOST_EVENTS)))
+    picture = Picture(
+        svg_timeline(simulated(ownership([f"c{i}" for i in range(48)], 48), n_events=MOST_EVENTS))
+    )
     assert picture.head() == "g: 48 clients"
     assert "g" in picture.texts
     assert len(picture.all("line")) == MOST_EVENTS
@@ -156,7 +196,11 @@ def test_groups_and_events_are_bounded_and_counted():
 
 def test_everything_lies_within_the_picture_and_nothing_on_another_text():
     picture = Picture(
-        svg_timeline(simulated(ownership([f"c{i}" for i in range(50)], 50), ownership(["x"], 1, "h"), n_events=3))
+        svg_timeline(
+            simulated(
+                ownership([f"c{i}" for i in range(50)], 50), ownership(["x"], 1, "h"), n_events=3
+            )
+        )
     )
     _, _, width, height = map(float, picture.root.get("viewBox").split())
     ends = [(float(one.get("x")) + float(one.get("width", 0)), float(one.get("y")) + float(one.get("height", 0)))
@@ -166,7 +210,11 @@ def test_everything_lies_within_the_picture_and_nothing_on_another_text():
     places = [(one.get("x"), one.get("y")) for one in picture.all("text")]
     assert len(set(places)) == len(places)
     page = picture.all("rect")[len(picture.patterns())]
-    assert (page.get("width"), page.get("height"), page.get("fill")) == (f"{width:g}", f"{height:g}", BACKGROUND)
+    assert (page.get("width"), page.get("height"), page.get("fill")) == (
+        f"{width:g}",
+        f"{height:g}",
+        BACKGROUND,
+    )
 
 
 def test_hostile_and_long_names_are_only_text_and_whole_in_titles():
@@ -179,5 +227,8 @@ def test_hostile_and_long_names_are_only_text_and_whole_in_titles():
     assert {one.get("fill") for one in picture.root.iter()} <= {None, *COLOURS, BACKGROUND, GAP}
     assert all(character.isprintable() for character in text.replace("\n", ""))
     assert list(picture.legend)[1:] == [long, "名" * 100]
-    assert any(one.startswith("2  client-of-a") and one.endswith("@41") and len(one) == 29 for one in picture.texts)
+    assert any(
+        one.startswith("2  client-of-a") and one.endswith("@41") and len(one) == 29
+        for one in picture.texts
+    )
     assert any(one.startswith("3  名") and len(one) == 16 for one in picture.texts)

@@ -13,7 +13,8 @@ QUEUES = [MessageQueue("t", "b", i) for i in range(3)]
 END = 40
 
 intervals = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, END), st.integers(0, END)), max_size=12
+    st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, END), st.integers(0, END)),
+    max_size=12,
 )
 
 
@@ -46,7 +47,9 @@ def test_gaps_and_double_ownership_are_what_counting_every_millisecond_finds(giv
     for place in range(3):
         owners = counted(given_intervals, place)
         assert listed(timeline.double_owned(END), place) == spans_of(owners > 1)
-        assert listed(timeline.gaps(END), place) == spans_of((owners == 0) & (np.arange(END) >= first))
+        assert listed(timeline.gaps(END), place) == spans_of(
+            (owners == 0) & (np.arange(END) >= first)
+        )
 
 
 @given(intervals, st.integers(0, END), st.integers(0, END))
@@ -70,7 +73,11 @@ def test_open_intervals_last_until_now_and_owners_are_known_at_once():
     timeline.end(first, 30)
     assert (timeline.owners[0], timeline.last_change) == ({6}, 30)
     spans, owners = timeline.intervals(100)
-    assert (spans.start.tolist(), spans.end.tolist(), owners.tolist()) == ([10, 20], [30, 100], [5, 6])
+    assert (spans.start.tolist(), spans.end.tolist(), owners.tolist()) == (
+        [10, 20],
+        [30, 100],
+        [5, 6],
+    )
     assert listed(timeline.double_owned(100), 0) == [(20, 30)]
 
 
@@ -113,7 +120,9 @@ def followed(flow, readings, until):
     for reading in readings:
         end = flow.position(reading.offset, reading.since, reading.until)
         for offset in range(reading.offset, end):
-            earliest = reading.since + (offset - reading.offset + 1) * SECOND / flow.consumed_per_second
+            earliest = (
+                reading.since + (offset - reading.offset + 1) * SECOND / flow.consumed_per_second
+            )
             first.setdefault(offset, max(arrival[offset], earliest))
             n_consumed += 1
     waits = [when - arrival[offset] for offset, when in first.items()]
@@ -128,10 +137,16 @@ def followed(flow, readings, until):
 @given(
     produced=st.sampled_from([20, 50, 100]),
     speed=st.sampled_from([1.0, 1.5, 4.0]),
-    gaps=st.lists(st.tuples(st.integers(0, 8_000), st.integers(1, 9_000), st.integers(0, 40)), min_size=1, max_size=4),
+    gaps=st.lists(
+        st.tuples(st.integers(0, 8_000), st.integers(1, 9_000), st.integers(0, 40)),
+        min_size=1,
+        max_size=4,
+    ),
 )
 def test_messages_are_counted_as_if_each_were_followed(produced, speed, gaps):
-    """Readers one after the other, each beginning a little before the place where the last one stopped."""
+    """Readers one after the other, each beginning a little before the place where the last one
+    stopped.
+    """
     flow = Flow(produced, int(produced * speed))
     now, position, readings = 0, 0, []
     for gap, length, again in gaps:
@@ -154,7 +169,9 @@ def test_two_readers_at_one_time_consume_all_twice():
 def test_nobody_reads_or_nothing_is_produced():
     assert count_messages(Flow(10, 100), [], 10_000) == MessageCounts(left=100)
     assert count_messages(Flow(0, 100), [Reading(0, 0, 0, 10_000)], 10_000) == MessageCounts()
-    assert count_messages(Flow(10, 0), [Reading(0, 0, 0, 10_000)], 10_000) == MessageCounts(left=100)
+    assert count_messages(Flow(10, 0), [Reading(0, 0, 0, 10_000)], 10_000) == MessageCounts(
+        left=100
+    )
 
 
 def test_a_reader_too_slow_falls_behind_for_ever():

@@ -1,4 +1,6 @@
-"""The simulation's shortcuts against a slow readable twin without them, on random scripts of every kind of event."""
+"""The simulation's shortcuts against a slow readable twin without them, on random scripts of every
+kind of event.
+"""
 
 from functools import partial
 from heapq import heappop, heappush
@@ -25,7 +27,8 @@ STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 
 
 def random_script(seed):
-    """Data of a script: one to three groups of a few clients on a few queues, and up to eight events.
+    """Data of a script: one to three groups of a few clients on a few queues, and up to eight
+    events.
 
     Nothing in it is impossible: only clients that run are stopped, and only others join.
     """
@@ -55,7 +58,8 @@ class _Maker:
         duration = random.choice((90, 150, 240))
         groups = [self.group(i) for i in range(random.randint(1, 3))]
         times = sorted(
-            random.randrange(0, duration * 1_000, random.choice((1, 500))) for _ in range(random.randint(2, 8))
+            random.randrange(0, duration * 1_000, random.choice((1, 500)))
+            for _ in range(random.randint(2, 8))
         )
         profile = PROFILES[seed % len(PROFILES)]
         if profile == "4.9":
@@ -74,7 +78,11 @@ class _Maker:
             "latency": f"{random.choice((1, 1, 3, 40, 700))}ms",
         }
         for event in events:
-            data = with_it if is_possible(with_it := {**data, "events": [*data["events"], event]}) else data
+            data = (
+                with_it
+                if is_possible(with_it := {**data, "events": [*data["events"], event]})
+                else data
+            )
         return data
 
     def topic(self, name):
@@ -157,11 +165,19 @@ class _Maker:
             return None
         lasts = self.random.choice((2_000, 30_000))
         self.busy["brokers"] = at + lasts + 1_000
-        return {"brokers": self.some(self.brokers), "lasts": f"{lasts}ms", "crash": self.random.random() < 0.5}
+        return {
+            "brokers": self.some(self.brokers),
+            "lasts": f"{lasts}ms",
+            "crash": self.random.random() < 0.5,
+        }
 
     def _change_topic(self, group, at):
         readable = {"readable": False} if self.random.random() < 0.2 else {}
-        return {"topic": self.random.choice(self.topics), "read_queue_nums": self.random.randint(0, 8), **readable}
+        return {
+            "topic": self.random.choice(self.topics),
+            "read_queue_nums": self.random.randint(0, 8),
+            **readable,
+        }
 
     def _partition(self, group, at):
         detail = self._clients(group, at)
@@ -172,7 +188,10 @@ class _Maker:
 
     def _update_broker_config(self, group, at):
         names = ("notify_consumer_ids_changed_enable", "auto_create_subscription_group")
-        return {"brokers": self.some(self.brokers), self.random.choice(names): self.random.random() < 0.5}
+        return {
+            "brokers": self.some(self.brokers),
+            self.random.choice(names): self.random.random() < 0.5,
+        }
 
     def _update_sub_group(self, group, at):
         return {"group": group, "notify_consumer_ids_changed_enable": self.random.random() < 0.5}
@@ -187,7 +206,13 @@ class _Maker:
         batch, every, down = self.random.randint(1, 3), self.random.choice((1_000, 9_000)), 500
         self.busy[group] = at + len(self.running[group]) * every + down + 1_000
         new_ids = self.random.random() < 0.7
-        return {"group": group, "batch": batch, "every": f"{every}ms", "down": f"{down}ms", "new_ids": new_ids}
+        return {
+            "group": group,
+            "batch": batch,
+            "every": f"{every}ms",
+            "down": f"{down}ms",
+            "new_ids": new_ids,
+        }
 
 
 SEEDS = range(45)
@@ -225,7 +250,9 @@ class OneByOne(Network):
         arrival = self.clock.now() + self.latency
         for queue, offset in offsets.items():
             self.n_sent += 1
-            heappush(self.waiting, (arrival, self.n_sent, connection, consumer_group, queue, offset))
+            heappush(
+                self.waiting, (arrival, self.n_sent, connection, consumer_group, queue, offset)
+            )
             self.later(lambda: self.arrive(arrival))
 
     def arrive(self, until):
@@ -291,8 +318,15 @@ def test_offsets_of_queues_that_are_not_in_the_table_are_forgotten_and_not_sent(
 
 def test_the_scripts_hold_every_kind_of_event_for_every_release():
     scripts = [random_script(seed) for seed in SEEDS]
-    kinds = {(script["profile"], kind) for script in scripts for event in script["events"] for kind in event}
-    possible = {(profile, kind) for profile in PROFILES for kind in KINDS} - {("4.9", "set_consume_mode")}
+    kinds = {
+        (script["profile"], kind)
+        for script in scripts
+        for event in script["events"]
+        for kind in event
+    }
+    possible = {(profile, kind) for profile in PROFILES for kind in KINDS} - {
+        ("4.9", "set_consume_mode")
+    }
     assert kinds >= possible
     assert {group["ordered"] for script in scripts for group in script["groups"]} == {True, False}
 
@@ -313,7 +347,9 @@ def test_a_watched_queue_tells_what_the_reader_must_know():
 
 
 def test_work_grows_with_what_changes_and_not_with_what_is_read(monkeypatch):
-    """Four times the queues of a client that is stalled mean no more reads looked at after they were made."""
+    """Four times the queues of a client that is stalled mean no more reads looked at after they
+    were made.
+    """
     looked_at = []
     monkeypatch.setattr(cluster, "Reader", Counting)
     for n_queues in (10, 40):

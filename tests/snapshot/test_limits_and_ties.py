@@ -27,7 +27,8 @@ def test_a_number_of_an_answer_is_taken_from_the_least_to_below_the_end(least, e
 
 
 @pytest.mark.parametrize(
-    ("given", "is_taken"), [(0, True), (2.0**62, True), (-(2.0**62), True), (LONG, False), (-LONG, False)]
+    ("given", "is_taken"),
+    [(0, True), (2.0**62, True), (-(2.0**62), True), (LONG, False), (-LONG, False)],
 )
 def test_a_rate_is_below_what_a_long_holds(given, is_taken):
     body = {"offsetTable": {}, "consumeTps": given}
@@ -64,7 +65,9 @@ def test_a_synthetic_fleet_may_have_no_unit_and_one_file(tmp_path):
         with pytest.raises(ValueError, match="0 or more"):
             synthetic_fleet(*wrong)
     write_fleet(tmp_path / "fleet", 3, 0, 1)
-    assert [file.name for file in sorted((tmp_path / "fleet").glob("*.parquet"))] == ["part-00000.parquet"]
+    assert [file.name for file in sorted((tmp_path / "fleet").glob("*.parquet"))] == [
+        "part-00000.parquet"
+    ]
     assert pq.read_table(tmp_path / "fleet").num_rows == 3
     with pytest.raises(ValueError, match="at least one file"):
         write_fleet(tmp_path / "none", 3, 0, 0)
@@ -72,7 +75,9 @@ def test_a_synthetic_fleet_may_have_no_unit_and_one_file(tmp_path):
 
 def test_each_request_counts_once_whether_it_is_answered_or_not():
     seen = []
-    taker = SimpleNamespace(_known=0, _answered=0, errors=[], on_progress=lambda *counts: seen.append(counts))
+    taker = SimpleNamespace(
+        _known=0, _answered=0, errors=[], on_progress=lambda *counts: seen.append(counts)
+    )
 
     async def right():
         return 1

@@ -1,4 +1,6 @@
-"""The privileges of ACL 2.0 that docs/snapshots.md names are enough for a snapshot, and needed, at a real broker."""
+"""The privileges of ACL 2.0 that docs/snapshots.md names are enough for a snapshot, and needed, at
+a real broker.
+"""
 
 import pytest
 from badday import acl

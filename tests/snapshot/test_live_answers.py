@@ -1,4 +1,6 @@
-"""One bad answer among many: it is missing and named, everything else of the snapshot stands and can be written."""
+"""One bad answer among many: it is missing and named, everything else of the snapshot stands and
+can be written.
+"""
 
 import asyncio
 import contextlib
@@ -74,11 +76,23 @@ def test_a_bad_answer_is_missing_and_all_else_stands(code, body):
 
 
 BAD_ENTRIES = {
-    "a port out of range": (CODE.GET_BROKER_CLUSTER_INFO, '"evil":{"brokerAddrs":{0:"10.0.0.1:99999999"}}'),
-    "an address without a port": (CODE.GET_BROKER_CLUSTER_INFO, '"evil":{"brokerAddrs":{"0":"\\r\\n\\u001b[2J"}}'),
-    "a broker id of many digits": (CODE.GET_BROKER_CLUSTER_INFO, f'"evil":{{"brokerAddrs":{{"{DIGITS}":"a:1"}}}}'),
+    "a port out of range": (
+        CODE.GET_BROKER_CLUSTER_INFO,
+        '"evil":{"brokerAddrs":{0:"10.0.0.1:99999999"}}',
+    ),
+    "an address without a port": (
+        CODE.GET_BROKER_CLUSTER_INFO,
+        '"evil":{"brokerAddrs":{"0":"\\r\\n\\u001b[2J"}}',
+    ),
+    "a broker id of many digits": (
+        CODE.GET_BROKER_CLUSTER_INFO,
+        f'"evil":{{"brokerAddrs":{{"{DIGITS}":"a:1"}}}}',
+    ),
     "a broker that is a number": (CODE.GET_BROKER_CLUSTER_INFO, '"evil":7'),
-    "a broker of half a surrogate": (CODE.GET_BROKER_CLUSTER_INFO, f'"evil{HALF}":{{"brokerAddrs":{{"0":"a:1"}}}}'),
+    "a broker of half a surrogate": (
+        CODE.GET_BROKER_CLUSTER_INFO,
+        f'"evil{HALF}":{{"brokerAddrs":{{"0":"a:1"}}}}',
+    ),
     "a topic of half a surrogate": (CODE.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER, f'"evil{HALF}"'),
     "a topic that is a number": (CODE.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER, DIGITS[:4000]),
     "a group of half a surrogate": (CODE.GET_ALL_SUBSCRIPTION_GROUP_CONFIG, f'"evil{HALF}":{{}}'),
@@ -96,9 +110,15 @@ def test_a_bad_entry_of_a_list_is_left_out_and_named(code, entry):
     with Loopback(groups=GROUPS, more={code: answer}) as servers:
         snapshot = take_snapshot([servers.name_server], wanted=Wanted(lag=False))
     assert {error.request for error in snapshot.errors} == {code.name}
-    assert all(error.message.startswith("left out, for it cannot be read: ") for error in snapshot.errors)
-    assert all(error.message.isprintable() and len(error.message) < 1100 for error in snapshot.errors)
-    assert [group.name for group in snapshot.groups] == ["bad", "good"] and len(snapshot.brokers) == 2
+    assert all(
+        error.message.startswith("left out, for it cannot be read: ") for error in snapshot.errors
+    )
+    assert all(
+        error.message.isprintable() and len(error.message) < 1100 for error in snapshot.errors
+    )
+    assert [group.name for group in snapshot.groups] == ["bad", "good"] and len(
+        snapshot.brokers
+    ) == 2
     assert [topic.name for topic in snapshot.topics] == [TOPIC]
     assert all(len(group.clients) == 2 for group in snapshot.groups)
 
@@ -106,11 +126,17 @@ def test_a_bad_entry_of_a_list_is_left_out_and_named(code, entry):
 def test_groups_that_read_no_wanted_topic_are_left_out():
     def listed(_server, request):
         usual = servers.get_consumer_connection_list(request.ext_fields)
-        return usual.replace(TOPIC, "others") if request.ext_fields["consumerGroup"] == "bad" else usual
+        return (
+            usual.replace(TOPIC, "others")
+            if request.ext_fields["consumerGroup"] == "bad"
+            else usual
+        )
 
     with Loopback(groups=GROUPS, more={CODE.GET_CONSUMER_CONNECTION_LIST: listed}) as servers:
         snapshot = take_snapshot([servers.name_server], wanted=Wanted(topics=(TOPIC,), lag=False))
-    assert [group.name for group in snapshot.groups] == ["good"] and [one.name for one in snapshot.topics] == [TOPIC]
+    assert [group.name for group in snapshot.groups] == ["good"] and [
+        one.name for one in snapshot.topics
+    ] == [TOPIC]
 
 
 def test_many_bad_entries_are_counted():
@@ -124,10 +150,14 @@ def test_many_bad_entries_are_counted():
 def test_a_list_of_topics_that_cannot_be_read_is_missing():
     with Loopback(more={CODE.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER: "[]"}) as servers:
         snapshot = take_snapshot([servers.name_server], wanted=Wanted(lag=False))
-        assert [error.request for error in snapshot.errors] == [CODE.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER.name]
+        assert [error.request for error in snapshot.errors] == [
+            CODE.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER.name
+        ]
         assert len(snapshot.groups[0].clients) == 2
         servers.more[CODE.GET_BROKER_CLUSTER_INFO] = "[]"
-        with pytest.raises(RemotingError, match="no name server lists its brokers: cluster: an object was expected"):
+        with pytest.raises(
+            RemotingError, match="no name server lists its brokers: cluster: an object was expected"
+        ):
             take_snapshot([servers.name_server])
 
 
@@ -135,18 +165,29 @@ def test_a_route_with_a_broker_twice_or_too_many_queues_is_none():
     one = {"brokerName": "b", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     with pytest.raises(AnswerError, match="has broker 'b' twice"):
         answers.route("T", {"queueDatas": [one, one]})
-    for key, value in (("readQueueNums", MAX_QUEUES + 1), ("perm", -1), ("perm", True), ("readQueueNums", "x" * 9999)):
+    for key, value in (
+        ("readQueueNums", MAX_QUEUES + 1),
+        ("perm", -1),
+        ("perm", True),
+        ("readQueueNums", "x" * 9999),
+    ):
         with pytest.raises(AnswerError, match="a number from 0 to"):
             answers.route("T", {"queueDatas": [one | {key: value}]})
-    assert answers.route("T", {"queueDatas": [one | {"readQueueNums": MAX_QUEUES}]}).brokers[0].perm == 6
+    assert (
+        answers.route("T", {"queueDatas": [one | {"readQueueNums": MAX_QUEUES}]}).brokers[0].perm
+        == 6
+    )
 
 
 def test_connections_of_one_id_are_sorted_whatever_is_known_of_them():
-    told = answers.connections({"connectionSet": [{"clientId": "c", "language": "JAVA"}, {"clientId": "c"}]})
+    told = answers.connections(
+        {"connectionSet": [{"clientId": "c", "language": "JAVA"}, {"clientId": "c"}]}
+    )
     assert [one.language for one in told.connections] == [None, "JAVA"]
 
 
-# Anything a JSON body can hold, with the keys that readers look at; whatever they find is read or an AnswerError.
+# Anything a JSON body can hold, with the keys that readers look at; whatever they find is read or
+# an AnswerError.
 _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.sampled_from(
     ["\ud800", "a:1", "0", "a:99999999", 10**4000, "POP", "true", 2**31, 2**63]
 )  # fmt: skip
@@ -202,16 +243,22 @@ def test_numbers_of_a_header_are_ints_or_it_is_none(fields):
 
 @pytest.mark.parametrize("fields", BAD_HEADERS)
 def test_a_bad_header_leaves_nobody_waiting(fields):
-    """The reading task ends in order, and a request whose number can still be read is the only one that fails."""
+    """The reading task ends in order, and a request whose number can still be read is the only one
+    that fails.
+    """
 
     async def main():
         async def serve(reader, writer):
             with contextlib.suppress(asyncio.IncompleteReadError, asyncio.CancelledError):
                 while True:
-                    request = decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+                    request = decode(
+                        await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+                    )
                     header = fields.replace('"opaque":7,', f'"opaque":{request.opaque},')
                     more = "".join(
-                        f',"{key}":{value}' for key, value in {"code": 0, "flag": 1}.items() if key not in header
+                        f',"{key}":{value}'
+                        for key, value in {"code": 0, "flag": 1}.items()
+                        if key not in header
                     )
                     frame = framed(f"{{{header}{more}}}")
                     writer.write(len(frame).to_bytes(4) + frame)
@@ -255,7 +302,9 @@ def test_what_a_server_says_is_one_short_printable_line(capsys):
     with Loopback(more={CODE.GET_CONSUME_STATS: refuse}) as servers:
         snapshot = take_snapshot([servers.name_server])
         assert main(["snapshot", "-n", servers.name_server, "--out", "/dev/null"]) == 4
-    assert all(error.message.isprintable() and len(error.message) <= 1000 for error in snapshot.errors)
+    assert all(
+        error.message.isprintable() and len(error.message) <= 1000 for error in snapshot.errors
+    )
     said = capsys.readouterr().err
     assert "code 1 (SYSTEM_ERROR): no" in said and max(map(len, said.splitlines())) < 1300
     assert all(line.isprintable() for line in said.splitlines())

@@ -1,4 +1,6 @@
-"""A bad day: frozen brokers, silent clients, deadlines and interrupts; what was read is kept, what is missing is named."""
+"""A bad day: frozen brokers, silent clients, deadlines and interrupts; what was read is kept, what
+is missing is named.
+"""
 
 import json
 import signal
@@ -40,32 +42,51 @@ def test_a_frozen_broker_costs_two_timeouts_and_every_request_is_named():
     assert named == {"GET_ALL_SUBSCRIPTION_GROUP_CONFIG"} | {
         f"{code.name} {g}" for g in groups for code in (CONNECTIONS, STATS)
     }
-    assert all("is down for this run: 2 tries in a row failed" in error.message for error in snapshot.errors[1:])
+    assert all(
+        "is down for this run: 2 tries in a row failed" in error.message
+        for error in snapshot.errors[1:]
+    )
     assert [group.name for group in snapshot.groups] == sorted(groups)
-    assert all(len(group.clients) == 1 and group.clients[0].owned == () for group in snapshot.groups)
+    assert all(
+        len(group.clients) == 1 and group.clients[0].owned == () for group in snapshot.groups
+    )
 
 
 def test_a_broker_nobody_listens_for_is_down_too():
     with Loopback(groups={f"g-{i}": [] for i in range(100)}) as servers:
         usual = servers.get_broker_cluster_info({})
-        servers.more[ReadCode.GET_BROKER_CLUSTER_INFO] = usual.replace(servers.addresses["broker-1"], "127.0.0.1:1")
+        servers.more[ReadCode.GET_BROKER_CLUSTER_INFO] = usual.replace(
+            servers.addresses["broker-1"], "127.0.0.1:1"
+        )
         snapshot = take_snapshot([servers.name_server])
     assert len(snapshot.groups) == 100
-    assert sum("down for this run: 3 tries in a row failed" in error.message for error in snapshot.errors) >= 200
+    assert (
+        sum(
+            "down for this run: 3 tries in a row failed" in error.message
+            for error in snapshot.errors
+        )
+        >= 200
+    )
 
 
 def test_one_answer_that_does_not_come_makes_no_server_down():
-    with SimulatedLoopback(brokers=1, groups={"bad": []} | {f"g-{i}": [] for i in range(9)}) as servers:
+    with SimulatedLoopback(
+        brokers=1, groups={"bad": []} | {f"g-{i}": [] for i in range(9)}
+    ) as servers:
         usual = servers.answer
         servers.answer = lambda name, request: (
-            None if request.code == STATS and request.ext_fields["consumerGroup"] == "bad" else usual(name, request)
+            None
+            if request.code == STATS and request.ext_fields["consumerGroup"] == "bad"
+            else usual(name, request)
         )
         snapshot = take_snapshot([servers.name_server], Access(retries=1, per_server=2))
     assert {error.request for error in snapshot.errors} == {"GET_CONSUME_STATS bad"}
 
 
 @pytest.mark.holds("docs/snapshots.md", "A server that fails twice in a row counts as down")
-@pytest.mark.parametrize(("error", "n_down"), [(SilentError, 2), (UnreachableError, 3), (RemotingError, 12)])
+@pytest.mark.parametrize(
+    ("error", "n_down"), [(SilentError, 2), (UnreachableError, 3), (RemotingError, 12)]
+)
 def test_only_failures_in_a_row_make_a_server_down(error, n_down):
     servers = health.Health()
     for _ in range(3):
@@ -91,11 +112,15 @@ def test_clients_that_are_silent_are_waited_for_side_by_side_and_once():
     g, h = snapshot.groups
     assert [client.owned for client in g.clients] == [()] * 10 + [None] * 12
     assert [client.owned for client in h.clients] == [None] * 12
-    assert any("did not answer before and is not asked again" in error.message for error in snapshot.errors)
+    assert any(
+        "did not answer before and is not asked again" in error.message for error in snapshot.errors
+    )
 
 
 def test_a_broker_keeps_threads_for_everybody_else():
-    """It waits ten seconds for a client, be we there or not, on one of sixteen threads that answer everything."""
+    """It waits ten seconds for a client, be we there or not, on one of sixteen threads that answer
+    everything.
+    """
     silent = [f"s-{i}" for i in range(20)]
     with SimulatedLoopback(brokers=1, groups={"g": silent}, silent=silent) as servers:
         times, usual = [], servers.answer
@@ -106,7 +131,9 @@ def test_a_broker_keeps_threads_for_everybody_else():
             return usual(name, request)
 
         servers.answer = answer
-        take_snapshot([servers.name_server], Access(timeout=2, relayed_per_second=1000), Wanted(lag=False))
+        take_snapshot(
+            [servers.name_server], Access(timeout=2, relayed_per_second=1000), Wanted(lag=False)
+        )
     assert len(times) == 20
     for i in range(len(times) - health.MOST_RELAYED):
         passed = times[i + health.MOST_RELAYED] - times[i]
@@ -128,7 +155,9 @@ def test_a_broker_that_freezes_while_clients_are_asked_is_found_out():
         access = Access(timeout=5, relayed_per_second=1000)
         snapshot = take_snapshot([servers.name_server], access, Wanted(lag=False))
     assert servers.passed < 20, "sixty requests, four at a time, would wait for 75 s"
-    answered = [client.client_id for client in snapshot.groups[0].clients if client.owned is not None]
+    answered = [
+        client.client_id for client in snapshot.groups[0].clients if client.owned is not None
+    ]
     assert 0 < len(answered) == 60 - len(snapshot.errors) < 60
     assert any("down for this run" in error.message for error in snapshot.errors)
 
@@ -140,7 +169,9 @@ def test_a_deadline_bounds_everything_and_keeps_what_was_read():
     with SimulatedLoopback(groups=groups) as servers:
         access = Access(deadline=10, timeout=60, relayed_per_second=20)
         snapshot = take_snapshot([servers.name_server], access)
-    assert servers.passed == pytest.approx(10, abs=0.001), "a thousand clients would be asked for 25 s"
+    assert servers.passed == pytest.approx(10, abs=0.001), (
+        "a thousand clients would be asked for 25 s"
+    )
     done, large = snapshot.groups
     assert done.clients[0].owned == () and done.lags
     assert len(large.clients) == 1000 and large.lags
@@ -153,7 +184,9 @@ def test_a_deadline_bounds_everything_and_keeps_what_was_read():
 
 
 def test_a_frozen_broker_does_not_use_up_the_deadline():
-    with SimulatedLoopback(groups={f"g-{i}": ["c-0", "c-1"] for i in range(5)}, frozen=["broker-1"]) as servers:
+    with SimulatedLoopback(
+        groups={f"g-{i}": ["c-0", "c-1"] for i in range(5)}, frozen=["broker-1"]
+    ) as servers:
         snapshot = take_snapshot([servers.name_server], Access(deadline=6, timeout=5))
     assert all(client.owned == () for group in snapshot.groups for client in group.clients)
     assert {error.source for error in snapshot.errors} == {"broker broker-1"}
@@ -164,17 +197,26 @@ def test_a_frozen_broker_does_not_use_up_the_deadline():
     ("verb", "expected"),
     [("snapshot", 4), ("check", 2), ("plan", 4)],  # the silent broker is a finding of check
 )
-def test_the_command_line_writes_what_was_read_and_says_what_is_missing(verb, expected, capsys, tmp_path):
+def test_the_command_line_writes_what_was_read_and_says_what_is_missing(
+    verb, expected, capsys, tmp_path
+):
     out = tmp_path / "s.json"
-    arguments = {"snapshot": ["--out", str(out)], "check": [], "plan": ["--scale", "3", "--strategy", "AVG"]}[verb]
-    with SimulatedLoopback(groups={f"g-{i}": ["c-0", "c-1"] for i in range(50)}, frozen=["broker-1"]) as servers:
+    arguments = {
+        "snapshot": ["--out", str(out)],
+        "check": [],
+        "plan": ["--scale", "3", "--strategy", "AVG"],
+    }[verb]
+    with SimulatedLoopback(
+        groups={f"g-{i}": ["c-0", "c-1"] for i in range(50)}, frozen=["broker-1"]
+    ) as servers:
         limits = ["--deadline", "30s", "--timeout", "4"]
         code = main([verb, "-n", servers.name_server, "--no-running-info", *limits, *arguments])
     said = capsys.readouterr()
     assert code == expected, said.err
     lines = [line for line in said.err.splitlines() if "the snapshot lacks" in line]
     of_groups, of_broker = (
-        [line for line in lines if ("that concerns: g-0" in line) == concerns] for concerns in (True, False)
+        [line for line in lines if ("that concerns: g-0" in line) == concerns]
+        for concerns in (True, False)
     )
     assert len(of_groups) == 1 and 0 < len(of_broker) <= 4, said.err
     assert all("of broker broker-1: 127.0.0.1:" in line for line in of_broker), said.err
@@ -198,13 +240,17 @@ def test_no_name_server_in_time_is_a_failure(capsys):
 
 
 def test_an_interrupt_ends_a_snapshot_at_once(tmp_path):
-    """With a signal, so in real time; one that waited for an answer would take ten minutes, twice the limit."""
+    """With a signal, so in real time; one that waited for an answer would take ten minutes, twice
+    the limit.
+    """
     out = tmp_path / "s.json"
     with Loopback(frozen=["broker-0", "broker-1"]) as servers:
         given = ["-n", servers.name_server, "--timeout", "600", "--out", out]
         command = [sys.executable, "-m", "rmqalloc", "snapshot", *given]
         process = tied.popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
-        while not servers.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) and process.poll() is None:
+        while (
+            not servers.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) and process.poll() is None
+        ):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=300)

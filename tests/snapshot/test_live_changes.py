@@ -1,4 +1,6 @@
-"""Changes that are planned first and then really made: owners become as predicted; and mqadmin's prediction beside ours."""
+"""Changes that are planned first and then really made: owners become as predicted; and mqadmin's
+prediction beside ours.
+"""
 
 import json
 
@@ -49,13 +51,17 @@ def test_a_topic_that_gets_more_queues(cluster, java, tally, rule):
     wait_for(lambda: owners_in(java, group) == plan, f"owners of {topic} as planned: {plan}")
     settled(cluster, [java], group, len(MEMBERS), assigned(RULES[rule]), tally)
     assert len(plan) == 18 + 2, "and one of the retry topic on each broker"
-    tally.add("queues as planned before the topic got more queues, and as Java owns them then", len(plan))
+    tally.add(
+        "queues as planned before the topic got more queues, and as Java owns them then", len(plan)
+    )
     java.leave_all()
 
 
 @every_rule
 def test_a_client_that_is_stopped(cluster, java, tally, rule, tmp_path, capsys):
-    """By the verbs: plan -n, then the client leaves, then a check of the running cluster against the saved plan."""
+    """By the verbs: plan -n, then the client leaves, then a check of the running cluster against
+    the saved plan.
+    """
     group, topic = f"less-{rule}", f"lessening-{rule}"
     snapshot = gathered(cluster, java, group, topic, rule, tally)
     stopped = next(one for one in snapshot.groups[0].client_ids if one.endswith("@p-2"))
@@ -69,10 +75,15 @@ def test_a_client_that_is_stopped(cluster, java, tally, rule, tmp_path, capsys):
     settled(cluster, [java], group, 2, assigned(RULES[rule]), tally)
     owners = owners_in(java, group)
     rows = [row for row in plan.queues.to_pylist() if row["scenario"] != "current"]
-    planned = {MessageQueue(row["topic"], row["broker_name"], row["queue_id"]): row["owner_after"] for row in rows}
+    planned = {
+        MessageQueue(row["topic"], row["broker_name"], row["queue_id"]): row["owner_after"]
+        for row in rows
+    }
     assert owners == planned and stopped not in owners.values()
     assert main(["check", *reached, "--plan", saved]) == 0, capsys.readouterr().out
-    tally.add("queues as planned before a client was stopped, and as Java owns them then", len(planned))
+    tally.add(
+        "queues as planned before a client was stopped, and as Java owns them then", len(planned)
+    )
     java.leave_all()
 
 
@@ -84,7 +95,9 @@ def test_a_broker_that_is_stopped(cluster, java, tally):
     try:
         wait_for(lambda: owners_in(java, group) == plan, f"owners as planned: {plan}")
         assert {queue.broker_name for queue in plan} == {"hz@broker-a"}
-        tally.add("queues as planned before a broker was stopped, and as Java owns them then", len(plan))
+        tally.add(
+            "queues as planned before a broker was stopped, and as Java owns them then", len(plan)
+        )
     finally:
         cluster.start_broker("sh@broker-b")
         cluster.wait_for_broker("sh@broker-b")
@@ -98,7 +111,9 @@ def test_mqadmin_beside_us_and_the_real_owners(cluster, java, tally):
     snapshot = gathered(cluster, java, group, topic, "AVG", tally)
     # As users have it: ids as a list came to them, in any order.
     client_ids = sorted(snapshot.groups[0].client_ids, reverse=True)
-    said = mqadmin(cluster, "allocateMQ", "-n", cluster.name_server, "-t", topic, "-i", ",".join(client_ids))
+    said = mqadmin(
+        cluster, "allocateMQ", "-n", cluster.name_server, "-t", topic, "-i", ",".join(client_ids)
+    )
     theirs = {
         MessageQueue(queue["topic"], queue["brokerName"], queue["queueId"]): one
         for one, queues in json.loads(said)["result"].items()
@@ -115,6 +130,7 @@ def test_mqadmin_beside_us_and_the_real_owners(cluster, java, tally):
     assert theirs.keys() == real.keys()
     tally.add("queues as Java owns them and the engine answers, beside mqadmin", len(real))
     tally.add(
-        "queues of these owned by another client than mqadmin allocateMQ says", sum(theirs[q] != real[q] for q in real)
+        "queues of these owned by another client than mqadmin allocateMQ says",
+        sum(theirs[q] != real[q] for q in real),
     )
     java.leave_all()

@@ -1,4 +1,6 @@
-"""Whom requests are signed for: servers that the user named, or that a certificate vouches for, and nobody else."""
+"""Whom requests are signed for: servers that the user named, or that a certificate vouches for, and
+nobody else.
+"""
 
 import asyncio
 import warnings
@@ -30,7 +32,9 @@ def elsewhere(servers):
 
 def signed(servers):
     """Servers that got a signature, and those that were asked at all."""
-    return {name for name, _, fields in servers.asked if "Signature" in fields}, {name for name, *_ in servers.asked}
+    return {name for name, _, fields in servers.asked if "Signature" in fields}, {
+        name for name, *_ in servers.asked
+    }
 
 
 def fetched(name_server, **how):
@@ -47,7 +51,8 @@ def test_a_broker_that_only_the_name_server_named_gets_nothing(keys):
     for one in snapshot.errors:
         address = servers.addresses[one.source.removeprefix("broker ")]
         assert (
-            one.message.startswith(f"{address} is not asked") and f"--acl-address {address} (acl_address" in one.message
+            one.message.startswith(f"{address} is not asked")
+            and f"--acl-address {address} (acl_address" in one.message
         )
 
 
@@ -64,8 +69,12 @@ def test_a_broker_that_was_named_is_signed_for(keys, named, wanted):
     with Loopback() as servers:
         snapshot = fetched(elsewhere(servers), acl_address=named.format(**servers.addresses))
     assert signed(servers) == ({"name server", *wanted},) * 2
-    assert {one.source.removeprefix("broker ") for one in snapshot.errors} == set(servers.names) - wanted
-    assert all(client.owned is not None for client in snapshot.groups[0].clients), "through the broker that is asked"
+    assert {one.source.removeprefix("broker ") for one in snapshot.errors} == set(
+        servers.names
+    ) - wanted
+    assert all(client.owned is not None for client in snapshot.groups[0].clients), (
+        "through the broker that is asked"
+    )
 
 
 def test_brokers_on_the_host_of_a_named_name_server_are_named(keys):
@@ -81,7 +90,9 @@ def test_without_keys_nobody_needs_to_be_named():
     assert signed(servers)[0] == set()
 
 
-def test_the_command_line_warns_once_and_takes_the_option_and_its_variable(keys, capsys, monkeypatch):
+def test_the_command_line_warns_once_and_takes_the_option_and_its_variable(
+    keys, capsys, monkeypatch
+):
     with Loopback() as servers:
         arguments = ["snapshot", "-n", elsewhere(servers)]
         assert main(arguments) == 4
@@ -93,7 +104,10 @@ def test_the_command_line_warns_once_and_takes_the_option_and_its_variable(keys,
         assert main(arguments) == 0
         capsys.readouterr()
         assert main([*arguments, "--acl-address", "10.0.0.1/8"]) == 64
-    assert "acl_address '10.0.0.1/8' is none of HOST, HOST:PORT and a network" in capsys.readouterr().err
+    assert (
+        "acl_address '10.0.0.1/8' is none of HOST, HOST:PORT and a network"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_cluster_that_is_looked_at_again_is_not_warned_of_again(keys, capsys):
@@ -123,7 +137,9 @@ def test_who_is_named(text, address, is_in):
 
 
 @pytest.mark.holds("rmqalloc.fetch", "acl_address names no server")
-@pytest.mark.parametrize("text", ["a b", "broker-a:0", "10.0.0.0/33", "10.0.0.1/8", "http://a:1", ":", "a:1;;b:x"])
+@pytest.mark.parametrize(
+    "text", ["a b", "broker-a:0", "10.0.0.0/33", "10.0.0.1/8", "http://a:1", ":", "a:1;;b:x"]
+)
 def test_what_names_no_server(text):
     with pytest.raises(ValueError, match="is none of HOST, HOST:PORT and a network"):
         SignedServers([], text)

@@ -1,4 +1,6 @@
-"""Java and Go consumers in one group, which go from AVG to CONSISTENT_HASH one by one: their rings differ."""
+"""Java and Go consumers in one group, which go from AVG to CONSISTENT_HASH one by one: their rings
+differ.
+"""
 
 import contextlib
 from collections import Counter
@@ -59,12 +61,20 @@ class Mixed:
         found: list[Snapshot] = []
 
         def is_settled() -> bool:
-            found[:] = [take_snapshot([self._cluster.name_server], wanted=Wanted((GROUP,), lag=False))]
-            if found[0].errors or len(found[0].groups) != 1 or len(found[0].groups[0].clients) != len(self.strategies):
+            found[:] = [
+                take_snapshot([self._cluster.name_server], wanted=Wanted((GROUP,), lag=False))
+            ]
+            if (
+                found[0].errors
+                or len(found[0].groups) != 1
+                or len(found[0].groups[0].clients) != len(self.strategies)
+            ):
                 return False
             [group] = found[0].groups
             says = expected(found[0], group, allocated(self.rule_of))
-            return all(list(client.owned or ()) == says[client.client_id] for client in group.clients)
+            return all(
+                list(client.owned or ()) == says[client.client_id] for client in group.clients
+            )
 
         wait_for(is_settled, f"every client of {GROUP} owns what its own rule gives it")
         return found[0]
@@ -75,7 +85,9 @@ def unowned_and_double(snapshot: Snapshot) -> tuple[int, int]:
     [group] = snapshot.groups
     n_owners = Counter(queue for client in group.clients for queue in client.owned or ())
     queues = [*snapshot.topic(TOPIC).queues()]
-    return sum(n_owners[queue] == 0 for queue in queues), sum(n_owners[queue] > 1 for queue in queues)
+    return sum(n_owners[queue] == 0 for queue in queues), sum(
+        n_owners[queue] > 1 for queue in queues
+    )
 
 
 def test_every_step_of_a_migration_leaves_open_what_was_predicted(cluster, java, tally):
@@ -85,11 +97,15 @@ def test_every_step_of_a_migration_leaves_open_what_was_predicted(cluster, java,
         for member in (*JAVA, *GO):
             group.start(member, OLD)
         snapshot = group.settled()
-        assert {one.client_id.partition("@")[2]: one.language for one in snapshot.groups[0].clients} == {
+        assert {
+            one.client_id.partition("@")[2]: one.language for one in snapshot.groups[0].clients
+        } == {
             **dict.fromkeys(JAVA, "JAVA"),
             **dict.fromkeys(GO, "GO"),
         }
-        steps = rollout.strategy(snapshot, NEW, [GROUP], topics=[TOPIC], order="sorted").steps.to_pylist()
+        steps = rollout.strategy(
+            snapshot, NEW, [GROUP], topics=[TOPIC], order="sorted"
+        ).steps.to_pylist()
         found = [unowned_and_double(snapshot)]
         for client_id in sort_client_ids(snapshot.groups[0].client_ids):
             member = client_id.partition("@")[2]
@@ -99,5 +115,10 @@ def test_every_step_of_a_migration_leaves_open_what_was_predicted(cluster, java,
         for member in JAVA:
             group.stop(member)
     assert found == [(step["unowned"], step["double_owned"]) for step in steps]
-    assert found[-1] != (0, 0)  # the rings of the two languages differ, so the migration must not end there
-    tally.add("steps of a migration of Java and Go clients that leave open what was predicted", len(found))
+    assert found[-1] != (
+        0,
+        0,
+    )  # the rings of the two languages differ, so the migration must not end there
+    tally.add(
+        "steps of a migration of Java and Go clients that leave open what was predicted", len(found)
+    )

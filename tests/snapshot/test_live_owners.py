@@ -1,4 +1,6 @@
-"""Real brokers and Java consumers: what they own, what a snapshot shows, and what the engine answers are the same."""
+"""Real brokers and Java consumers: what they own, what a snapshot shows, and what the engine
+answers are the same.
+"""
 
 import os
 from typing import Any, NamedTuple
@@ -26,18 +28,28 @@ def room_of_client(client_id):
 
 def nearby(inner):
     return assigned(
-        strategy("MACHINE_ROOM_NEARBY", inner=inner, broker_room=room_of_broker, client_room=room_of_client)
+        strategy(
+            "MACHINE_ROOM_NEARBY",
+            inner=inner,
+            broker_room=room_of_broker,
+            client_room=room_of_client,
+        )
     )
 
 
-CONFIGURED = {name: [["orders", "hz@broker-a", i], ["orders", "sh@broker-b", i + 1]] for i, name in enumerate("abcde")}
+CONFIGURED = {
+    name: [["orders", "hz@broker-a", i], ["orders", "sh@broker-b", i + 1]]
+    for i, name in enumerate("abcde")
+}
 """Lists for CONFIG; neighbours share a queue of no one, and 'e' of 8 queues still has queue 5."""
 
 
 def configured(client_id):
     from rmqalloc import MessageQueue
 
-    return strategy("CONFIG", message_queues=[MessageQueue(*one) for one in CONFIGURED[client_id[-1]]])
+    return strategy(
+        "CONFIG", message_queues=[MessageQueue(*one) for one in CONFIGURED[client_id[-1]]]
+    )
 
 
 class Case(NamedTuple):
@@ -55,7 +67,8 @@ CASES = {
     "ring": Case(RING, assigned(strategy("CONSISTENT_HASH"))),
     "config": Case({"strategy": "CONFIG"}, allocated(configured)),
     "room": Case(
-        {"strategy": "MACHINE_ROOM", "machine_rooms": ["hz"]}, assigned(strategy("MACHINE_ROOM", machine_rooms={"hz"}))
+        {"strategy": "MACHINE_ROOM", "machine_rooms": ["hz"]},
+        assigned(strategy("MACHINE_ROOM", machine_rooms={"hz"})),
     ),
     "nearby": Case({"strategy": "MACHINE_ROOM_NEARBY"}, nearby(strategy("AVG"))),
     "ordered": Case(AVG | {"orderly": True}, assigned(strategy("AVG"))),
@@ -63,9 +76,12 @@ CASES = {
     "broadcast": Case(AVG | {"broadcasting": True}, everything),
 }
 LONG_CASES = {
-    "ring160": Case(RING | {"virtual_nodes": 160}, assigned(strategy("CONSISTENT_HASH", virtual_nodes=160))),
+    "ring160": Case(
+        RING | {"virtual_nodes": 160}, assigned(strategy("CONSISTENT_HASH", virtual_nodes=160))
+    ),
     "nearbyring": Case(
-        {"strategy": "MACHINE_ROOM_NEARBY", "inner": "CONSISTENT_HASH"}, nearby(strategy("CONSISTENT_HASH"))
+        {"strategy": "MACHINE_ROOM_NEARBY", "inner": "CONSISTENT_HASH"},
+        nearby(strategy("CONSISTENT_HASH")),
     ),
     "pullring": Case(RING | {"kind": "lite_pull"}, assigned(strategy("CONSISTENT_HASH"))),
     "orderedring": Case(RING | {"orderly": True}, assigned(strategy("CONSISTENT_HASH"))),

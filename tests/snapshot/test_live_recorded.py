@@ -1,4 +1,6 @@
-"""Answers that real clusters gave, replayed: clients behind a proxy, consumers that pull, brokers without a master, modes."""
+"""Answers that real clusters gave, replayed: clients behind a proxy, consumers that pull, brokers
+without a master, modes.
+"""
 
 import json
 from dataclasses import replace
@@ -25,24 +27,34 @@ GRPC = ("vm@17844@0@zm718bkj", "vm@17844@1@zn03r1ym")
 
 
 def info(**properties):
-    return json.dumps({"mqTable": {}, "mqPopTable": {}, "properties": properties, "subscriptionSet": [{"topic": "T"}]})
+    return json.dumps(
+        {
+            "mqTable": {},
+            "mqPopTable": {},
+            "properties": properties,
+            "subscriptionSet": [{"topic": "T"}],
+        }
+    )
 
 
 # --- Groups that a broker does not let consume ---
 
 
 @pytest.mark.parametrize(
-    ("settings", "paused"), [('{"consumeEnable":false}', ("px",)), ('{"consumeEnable":true}', ()), ("{}", ())]
+    ("settings", "paused"),
+    [('{"consumeEnable":false}', ("px",)), ('{"consumeEnable":true}', ()), ("{}", ())],
 )
 def test_brokers_that_do_not_let_a_group_consume_are_kept(settings, paused):
-    answer = {ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG: f'{{"subscriptionGroupTable":{{"gg":{settings}}}}}'}
+    answer = {
+        ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG: f'{{"subscriptionGroupTable":{{"gg":{settings}}}}}'
+    }
     with Replay([("c1", "JAVA", 479)], more=answer) as replay:
         snapshot = taken(replay, running_info=False)
     assert [group.paused_brokers for group in snapshot.groups] == [paused]
     assert replay.asked.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) == 1
-    assert [one.rule for one in check_snapshot(snapshot) if one.severity == "error"] == ["consumption-disabled"] * len(
-        paused
-    )
+    assert [one.rule for one in check_snapshot(snapshot) if one.severity == "error"] == [
+        "consumption-disabled"
+    ] * len(paused)
 
 
 # --- Clients behind a proxy ---
@@ -61,7 +73,9 @@ def test_brokers_that_do_not_let_a_group_consume_are_kept(settings, paused):
     ],
 )
 def test_who_is_behind_a_proxy(client_id, is_behind):
-    """The id alone says it: a client of any language and release may speak to brokers, see `test_live_silence`."""
+    """The id alone says it: a client of any language and release may speak to brokers, see
+    `test_live_silence`.
+    """
     assert is_behind_proxy(client_id) is is_behind
 
 
@@ -83,7 +97,9 @@ def test_clients_behind_a_proxy_are_not_asked_and_own_nothing_that_is_planned():
 
 def test_one_client_behind_a_proxy_makes_all_queues_shared():
     told = info(PROP_CONSUME_TYPE="CONSUME_PASSIVELY")
-    with Replay([(GRPC[0], "JAVA", 513), ("10.0.0.1@c", "JAVA", 399)], {"10.0.0.1@c": told}) as replay:
+    with Replay(
+        [(GRPC[0], "JAVA", 513), ("10.0.0.1@c", "JAVA", 399)], {"10.0.0.1@c": told}
+    ) as replay:
         snapshot = taken(replay)
     assert snapshot.groups[0].is_shared
     assert replay.asked.count(ReadCode.GET_CONSUMER_RUNNING_INFO) == 1
@@ -97,7 +113,9 @@ def test_nothing_is_claimed_of_shared_queues_whatever_is_said_of_them():
     queue = MessageQueue("T", "px", 0)
     clients = (
         Client("10.0.0.1@c", owned=(queue,), strategy="AVG", language="JAVA", version="4.9.3"),
-        Client("10.0.0.1@c", owned=(queue,), strategy="AVG_BY_CIRCLE", language="JAVA", version="5.3.3"),
+        Client(
+            "10.0.0.1@c", owned=(queue,), strategy="AVG_BY_CIRCLE", language="JAVA", version="5.3.3"
+        ),
         Client(GRPC[0], owned=(queue,), language="CPP", version="5.0.0"),
     )
     lists = {"px": ("10.0.0.1@c",), "py": (GRPC[0],)}
@@ -108,7 +126,13 @@ def test_nothing_is_claimed_of_shared_queues_whatever_is_said_of_them():
     assert [one.rule for one in check_snapshot(alike)] == ["shared-queues"]
     owned = replace(snapshot, groups=(replace(group, is_shared=False),))
     rules = {one.rule for one in check_snapshot(owned)}
-    assert rules >= {"actual-unowned", "duplicate-client-id", "mixed-strategies", "mixed-versions", "split-client-list"}
+    assert rules >= {
+        "actual-unowned",
+        "duplicate-client-id",
+        "mixed-strategies",
+        "mixed-versions",
+        "split-client-list",
+    }
 
 
 # --- Queues that brokers assign ---
@@ -133,9 +157,14 @@ POP_BY_DEFAULT = "defaultMessageRequestMode=POP\ndefaultPopShareQueueNum=-1\n"
         pytest.param(SERVED, {MODES: SET_TO_POP}, ("POP", 3), id="set to POP"),
         pytest.param(SERVED, {SETTINGS: POP_BY_DEFAULT}, ("POP", -1), id="POP by default"),
         pytest.param(SERVED, {MODES: 3}, ("PULL", 0), id="modes that cannot be read"),
-        pytest.param(OWN, {MODES: SET_TO_POP, SETTINGS: POP_BY_DEFAULT}, (None, 0), id="clients assign"),
         pytest.param(
-            info(clientRebalance="false", PROP_CONSUMEORDERLY="true"), {MODES: SET_TO_POP}, (None, 0), id="in order"
+            OWN, {MODES: SET_TO_POP, SETTINGS: POP_BY_DEFAULT}, (None, 0), id="clients assign"
+        ),
+        pytest.param(
+            info(clientRebalance="false", PROP_CONSUMEORDERLY="true"),
+            {MODES: SET_TO_POP},
+            (None, 0),
+            id="in order",
         ),
     ],
 )
@@ -151,7 +180,11 @@ def test_whether_brokers_assign_and_how_is_read_not_guessed(said, more, expected
 
 @pytest.mark.parametrize(
     ("version", "more", "expected"),
-    [(513, {MODES: SET_TO_POP}, "POP"), (513, {SETTINGS: POP_BY_DEFAULT}, None), (399, {MODES: SET_TO_POP}, None)],
+    [
+        (513, {MODES: SET_TO_POP}, "POP"),
+        (513, {SETTINGS: POP_BY_DEFAULT}, None),
+        (399, {MODES: SET_TO_POP}, None),
+    ],
 )
 def test_a_group_nobody_says_anything_of_pops_if_it_was_set_so(version, more, expected):
     with Replay([("c", "JAVA", version)], {}, more) as replay:
@@ -168,12 +201,16 @@ def test_a_refusal_to_tell_is_told():
 
 def test_only_brokers_of_the_topics_count_and_shares_that_differ_are_none():
     def modes(share, topic="T"):
-        return answers.Modes({(topic, "g"): answers.GroupMode(True, share)}, answers.GroupMode(False, 0))
+        return answers.Modes(
+            {(topic, "g"): answers.GroupMode(True, share)}, answers.GroupMode(False, 0)
+        )
 
     served = {"c": answers.RunningInfo((), (), ("T",), "AVG", False, False)}
     view = {
         "a": answers.Connections(
-            (answers.ClientConnection("c", "JAVA", "5.5.0"),), frozenset({"T", "%RETRY%g"}), "CLUSTERING"
+            (answers.ClientConnection("c", "JAVA", "5.5.0"),),
+            frozenset({"T", "%RETRY%g"}),
+            "CLUSTERING",
         )
     }
     routes = {"T": Topic("T", (TopicBroker("a", 4), TopicBroker("b", 4)))}
@@ -204,13 +241,22 @@ def test_only_brokers_of_the_topics_count_and_shares_that_differ_are_none():
     ],
 )  # fmt: skip
 def test_an_empty_table_of_a_consumer_that_pulls_tells_nothing(table, kind, owned):
-    body = {"properties": {"PROP_CONSUME_TYPE": kind}} | ({} if table is None else {"mqTable": table})
+    body = {"properties": {"PROP_CONSUME_TYPE": kind}} | (
+        {} if table is None else {"mqTable": table}
+    )
     told = answers.running_info(body)
     assert told.owned == owned
-    view = {"a": answers.Connections((answers.ClientConnection("c", "JAVA", "4.9.8"),), frozenset({"T"}), "CLUSTERING")}
+    view = {
+        "a": answers.Connections(
+            (answers.ClientConnection("c", "JAVA", "4.9.8"),), frozenset({"T"}), "CLUSTERING"
+        )
+    }
     assert members.group("g", view, {"c": told}, {}).clients[0].owned == owned
     popped = told._replace(popped=(MessageQueue("T", "a", -1),))
-    assert members.group("g", view, {"c": popped}, {}).clients[0].owned == (MessageQueue("T", "a", -1), *(owned or ()))
+    assert members.group("g", view, {"c": popped}, {}).clients[0].owned == (
+        MessageQueue("T", "a", -1),
+        *(owned or ()),
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +287,10 @@ def test_an_empty_table_of_a_consumer_that_pulls_tells_nothing(table, kind, owne
     ],
 )
 def test_only_classes_of_rocketmq_and_ours_tell_a_strategy(java_class, strategy):
-    assert answers.running_info({"properties": {"allocateMessageQueueStrategy": java_class}}).strategy == strategy
+    assert (
+        answers.running_info({"properties": {"allocateMessageQueueStrategy": java_class}}).strategy
+        == strategy
+    )
 
 
 def test_the_strategy_of_the_group_is_left_open():
@@ -261,19 +310,26 @@ def test_the_strategy_of_the_group_is_left_open():
     [
         ({"brokerAddrs": {"0": "m:1", "1": "s:1"}}, Broker("b", "m:1")),
         ({"brokerAddrs": {"2": "s:2", "10": "s:10"}}, Broker("b", "s:2", "SLAVE")),
-        ({"brokerAddrs": {"1": "s:1"}, "enableActingMaster": True}, Broker("b", "s:1", "ACTING_MASTER")),
+        (
+            {"brokerAddrs": {"1": "s:1"}, "enableActingMaster": True},
+            Broker("b", "s:1", "ACTING_MASTER"),
+        ),
         ({"brokerAddrs": {"0": "m:1"}, "enableActingMaster": True}, Broker("b", "m:1")),
     ],
 )
 def test_whom_of_a_broker_is_asked(broker, expected):
-    assert answers.brokers({"brokerAddrTable": {"b": broker, "none": {"brokerAddrs": {}}}}) == (expected,)
+    assert answers.brokers({"brokerAddrTable": {"b": broker, "none": {"brokerAddrs": {}}}}) == (
+        expected,
+    )
 
 
 def bereft(role="SLAVE", is_ordered=True):
     """A group on broker a, whose master is there, and on b, of which a slave is left."""
     topic = Topic("T", (TopicBroker("a", 2), TopicBroker("b", 2)))
     lags = tuple(Lag(queue, 10, 4) for queue in topic.queues())
-    group = Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG", is_ordered=is_ordered, lags=lags)
+    group = Group(
+        "g", ("T",), (Client("c1"), Client("c2")), strategy="AVG", is_ordered=is_ordered, lags=lags
+    )
     return Snapshot((topic,), (group,), brokers=(Broker("a", "m:1"), Broker("b", "s:2", role)))
 
 
@@ -293,7 +349,10 @@ def test_what_a_master_that_is_gone_means(snapshot, rules):
     findings = check_snapshot(snapshot)
     assert tuple(one.rule for one in findings) == rules
     for one in findings:
-        assert one.queues == (MessageQueue("T", "b", 0), MessageQueue("T", "b", 1)) and one.topic == "T"
+        assert (
+            one.queues == (MessageQueue("T", "b", 0), MessageQueue("T", "b", 1))
+            and one.topic == "T"
+        )
 
 
 def test_how_the_findings_read():
@@ -307,13 +366,17 @@ def test_how_the_findings_read():
     )
     assert "was read from a slave" in by_rule["lag-from-slave"]
     (acting, *_) = check_snapshot(bereft("ACTING_MASTER"))
-    assert "s:2, which stands in for it in what concerns offsets and locks (enableActingMaster)" in acting.message
+    assert (
+        "s:2, which stands in for it in what concerns offsets and locks (enableActingMaster)"
+        in acting.message
+    )
 
 
 def test_roles_in_files_are_checked():
     check_values(bereft())
     with pytest.raises(
-        SnapshotError, match=r"brokers\[1\].role must be one of MASTER, SLAVE, ACTING_MASTER, got 'BOSS'"
+        SnapshotError,
+        match=r"brokers\[1\].role must be one of MASTER, SLAVE, ACTING_MASTER, got 'BOSS'",
     ):
         check_values(bereft("BOSS"))
     with pytest.raises(SnapshotError, match=r"brokers\[1\].broker_name repeats broker a"):
@@ -328,11 +391,15 @@ def test_the_verbs_say_that_a_master_is_gone_and_that_nothing_matches(capsys):
         assert main(told) == 0
         said = capsys.readouterr()
         assert f"broker px has no master; its slave {replay.address}, was asked" in said.err
-        assert json.loads(said.out)["brokers"] == [{"broker_name": "px", "address": replay.address, "role": "SLAVE"}]
+        assert json.loads(said.out)["brokers"] == [
+            {"broker_name": "px", "address": replay.address, "role": "SLAVE"}
+        ]
         for option in ("-g", "-t"):
             assert main([*told, option, "other"]) == 1
             assert "matches 'other'" in capsys.readouterr().err
-        replay.more[ReadCode.GET_BROKER_CLUSTER_INFO] = '{"brokerAddrTable":{},"clusterAddrTable":{}}'
+        replay.more[ReadCode.GET_BROKER_CLUSTER_INFO] = (
+            '{"brokerAddrTable":{},"clusterAddrTable":{}}'
+        )
         for verb in ("snapshot", "check"):
             assert main([verb, "-n", replay.address]) == 1
             said = capsys.readouterr()

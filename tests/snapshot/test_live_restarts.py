@@ -1,4 +1,6 @@
-"""Twelve Java consumers that are restarted one by one, under AVG and under the ORDINAL class of `java/`."""
+"""Twelve Java consumers that are restarted one by one, under AVG and under the ORDINAL class of
+`java/`.
+"""
 
 import pytest
 import strategy_programs
@@ -38,5 +40,10 @@ def test_what_moves_is_what_was_predicted(cluster, processes, tally, name):
 def test_what_was_open_in_a_small_history():
     queues = [MessageQueue("T", "b", i) for i in range(2)]
     both, none = frozenset(queues), frozenset()
-    reports = [(0.0, "1@a", none), (500.0, "1@b", both), (2000.0, "1@a", frozenset(queues[:1])), (3000.0, "1@b", both)]
+    reports = [
+        (0.0, "1@a", none),
+        (500.0, "1@b", both),
+        (2000.0, "1@a", frozenset(queues[:1])),
+        (3000.0, "1@b", both),
+    ]
     assert open_in(dict.fromkeys(queues, "a"), reports) == Open(2, 0.5 * 2, 1, 1.0)

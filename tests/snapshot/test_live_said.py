@@ -1,4 +1,5 @@
-"""What answers of real releases hold besides queues: expressions, start times, lite topics, whether slaves stand in.
+"""What answers of real releases hold besides queues: expressions, start times, lite topics, whether
+slaves stand in.
 
 The bodies are what the classes of RocketMQ 5.5.0 write.
 """
@@ -27,7 +28,9 @@ STARTED = 1795247990144
 
 
 def info(subscription=SUBSCRIPTION, started=STARTED, queues=(), ordered="false"):
-    table = ",".join(f'{{"brokerName":"px","queueId":{i},"topic":"T"}}:{{"droped":false}}' for i in queues)
+    table = ",".join(
+        f'{{"brokerName":"px","queueId":{i},"topic":"T"}}:{{"droped":false}}' for i in queues
+    )
     return (
         f'{{"mqPopTable":{{}},"mqTable":{{{table}}},"properties":{{"PROP_CONSUMER_START_TIMESTAMP":"{started}",'
         f'"PROP_CONSUMEORDERLY":"{ordered}","PROP_CONSUME_TYPE":"CONSUME_PASSIVELY"}},"statusTable":{{}},'
@@ -59,7 +62,9 @@ def connections(*client_ids, subscription=SUBSCRIPTION, model="CLUSTERING"):
 def test_expressions_of_clients_and_of_brokers_are_kept(change, expected):
     one = json.dumps(json.loads(SUBSCRIPTION) | change)
     with Replay(
-        [], {"c": info(one)}, {CODE.GET_CONSUMER_CONNECTION_LIST: connections("c", subscription=one)}
+        [],
+        {"c": info(one)},
+        {CODE.GET_CONSUMER_CONNECTION_LIST: connections("c", subscription=one)},
     ) as replay:
         (group,) = taken(replay).groups
     kept = {} if expected is None else {"T": expected}
@@ -70,7 +75,9 @@ def test_expressions_of_clients_and_of_brokers_are_kept(change, expected):
 def test_a_client_that_does_not_say_what_it_takes_is_not_known_to_take_all():
     told = answers.running_info({"subscriptionSet": [{"topic": "T"}]})
     assert told.subscriptions == ("T",) and told.filters is None
-    assert answers.connections({"connectionSet": [], "subscriptionTable": {"T": {}}}).filters is None
+    assert (
+        answers.connections({"connectionSet": [], "subscriptionTable": {"T": {}}}).filters is None
+    )
 
 
 def test_clients_of_different_tags_are_a_fault_of_a_running_cluster():
@@ -79,7 +86,10 @@ def test_clients_of_different_tags_are_a_fault_of_a_running_cluster():
     with Replay([], infos, {CODE.GET_CONSUMER_CONNECTION_LIST: connections("a", "b")}) as replay:
         found = check_snapshot(taken(replay))
     (finding,) = (one for one in found if one.rule == "mixed-subscriptions")
-    assert (finding.severity, finding.clients) == ("error", ("a",)) and "skipped for ever" in finding.message
+    assert (finding.severity, finding.clients) == (
+        "error",
+        ("a",),
+    ) and "skipped for ever" in finding.message
 
 
 @pytest.mark.parametrize("text", [pytest.param("x" * 65_537, id="65537 characters"), 7, "\ud800"])
@@ -106,7 +116,9 @@ def now_ms(less=0.0):
     return int((datetime.now(UTC).timestamp() - less) * 1000)
 
 
-@pytest.mark.parametrize(("age", "severity"), [(5, "warning"), (50, "warning"), (600, "error"), (None, "warning")])
+@pytest.mark.parametrize(
+    ("age", "severity"), [(5, "warning"), (50, "warning"), (600, "error"), (None, "warning")]
+)
 def test_queues_of_a_new_client_may_be_on_their_way(age, severity):
     """A client learns the route of a new topic within 30 s and takes its queues 20 s later at most."""
     started = "" if age is None else now_ms(age)
@@ -130,14 +142,17 @@ def test_only_queues_that_a_new_client_should_own_are_on_their_way():
 
 def test_time_that_is_given_settles_clients_of_unknown_age(capsys, monkeypatch):
     monkeypatch.setattr(
-        "rmqalloc.cli._watch.time", SimpleNamespace(sleep=lambda _seconds: None, strftime=time.strftime)
+        "rmqalloc.cli._watch.time",
+        SimpleNamespace(sleep=lambda _seconds: None, strftime=time.strftime),
     )
     reached = ["--no-lag", "--rule", "actual-unowned", "--fail-on", "error"]
     with Replay([("c", "JAVA", 513)], {"c": info(started="", queues=(0,))}) as replay:
         assert main(["check", "-n", replay.address, *reached]) == 0
         assert main(["check", "-n", replay.address, *reached, "--settle", "20s"]) == 2
     with Replay([("c", "JAVA", 513)], {"c": info(started=now_ms(), queues=(0,))}) as replay:
-        assert main(["check", "-n", replay.address, *reached, "--settle", "20s"]) == 0, "it says itself that it is new"
+        assert main(["check", "-n", replay.address, *reached, "--settle", "20s"]) == 0, (
+            "it says itself that it is new"
+        )
 
 
 @pytest.mark.thorough
@@ -150,19 +165,36 @@ def test_watching_raises_a_warning_and_then_an_error(capsys, monkeypatch):
             raise KeyboardInterrupt
 
     with Replay([("c", "JAVA", 513)], {"c": info(started="", queues=(0,))}) as replay:
-        monkeypatch.setattr("rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime))
-        monkeypatch.setattr("rmqalloc.cli._check_command.time", SimpleNamespace(monotonic=lambda: clock[0]))
-        assert main(["check", "-n", replay.address, "--no-lag", "--watch", "--rule", "actual-unowned"]) == 130
-    raised = [line.split()[3:6] for line in capsys.readouterr().err.splitlines() if "  raised  " in line]
-    assert raised == [["raised", "warning", "actual-unowned"], ["raised", "error", "actual-unowned"]]
+        monkeypatch.setattr(
+            "rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime)
+        )
+        monkeypatch.setattr(
+            "rmqalloc.cli._check_command.time", SimpleNamespace(monotonic=lambda: clock[0])
+        )
+        assert (
+            main(["check", "-n", replay.address, "--no-lag", "--watch", "--rule", "actual-unowned"])
+            == 130
+        )
+    raised = [
+        line.split()[3:6] for line in capsys.readouterr().err.splitlines() if "  raised  " in line
+    ]
+    assert raised == [
+        ["raised", "warning", "actual-unowned"],
+        ["raised", "error", "actual-unowned"],
+    ]
 
 
 def test_an_ordered_group_is_given_the_time_of_its_locks():
-    with Replay([("c", "JAVA", 399)], {"c": info(started=now_ms(600), queues=(0,), ordered="true")}) as replay:
+    with Replay(
+        [("c", "JAVA", 399)], {"c": info(started=now_ms(600), queues=(0,), ordered="true")}
+    ) as replay:
         found = check_snapshot(taken(replay))
     (finding,) = (one for one in found if one.rule == "actual-unowned")
     assert finding.severity == "error"
-    assert finding.advice.startswith("Wait 60 s and look again") and "Do not restart clients" in finding.advice
+    assert (
+        finding.advice.startswith("Wait 60 s and look again")
+        and "Do not restart clients" in finding.advice
+    )
 
 
 # --- Lite topics ---
@@ -173,7 +205,9 @@ LITE_GROUP = (
 )
 
 
-@pytest.mark.holds("docs/check.md", "no queue has an owner, and which lite topics are read is not shown")
+@pytest.mark.holds(
+    "docs/check.md", "no queue has an owner, and which lite topics are read is not shown"
+)
 @pytest.mark.parametrize("attribute", ["lite.bind.topic", "+lite.bind.topic"])
 @pytest.mark.parametrize("subscription", [None, pytest.param(SUBSCRIPTION, id="a subscription")])
 def test_a_group_for_lite_topics_is_said_to_be_one(attribute, subscription):
@@ -186,7 +220,12 @@ def test_a_group_for_lite_topics_is_said_to_be_one(attribute, subscription):
     with Replay([], more=more) as replay:
         snapshot = taken(replay)
     (group,) = snapshot.groups
-    assert group.lite_topic == "T" and "T" in group.subscriptions and group.is_shared and snapshot.errors == ()
+    assert (
+        group.lite_topic == "T"
+        and "T" in group.subscriptions
+        and group.is_shared
+        and snapshot.errors == ()
+    )
     found = check_snapshot(snapshot)
     assert {one.reason for one in found.who_reads.answers} == {"lite"}
     assert [(one.rule, one.severity) for one in found] == [("lite-topics", "note")]
@@ -243,7 +282,12 @@ def test_a_file_is_compared_with_a_running_cluster(tmp_path, capsys):
         replay.clients, replay.infos = one, {"a": info(queues=(0, 1, 2, 3))}
         capsys.readouterr()
         live = ["-n", replay.address, "--no-lag"]
-        assert main(["diff", *live, str(saved), "--show", "queues", "-o", "json", "--detailed-exitcode"]) == 2
+        assert (
+            main(
+                ["diff", *live, str(saved), "--show", "queues", "-o", "json", "--detailed-exitcode"]
+            )
+            == 2
+        )
         moved = json.loads(capsys.readouterr().out)
         assert {(row["queue_id"], row["owner_before"], row["owner_after"]) for row in moved} == {
             (2, "b", "a"),
@@ -259,7 +303,18 @@ def test_a_group_that_is_gone_from_the_cluster_is_a_difference(tmp_path, capsys)
     with Replay([("a", "JAVA", 513)], {"a": info(queues=(0, 1, 2, 3))}) as replay:
         assert main(["snapshot", "-n", replay.address, "--no-lag", "--out", str(saved)]) == 0
         replay.more[CODE.GET_ALL_SUBSCRIPTION_GROUP_CONFIG] = '{"subscriptionGroupTable":{}}'
-        code = main(["diff", "-n", replay.address, "--no-lag", str(saved), "-g", "gg", "--detailed-exitcode"])
+        code = main(
+            [
+                "diff",
+                "-n",
+                replay.address,
+                "--no-lag",
+                str(saved),
+                "-g",
+                "gg",
+                "--detailed-exitcode",
+            ]
+        )
     assert code == 2, capsys.readouterr()
 
 

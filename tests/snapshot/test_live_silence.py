@@ -1,4 +1,6 @@
-"""What a cluster does not say: groups without clients, clients and brokers that do not answer, connections that are dead."""
+"""What a cluster does not say: groups without clients, clients and brokers that do not answer,
+connections that are dead.
+"""
 
 import json
 import time
@@ -20,7 +22,9 @@ NOT_ONLINE = 206
 
 def not_online(_server, request):
     """What a broker answers that knows no client of a group."""
-    return Command(NOT_ONLINE, request.opaque, {}, b"", "the consumer group[g] not online", RESPONSE)
+    return Command(
+        NOT_ONLINE, request.opaque, {}, b"", "the consumer group[g] not online", RESPONSE
+    )
 
 
 def stats(lags_of):
@@ -60,7 +64,9 @@ def listed(**clients):
 
 
 def owning(**queues):
-    """Running info by client id: the queues of the topic that each owns, by broker; who is not named does not answer."""
+    """Running info by client id: the queues of the topic that each owns, by broker; who is not
+    named does not answer.
+    """
 
     def answer(_server, request):
         name = request.ext_fields["clientId"].replace("-", "_")
@@ -69,7 +75,8 @@ def owning(**queues):
         body = running_info([])
         process = '{"droped":false}'
         table = ",".join(
-            f'{{"brokerName":"{broker}","queueId":{i},"topic":"{TOPIC}"}}:{process}' for broker, i in queues[name]
+            f'{{"brokerName":"{broker}","queueId":{i},"topic":"{TOPIC}"}}:{process}'
+            for broker, i in queues[name]
         )
         return body.replace('"mqTable":{}', f'"mqTable":{{{table}}}')
 
@@ -86,7 +93,9 @@ DEAD = {"broker-0": (60, 60, 60, 70), "broker-1": (60, 60, 60, 70)}
 
 
 def test_a_group_whose_clients_all_died_is_a_fault_with_its_backlog(capsys):
-    """Brokers know no topic of a group without clients but those of its offsets, so all are asked for these."""
+    """Brokers know no topic of a group without clients but those of its offsets, so all are asked
+    for these.
+    """
     more = {
         CODE.GET_CONSUMER_CONNECTION_LIST: not_online,
         CODE.GET_CONSUME_STATS: stats(DEAD),
@@ -114,11 +123,15 @@ def test_a_group_that_lost_its_last_client_is_told_of_by_watching_it(capsys, mon
         if len(looks) == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime))
+    monkeypatch.setattr(
+        "rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime)
+    )
     alive = listed(broker_0=[("c-0", "JAVA", 399)], broker_1=[("c-0", "JAVA", 399)])
     everything = [(f"broker-{i}", j) for i in range(2) for j in range(4)]
     more = {
-        CODE.GET_CONSUMER_CONNECTION_LIST: lambda *one: (alive if len(looks) < 2 else not_online)(*one),
+        CODE.GET_CONSUMER_CONNECTION_LIST: lambda *one: (alive if len(looks) < 2 else not_online)(
+            *one
+        ),
         CODE.GET_CONSUMER_RUNNING_INFO: owning(c_0=everything),
         CODE.GET_CONSUME_STATS: stats(DEAD),
         CODE.GET_ROUTE_INFO_BY_TOPIC: lambda *_: route(4),
@@ -177,7 +190,9 @@ def test_a_client_of_release_5_that_does_not_answer_is_not_known(capsys):
         CODE.GET_CONSUME_STATS: stats({}),
     }
     servers = SimulatedLoopback(groups={"g": []}, silent=[GO_OF_5[0]], more={})
-    servers.more = {code: answer for code, answer in more.items() if code is not CODE.GET_CONSUMER_RUNNING_INFO}
+    servers.more = {
+        code: answer for code, answer in more.items() if code is not CODE.GET_CONSUMER_RUNNING_INFO
+    }
     with servers:
         snapshot = take_snapshot([servers.name_server])
         code = checked(servers)
@@ -199,7 +214,9 @@ def test_a_broker_that_answers_nothing_is_a_finding_and_its_queues_are_not_known
     both = [("c-0", "JAVA", 399)]
     more = {
         CODE.GET_CONSUMER_CONNECTION_LIST: listed(broker_0=both, broker_1=both),
-        CODE.GET_CONSUMER_RUNNING_INFO: owning(c_0=[(f"broker-{i}", j) for i in range(2) for j in range(8)]),
+        CODE.GET_CONSUMER_RUNNING_INFO: owning(
+            c_0=[(f"broker-{i}", j) for i in range(2) for j in range(8)]
+        ),
         CODE.GET_CONSUME_STATS: stats(dict.fromkeys(("broker-0", "broker-1"), (0,) * 8)),
     }
     with SimulatedLoopback(groups={"g": []}, frozen=["broker-1"], more=more) as servers:
@@ -223,7 +240,9 @@ def test_a_broker_that_answers_nothing_is_a_finding_and_its_queues_are_not_known
 
 
 def test_connections_of_a_broker_that_was_frozen_are_not_counted_as_clients():
-    """The broker that was stopped for a while lists every client once for every time that it came back."""
+    """The broker that was stopped for a while lists every client once for every time that it came
+    back.
+    """
     ids = ("c-0", "c-1", "c-2")
     once = [(one, "JAVA", 399) for one in ids]
     queues = [(f"broker-{i}", j) for i in range(2) for j in range(8)]
@@ -246,5 +265,7 @@ def test_an_id_that_every_broker_lists_twice_is_two_clients():
     twice = [("c-0", "JAVA", 399)] * 2
     more = {CODE.GET_CONSUMER_CONNECTION_LIST: listed(broker_0=twice, broker_1=twice)}
     with SimulatedLoopback(groups={"g": []}, more=more) as servers:
-        (group,) = take_snapshot([servers.name_server], wanted=Wanted(lag=False, running_info=False)).groups
+        (group,) = take_snapshot(
+            [servers.name_server], wanted=Wanted(lag=False, running_info=False)
+        ).groups
     assert group.client_ids == ["c-0", "c-0"]

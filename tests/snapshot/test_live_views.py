@@ -1,4 +1,6 @@
-"""Real groups whose clients differ, or do not report what they divide by: planned, changed for real, and compared."""
+"""Real groups whose clients differ, or do not report what they divide by: planned, changed for
+real, and compared.
+"""
 
 import pytest
 from live_consumers import Consumers
@@ -31,7 +33,9 @@ pytestmark = [pytest.mark.cluster, pytest.mark.java]
 
 @pytest.fixture(scope="module")
 def java(cluster):
-    """A process of clients of its own, which is killed: all of them would take a quarter of a minute to leave in good order."""
+    """A process of clients of its own, which is killed: all of them would take a quarter of a
+    minute to leave in good order.
+    """
     process = Consumers(cluster.name_server)
     yield process
     process.kill()
@@ -44,7 +48,9 @@ def topics(cluster, java):
 
 @pytest.fixture
 def run(cluster, capsys, tmp_path):
-    """Runs a verb on a group of the cluster: the exit code, what it says on stderr, and the file that it writes."""
+    """Runs a verb on a group of the cluster: the exit code, what it says on stderr, and the file
+    that it writes.
+    """
 
     def run(verb, group, *options):
         saved = str(tmp_path / f"{verb}{len(list(tmp_path.iterdir()))}.json")
@@ -58,7 +64,9 @@ def run(cluster, capsys, tmp_path):
 
 @pytest.fixture
 def gather(cluster, java, tally):
-    """Starts the clients of a group and waits until they own what they should; the id that a further client will have."""
+    """Starts the clients of a group and waits until they own what they should; the id that a
+    further client will have.
+    """
 
     def gather(group, clients):
         join(java, group, clients)
@@ -77,7 +85,10 @@ def happens(cluster, java, tally, run):
         outcome = carried_out(cluster, java, group, load_plan(saved), change)
         assert (outcome.n_queues, outcome.before, outcome.after) == (n_queues, set(), set())
         assert run("check", group, "--plan", saved, "--rule", "differs-from-plan")[0] == 0
-        tally.add("queues as planned before real changes of groups of many views, and as Java owns them then", n_queues)
+        tally.add(
+            "queues as planned before real changes of groups of many views, and as Java owns them then",
+            n_queues,
+        )
         return outcome.transition
 
     return happens
@@ -85,7 +96,9 @@ def happens(cluster, java, tally, run):
 
 @pytest.fixture
 def joins(cluster, java, happens):
-    """Lets a further client join, as planned; what is seen meanwhile is possible while clients hear of it one by one."""
+    """Lets a further client join, as planned; what is seen meanwhile is possible while clients hear
+    of it one by one.
+    """
 
     def joins(group, clients, saved):
         seen = happens(group, saved, lambda: join(java, group, clients, JOINING))
@@ -119,7 +132,11 @@ def test_a_group_of_two_strategies_and_its_repair(java, run, gather, happens, jo
     snapshot = read_snapshot(run("snapshot", group)[2])
     found = {one.rule: set(one.queues) for one in check_snapshot(snapshot)}
     real = real_owners(java, group)
-    everywhere = {queue for topic in snapshot.groups[0].subscriptions for queue in snapshot.topic(topic).queues()}
+    everywhere = {
+        queue
+        for topic in snapshot.groups[0].subscriptions
+        for queue in snapshot.topic(topic).queues()
+    }
     assert found["unowned-queue"] == everywhere - real.keys() != set()
     assert "actual-unowned" not in found, "a queue that none should own stands under one rule"
     double = {queue for queue, owners in real.items() if len(owners) > 1}
@@ -142,15 +159,20 @@ def test_a_group_of_two_strategies_and_its_repair(java, run, gather, happens, jo
 def test_a_client_that_subscribes_to_fewer_topics(run, gather, joins):
     group = "views-fewer"
     code, _, saved = run("plan", group, "--add-client", gather(group, FEWER))
-    unowned = {(one["scenario"], one["topic"]): one["unowned"] for one in load_plan(saved).units.to_pylist()}
+    unowned = {
+        (one["scenario"], one["topic"]): one["unowned"]
+        for one in load_plan(saved).units.to_pylist()
+    }
     assert code == 0 and unowned["current", PAYMENTS] > 0
     joins(group, FEWER, saved)
 
 
 def test_what_a_group_goes_through_whose_clients_hear_of_nothing(cluster, java, run, gather, joins):
-    """Without notices each client learns of a change when it rebalances next, which all do once a second.
+    """Without notices each client learns of a change when it rebalances next, which all do once a
+    second.
 
-    Which of them are first is chance: queues are without an owner or have two, and rarely neither. All of it must be possible.
+    Which of them are first is chance: queues are without an owner or have two, and rarely neither.
+    All of it must be possible.
     """
     group = "views-unnoticed"
     without_notices(cluster, java, group)

@@ -1,4 +1,6 @@
-"""``check --watch`` and ``--settle`` at a real cluster: what passes is not told, what lasts is told once, and when it goes."""
+"""``check --watch`` and ``--settle`` at a real cluster: what passes is not told, what lasts is told
+once, and when it goes.
+"""
 
 import json
 import signal
@@ -24,7 +26,9 @@ FAULTS = {"unowned-queue", "double-owned-queue", "duplicate-client-id", "actual-
 
 
 class Watching:
-    """A watching process, and the findings it has shown: a set of rules for every time it showed some."""
+    """A watching process, and the findings it has shown: a set of rules for every time it showed
+    some.
+    """
 
     def __init__(self, *arguments):
         command = [sys.executable, "-m", "rmqalloc", "check", "--watch", "-o", "json", *arguments]
@@ -60,13 +64,16 @@ def test_what_lasts_is_shown_once_and_when_it_goes(cluster, java, tally):
     for member in ("g-1", "g-2"):
         java.join(GROUP, member, [TOPIC], strategy="AVG")
     settled(cluster, [java], GROUP, 2, assigned(strategy("AVG")), tally)
-    watching = Watching("-n", cluster.name_server, "-g", GROUP, "--settle", "2s", "--severity", "error")
+    watching = Watching(
+        "-n", cluster.name_server, "-g", GROUP, "--settle", "2s", "--severity", "error"
+    )
     try:
         wait_for(lambda: watching.shown == [set()], "the first look shows that nothing is wrong")
         with Consumers(cluster.name_server) as other:
             other.join(GROUP, "g-1", [TOPIC], strategy="AVG")
             wait_for(
-                lambda: watching.shown[-1] >= FAULTS - {"actual-unowned"}, f"faults of a duplicate id: {watching.shown}"
+                lambda: watching.shown[-1] >= FAULTS - {"actual-unowned"},
+                f"faults of a duplicate id: {watching.shown}",
             )
         wait_for(lambda: watching.shown[-1] == set(), f"all is well again: {watching.shown}")
     finally:
@@ -91,7 +98,9 @@ def test_a_fault_that_passes_does_not_count(cluster, java, tally, capsys, monkey
         other.kill()
         settled(cluster, [java], GROUP, 1, assigned(strategy("AVG")), tally)
 
-    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=heal))  # however long it takes the clients
+    monkeypatch.setattr(
+        watch, "time", SimpleNamespace(sleep=heal)
+    )  # however long it takes the clients
     assert main([*reached, "--settle", "6s"]) == 0, capsys.readouterr().out
     java.leave_all()
 

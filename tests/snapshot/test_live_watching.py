@@ -1,4 +1,6 @@
-"""``check --watch``: groups that do not exist yet, what is raised and cleared, and the line that says how things stand."""
+"""``check --watch``: groups that do not exist yet, what is raised and cleared, and the line that
+says how things stand.
+"""
 
 import io
 import json
@@ -21,7 +23,14 @@ from rmqalloc.snapshot.matching import NoMatchError
 
 def finding(rule, topic="T"):
     return Finding(
-        rule, "error", "g", topic, (MessageQueue(topic, "b", 0),), (), f"{rule} of {topic}\x1b[2J", "Mend it."
+        rule,
+        "error",
+        "g",
+        topic,
+        (MessageQueue(topic, "b", 0),),
+        (),
+        f"{rule} of {topic}\x1b[2J",
+        "Mend it.",
     )
 
 
@@ -29,7 +38,9 @@ A, B = finding("unowned-queue"), finding("double-owned-queue")
 
 
 class Looks:
-    """Looks that find what a list says: findings, or an error; a frozenset before them is what the look lacks."""
+    """Looks that find what a list says: findings, or an error; a frozenset before them is what the
+    look lacks.
+    """
 
     cluster = "10.0.0.1:9876\x1b[2J"
 
@@ -43,7 +54,9 @@ class Looks:
         found = self._looks.pop(0)
         if isinstance(found, Exception):
             raise found
-        self._lacks, *found = found if found and isinstance(found[0], frozenset) else (frozenset(), *found)
+        self._lacks, *found = (
+            found if found and isinstance(found[0], frozenset) else (frozenset(), *found)
+        )
         return tuple(found)
 
     def lacks(self):
@@ -66,14 +79,20 @@ def watched(*looks):
 
 def said(capsys):
     lines = capsys.readouterr().err.splitlines()
-    assert all(line[19:].startswith("  10.0.0.1:9876\\x1b[2J  ") and line.isprintable() for line in lines), lines
+    assert all(
+        line[19:].startswith("  10.0.0.1:9876\\x1b[2J  ") and line.isprintable() for line in lines
+    ), lines
     assert all(time.strptime(line[:19], "%Y-%m-%d %H:%M:%S") for line in lines)
     return [line.partition("[2J  ")[2] for line in lines]
 
 
 @pytest.mark.holds("docs/check.md", "findings that two readings in a row have in common")
 def test_what_lasts_is_raised_and_what_goes_is_cleared(capsys):
-    assert watched([A], [A], [A], [A, B], [A, B], [A, B], [A], [A]) == [["unowned-queue"], [A.rule, B.rule], [A.rule]]
+    assert watched([A], [A], [A], [A, B], [A, B], [A, B], [A], [A]) == [
+        ["unowned-queue"],
+        [A.rule, B.rule],
+        [A.rule],
+    ]
     assert said(capsys) == [
         "1 finding at first, looked at again",
         "raised   error unowned-queue g T: unowned-queue of T\\x1b[2J",
@@ -99,7 +118,9 @@ def test_what_is_not_seen_is_not_cleared(capsys):
     lines = said(capsys)
     assert [line.split()[0] for line in lines if "finding" not in line] == ["raised", "cleared"]
     assert "1 lasting finding, 1 request without an answer" in lines
-    assert watched([lacks, A], [lacks, A], [lacks], [lacks]) == [[A.rule], []], "what is always missing is no reason"
+    assert watched([lacks, A], [lacks, A], [lacks], [lacks]) == [[A.rule], []], (
+        "what is always missing is no reason"
+    )
 
 
 @pytest.mark.thorough
@@ -107,8 +128,13 @@ def test_a_group_that_is_not_there_yet_is_waited_for(capsys):
     missing = NoMatchError("no consumer group matches 'g'")
     assert watched(missing, missing, [A], [A], missing, [A], []) == [[A.rule], []]
     lines = said(capsys)
-    assert lines.count("no consumer group matches 'g'; looked for again") == 2, "once at the start, once in between"
-    assert [line.split()[0] for line in lines if line.startswith(("raised", "cleared"))] == ["raised", "cleared"]
+    assert lines.count("no consumer group matches 'g'; looked for again") == 2, (
+        "once at the start, once in between"
+    )
+    assert [line.split()[0] for line in lines if line.startswith(("raised", "cleared"))] == [
+        "raised",
+        "cleared",
+    ]
 
 
 @pytest.mark.thorough
@@ -160,14 +186,27 @@ def test_the_command_waits_for_a_group_and_tells_nothing_twice(capsys, monkeypat
 
         monkeypatch.setattr(snapshot_input, "live_snapshot", at_most_eight)
         code = main(
-            ["check", "-n", servers.name_server, "-g", "late", "--watch", "--rule", "duplicate-client-id", "-o", "json"]
+            [
+                "check",
+                "-n",
+                servers.name_server,
+                "-g",
+                "late",
+                "--watch",
+                "--rule",
+                "duplicate-client-id",
+                "-o",
+                "json",
+            ]
         )
     shown = capsys.readouterr()
     assert code == 130 and set(looks) == {20.0}
     assert "no consumer group matches 'late'; the snapshot has 0; looked for again" in shown.err
     assert shown.err.count("raised   error duplicate-client-id late") == 1
     assert shown.err.count("cleared  error duplicate-client-id late") == 1
-    assert shown.err.count("answers in") == 1, "how the reading went is told of the first that succeeded"
+    assert shown.err.count("answers in") == 1, (
+        "how the reading went is told of the first that succeeded"
+    )
     decoder, text, rules = json.JSONDecoder(), shown.out.strip(), []
     while text:
         found, end = decoder.raw_decode(text)

@@ -1,4 +1,6 @@
-"""The verbs at a real cluster: what they write and say, the codes they end with, and every request that leaves them."""
+"""The verbs at a real cluster: what they write and say, the codes they end with, and every request
+that leaves them.
+"""
 
 import asyncio
 import contextlib
@@ -55,17 +57,27 @@ def recorded(cluster, *arguments):
 @pytest.mark.holds("README.md", "never writes to it")
 @pytest.mark.parametrize("verb", ["snapshot", "check", "plan"])
 def test_nothing_but_reads_leaves_the_process(cluster, tally, verb):
-    done, recording = recorded(cluster, verb, "-g", GROUP, *(["--scale", "3"] if verb == "plan" else []))
+    done, recording = recorded(
+        cluster, verb, "-g", GROUP, *(["--scale", "3"] if verb == "plan" else [])
+    )
     assert done.returncode == 0, done.stderr
     counts = Counter(command.code for _, command in recording.requests)
     assert counts.keys() <= set(ReadCode.__members__.values())
     assert all(command.flag == 0 for _, command in recording.requests)
     assert recording.leftovers == []
     assert counts[ReadCode.GET_CONSUMER_RUNNING_INFO] == 2
-    assert {address for address, _ in recording.requests} == {cluster.name_server, *cluster.brokers.values()}
+    assert {address for address, _ in recording.requests} == {
+        cluster.name_server,
+        *cluster.brokers.values(),
+    }
     told = int(done.stderr.partition(" answers in")[0].split()[-1].replace(",", ""))
-    assert told == len(recording.requests) - 2, "the cluster and the list of topics come before it knows how many"
-    tally.add("requests that left rmqalloc, decoded by a proxy: reads, all of them", len(recording.requests))
+    assert told == len(recording.requests) - 2, (
+        "the cluster and the list of topics come before it knows how many"
+    )
+    tally.add(
+        "requests that left rmqalloc, decoded by a proxy: reads, all of them",
+        len(recording.requests),
+    )
 
 
 def test_a_snapshot_has_routes_owners_offsets_and_versions(cluster, tmp_path):
@@ -78,12 +90,15 @@ def test_a_snapshot_has_routes_owners_offsets_and_versions(cluster, tmp_path):
         lags = from_document(json.loads(out.read_text())).groups[0].lags
         return {lag.queue: lag.broker_offset for lag in lags if lag.queue.topic == TOPIC}
 
-    # A broker knows of the group's offsets once a client has committed one there, which it does every five seconds.
+    # A broker knows of the group's offsets once a client has committed one there, which it does
+    # every five seconds.
     wait_for(lambda: len(ends()) == 2 * QUEUES, "offsets of every queue")
     snapshot = from_document(json.loads(out.read_text()))
     (group,) = snapshot.groups
     assert snapshot.errors == () and group.subscriptions == (f"%RETRY%{GROUP}", TOPIC)
-    assert {(c.language, c.version, c.strategy) for c in group.clients} == {("JAVA", "5.5.0", "AVG")}
+    assert {(c.language, c.version, c.strategy) for c in group.clients} == {
+        ("JAVA", "5.5.0", "AVG")
+    }
     assert sum(len(c.owned) for c in group.clients) == 2 * QUEUES + 2
     assert ends().keys() == set(snapshot.topic(TOPIC).queues()) and sum(ends().values()) == MESSAGES
 
@@ -106,13 +121,17 @@ def test_a_broker_that_does_not_answer_makes_it_partial(cluster):
             name_server = await recording.proxy(stack, cluster.name_server)
             await gone.aclose()
             told = ("snapshot", "-n", name_server, "-g", GROUP)
-            return await asyncio.to_thread(lambda: [rmqalloc(*told), rmqalloc(*told, "--allow-partial")])
+            return await asyncio.to_thread(
+                lambda: [rmqalloc(*told), rmqalloc(*told, "--allow-partial")]
+            )
 
     partial, allowed = asyncio.run(main())
     assert (partial.returncode, allowed.returncode) == (4, 0), partial.stderr
     assert "broker sh@broker-b" in partial.stderr and "could not be reached" in partial.stderr
     snapshot = from_document(json.loads(partial.stdout))
-    assert {error.source for error in snapshot.errors} == {"broker sh@broker-b"} and len(snapshot.groups) == 1
+    assert {error.source for error in snapshot.errors} == {"broker sh@broker-b"} and len(
+        snapshot.groups
+    ) == 1
 
 
 @pytest.mark.holds("rmqalloc.fetch", "No name server answers, or it refuses.")
@@ -122,7 +141,11 @@ def test_a_broker_that_does_not_answer_makes_it_partial(cluster):
         (["-n", "127.0.0.1:1"], 1, "no name server answers: 127.0.0.1:1 could not be reached"),
         (["-n", "nowhere"], 64, "name server 'nowhere' is not host:port"),
         ([], 64, "no name server given"),
-        (["-n", "127.0.0.1:1", "--acl-file", "/dev/null"], 1, "/dev/null:1:1: must be a mapping of accessKey"),
+        (
+            ["-n", "127.0.0.1:1", "--acl-file", "/dev/null"],
+            1,
+            "/dev/null:1:1: must be a mapping of accessKey",
+        ),
     ],
 )
 def test_no_snapshot_at_all(arguments, code, said):

@@ -1,4 +1,6 @@
-"""Names with blanks in outputs of mqadmin: what a twin of Java's format strings writes is read as it was."""
+"""Names with blanks in outputs of mqadmin: what a twin of Java's format strings writes is read as
+it was.
+"""
 
 import pytest
 from hypothesis import given
@@ -20,7 +22,8 @@ def units(text):
 def java(columns, *cells):
     """``String.format``: columns are pairs of width and what stands behind, as in "%-36s %-22s"."""
     padded = (
-        str(cell) + " " * (width - units(str(cell))) + gap for cell, (width, gap) in zip(cells, columns, strict=True)
+        str(cell) + " " * (width - units(str(cell))) + gap
+        for cell, (width, gap) in zip(cells, columns, strict=True)
     )
     return "".join(padded) + "\n"
 
@@ -35,21 +38,60 @@ def section_of(text):
     return found
 
 
-SHAPES = ("10.0.0.1:9", "JAVA", "V5_5_0", "7", "0", "", "  ", "c", "N/A", "{", "#x", "\u3000", "\U0001f600", "y" * 30)
+SHAPES = (
+    "10.0.0.1:9",
+    "JAVA",
+    "V5_5_0",
+    "7",
+    "0",
+    "",
+    "  ",
+    "c",
+    "N/A",
+    "{",
+    "#x",
+    "\u3000",
+    "\U0001f600",
+    "y" * 30,
+)
 words = st.sampled_from(SHAPES)
 last_words = st.sampled_from(["7", "c@1", "JAVA", "\U0001f600"])
-spaced = st.builds(lambda first, last: " ".join([*first, last]), st.lists(words, max_size=5), last_words)
+spaced = st.builds(
+    lambda first, last: " ".join([*first, last]), st.lists(words, max_size=5), last_words
+)
 """Names that end with no blank."""
 
-languages, releases = st.sampled_from(["JAVA", "GO", "NODE_JS"]), st.sampled_from(["V5_5_0", "V4_9_8"])
+languages, releases = (
+    st.sampled_from(["JAVA", "GO", "NODE_JS"]),
+    st.sampled_from(["V5_5_0", "V4_9_8"]),
+)
 numbers = st.integers(-1, 10**17)
 topics = st.text("abcXYZ019_-%|", min_size=1, max_size=70)
 
 CONNECTIONS = ((36, " "), (22, " "), (10, " "), (0, ""))
 STATUS = ((10, " "), (40, " "), (20, " "), (0, ""))
 ROUTES = ((45, " "), (32, " "), (50, " "), (10, " "), (11, " "), (5, ""))
-PROGRESS = ((64, "  "), (32, "  "), (4, "  "), (20, "  "), (20, "  "), (20, " "), (20, " "), (20, " "), (0, ""))
-OLD_PROGRESS = ((32, "  "), (32, "  "), (4, "  "), (20, "  "), (20, "  "), (20, " "), (20, "  "), (0, ""))
+PROGRESS = (
+    (64, "  "),
+    (32, "  "),
+    (4, "  "),
+    (20, "  "),
+    (20, "  "),
+    (20, " "),
+    (20, " "),
+    (20, " "),
+    (0, ""),
+)
+OLD_PROGRESS = (
+    (32, "  "),
+    (32, "  "),
+    (4, "  "),
+    (20, "  "),
+    (20, "  "),
+    (20, " "),
+    (20, "  "),
+    (0, ""),
+)
 DETAIL = ((64, "  "), (32, "  "), (4, "  "), (0, ""))
 
 quick = examples(30)
@@ -71,9 +113,15 @@ def test_consumer_connection(rows):
 @given(st.lists(st.tuples(spaced, releases), min_size=1, max_size=4))
 def test_consumer_status(rows):
     head = java(STATUS, "#Index", "#ClientId", "#Version", "#ConsumerRunningInfoFile")
-    body = "".join(java(STATUS, i, one, v, f"1795247995935/{one}") for i, (one, v) in enumerate(rows, 1))
-    found = outputs.clients(section_of(head + body + "\n\nSame subscription in the same group of consumer\n"))
-    assert [(one.client_id, one.version) for one in found] == [(one, outputs.version(v)) for one, v in rows]
+    body = "".join(
+        java(STATUS, i, one, v, f"1795247995935/{one}") for i, (one, v) in enumerate(rows, 1)
+    )
+    found = outputs.clients(
+        section_of(head + body + "\n\nSame subscription in the same group of consumer\n")
+    )
+    assert [(one.client_id, one.version) for one in found] == [
+        (one, outputs.version(v)) for one, v in rows
+    ]
 
 
 @quick
@@ -97,18 +145,30 @@ def test_consumer_progress(is_old, rows):
     expected = {}
     for topic, broker, number, end, at, ip, when in rows:
         names = front(topic, width), front(broker, 32)
-        text += java(columns, *names, number, end, at, ip, end - at, *([7] if inflight else []), when)
+        text += java(
+            columns, *names, number, end, at, ip, end - at, *([7] if inflight else []), when
+        )
         expected[MessageQueue(names[0], names[1].rstrip(" "), number)] = ip.lstrip(" ")
     found = outputs.progress(section_of(text + "\nConsume TPS: 0.00\n"))
-    assert [(lag.broker_offset, lag.consumer_offset) for lag in found.lags] == [row[3:5] for row in rows]
+    assert [(lag.broker_offset, lag.consumer_offset) for lag in found.lags] == [
+        row[3:5] for row in rows
+    ]
     assert {lag.queue for lag in found.lags} == set(expected)
-    assert found.owners == {queue: ip for queue, ip in expected.items() if ip not in outputs.NOT_KNOWN}
+    assert found.owners == {
+        queue: ip for queue, ip in expected.items() if ip not in outputs.NOT_KNOWN
+    }
 
 
 @quick
-@given(st.lists(st.tuples(spaced.filter(lambda name: units(name) <= 45), spaced), min_size=1, max_size=3))
+@given(
+    st.lists(
+        st.tuples(spaced.filter(lambda name: units(name) <= 45), spaced), min_size=1, max_size=3
+    )
+)
 def test_topic_route(rows):
-    text = java(ROUTES, "#ClusterName", "#BrokerName", "#BrokerAddrs", "#ReadQueue", "#WriteQueue", "#Perm")
+    text = java(
+        ROUTES, "#ClusterName", "#BrokerName", "#BrokerAddrs", "#ReadQueue", "#WriteQueue", "#Perm"
+    )
     for cluster, broker in rows:
         text += java(ROUTES, cluster, broker, "{0=127.0.0.1:55417, 1=10.0.0.1:1}", 4, 4, 6)
     found = outputs.routes(section_of(text + "-" * 90 + "\n"), "t")
@@ -118,15 +178,27 @@ def test_topic_route(rows):
 @quick
 @given(st.lists(st.tuples(topics, spaced, st.integers(-1, 9999)), min_size=1, max_size=3))
 def test_queues_of_a_client(rows):
-    text = "#Consumer Properties#\n#Consumer MQ Detail#\n" + java(DETAIL, "#Topic", "#Broker Name", "#QID", "#Process")
+    text = "#Consumer Properties#\n#Consumer MQ Detail#\n" + java(
+        DETAIL, "#Topic", "#Broker Name", "#QID", "#Process"
+    )
     for topic, broker, number in rows:
-        text += java(DETAIL, topic, broker, number, "ProcessQueueInfo [commitOffset=5, droped=false, 1 ProcessQueue]")
+        text += java(
+            DETAIL,
+            topic,
+            broker,
+            number,
+            "ProcessQueueInfo [commitOffset=5, droped=false, 1 ProcessQueue]",
+        )
     _, info = outputs.running_info(section_of(text + "\n\n#Consumer RT&TPS#\n"))
-    assert set(info.owned) == {MessageQueue(topic, broker.lstrip(" "), number) for topic, broker, number in rows}
+    assert set(info.owned) == {
+        MessageQueue(topic, broker.lstrip(" "), number) for topic, broker, number in rows
+    }
 
 
 def test_a_cluster_whose_name_sticks_out_of_its_column():
-    text = java(ROUTES, "#ClusterName", "#BrokerName", "#BrokerAddrs", "#ReadQueue", "#WriteQueue", "#Perm")
+    text = java(
+        ROUTES, "#ClusterName", "#BrokerName", "#BrokerAddrs", "#ReadQueue", "#WriteQueue", "#Perm"
+    )
     text += java(ROUTES, "c" * 60, "broker-a", "{0=127.0.0.1:55417}", 2, 2, 6) + "----\n"
     assert outputs.routes(section_of(text), "t").brokers[0].broker_name == "broker-a"
 

@@ -1,4 +1,6 @@
-"""Outputs of mqadmin as operators have them at hand: each case says in its RIGHT.txt what comes out of it."""
+"""Outputs of mqadmin as operators have them at hand: each case says in its RIGHT.txt what comes out
+of it.
+"""
 
 import re
 from collections import Counter
@@ -15,7 +17,9 @@ WRONG, RIGHT = DATA / "cases" / "mqadmin", DATA / "cases" / "mqadmin-right"
 
 
 def files_of(folder):
-    return sorted(str(path) for path in folder.rglob("*") if path.is_file() and path.name != "RIGHT.txt")
+    return sorted(
+        str(path) for path in folder.rglob("*") if path.is_file() and path.name != "RIGHT.txt"
+    )
 
 
 def read(folder, *names):
@@ -50,7 +54,11 @@ def found(snapshot, rule):
 def test_connections_without_a_head():
     snapshot, warnings = read(WRONG / "connection-3.2-to-4.9.2-has-no-head")
     group = only_group(snapshot)
-    assert (group.name, len(group.clients), group.subscriptions) == ("scan_group", 5, ("%RETRY%scan_group", "scan_new"))
+    assert (group.name, len(group.clients), group.subscriptions) == (
+        "scan_group",
+        5,
+        ("%RETRY%scan_group", "scan_new"),
+    )
     assert warnings == ()
 
 
@@ -91,7 +99,8 @@ def test_rows_below_a_stack_trace():
 )
 def test_json_of_the_dashboard_is_refused_by_its_name(name, command):
     with pytest.raises(
-        SnapshotError, match=rf"{name}:1: this is JSON of RocketMQ Dashboard.*; mqadmin {command} prints"
+        SnapshotError,
+        match=rf"{name}:1: this is JSON of RocketMQ Dashboard.*; mqadmin {command} prints",
     ):
         read(WRONG / "dashboard-json", name)
 
@@ -122,7 +131,10 @@ def test_an_indented_paste(name):
 
 
 def test_several_routes_without_their_command_lines():
-    with pytest.raises(SnapshotError, match=r"routes.txt:2: 2 outputs of topicRoute .* must stand above each of them"):
+    with pytest.raises(
+        SnapshotError,
+        match=r"routes.txt:2: 2 outputs of topicRoute .* must stand above each of them",
+    ):
         read(WRONG / "loop-of-routes-in-one-file")
 
 
@@ -146,7 +158,11 @@ def test_other_commands_are_named(name, command):
 def test_the_retry_topic_of_pop_makes_no_second_group():
     snapshot, _ = read(WRONG / "progress-5x-pop-retry-topic-names-group")
     group = only_group(snapshot)
-    assert (group.name, group.is_shared, sum(one.messages for one in group.lags)) == ("BadGroup", True, 6)
+    assert (group.name, group.is_shared, sum(one.messages for one in group.lags)) == (
+        "BadGroup",
+        True,
+        6,
+    )
     assert "%RETRY%BadGroup_TopicOne" in group.subscriptions
     assert errors(snapshot) == set()
 
@@ -165,7 +181,10 @@ def test_the_list_of_all_groups():
     }
     assert "order-svc 12, audit -647260483" in warnings[0]
     findings = rmqalloc.check(snapshot)
-    assert (len(findings), {one.kind for one in findings.missing}) == (0, {"clients", "subscriptions"})
+    assert (len(findings), {one.kind for one in findings.missing}) == (
+        0,
+        {"clients", "subscriptions"},
+    )
 
 
 def test_status_without_a_head():
@@ -224,7 +243,11 @@ def test_an_offset_beyond_the_broker_s_is_no_backlog():
     [
         ("c09", {("broker-b", i) for i in range(4)}, {("broker-a", i) for i in range(4)}),
         ("c35", {("broker-b", i) for i in range(4)}, {("broker-a", i) for i in range(4)}),
-        ("c36", {("broker-a", 3), ("broker-b", 0), ("broker-b", 1)}, {("broker-a", i) for i in range(3)}),
+        (
+            "c36",
+            {("broker-a", 3), ("broker-b", 0), ("broker-b", 1)},
+            {("broker-a", i) for i in range(3)},
+        ),
     ],
 )
 def test_an_id_that_several_clients_have(case, unowned, double):

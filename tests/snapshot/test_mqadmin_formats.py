@@ -1,7 +1,9 @@
-"""Every form of every command, as the tools of that release print it: all say the same of one group.
+"""Every form of every command, as the tools of that release print it: all say the same of one
+group.
 
-The files of 4.0.0 to 5.3.3 are what ``rocketmq-tools`` of these releases printed of servers on loopback that gave the same
-answers to all; ports and times were made equal. Those of 3.2.6 are written by hand after its format strings.
+The files of 4.0.0 to 5.3.3 are what ``rocketmq-tools`` of these releases printed of servers on
+loopback that gave the same answers to all; ports and times were made equal. Those of 3.2.6 are
+written by hand after its format strings.
 """
 
 import pytest
@@ -15,7 +17,9 @@ from rmqalloc.snapshot.files.mqadmin._sections import sections
 from rmqalloc.snapshot.plain_data import SnapshotError
 
 FOLDER = DATA / "mqadmin" / "formats"
-RELEASES = sorted((path.name for path in FOLDER.iterdir()), key=lambda name: [*map(int, name.split("."))])
+RELEASES = sorted(
+    (path.name for path in FOLDER.iterdir()), key=lambda name: [*map(int, name.split("."))]
+)
 CLIENTS = ["10.1.0.11@4121", "10.1.0.12@3982"]
 FILES = {
     "topicRoute": "topicRoute.orders.json",
@@ -65,7 +69,11 @@ def test_the_page_of_snapshots_has_each_form(form):
 def test_consumer_connection(release):
     snapshot, warnings = read(release, "consumerConnection.order-svc.txt")
     (group,) = snapshot.groups
-    assert (group.client_ids, group.subscriptions, warnings) == (CLIENTS, ("%RETRY%order-svc", "orders"), ())
+    assert (group.client_ids, group.subscriptions, warnings) == (
+        CLIENTS,
+        ("%RETRY%order-svc", "orders"),
+        (),
+    )
     assert {(one.language, one.version is not None) for one in group.clients} == {("JAVA", True)}
 
 
@@ -80,7 +88,10 @@ def test_consumer_status_where_a_client_does_not_answer(release):
     """Its stack trace stands above the first row, or between the rows."""
     snapshot, warnings = read(release, "failed/consumerStatus.order-svc.txt")
     (group,) = snapshot.groups
-    assert (group.client_ids, "1 client did not answer" in group.unknown["clients"]) == (CLIENTS, True)
+    assert (group.client_ids, "1 client did not answer" in group.unknown["clients"]) == (
+        CLIENTS,
+        True,
+    )
     assert "1 client did not answer" in warnings[0]
 
 
@@ -94,14 +105,21 @@ def test_running_info(release):
 @pytest.mark.parametrize("release", given("consumerProgress.order-svc.txt"))
 def test_consumer_progress(release):
     (group,) = read(release, "consumerProgress.order-svc.txt")[0].groups
-    assert (len(group.lags), sum(one.messages for one in group.lags), group.client_ids) == (6, 2, [])
+    assert (len(group.lags), sum(one.messages for one in group.lags), group.client_ids) == (
+        6,
+        2,
+        [],
+    )
     assert group.consume_tps == (0 if release == "3.2.6" else 0.8)
 
 
 @pytest.mark.parametrize("release", given("with-clients/consumerProgress.order-svc.txt"))
 def test_consumer_progress_with_clients(release):
     (group,) = read(release, "with-clients/consumerProgress.order-svc.txt")[0].groups
-    assert {one.client_id: len(one.owned) for one in group.clients} == {"10.1.0.11": 3, "10.1.0.12": 3}
+    assert {one.client_id: len(one.owned) for one in group.clients} == {
+        "10.1.0.11": 3,
+        "10.1.0.12": 3,
+    }
 
 
 @pytest.mark.parametrize("release", given("consumerProgress.txt"))
@@ -116,7 +134,9 @@ def test_all_groups(release):
 def test_topic_route(release, name):
     if name in {path.name for path in (FOLDER / release).iterdir()}:
         (topic,) = read(release, name)[0].topics
-        assert [(b.broker_name, b.read_queue_nums, b.write_queue_nums, b.perm) for b in topic.brokers] == [
+        assert [
+            (b.broker_name, b.read_queue_nums, b.write_queue_nums, b.perm) for b in topic.brokers
+        ] == [
             ("broker-a", 2, 2, 6),
             ("broker-b", 2, 2, 6),
         ]

@@ -1,4 +1,6 @@
-"""Outputs of mqadmin put together: one group stays one, and nothing that was said is lost in silence."""
+"""Outputs of mqadmin put together: one group stays one, and nothing that was said is lost in
+silence.
+"""
 
 import pytest
 
@@ -11,9 +13,13 @@ ROUTE = '{"brokerDatas":[%s],"filterServerTable":{},"queueDatas":[%s]}\n'
 
 def route(**addresses):
     datas = ",".join(
-        f'{{"brokerAddrs":{{0:"{one}",1:"{one}1"}},"brokerName":"{name}"}}' for name, one in addresses.items()
+        f'{{"brokerAddrs":{{0:"{one}",1:"{one}1"}},"brokerName":"{name}"}}'
+        for name, one in addresses.items()
     )
-    queues = ",".join(f'{{"brokerName":"{name}","perm":6,"readQueueNums":2,"writeQueueNums":2}}' for name in addresses)
+    queues = ",".join(
+        f'{{"brokerName":"{name}","perm":6,"readQueueNums":2,"writeQueueNums":2}}'
+        for name in addresses
+    )
     return ROUTE % (datas, queues)
 
 
@@ -58,7 +64,9 @@ def names(snapshot):
 LONG = "a-group-whose-name-is-longer-than-32"
 
 
-@pytest.mark.parametrize("topic", [f"%RETRY%{LONG}"[:32], "%RETRY%g_orders", "%RETRY%g+orders", "%RETRY%other"])
+@pytest.mark.parametrize(
+    "topic", [f"%RETRY%{LONG}"[:32], "%RETRY%g_orders", "%RETRY%g+orders", "%RETRY%other"]
+)
 def test_the_name_that_the_operator_gives_wins(topic, read):
     group = LONG if topic.startswith("%RETRY%a-") else "g"
     rows = progress((topic, 0, 3), ("orders", 0, 5), width=32)
@@ -66,9 +74,13 @@ def test_the_name_that_the_operator_gives_wins(topic, read):
         {f"consumerProgress.{group}.txt": rows},
         {"consumerProgress.wrong.txt": f"$ mqadmin consumerProgress -t orders -g {group}\n{rows}"},
     ):
-        snapshot, warnings = read({**texts, "c.txt": connection(["orders", f"%RETRY%{group}"], "c1")})
+        snapshot, warnings = read(
+            {**texts, "c.txt": connection(["orders", f"%RETRY%{group}"], "c1")}
+        )
         assert names(snapshot) == [group]
-        assert any("its retry topics are others'" in one for one in warnings) == (topic == "%RETRY%other")
+        assert any("its retry topics are others'" in one for one in warnings) == (
+            topic == "%RETRY%other"
+        )
 
 
 @pytest.mark.holds("docs/snapshots.md", "A retry topic names a group only if nothing else does")
@@ -81,10 +93,14 @@ def test_without_a_name_a_retry_topic_tells_the_group_only_if_it_can_be_no_other
     both = progress(("%RETRY%g", 0, 3), ("%RETRY%g_orders", 0, 3), ("orders", 0, 5))
     assert names(read({"p.txt": both})[0]) == ["g"]
     for group in ("g", "g_orders"):
-        assert names(read({"p.txt": unclear, "c.txt": connection(["orders", f"%RETRY%{group}"], "c1")})[0]) == [group]
+        assert names(
+            read({"p.txt": unclear, "c.txt": connection(["orders", f"%RETRY%{group}"], "c1")})[0]
+        ) == [group]
 
 
-def test_without_a_name_a_retry_topic_that_is_cut_tells_the_group_if_another_output_has_it_whole(read):
+def test_without_a_name_a_retry_topic_that_is_cut_tells_the_group_if_another_output_has_it_whole(
+    read,
+):
     rows = progress((f"%RETRY%{LONG}", 0, 3), ("orders", 0, 5), width=32)
     with pytest.raises(SnapshotError, match="this output does not print its group"):
         read({"p.txt": rows})
@@ -93,7 +109,9 @@ def test_without_a_name_a_retry_topic_that_is_cut_tells_the_group_if_another_out
     assert len(snapshot.groups[0].lags) == 2
 
 
-@pytest.mark.parametrize("head", ["", "$ for g in a b; do mqadmin consumerConnection -g $g; done\n"])
+@pytest.mark.parametrize(
+    "head", ["", "$ for g in a b; do mqadmin consumerConnection -g $g; done\n"]
+)
 def test_one_name_does_not_stand_for_a_loop(head, read):
     text = head + connection(["t", "%RETRY%a"], "c1") + connection(["t", "%RETRY%b"], "c2")
     assert names(read({"consumerConnection.all.txt": text})[0]) == ["a", "b"]
@@ -104,8 +122,10 @@ def test_one_name_does_not_stand_for_a_loop(head, read):
 
 def test_lags_of_several_topics_are_put_together(read):
     texts = {
-        "1.txt": "$ mqadmin consumerProgress -g g -t orders\n" + progress(("orders", 0, 5), ("orders", 1, 6), tps=2),
-        "2.txt": "$ mqadmin consumerProgress -t payments -g g\n" + progress(("payments", 0, 7), tps=0.5),
+        "1.txt": "$ mqadmin consumerProgress -g g -t orders\n"
+        + progress(("orders", 0, 5), ("orders", 1, 6), tps=2),
+        "2.txt": "$ mqadmin consumerProgress -t payments -g g\n"
+        + progress(("payments", 0, 7), tps=0.5),
     }
     (group,) = read(texts)[0].groups
     assert {(one.queue.topic, one.queue.queue_id): one.messages for one in group.lags} == {
@@ -122,7 +142,8 @@ def test_one_queue_with_other_offsets_names_both_places(read):
     (group,) = read(same)[0].groups
     assert (len(group.lags), group.consume_tps) == (2, 3)
     with pytest.raises(
-        SnapshotError, match=r"g.log:2: queue 0 of topic 'orders' .* offsets 6 .* and 5 .* at .*g.txt:2; give"
+        SnapshotError,
+        match=r"g.log:2: queue 0 of topic 'orders' .* offsets 6 .* and 5 .* at .*g.txt:2; give",
     ):
         read(same | {"consumerProgress.g.log": progress(("orders", 0, 6))})
 
@@ -131,7 +152,10 @@ def test_owners_of_a_topic_that_was_not_asked_about_are_not_known(read):
     rows = "$ mqadmin consumerProgress -g g -t orders -s true\n" + progress(
         ("orders", 0, 5, "10.0.0.1"), addresses=True
     )
-    texts = {"p.txt": rows, "c.txt": connection(["orders", "payments", "%RETRY%g"], "10.0.0.1@1", "10.0.0.2@1")}
+    texts = {
+        "p.txt": rows,
+        "c.txt": connection(["orders", "payments", "%RETRY%g"], "10.0.0.1@1", "10.0.0.2@1"),
+    }
     (group,) = read(texts)[0].groups
     assert [one.owned for one in group.clients] == [(MessageQueue("orders", "a", 0),), None]
     assert group.unknown["owners"] == "consumerProgress is not given of payments"
@@ -141,7 +165,9 @@ def test_owners_of_a_topic_that_was_not_asked_about_are_not_known(read):
 
 
 def asked(broker, *client_ids):
-    return f"$ mqadmin consumerConnection -g g --brokerAddr={broker}\n" + connection(["t", "%RETRY%g"], *client_ids)
+    return f"$ mqadmin consumerConnection -g g --brokerAddr={broker}\n" + connection(
+        ["t", "%RETRY%g"], *client_ids
+    )
 
 
 def test_lists_go_by_the_names_that_the_route_gives_to_addresses_of_slaves_too(read):
@@ -157,10 +183,16 @@ def test_lists_go_by_the_names_that_the_route_gives_to_addresses_of_slaves_too(r
 
 def test_a_broker_without_a_name_keeps_its_address(read):
     snapshot, warnings = read(
-        {"topicRoute.t.json": route(a="x:1"), "c.txt": asked("x:1", "c1") + asked("y:1", "c1", "c4")}
+        {
+            "topicRoute.t.json": route(a="x:1"),
+            "c.txt": asked("x:1", "c1") + asked("y:1", "c1", "c4"),
+        }
     )
     (group,) = snapshot.groups
-    assert (group.broker_client_ids, group.client_ids) == ({"a": ("c1",), "y:1": ("c1", "c4")}, ["c1", "c4"])
+    assert (group.broker_client_ids, group.client_ids) == (
+        {"a": ("c1",), "y:1": ("c1", "c4")},
+        ["c1", "c4"],
+    )
     assert "no topicRoute names the broker at y:1" in warnings[0]
 
 
@@ -173,7 +205,10 @@ def test_a_client_in_a_list_of_a_broker_that_nobody_named_is_not_lost_in_silence
     snapshot, warnings = read(texts)
     assert "c5 stands only in a consumerConnection without -b" in warnings[0]
     assert "lists of its clients differ" in snapshot.groups[0].unknown["clients"]
-    texts = {"c.txt": connection(["t", "%RETRY%g"], "c1", "c2"), "d.txt": connection(["t", "%RETRY%g"], "c5")}
+    texts = {
+        "c.txt": connection(["t", "%RETRY%g"], "c1", "c2"),
+        "d.txt": connection(["t", "%RETRY%g"], "c5"),
+    }
     snapshot, warnings = read(texts)
     assert "is given twice; the longer is kept, without c5" in warnings[0]
     assert "lists of its clients differ" in snapshot.groups[0].unknown["clients"]
@@ -181,9 +216,7 @@ def test_a_client_in_a_list_of_a_broker_that_nobody_named_is_not_lost_in_silence
 
 # --- Among others ---
 
-FAILED = (
-    "org.apache.rocketmq.tools.command.SubCommandException: ConsumerProgressSubCommand command failed\n\tat a.B.c\n"
-)
+FAILED = "org.apache.rocketmq.tools.command.SubCommandException: ConsumerProgressSubCommand command failed\n\tat a.B.c\n"
 CLUSTERS = "#Cluster Name     #Broker Name            #BID  #Addr\nDefaultCluster    a      0     10.0.0.1:1\n"
 
 
@@ -220,7 +253,9 @@ def test_a_route_below_a_table_is_read(read):
 def test_a_name_in_the_list_of_all_groups_that_is_cut(read):
     head = f"{'#Group':<32}  #Count  #Version  #Type  #Model  #TPS  #Diff Total\n"
     row = f"{LONG[:32]:<32}  2       V4_5_2    PUSH   BROADCASTING  118     7\n"
-    snapshot, _ = read({"p.txt": head + row, "c.txt": connection(["t", f"%RETRY%{LONG}"], "c1", "c2")})
+    snapshot, _ = read(
+        {"p.txt": head + row, "c.txt": connection(["t", f"%RETRY%{LONG}"], "c1", "c2")}
+    )
     assert [(one.name, one.consume_tps) for one in snapshot.groups] == [(LONG, 118)]
     snapshot, warnings = read({"p.txt": head + row})
     assert (names(snapshot), snapshot.groups[0].message_model) == ([LONG[:32]], "BROADCASTING")
@@ -229,6 +264,8 @@ def test_a_name_in_the_list_of_all_groups_that_is_cut(read):
 
 def test_an_empty_subscription_table_before_4_9_3(read):
     rows = "001  c1                               10.0.0.1:1             JAVA     V4_5_2\n"
-    text = f"{rows}\nBelow is subscription:ConsumeType: CONSUME_PASSIVELY\nMessageModel: CLUSTERING\n"
+    text = (
+        f"{rows}\nBelow is subscription:ConsumeType: CONSUME_PASSIVELY\nMessageModel: CLUSTERING\n"
+    )
     (group,) = read({"consumerConnection.g.txt": text})[0].groups
     assert (group.client_ids, group.subscriptions) == (["c1"], ())

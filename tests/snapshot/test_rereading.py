@@ -1,4 +1,6 @@
-"""A cluster read again and again: what is asked, what is carried over, what of it is said; and that nothing stays behind."""
+"""A cluster read again and again: what is asked, what is carried over, what of it is said; and that
+nothing stays behind.
+"""
 
 import asyncio
 import json
@@ -56,18 +58,29 @@ def not_told(reading):
 
 @pytest.mark.parametrize("listed", [[TOPIC], []])
 def test_a_reading_says_what_fetch_says_and_unchanged_groups_are_the_same_objects(listed):
-    """Topics that the name server does not list, such as those of retries, are known by who subscribes to them."""
+    """Topics that the name server does not list, such as those of retries, are known by who
+    subscribes to them.
+    """
     more = {ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER: json.dumps({"topicList": listed})}
     groups = {"g": ["c-0", "c-1"], "h": []}
-    with SimulatedLoopback(groups=groups, more=more) as servers, Rereader(servers.name_server, every=1) as reader:
+    with (
+        SimulatedLoopback(groups=groups, more=more) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
         first, second = reader.read(), reader.read()
         fetched = fetch(servers.name_server)
     assert [one.name for one in first.snapshot.topics] == [TOPIC]
     assert replace(second.snapshot, fetched_at=None) == replace(fetched, fetched_at=None)
-    assert all(one is other for one, other in zip(first.snapshot.groups, second.snapshot.groups, strict=True))
+    assert all(
+        one is other
+        for one, other in zip(first.snapshot.groups, second.snapshot.groups, strict=True)
+    )
     assert second.is_whole and not second.not_read and second.n_requests == first.n_requests
     assert all(second.began_at <= at <= second.read_at for at in second.ages["g"].owned.values())
-    assert set(second.ages["g"].owned) == {"c-0", "c-1"} and second.began_at <= second.ages["g"].clients
+    assert (
+        set(second.ages["g"].owned) == {"c-0", "c-1"}
+        and second.began_at <= second.ages["g"].clients
+    )
     assert first.read_at <= second.ages["g"].lags
 
 
@@ -76,7 +89,9 @@ def test_clients_that_join_and_leave_and_groups_that_come_and_go():
         assert group_of(reader.read()).client_ids == ["c-0", "c-1"]
         servers.groups = {"g": ["c-1", "c-2"], "new": ["c-9"]}
         reading = reader.read()
-        assert group_of(reading).client_ids == ["c-1", "c-2"] and group_of(reading, "new").client_ids == ["c-9"]
+        assert group_of(reading).client_ids == ["c-1", "c-2"] and group_of(
+            reading, "new"
+        ).client_ids == ["c-9"]
         servers.groups = {"new": ["c-9"]}
         reading = reader.read()
         assert [one.name for one in reading.snapshot.groups] == ["new"] and reading.is_whole
@@ -96,22 +111,35 @@ def test_a_frozen_broker_leaves_what_was_known_and_recovers(no_pauses):
         after = reader.read()
     for reading in (frozen, again):
         assert reading.not_read == {"g", "h"} and not reading.is_whole
-        assert group_of(reading).client_ids == ["c-0"] and group_of(reading).broker_client_ids is None
+        assert (
+            group_of(reading).client_ids == ["c-0"] and group_of(reading).broker_client_ids is None
+        )
         assert "broker-1" in group_of(reading).unknown["clients"]
-        assert before.began_at <= reading.ages["g"].clients <= before.read_at, "the age of the oldest list"
+        assert before.began_at <= reading.ages["g"].clients <= before.read_at, (
+            "the age of the oldest list"
+        )
         assert {source for source, _ in not_told(reading)} == {"broker broker-1"}
         assert group_of(reading).lags == group_of(before).lags
     assert after.is_whole and not after.not_read and not after.snapshot.errors
-    assert after.ages["g"].clients > frozen.ages["g"].clients and "clients" not in group_of(after).unknown
+    assert (
+        after.ages["g"].clients > frozen.ages["g"].clients
+        and "clients" not in group_of(after).unknown
+    )
 
 
 def test_who_left_is_gone_though_the_list_of_a_silent_broker_still_has_it(no_pauses):
-    with SimulatedLoopback(groups={"g": ["c-0", "c-1"]}) as servers, Rereader(servers.name_server, every=1) as reader:
+    with (
+        SimulatedLoopback(groups={"g": ["c-0", "c-1"]}) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
         reader.read()
         servers.frozen, servers.groups = {"broker-1"}, {"g": ["c-1", "c-2"]}
         for _ in range(2):
             reading = reader.read()
-            assert group_of(reading).client_ids == ["c-1", "c-2"] and group_of(reading).broker_client_ids is None
+            assert (
+                group_of(reading).client_ids == ["c-1", "c-2"]
+                and group_of(reading).broker_client_ids is None
+            )
 
 
 def test_clients_that_only_a_silent_broker_lists_have_not_left(no_pauses):
@@ -122,7 +150,10 @@ def test_clients_that_only_a_silent_broker_lists_have_not_left(no_pauses):
             "messageModel": "CLUSTERING", "subscriptionTable": {TOPIC: {"subString": "*", "topic": TOPIC}} if ids else {},
         })  # fmt: skip
 
-    with SimulatedLoopback(more={LISTS: listed}) as servers, Rereader(servers.name_server, every=1) as reader:
+    with (
+        SimulatedLoopback(more={LISTS: listed}) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
         reader.read()
         servers.frozen = {"broker-1"}
         reading = reader.read()
@@ -135,7 +166,9 @@ def test_no_server_gets_more_requests_than_its_budget():
     groups = {f"g-{i:02}": ["c"] for i in range(40)}
     with (
         SimulatedLoopback(groups=groups) as servers,
-        Rereader(servers.name_server, every=5, per_second=100, parallel=16, running_info=False) as reader,
+        Rereader(
+            servers.name_server, every=5, per_second=100, parallel=16, running_info=False
+        ) as reader,
     ):
         reading = reader.read()
         reader.read()
@@ -162,7 +195,9 @@ def test_what_does_not_fit_is_named_and_comes_first_in_the_next_reading():
 
 def test_close_ends_a_reading_under_way():
     with Loopback(frozen={"broker-0", "broker-1"}) as servers:
-        reader = Rereader(servers.name_server, every=6000, timeout=600)  # in real time, and none of it ends by itself
+        reader = Rereader(
+            servers.name_server, every=6000, timeout=600
+        )  # in real time, and none of it ends by itself
         ended = []
 
         def read():
@@ -184,7 +219,10 @@ def test_close_ends_a_reading_under_way():
 
 
 def test_a_silent_client_is_asked_again_after_a_pause_only():
-    with SimulatedLoopback(silent={"c-0"}) as servers, Rereader(servers.name_server, every=1) as reader:
+    with (
+        SimulatedLoopback(silent={"c-0"}) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
         for _ in range(3):
             reading = reader.read()
         asked = Counter(fields["clientId"] for _, code, fields in servers.asked if code is INFO)
@@ -221,11 +259,17 @@ def test_connections_stay_open_and_are_opened_again_when_a_server_restarts():
     with Restarting() as servers, Rereader(servers.name_server, every=1) as reader:
         for _ in range(3):
             reader.read()
-        assert {name: len(some) for name, some in servers.writers.items()} == dict.fromkeys(servers.addresses, 1)
+        assert {name: len(some) for name, some in servers.writers.items()} == dict.fromkeys(
+            servers.addresses, 1
+        )
         for name in servers.addresses:
             servers.cut(name)
         reading = reader.read()
-        assert not reading.snapshot.errors and reading.is_whole and set(servers.writers) == set(servers.addresses)
+        assert (
+            not reading.snapshot.errors
+            and reading.is_whole
+            and set(servers.writers) == set(servers.addresses)
+        )
 
 
 def test_a_broker_moves_to_another_address_and_one_that_is_forgotten_is_asked_for_a_while():
@@ -233,30 +277,45 @@ def test_a_broker_moves_to_another_address_and_one_that_is_forgotten_is_asked_fo
 
         def table(**by_name):
             found = {name.replace("_", "-"): servers.addresses[at] for name, at in by_name.items()}
-            rows = {name: {"brokerAddrs": {"0": at}, "brokerName": name} for name, at in found.items()}
+            rows = {
+                name: {"brokerAddrs": {"0": at}, "brokerName": name} for name, at in found.items()
+            }
             servers.more[CLUSTER] = json.dumps({"brokerAddrTable": rows, "clusterAddrTable": {}})
 
         table(broker_0="broker-0", broker_1="broker-1")
         reader.read()
         table(broker_0="broker-0", broker_1="broker-2")
         reading = reader.read()
-        assert not reading.snapshot.errors and servers.count(LISTS, "broker-2") == 1 == servers.count(LISTS, "broker-1")
+        assert not reading.snapshot.errors and servers.count(
+            LISTS, "broker-2"
+        ) == 1 == servers.count(LISTS, "broker-1")
         assert servers.addresses["broker-1"] not in reader._loop._remote._connections
         table()
         reading = reader.read()
-        assert not reading.snapshot.errors and reading.is_whole and group_of(reading).client_ids == ["c-0", "c-1"]
-        reader._before.listed_at = dict.fromkeys(reader._before.listed_at, servers.simulation.now - 60)
+        assert (
+            not reading.snapshot.errors
+            and reading.is_whole
+            and group_of(reading).client_ids == ["c-0", "c-1"]
+        )
+        reader._before.listed_at = dict.fromkeys(
+            reader._before.listed_at, servers.simulation.now - 60
+        )
         with pytest.raises(FetchError):
             reader.read()
 
 
 def test_queues_from_before_a_change_of_the_group_are_not_current():
     owned = {"c-0": [0, 1], "c-1": [2, 3]}
-    with SimulatedLoopback(more={INFO: owning(owned)}) as servers, Rereader(servers.name_server, every=1) as reader:
+    with (
+        SimulatedLoopback(more={INFO: owning(owned)}) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
         assert [len(one.owned) for one in group_of(reader.read()).clients] == [2, 2]
         servers.silent, owned["c-1"] = {"c-1"}, None
         kept = reader.read()
-        assert [len(one.owned) for one in group_of(kept).clients] == [2, 2], "unchanged, so it still holds"
+        assert [len(one.owned) for one in group_of(kept).clients] == [2, 2], (
+            "unchanged, so it still holds"
+        )
         assert kept.ages["g"].owned["c-1"] < kept.began_at
         servers.groups = {"g": ["c-0", "c-1", "c-2"]}
         owned["c-2"] = [4]
@@ -264,7 +323,10 @@ def test_queues_from_before_a_change_of_the_group_are_not_current():
     assert {one.client_id: one.owned and len(one.owned) for one in group_of(reading).clients} == {
         "c-0": 2, "c-1": None, "c-2": 1
     }  # fmt: skip
-    assert "c-1" in group_of(reading).unknown["owners"] and set(reading.ages["g"].owned) == {"c-0", "c-2"}
+    assert "c-1" in group_of(reading).unknown["owners"] and set(reading.ages["g"].owned) == {
+        "c-0",
+        "c-2",
+    }
 
 
 def test_clients_are_asked_in_rotation_and_those_of_a_changed_group_at_once(monkeypatch):
@@ -277,13 +339,19 @@ def test_clients_are_asked_in_rotation_and_those_of_a_changed_group_at_once(monk
         first = reader.read()
         n_first = sum(len(one.owned) for one in first.ages.values())
         assert 0 < n_first < 30 and not first.snapshot.errors
-        assert any("owners" in one.unknown for one in first.snapshot.groups), "not asked yet is not known"
+        assert any("owners" in one.unknown for one in first.snapshot.groups), (
+            "not asked yet is not known"
+        )
         for _ in range(30):
             reading = reader.read()
             if sum(len(one.owned) for one in reading.ages.values()) == 30:
                 break
         asked = Counter(fields["clientId"] for _, code, fields in servers.asked if code is INFO)
-        assert len(asked) == 30 and max(asked.values()) <= 2 and not any(one.unknown for one in reading.snapshot.groups)
+        assert (
+            len(asked) == 30
+            and max(asked.values()) <= 2
+            and not any(one.unknown for one in reading.snapshot.groups)
+        )
         servers.groups = {**groups, "g-3": [*groups["g-3"], "c-3-new"]}
         for _ in range(3):
             reading = reader.read()
@@ -324,7 +392,10 @@ def sizes(reader):
         if hasattr(value := getattr(one, name), "__len__")
     }
     remembered = reader._loop._remote._remembered
-    return of | {"remembered": len(remembered._now) + len(remembered._last), "groups": len(reader._before.groups)}
+    return of | {
+        "remembered": len(remembered._now) + len(remembered._last),
+        "groups": len(reader._before.groups),
+    }
 
 
 def left_open(reader):
@@ -336,7 +407,10 @@ def left_open(reader):
 @pytest.mark.thorough
 def test_two_hundred_readings_leave_nothing_behind():
     names = [[f"c-{i}-{j}" for j in range(2)] for i in range(200)]
-    with SimulatedLoopback() as servers, Rereader(servers.name_server, every=1, per_second=1e6) as reader:
+    with (
+        SimulatedLoopback() as servers,
+        Rereader(servers.name_server, every=1, per_second=1e6) as reader,
+    ):
         reader._access = replace(reader._access, relayed_per_second=1e6)
         found = []
         for i, ids in enumerate(names):

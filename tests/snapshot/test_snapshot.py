@@ -19,7 +19,9 @@ TEXTS = st.text(max_size=8)
 COUNTS = st.integers(0, 2**40)
 QUEUES = st.builds(MessageQueue, TEXTS, TEXTS, st.integers(-(2**31), 2**31 - 1))
 N_QUEUES = st.integers(0, MAX_QUEUES)
-BROKERS = st.builds(TopicBroker, TEXTS, N_QUEUES, st.none() | N_QUEUES, st.integers(0, 7), st.none() | TEXTS)
+BROKERS = st.builds(
+    TopicBroker, TEXTS, N_QUEUES, st.none() | N_QUEUES, st.integers(0, 7), st.none() | TEXTS
+)
 
 
 def tuples(of):
@@ -56,11 +58,21 @@ HEAD = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot"}
         ({"kind": "Snapshot"}, "apiVersion must be 'rmqalloc/v2' or 'rmqalloc/v1', got None"),
         (HEAD | {"topic": []}, "topic is not known; known are topics, groups"),
         (HEAD | {"topics": {}}, "topics must be a list, got {}"),
-        (HEAD | {"groups": [{"name": "g", "is_ordered": 1}]}, r"groups\[0\].is_ordered must be true or false, got 1"),
-        (HEAD | {"groups": [{"name": "g", "consume_tps": "x"}]}, r"consume_tps must be a number, got 'x'"),
-        (HEAD | {"groups": [{"name": "g", "clients": ["c"]}]}, r"groups\[0\].clients\[0\] must be a mapping, got 'c'"),
+        (
+            HEAD | {"groups": [{"name": "g", "is_ordered": 1}]},
+            r"groups\[0\].is_ordered must be true or false, got 1",
+        ),
+        (
+            HEAD | {"groups": [{"name": "g", "consume_tps": "x"}]},
+            r"consume_tps must be a number, got 'x'",
+        ),
+        (
+            HEAD | {"groups": [{"name": "g", "clients": ["c"]}]},
+            r"groups\[0\].clients\[0\] must be a mapping, got 'c'",
+        ),
         pytest.param(
-            HEAD | {"topics": [{"name": "T", "brokers": [{"broker_name": "b", "read_queue_nums": -1}]}]},
+            HEAD
+            | {"topics": [{"name": "T", "brokers": [{"broker_name": "b", "read_queue_nums": -1}]}]},
             r"topics\[0\].brokers\[0\].read_queue_nums must be a whole number from 0 to 1048576, got -1",
             id="read_queue_nums",
         ),
@@ -68,7 +80,12 @@ HEAD = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot"}
             HEAD
             | {
                 "groups": [
-                    {"name": "g", "clients": [{"client_id": "c", "owned": [{"topic": "T", "broker_name": "b"}]}]}
+                    {
+                        "name": "g",
+                        "clients": [
+                            {"client_id": "c", "owned": [{"topic": "T", "broker_name": "b"}]}
+                        ],
+                    }
                 ]
             },
             r"groups\[0\].clients\[0\].owned\[0\].queue_id is missing",
@@ -82,7 +99,12 @@ def test_what_is_wrong_names_its_field(document, said):
 
 def test_queues_of_a_topic_are_those_that_can_be_read():
     topic = Topic("T", (TopicBroker("a", 2), TopicBroker("b", 3, perm=2), TopicBroker("c", 2, 1)))
-    assert [(q.broker_name, q.queue_id) for q in topic.queues()] == [("a", 0), ("a", 1), ("c", 0), ("c", 1)]
+    assert [(q.broker_name, q.queue_id) for q in topic.queues()] == [
+        ("a", 0),
+        ("a", 1),
+        ("c", 0),
+        ("c", 1),
+    ]
     assert [broker.n_dry_queues for broker in topic.brokers] == [0, 0, 1]
     assert [broker.n_written_queues for broker in topic.brokers] == [2, 3, 1]
     read_only = TopicBroker("d", 2, perm=4)
@@ -106,7 +128,10 @@ def test_running_info_of_a_java_client():
             },
             "subscriptionSet": [{"topic": "orders"}, {"topic": "%RETRY%g"}],
             "mqTable": Pairs(
-                [(queue_key("orders", "a", 1), {"droped": False}), (queue_key("orders", "a", 0), {"droped": True})]
+                [
+                    (queue_key("orders", "a", 1), {"droped": False}),
+                    (queue_key("orders", "a", 0), {"droped": True}),
+                ]
             ),
             "mqPopTable": {},
         }
@@ -117,7 +142,14 @@ def test_running_info_of_a_java_client():
 
 @pytest.mark.parametrize(
     "body",
-    [None, [], "x", {"mqTable": {"a": 1}}, {"mqTable": Pairs([("q", {})])}, {"mqTable": Pairs([({"topic": "T"}, {})])}],
+    [
+        None,
+        [],
+        "x",
+        {"mqTable": {"a": 1}},
+        {"mqTable": Pairs([("q", {})])},
+        {"mqTable": Pairs([({"topic": "T"}, {})])},
+    ],
 )
 def test_running_info_of_another_kind_is_refused(body):
     with pytest.raises(AnswerError, match="expected"):
@@ -125,13 +157,17 @@ def test_running_info_of_another_kind_is_refused(body):
 
 
 def view(*client_ids):
-    connections = tuple(answers.ClientConnection(client_id, "JAVA", "5.3.3") for client_id in client_ids)
+    connections = tuple(
+        answers.ClientConnection(client_id, "JAVA", "5.3.3") for client_id in client_ids
+    )
     return answers.Connections(connections, frozenset({"T"}), "CLUSTERING")
 
 
 def test_brokers_that_list_other_clients_are_told_apart():
     routes = {"T": Topic("T", (TopicBroker("a", 4), TopicBroker("b", 4)))}
-    same = members.group("g", {"a": view("1", "2"), "b": view("1", "2"), "elsewhere": view()}, {}, routes)
+    same = members.group(
+        "g", {"a": view("1", "2"), "b": view("1", "2"), "elsewhere": view()}, {}, routes
+    )
     assert same.broker_client_ids is None
     split = members.group("g", {"a": view("1"), "b": view("1", "2")}, {}, routes)
     assert split.client_ids == ["1", "2"]
@@ -139,7 +175,9 @@ def test_brokers_that_list_other_clients_are_told_apart():
 
 
 def test_a_group_reads_what_any_of_its_clients_subscribes_to():
-    """A broker lists what the client of the last heartbeat does; which one that is changes all the time."""
+    """A broker lists what the client of the last heartbeat does; which one that is changes all the
+    time.
+    """
     infos = {
         one: answers.RunningInfo((), (), topics, "AVG", False, True)
         for one, topics in {"1": ("T",), "2": ("T", "U")}.items()

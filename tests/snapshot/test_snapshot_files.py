@@ -1,4 +1,6 @@
-"""Snapshots in files: every form gives back what it holds, and whatever is wrong is refused with its place."""
+"""Snapshots in files: every form gives back what it holds, and whatever is wrong is refused with
+its place.
+"""
 
 import contextlib
 import io
@@ -25,13 +27,24 @@ from rmqalloc.snapshot.files import (
     write_snapshot,
 )
 from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
-from rmqalloc.snapshot.snapshot import Broker, Client, Group, Lag, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Group,
+    Lag,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
 
 EXAMPLES = sorted((ROOT / "examples" / "snapshots").iterdir())
 
 ORDERS = ROOT / "examples" / "snapshots" / "orders.yaml"
 
-NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name == name.strip() and "\r" not in name)
+NAMES = st.text(min_size=1, max_size=6).filter(
+    lambda name: name == name.strip() and "\r" not in name
+)
 COUNTS = st.integers(0, 2**20)
 MAYBE = st.none() | NAMES
 QUEUES = st.builds(MessageQueue, NAMES, NAMES, st.integers(-1, 2**20 - 1))
@@ -43,11 +56,18 @@ def tuples(of, by=None):
 
 
 LAGS = tuples(
-    st.builds(Lag, QUEUES, st.integers(0, 2**40), st.integers(-1, 2**40), st.none() | st.integers(0, 2**40)),
+    st.builds(
+        Lag,
+        QUEUES,
+        st.integers(0, 2**40),
+        st.integers(-1, 2**40),
+        st.none() | st.integers(0, 2**40),
+    ),
     lambda lag: lag.queue,
 )
 BROKERS = tuples(
-    st.builds(TopicBroker, NAMES, COUNTS, st.none() | COUNTS, st.integers(0, 7), MAYBE), lambda one: one.broker_name
+    st.builds(TopicBroker, NAMES, COUNTS, st.none() | COUNTS, st.integers(0, 7), MAYBE),
+    lambda one: one.broker_name,
 )
 TOPICS = tuples(st.builds(Topic, NAMES, BROKERS), lambda topic: topic.name)
 CLIENTS = tuples(
@@ -83,7 +103,9 @@ def given_text(tmp_path, name, text):
 # --- What is written is read back ---
 
 
-@pytest.mark.holds("rmqalloc.snapshot.files.read_snapshot", "Return the snapshot that a file holds.")
+@pytest.mark.holds(
+    "rmqalloc.snapshot.files.read_snapshot", "Return the snapshot that a file holds."
+)
 @pytest.mark.parametrize("form", ["json", "yaml"])
 @given(snapshot=SNAPSHOTS)
 @examples(30)
@@ -103,14 +125,20 @@ def test_tables_hold_all_but_what_they_tell(form, snapshot, tmp_path_factory):
     lost = losses(snapshot, form)
     assert bare(read_snapshot(path), lost) == bare(snapshot, lost)
     implied = {"topics"} if not snapshot.topics else set()
-    implied |= {"groups[].subscriptions"} if any(not group.subscriptions for group in snapshot.groups) else set()
+    implied |= (
+        {"groups[].subscriptions"}
+        if any(not group.subscriptions for group in snapshot.groups)
+        else set()
+    )
     assert set(lost) <= {"brokers", "errors", "fetched_at", "source"} | implied
 
 
 @pytest.mark.parametrize("name", ["lags", "owned"])
 def test_a_parameter_may_bear_the_name_of_a_list_of_queues(name):
     given = {name: ["b", "a"]}
-    snapshot = Snapshot(groups=(Group("g", clients=(Client("c"),), strategy="AVG", strategy_params=given),))
+    snapshot = Snapshot(
+        groups=(Group("g", clients=(Client("c"),), strategy="AVG", strategy_params=given),)
+    )
     assert losses(snapshot, "csv") == losses(snapshot, "parquet") == ()
 
 
@@ -129,9 +157,14 @@ def bare(snapshot, lost):
 
 
 def test_what_a_table_cannot_hold_is_told():
-    clients = (Client("c", subscriptions=("t",), sees_read_queue_nums={"t": {"b": 3}}), Client("c", owned=()))
+    clients = (
+        Client("c", subscriptions=("t",), sees_read_queue_nums={"t": {"b": 3}}),
+        Client("c", owned=()),
+    )
     group = Group("g", ("t",), clients, broker_client_ids={"b": ("c",)})
-    snapshot = Snapshot((Topic("t"),), (group,), (SourceError("a", "b", "c"),), "2026-01-01T00:00:00Z", "me")
+    snapshot = Snapshot(
+        (Topic("t"),), (group,), (SourceError("a", "b", "c"),), "2026-01-01T00:00:00Z", "me"
+    )
     assert sorted(losses(snapshot, "csv")) == [
         "errors", "fetched_at", "groups[].broker_client_ids", "groups[].clients[].owned",
         "groups[].clients[].sees_read_queue_nums", "source",
@@ -172,7 +205,9 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
         write_snapshot(Snapshot(groups=(Group(""),)), path)
     assert Path(path).read_text() == "old"
     with pytest.raises(ValueError, match="must be a finite number"):
-        write_snapshot(Snapshot(groups=(Group("g", consume_tps=float("nan")),)), str(tmp_path / "s.json"))
+        write_snapshot(
+            Snapshot(groups=(Group("g", consume_tps=float("nan")),)), str(tmp_path / "s.json")
+        )
     assert [one.name for one in tmp_path.iterdir()] == ["s.csv"]
 
 
@@ -214,7 +249,8 @@ BROKER = "{broker_name: b, read_queue_nums: 1}"
 JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
 
 
-# What is no document at all, or a bomb, is refused alike in every kind of file: tests/documents/test_documents.py.
+# What is no document at all, or a bomb, is refused alike in every kind of file:
+# tests/documents/test_documents.py.
 @pytest.mark.holds("rmqalloc.read", "It is not a snapshot")
 @pytest.mark.holds("docs/flow.md", "exit code 1, with file:line:column")
 @pytest.mark.parametrize(
@@ -299,7 +335,10 @@ def test_a_parquet_file_that_is_cut_anywhere(tmp_path):
             read_snapshot(str(path))
 
 
-SEEDS = [*EXAMPLES, *sorted(path for path in (ROOT / "tests" / "data" / "mqadmin").rglob("*") if path.is_file())]
+SEEDS = [
+    *EXAMPLES,
+    *sorted(path for path in (ROOT / "tests" / "data" / "mqadmin").rglob("*") if path.is_file()),
+]
 
 
 @pytest.mark.holds("docs/snapshots.md", "its reader returns data or raises its own error")
@@ -307,7 +346,8 @@ SEEDS = [*EXAMPLES, *sorted(path for path in (ROOT / "tests" / "data" / "mqadmin
     seed=st.sampled_from(SEEDS),
     at=st.floats(0, 1),
     removed=st.integers(0, 40),
-    added=st.binary(max_size=8) | st.sampled_from([b"{", b"]", b": ", b"\n", b"*a", b"1e999", b"!!set", b"#Topic"]),
+    added=st.binary(max_size=8)
+    | st.sampled_from([b"{", b"]", b": ", b"\n", b"*a", b"1e999", b"!!set", b"#Topic"]),
 )
 @examples(60)
 def test_damaged_files_are_read_or_refused(seed, at, removed, added, tmp_path_factory):
@@ -325,7 +365,8 @@ def test_damaged_files_are_read_or_refused(seed, at, removed, added, tmp_path_fa
 def test_several_files_must_be_outputs_of_mqadmin(tmp_path):
     one = given_text(tmp_path, "a.json", "{}")
     with pytest.raises(
-        SnapshotError, match=r"only outputs of mqadmin can be put together; else give one file, got .*a.json"
+        SnapshotError,
+        match=r"only outputs of mqadmin can be put together; else give one file, got .*a.json",
     ):
         read_snapshots([one, one])
 
@@ -344,7 +385,10 @@ def test_unknown_forms_are_refused(tmp_path):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_examples_keep_the_schema(path):
-    assert list(faults(to_document(read_snapshot(str(path))), snapshot_schema(), snapshot_schema())) == []
+    assert (
+        list(faults(to_document(read_snapshot(str(path))), snapshot_schema(), snapshot_schema()))
+        == []
+    )
 
 
 @given(SNAPSHOTS)
@@ -360,8 +404,14 @@ def test_whatever_can_be_read_keeps_the_schema(snapshot):
         ({"topics": [{}]}, "$.topics[]: name is missing"),
         ({"topics": [{"name": 1}]}, "$.topics[].name: string"),
         ({"groups": [{"name": "g", "tps": 1}]}, "$.groups[].tps: unknown"),
-        ({"groups": [{"name": "g", "server_assignment": "PUSH"}]}, "$.groups[].server_assignment: value"),
-        ({"groups": [{"name": "g", "pop_share_queue_num": -(2**63) - 1}]}, "$.groups[].pop_share_queue_num: range"),
+        (
+            {"groups": [{"name": "g", "server_assignment": "PUSH"}]},
+            "$.groups[].server_assignment: value",
+        ),
+        (
+            {"groups": [{"name": "g", "pop_share_queue_num": -(2**63) - 1}]},
+            "$.groups[].pop_share_queue_num: range",
+        ),
     ],
 )
 def test_what_breaks_the_schema_is_refused(fault, said):

@@ -1,4 +1,6 @@
-"""What a real mqadmin (5.5.0) printed of a real cluster becomes the snapshot of what its consumers really owned."""
+"""What a real mqadmin (5.5.0) printed of a real cluster becomes the snapshot of what its consumers
+really owned.
+"""
 
 import json
 from pathlib import Path
@@ -7,14 +9,22 @@ import pytest
 from checkout import DATA
 
 from rmqalloc import MessageQueue
-from rmqalloc.snapshot.files import losses, read_snapshot_with_warnings, read_snapshots, write_snapshot
+from rmqalloc.snapshot.files import (
+    losses,
+    read_snapshot_with_warnings,
+    read_snapshots,
+    write_snapshot,
+)
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
 
 MQADMIN = DATA / "mqadmin"
 CLIENTS = sorted(MQADMIN.glob("*/192.0.2.2@*"))
 BROKERS = ("hz@broker-a", "sh@broker-b")
-MODEL = {"order-svc": ["192.0.2.2@c1", "192.0.2.2@c2", "192.0.2.2@c3"], "audit": ["192.0.2.2@a1", "192.0.2.2@a2"]}
+MODEL = {
+    "order-svc": ["192.0.2.2@c1", "192.0.2.2@c2", "192.0.2.2@c3"],
+    "audit": ["192.0.2.2@a1", "192.0.2.2@a2"],
+}
 
 
 def read(*names):
@@ -30,7 +40,10 @@ def given_text(tmp_path, name, text):
 def really_owned():
     """Queues of every consumer when the texts were made, as the consumers themselves said."""
     owned = json.loads((MQADMIN / "owns.json").read_text())
-    return {f"192.0.2.2@{name}": {MessageQueue(*queue) for queue in queues} for name, queues in owned.items()}
+    return {
+        f"192.0.2.2@{name}": {MessageQueue(*queue) for queue in queues}
+        for name, queues in owned.items()
+    }
 
 
 def route(topic, count):
@@ -48,7 +61,9 @@ def test_consumer_connection_names_its_group_by_the_retry_topic(tmp_path):
     assert warnings == ()
     assert (group.name, group.message_model) == ("order-svc", "CLUSTERING")
     assert group.subscriptions == ("%RETRY%order-svc", "orders", "payments")
-    assert group.clients == tuple(Client(one, language="JAVA", version="5.5.0") for one in MODEL["order-svc"])
+    assert group.clients == tuple(
+        Client(one, language="JAVA", version="5.5.0") for one in MODEL["order-svc"]
+    )
 
 
 def test_consumer_progress_without_clients():
@@ -56,7 +71,9 @@ def test_consumer_progress_without_clients():
     (group,) = snapshot.groups
     lags = {(lag.queue.topic, lag.queue.broker_name, lag.queue.queue_id): lag for lag in group.lags}
     assert len(lags) == 14
-    assert {(lag.broker_offset, lag.consumer_offset) for key, lag in lags.items() if key[0] == "orders"} == {(5, 5)}
+    assert {
+        (lag.broker_offset, lag.consumer_offset) for key, lag in lags.items() if key[0] == "orders"
+    } == {(5, 5)}
     assert (group.consume_tps, group.clients) == (0.8, ())
     assert warnings == (
         "no topicRoute is given for %RETRY%order-svc, orders, payments: read queues are counted by the highest queue id seen",
@@ -99,13 +116,19 @@ def test_allocate_mq():
     (group,) = snapshot.groups
     assert (group.name, group.client_ids) == ("allocateMQ", ["10.0.0.1", "10.0.0.2", "10.0.0.3"])
     assert sorted(len(client.owned) for client in group.clients) == [2, 3, 3]
-    assert {queue for client in group.clients for queue in client.owned} == set(route("orders", 4).queues())
+    assert {queue for client in group.clients for queue in client.owned} == set(
+        route("orders", 4).queues()
+    )
     assert "not those that real clients would have" in warnings[0]
 
 
 def test_the_list_of_all_groups_names_them():
     snapshot, warnings = read("all_groups.txt")
-    assert [(one.name, one.clients) for one in snapshot.groups] == [("cut", ()), ("audit", ()), ("order-svc", ())]
+    assert [(one.name, one.clients) for one in snapshot.groups] == [
+        ("cut", ()),
+        ("audit", ()),
+        ("order-svc", ()),
+    ]
     assert "consumerProgress -g GROUP" in warnings[0]
 
 
@@ -116,7 +139,8 @@ WHOLE = ("topicRoute.orders.json", "topicRoute.payments.txt", "consumerConnectio
 
 
 @pytest.mark.holds(
-    "rmqalloc.snapshot.files.read_snapshots", "Return the snapshot that several outputs of mqadmin make together"
+    "rmqalloc.snapshot.files.read_snapshots",
+    "Return the snapshot that several outputs of mqadmin make together",
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_outputs_of_one_cluster_make_one_snapshot(turned, tmp_path):
@@ -125,12 +149,21 @@ def test_outputs_of_one_cluster_make_one_snapshot(turned, tmp_path):
     groups = {group.name: group for group in snapshot.groups}
     owned = {one.client_id: set(one.owned) for group in groups.values() for one in group.clients}
     really = really_owned()
-    assert owned == {client_id: really[client_id] for client_ids in MODEL.values() for client_id in client_ids}
+    assert owned == {
+        client_id: really[client_id] for client_ids in MODEL.values() for client_id in client_ids
+    }
     assert {name: group.client_ids for name, group in groups.items()} == MODEL
-    assert {topic.name for topic in snapshot.topics} == {"orders", "payments", "%RETRY%order-svc", "%RETRY%audit"}
+    assert {topic.name for topic in snapshot.topics} == {
+        "orders",
+        "payments",
+        "%RETRY%order-svc",
+        "%RETRY%audit",
+    }
     assert snapshot.topic("orders") == route("orders", 4)
     assert len(groups["order-svc"].lags) == 14
-    assert [one.partition(":")[0] for one in warnings] == ["no topicRoute is given for %RETRY%audit, %RETRY%order-svc"]
+    assert [one.partition(":")[0] for one in warnings] == [
+        "no topicRoute is given for %RETRY%audit, %RETRY%order-svc"
+    ]
     write_snapshot(snapshot, str(tmp_path / "s.csv"))
     assert losses(snapshot, "csv") == ("groups[].clients[].start_timestamp", "source", "brokers")
 
@@ -142,7 +175,9 @@ def test_one_file_with_several_commands(tmp_path):
         "admin@host:~$ ./mqadmin consumerStatus --consumerGroup=audit\n": "consumerStatus.audit.txt",
         "$ mqadmin consumerConnection -g order-svc\n": "consumerConnection.order-svc.txt",
     }
-    text = "".join(command + (MQADMIN / name).read_text() + "$ \n" for command, name in parts.items())
+    text = "".join(
+        command + (MQADMIN / name).read_text() + "$ \n" for command, name in parts.items()
+    )
     snapshot, warnings = read_snapshot_with_warnings(given_text(tmp_path, "session.log", text))
     assert snapshot.topics == (route("orders", 4), route("payments", 2))
     assert [group.name for group in snapshot.groups] == ["audit", "order-svc"]
@@ -165,15 +200,25 @@ CONNECTION_END = (
 
 
 def connection(topic, *client_ids):
-    rows = (f"{client_id:<36} {'10.0.0.9:1':<22} {'JAVA':<10} V5_3_3_SNAPSHOT\n" for client_id in client_ids)
-    return "#ClientId #ClientAddr #Language #Version\n" + "".join(rows) + CONNECTION_END.format(topic)
+    rows = (
+        f"{client_id:<36} {'10.0.0.9:1':<22} {'JAVA':<10} V5_3_3_SNAPSHOT\n"
+        for client_id in client_ids
+    )
+    return (
+        "#ClientId #ClientAddr #Language #Version\n" + "".join(rows) + CONNECTION_END.format(topic)
+    )
 
 
 def test_addresses_are_matched_with_client_ids(tmp_path):
     """Where one client runs on a host, its queues are its own; where two do, nobody can tell."""
-    rows = [progress_row("t", "b", i, address) for i, address in enumerate(["10.0.0.1", "10.0.0.1", "10.0.0.2", "N/A"])]
+    rows = [
+        progress_row("t", "b", i, address)
+        for i, address in enumerate(["10.0.0.1", "10.0.0.1", "10.0.0.2", "N/A"])
+    ]
     texts = [
-        given_text(tmp_path, "consumerProgress.g.txt", PROGRESS_HEAD + "".join(rows) + PROGRESS_END),
+        given_text(
+            tmp_path, "consumerProgress.g.txt", PROGRESS_HEAD + "".join(rows) + PROGRESS_END
+        ),
         given_text(
             tmp_path,
             "consumerConnection.g.txt",
@@ -192,18 +237,26 @@ def test_addresses_are_matched_with_client_ids(tmp_path):
     assert any("several clients run at 10.0.0.2" in one for one in warnings)
 
 
-@pytest.mark.holds("rmqalloc.snapshot.files.read_snapshot_with_warnings", "such as names that were probably cut")
+@pytest.mark.holds(
+    "rmqalloc.snapshot.files.read_snapshot_with_warnings", "such as names that were probably cut"
+)
 def test_a_name_that_was_cut_is_told():
     snapshot, warnings = read("consumerProgress.cut.txt")
     assert {topic.name for topic in snapshot.topics} == {"%RETRY%cut", "t" * 64}
-    assert f"topic {'t' * 64} is 64 characters long, where mqadmin cuts names: it is probably cut" in warnings[0]
+    assert (
+        f"topic {'t' * 64} is 64 characters long, where mqadmin cuts names: it is probably cut"
+        in warnings[0]
+    )
 
 
 def test_a_name_that_was_cut_gets_its_end_back_from_its_route(tmp_path):
     whole = "t" * 64 + "-cut-off"
     text = (MQADMIN / "topicRoute.payments.txt").read_text()
     snapshot, warnings = read_snapshots(
-        [str(MQADMIN / "consumerProgress.cut.txt"), given_text(tmp_path, f"topicRoute.{whole}.txt", text)]
+        [
+            str(MQADMIN / "consumerProgress.cut.txt"),
+            given_text(tmp_path, f"topicRoute.{whole}.txt", text),
+        ]
     )
     assert snapshot.topics[0] == route(whole, 2)
     assert snapshot.groups[0].subscriptions == ("%RETRY%cut", whole)
@@ -219,12 +272,12 @@ def test_a_broker_name_of_32_characters(tmp_path):
 
 def test_topics_were_cut_at_32_characters_once(tmp_path):
     """mqadmin before 5.0 has narrower columns and other totals."""
-    head = (
-        f"{'#Topic':<32}  {'#Broker Name':<32}  #QID  #Broker Offset  #Consumer Offset  #Client IP  #Diff  #LastTime\n"
-    )
+    head = f"{'#Topic':<32}  {'#Broker Name':<32}  #QID  #Broker Offset  #Consumer Offset  #Client IP  #Diff  #LastTime\n"
     row = f"{'t' * 32}  {'b':<32}  0     5     3     10.0.0.1     2     2020-01-01 00:00:00\n"
     text = head + row + "\nConsume TPS: 0.0\nDiff Total: 2\n"
-    snapshot, warnings = read_snapshot_with_warnings(given_text(tmp_path, "consumerProgress.g.txt", text))
+    snapshot, warnings = read_snapshot_with_warnings(
+        given_text(tmp_path, "consumerProgress.g.txt", text)
+    )
     assert snapshot.groups[0].lags[0].messages == 2
     assert f"topic {'t' * 32} is 32 characters long" in warnings[0]
 
@@ -239,7 +292,9 @@ def test_two_lists_of_connections_keep_the_longer(tmp_path):
         assert snapshot.groups[0].client_ids == ["a", "b"]
         assert "is given twice; the longer is kept" in warnings[0]
     other = given_text(tmp_path, "consumerConnection.g.log", connection("t", "c", "d"))
-    assert read_snapshots([texts[0], other])[0].groups[0].client_ids == ["a", "b"], "of two as long the first"
+    assert read_snapshots([texts[0], other])[0].groups[0].client_ids == ["a", "b"], (
+        "of two as long the first"
+    )
 
 
 # --- What is wrong is refused with its place ---
@@ -283,11 +338,17 @@ def test_what_is_wrong_names_its_place(name, text, said, tmp_path):
 
 @pytest.mark.holds("rmqalloc.snapshot.files.mqadmin.read", "If a file holds no output that is read")
 def test_a_text_without_any_output_is_refused(tmp_path):
-    with pytest.raises(SnapshotError, match=r"a.txt:1: holds no output of mqadmin that is read: topicRoute"):
+    with pytest.raises(
+        SnapshotError, match=r"a.txt:1: holds no output of mqadmin that is read: topicRoute"
+    ):
         read_snapshots([given_text(tmp_path, "a.txt", "The command is not found\n")], "mqadmin")
 
 
 def test_two_routes_of_one_topic_must_agree(tmp_path):
-    other = given_text(tmp_path, "topicRoute.orders.txt", (MQADMIN / "topicRoute.payments.txt").read_text())
-    with pytest.raises(SnapshotError, match="the route of topic 'orders' is given twice and is not the same"):
+    other = given_text(
+        tmp_path, "topicRoute.orders.txt", (MQADMIN / "topicRoute.payments.txt").read_text()
+    )
+    with pytest.raises(
+        SnapshotError, match="the route of topic 'orders' is given twice and is not the same"
+    ):
         read_snapshots([str(MQADMIN / "topicRoute.orders.json"), other])

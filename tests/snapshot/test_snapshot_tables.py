@@ -1,4 +1,6 @@
-"""Long tables: what rows say of queues, owners, clients and groups, however a spreadsheet or another program wrote them."""
+"""Long tables: what rows say of queues, owners, clients and groups, however a spreadsheet or
+another program wrote them.
+"""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -6,7 +8,12 @@ import pytest
 from checkout import ROOT
 
 from rmqalloc import MessageQueue
-from rmqalloc.snapshot.files import losses, read_snapshot, read_snapshot_with_warnings, write_snapshot
+from rmqalloc.snapshot.files import (
+    losses,
+    read_snapshot,
+    read_snapshot_with_warnings,
+    write_snapshot,
+)
 from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.files._table_columns import COLUMNS
 from rmqalloc.snapshot.files._to_rows import to_rows
@@ -33,7 +40,9 @@ g,,,,c4,hz,
 
 def test_one_row_for_every_queue_and_owner(tmp_path):
     snapshot, warnings = read_snapshot_with_warnings(given_text(tmp_path, "s.csv", TABLE))
-    guessed = {"routes": "read_queue_nums is not given; its read queues are counted by the highest queue_id"}
+    guessed = {
+        "routes": "read_queue_nums is not given; its read queues are counted by the highest queue_id"
+    }
     assert snapshot.topics == (Topic("t", (TopicBroker("a", 2), TopicBroker("b", 1)), guessed),)
     (group,) = snapshot.groups
     assert group.subscriptions == ("t",)
@@ -52,7 +61,8 @@ def test_one_row_for_every_queue_and_owner(tmp_path):
     "text",
     [
         pytest.param(
-            "\ufeffGroup;Topic;Broker Name;Queue ID;Client ID;;\r\ng;t;a;3.0;c;;\r\n;;;;;;\r\n", id="semicolons"
+            "\ufeffGroup;Topic;Broker Name;Queue ID;Client ID;;\r\ng;t;a;3.0;c;;\r\n;;;;;;\r\n",
+            id="semicolons",
         ),
         "consumerGroup\ttopic\tbrokerName\tqid\tclient\ng\tt\ta\t3\tc\n",
         'group, topic, broker, "queue", client-id\ng, t, a, 3, c\n\n',
@@ -100,7 +110,9 @@ def test_a_lag_or_offsets(offsets, lag):
 
 
 def test_parquet_of_other_programs(tmp_path):
-    """Numbers that became floats for their blanks, large and dictionary texts, columns that are all null."""
+    """Numbers that became floats for their blanks, large and dictionary texts, columns that are all
+    null.
+    """
     table = pa.table(
         {
             "group": pa.array(["g", "g"]).dictionary_encode(),
@@ -114,7 +126,10 @@ def test_parquet_of_other_programs(tmp_path):
     path = str(tmp_path / "s")
     pq.write_table(table, path)
     (group,) = read_snapshot(path).groups
-    assert {one.client_id: one.owned for one in group.clients} == {"c": (MessageQueue("t", "a", 1),), "d": ()}
+    assert {one.client_id: one.owned for one in group.clients} == {
+        "c": (MessageQueue("t", "a", 1),),
+        "d": (),
+    }
 
 
 def test_without_a_column_of_clients_nobody_knows_them(tmp_path):
@@ -122,7 +137,9 @@ def test_without_a_column_of_clients_nobody_knows_them(tmp_path):
     lags = "group,topic,broker,queue_id,lag\ng,t,a,0,5\n"
     (group,) = read_snapshot(given_text(tmp_path, "lags.csv", lags)).groups
     assert group.unknown == {"clients": "the table has no column client_id"}
-    with_column = read_snapshot(given_text(tmp_path, "none.csv", lags.replace("lag\n", "lag,client_id\n")))
+    with_column = read_snapshot(
+        given_text(tmp_path, "none.csv", lags.replace("lag\n", "lag,client_id\n"))
+    )
     assert with_column.groups[0].unknown == {}
 
 
@@ -156,9 +173,18 @@ def test_rows_name_known_columns_only():
             {"group": ["g"], "topic": ["t"], "broker": ["b"], "queue_id": ["one"]},
             "column queue_id holds text; int is needed",
         ),
-        ({"topic": ["t"], "broker": ["b"], "queue_id": [1.5]}, "column queue_id cannot be read as int64"),
-        ({"topic": ["t"], "broker": ["b"], "read_queue_nums": [-4]}, "read_queue_nums must be from 0"),
-        ({"topic": ["t", "t"], "broker": ["b", None], "read_queue_nums": [4, 4]}, "row 2: read_queue_nums is filled"),
+        (
+            {"topic": ["t"], "broker": ["b"], "queue_id": [1.5]},
+            "column queue_id cannot be read as int64",
+        ),
+        (
+            {"topic": ["t"], "broker": ["b"], "read_queue_nums": [-4]},
+            "read_queue_nums must be from 0",
+        ),
+        (
+            {"topic": ["t", "t"], "broker": ["b", None], "read_queue_nums": [4, 4]},
+            "row 2: read_queue_nums is filled",
+        ),
         ({"tpoic": ["t"]}, "column tpoic is not known"),
     ],
 )
@@ -172,6 +198,8 @@ def test_parquet_columns_of_the_wrong_kind(columns, said, tmp_path):
 def test_rows_without_a_cell_are_counted_whatever_batch_they_fill(tmp_path):
     path, n = str(tmp_path / "s.parquet"), 1 << 17
     topics = pa.array([None] * n + ["t"], pa.string())
-    pq.write_table(pa.table({"topic": topics, "queue_id": pa.array([None] * n + [1], pa.int64())}), path)
+    pq.write_table(
+        pa.table({"topic": topics, "queue_id": pa.array([None] * n + [1], pa.int64())}), path
+    )
     with pytest.raises(SnapshotError, match=f"row {n + 1}: queue_id is filled"):
         read_snapshot(path)

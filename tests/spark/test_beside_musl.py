@@ -1,4 +1,6 @@
-"""Where musl is installed beside glibc, the tests' Spark still writes Parquet: see `programs.beside_musl`."""
+"""Where musl is installed beside glibc, the tests' Spark still writes Parquet: see
+`programs.beside_musl`.
+"""
 
 import platform
 from pathlib import Path
@@ -7,7 +9,9 @@ import programs
 import pytest
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="snappy-java looks for musl's loader of x86-64 alone")
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="snappy-java looks for musl's loader of x86-64 alone"
+)
 def test_the_library_that_is_named_is_for_glibc(tmp_path):
     loader = tmp_path / "ld-musl-x86_64.so.1"
     loader.touch()

@@ -1,4 +1,6 @@
-"""Closed forms in Spark's own expressions: the same as the kernels, and no Python worker takes part."""
+"""Closed forms in Spark's own expressions: the same as the kernels, and no Python worker takes
+part.
+"""
 
 import random
 
@@ -31,7 +33,9 @@ def numbers(spark):
     rows = [(n, a, b) for n in range(12) for a in range(6) for b in (0, 1, 2, 3, 5, 8)]
     rows += [(n, a, 3) for n in ODD for a in ODD] + [(5, a, b) for a in ODD for b in ODD]
     rows += [tuple(int(2 ** rng.uniform(0, 11)) for _ in range(3)) for _ in range(300)]
-    table = pa.table([pa.array(column, pa.int64()) for column in zip(*rows, strict=True)], names=["n", "a", "b"])
+    table = pa.table(
+        [pa.array(column, pa.int64()) for column in zip(*rows, strict=True)], names=["n", "a", "b"]
+    )
     return spark.createDataFrame(table).repartition(2)
 
 
@@ -46,8 +50,12 @@ def test_owners_are_those_of_the_kernel(rf, numbers, strategy):
     from pyspark.sql import functions as F
 
     kernel = rf.try_allocate_by_count("n", "a", strategy, engine="kernel")
-    assert differing(numbers, rf.try_allocate_by_count("n", "a", strategy, engine="sql"), kernel) == []
-    assert differing(numbers, F.expr(f"rmq_try_allocate_by_count(n, a, '{strategy}')"), kernel) == []
+    assert (
+        differing(numbers, rf.try_allocate_by_count("n", "a", strategy, engine="sql"), kernel) == []
+    )
+    assert (
+        differing(numbers, F.expr(f"rmq_try_allocate_by_count(n, a, '{strategy}')"), kernel) == []
+    )
     assert differing(numbers, rf.try_allocate_by_count("n", "a", F.lit(strategy)), kernel) == []
     good = numbers.where("n BETWEEN 1 AND 4096 AND a BETWEEN 1 AND 4096")
     assert differing(good, rf.allocate_by_count("n", "a", strategy), kernel) == []
@@ -55,7 +63,9 @@ def test_owners_are_those_of_the_kernel(rf, numbers, strategy):
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds("spark_udfs.functions.try_allocate_by_count", "null where a number is null, below 1")
+@pytest.mark.holds(
+    "spark_udfs.functions.try_allocate_by_count", "null where a number is null, below 1"
+)
 @pytest.mark.parametrize("number", [None, 0, -1, 2**24 + 1, 2**63 - 1])
 def test_both_engines_fail_where_owners_would_be_null(spark, rf, number):
     from pyspark.sql import functions as F
@@ -63,9 +73,14 @@ def test_both_engines_fail_where_owners_would_be_null(spark, rf, number):
     n = F.lit(number).cast("bigint")
     for engine in ("sql", "kernel"):
         for numbers in ((n, 3), (3, n)):
-            with pytest.raises(Exception, match=r"must be from [01] to 16777216, got|mqAll empty|cidAll empty"):
+            with pytest.raises(
+                Exception, match=r"must be from [01] to 16777216, got|mqAll empty|cidAll empty"
+            ):
                 spark.range(1).select(rf.allocate_by_count(*numbers, engine=engine)).collect()
-            assert spark.range(1).select(rf.try_allocate_by_count(*numbers, engine=engine)).first()[0] is None
+            assert (
+                spark.range(1).select(rf.try_allocate_by_count(*numbers, engine=engine)).first()[0]
+                is None
+            )
 
 
 @pytest.mark.thorough
@@ -76,10 +91,16 @@ def test_both_engines_refuse_what_is_no_integer(spark, rf, engine):
 
     for number in (F.lit(4.7), F.lit(4.0), F.lit("4"), F.lit(4).cast("decimal(3,0)")):
         for ask in (rf.allocate_by_count, rf.try_allocate_by_count, rf.metrics_by_count):
-            with pytest.raises(Exception, match=r"must be integers, got|must hold numbers or lists, got"):
+            with pytest.raises(
+                Exception, match=r"must be integers, got|must hold numbers or lists, got"
+            ):
                 spark.range(1).select(ask(number, F.lit(3), engine=engine)).collect()
-        with pytest.raises(Exception, match=r"must be integers, got|must hold numbers or lists, got"):
-            spark.range(1).select(rf.moved_by_count(F.lit(3), F.lit(3), number, engine=engine)).collect()
+        with pytest.raises(
+            Exception, match=r"must be integers, got|must hold numbers or lists, got"
+        ):
+            spark.range(1).select(
+                rf.moved_by_count(F.lit(3), F.lit(3), number, engine=engine)
+            ).collect()
 
 
 @pytest.mark.thorough
@@ -100,7 +121,9 @@ def test_moved_is_that_of_the_kernel(rf, numbers, strategy):
     from pyspark.sql import functions as F
 
     kernel = rf.moved_by_count("n", "a", "b", strategy, engine="kernel")
-    assert differing(numbers, rf.moved_by_count("n", "a", "b", strategy, engine="sql"), kernel) == []
+    assert (
+        differing(numbers, rf.moved_by_count("n", "a", "b", strategy, engine="sql"), kernel) == []
+    )
     assert differing(numbers, F.expr(f"rmq_moved_by_count(n, a, b, '{strategy}')"), kernel) == []
     assert numbers.where(rf.moved_by_count("n", "a", "b", strategy) > 0).count() > 100
 
@@ -124,14 +147,34 @@ def test_columns_of_any_integers_and_literals(spark, rf):
         rf.metrics_by_count(2**24, 2**24).getField("skew"),
         rf.metrics_by_count(2**24 + 1, 1),
     ]
-    row = frame.select(*[answer.alias(f"a{i}") for i, answer in enumerate(answers)]).toArrow().to_pylist()[0]
-    assert list(row.values()) == [[0, 0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1, 0], 4, 3, None, None, 1.0, None]
+    row = (
+        frame.select(*[answer.alias(f"a{i}") for i, answer in enumerate(answers)])
+        .toArrow()
+        .to_pylist()[0]
+    )
+    assert list(row.values()) == [
+        [0, 0, 0, 1, 1, 2, 2],
+        [0, 1, 0, 1, 0, 1, 0],
+        4,
+        3,
+        None,
+        None,
+        1.0,
+        None,
+    ]
 
 
 def test_the_types_are_those_of_the_kernel(rf, numbers):
-    for function, columns in (("allocate", "na"), ("try_allocate", "na"), ("metrics", "na"), ("moved", "nab")):
+    for function, columns in (
+        ("allocate", "na"),
+        ("try_allocate", "na"),
+        ("metrics", "na"),
+        ("moved", "nab"),
+    ):
         ask = getattr(rf, f"{function}_by_count")
-        frame = numbers.select(*[ask(*columns, engine=engine).alias(engine) for engine in ("sql", "kernel")])
+        frame = numbers.select(
+            *[ask(*columns, engine=engine).alias(engine) for engine in ("sql", "kernel")]
+        )
         types = [field.dataType.simpleString() for field in frame.schema]
         assert types[0] == types[1]
 
@@ -158,16 +201,24 @@ def test_the_engine_is_chosen_or_refused(rf):
         with pytest.raises(ValueError, match="engine must be one of auto, kernel, sql, got 'jvm'"):
             ask(*arguments, engine="jvm")
         for engine in rf.ENGINES:
-            with pytest.raises(ValueError, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'CONSISTENT_HASH'"):
+            with pytest.raises(
+                ValueError, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'CONSISTENT_HASH'"
+            ):
                 ask(*arguments, "CONSISTENT_HASH", engine=engine)
-        with pytest.raises(ValueError, match='engine="sql" needs the name of one strategy, got a Column'):
+        with pytest.raises(
+            ValueError, match='engine="sql" needs the name of one strategy, got a Column'
+        ):
             ask(*arguments, F.col("strategy"), engine="sql")
 
 
 def test_sql_functions_can_be_created_again(spark):
     for statement in closed_form.sql_functions("again_") * 2:
         spark.sql(statement)
-    assert spark.sql("SELECT again_allocate_by_count(2, 2, 'AVG') AS a").toArrow()["a"].to_pylist() == [[0, 1]]
-    assert spark.sql("SELECT again_allocate_by_count(2, 2, NULL) AS a").toArrow()["a"].to_pylist() == [[0, 1]]
+    assert spark.sql("SELECT again_allocate_by_count(2, 2, 'AVG') AS a").toArrow()[
+        "a"
+    ].to_pylist() == [[0, 1]]
+    assert spark.sql("SELECT again_allocate_by_count(2, 2, NULL) AS a").toArrow()[
+        "a"
+    ].to_pylist() == [[0, 1]]
     with pytest.raises(Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'POP'"):
         spark.sql("SELECT again_allocate_by_count(2, 2, 'POP') AS a").toArrow()

@@ -1,4 +1,6 @@
-"""``spark.read.format("rmqalloc")``: what it gives is what rmqalloc says of the snapshot without Spark."""
+"""``spark.read.format("rmqalloc")``: what it gives is what rmqalloc says of the snapshot without
+Spark.
+"""
 
 import re
 from collections import Counter
@@ -24,7 +26,10 @@ def table(**options):
 
 
 def parts_of(request):
-    return [pa.Table.from_batches(rows_of_part(part), request.schema) for part in request.parts(request.schema)]
+    return [
+        pa.Table.from_batches(rows_of_part(part), request.schema)
+        for part in request.parts(request.schema)
+    ]
 
 
 # --- Without Spark ---
@@ -36,19 +41,27 @@ def test_tables_are_what_rmqalloc_says_of_the_snapshot(path):
     given = str(path)
     units = read_units(with_strategies(snapshot))
     assert table(snapshot=given).to_pylist() == units.batch.to_pylist()
-    assert table(snapshot=given).schema.names == units.batch.schema.names, "machine rooms only where some are known"
+    assert table(snapshot=given).schema.names == units.batch.schema.names, (
+        "machine rooms only where some are known"
+    )
     assert table(snapshot=given, table="left_out")["reason"].to_pylist() == list(units.warnings)
     assert table(snapshot=given, table="findings").equals(rmqalloc.check(snapshot).main_table())
-    clients = Counter((group.name, one.client_id) for group in snapshot.groups for one in group.clients)
+    clients = Counter(
+        (group.name, one.client_id) for group in snapshot.groups for one in group.clients
+    )
     rows = table(snapshot=given, table="clients").to_pylist()
     assert Counter((row["consumer_group"], row["client_id"]) for row in rows) == clients
-    queues = Counter({topic.name: sum(one.read_queue_nums for one in topic.brokers) for topic in snapshot.topics})
+    queues = Counter(
+        {topic.name: sum(one.read_queue_nums for one in topic.brokers) for topic in snapshot.topics}
+    )
     found = Counter()
     for row in table(snapshot=given, table="routes").to_pylist():
         found[row["topic"]] += row["read_queue_nums"]
     assert found == queues
     wanted = [(group.name, topic) for group in snapshot.groups for topic in group.subscriptions]
-    assert [tuple(row.values()) for row in table(snapshot=given, table="subscriptions").to_pylist()] == wanted
+    assert [
+        tuple(row.values()) for row in table(snapshot=given, table="subscriptions").to_pylist()
+    ] == wanted
 
 
 def test_parts_divide_no_group(monkeypatch):
@@ -103,9 +116,7 @@ def signed(servers):
     return {name for name, _, fields in servers.asked if "Signature" in fields}
 
 
-REFUSED = (
-    r"name_server 'localhost:\d+' would get requests signed .* not in rmqalloc\.name_servers of the session: set it"
-)
+REFUSED = r"name_server 'localhost:\d+' would get requests signed .* not in rmqalloc\.name_servers of the session: set it"
 
 
 @pytest.mark.parametrize("allowed", ["", "localhost:1", "localhost"])
@@ -118,7 +129,10 @@ def test_keys_go_to_no_name_server_that_the_session_does_not_allow(keys, monkeyp
         monkeypatch.setenv("RMQALLOC_ACCESS_KEY", "ak")
         monkeypatch.setenv("RMQALLOC_SECRET_KEY", "s3cret")
         with pytest.raises(SnapshotTableError, match=REFUSED):
-            TableRequest({"name_server": f"{servers.name_server};{server}"}, f"{allowed}, {servers.name_server}")
+            TableRequest(
+                {"name_server": f"{servers.name_server};{server}"},
+                f"{allowed}, {servers.name_server}",
+            )
     assert servers.asked == []
 
 
@@ -136,7 +150,11 @@ def test_keys_go_to_name_servers_that_the_session_allows_and_are_not_needed_else
 def test_brokers_to_sign_for_are_an_option(keys):
     with Loopback() as servers:
         server = servers.name_server.replace("127.0.0.1", "localhost")
-        options = {"name_server": server, "acl_file": keys, "acl_address": servers.addresses["broker-1"]}
+        options = {
+            "name_server": server,
+            "acl_file": keys,
+            "acl_address": servers.addresses["broker-1"],
+        }
         TableRequest(options, server).read()
     assert signed(servers) == {"name server", "broker-1"}
 
@@ -144,7 +162,10 @@ def test_brokers_to_sign_for_are_an_option(keys):
 @pytest.mark.cluster
 def test_a_running_cluster_is_read_as_fetch_reads_it(cluster):
     rows = table(name_server=cluster.name_server, table="routes", running_info="false", lag="false")
-    wanted = {topic.name for topic in rmqalloc.fetch(cluster.name_server, running_info=False, lag=False).topics}
+    wanted = {
+        topic.name
+        for topic in rmqalloc.fetch(cluster.name_server, running_info=False, lag=False).topics
+    }
     assert set(rows["topic"].to_pylist()) == wanted
 
 
@@ -162,7 +183,9 @@ def test_units_go_straight_into_transforms(spark):
     assert len(rows) == len(units) == 5
     for row, unit in zip(rows, units, strict=True):
         queues = [
-            (unit["topic"], one["broker_name"], i) for one in unit["brokers"] for i in range(one["read_queue_nums"])
+            (unit["topic"], one["broker_name"], i)
+            for one in unit["brokers"]
+            for i in range(one["read_queue_nums"])
         ]
         params = {"virtual_nodes": unit["virtual_nodes"]} if unit["virtual_nodes"] else {}
         made = rmqalloc.strategy(unit["strategy"], **params)
@@ -185,11 +208,17 @@ def test_what_is_wrong_is_said_when_the_table_is_loaded(spark):
 
 
 @pytest.mark.spark
-def test_a_session_names_the_name_servers_that_keys_go_to_before_the_source_is_registered(spark, keys):
+def test_a_session_names_the_name_servers_that_keys_go_to_before_the_source_is_registered(
+    spark, keys
+):
     from spark_udfs.datasource import register
 
     def load(server):
-        found = spark.read.format("rmqalloc").options(name_server=server, acl_file=keys, table="clients").load()
+        found = (
+            spark.read.format("rmqalloc")
+            .options(name_server=server, acl_file=keys, table="clients")
+            .load()
+        )
         return [row.client_id for row in found.collect()]
 
     try:

@@ -1,4 +1,6 @@
-"""The planning job as a program, before Spark starts or where it does not: usage, exit codes and errors in a line."""
+"""The planning job as a program, before Spark starts or where it does not: usage, exit codes and
+errors in a line.
+"""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -20,12 +22,35 @@ from rmqalloc.snapshot.synthetic import write_fleet
         ([], "required: --strategy"),
         (["--input", "a", "--strategy", "AVG"], "give --output, --into, or both"),
         (["--output", "b", "--strategy", "AVG"], "give either an input or a table"),
-        (["--input", "a", "--table", "t", "--output", "b", "--strategy", "AVG"], "give either an input or a table"),
+        (
+            ["--input", "a", "--table", "t", "--output", "b", "--strategy", "AVG"],
+            "give either an input or a table",
+        ),
         (["--input", "a", "--output", "b", "--strategy", "BEST"], "unknown strategy 'BEST'"),
-        (["--input", "a", "--output", "b", "--strategy", "AVG", "--option", "header"], "is K=V, such as"),
-        (["--input", "a", "--output", "b", "--strategy", "AVG", "--worst", "many"], "invalid int value"),
+        (
+            ["--input", "a", "--output", "b", "--strategy", "AVG", "--option", "header"],
+            "is K=V, such as",
+        ),
+        (
+            ["--input", "a", "--output", "b", "--strategy", "AVG", "--worst", "many"],
+            "invalid int value",
+        ),
         (["--input", "a", "--output", "b", "--strategy", "AVG", "--mode", "all"], "invalid choice"),
-        (["--input", "a", "--output", "b", "--strategy", "AVG", "--master", "m", "--remote", "r"], "not allowed with"),
+        (
+            [
+                "--input",
+                "a",
+                "--output",
+                "b",
+                "--strategy",
+                "AVG",
+                "--master",
+                "m",
+                "--remote",
+                "r",
+            ],
+            "not allowed with",
+        ),
         (
             ["--input", "a", "--output", "b", "--strategy", "AVG", "--virtual-nodes", "3"],
             "--virtual-nodes is for CONSISTENT_HASH",
@@ -34,7 +59,10 @@ from rmqalloc.snapshot.synthetic import write_fleet
             ["--input", "a", "--output", "b", "--strategy", "MACHINE_ROOM"],
             "--machine-rooms is for MACHINE_ROOM, which needs it",
         ),
-        (["--input", "a", "--output", "b", "--strategy", "CONFIG"], "the lists of CONFIG are not known"),
+        (
+            ["--input", "a", "--output", "b", "--strategy", "CONFIG"],
+            "the lists of CONFIG are not known",
+        ),
     ],
 )
 def test_wrong_usage_of_the_job(arguments, said, capsys):
@@ -50,7 +78,10 @@ def test_the_report_of_one_scenario_has_a_row_a_figure_and_of_more_a_table():
     from spark_udfs.job.command import _report
 
     totals = Totals(units=7, queues=28, moved=3)._asdict()
-    one, two = (_report(PlanResult("id", {"totals": dict.fromkeys(names, totals)}, "o")) for names in ("a", "ab"))
+    one, two = (
+        _report(PlanResult("id", {"totals": dict.fromkeys(names, totals)}, "o"))
+        for names in ("a", "ab")
+    )
     assert "idle clients" in one and "scenario" not in one
     assert "scenario" in two and two.count(" 28 ") == 2
 
@@ -58,9 +89,17 @@ def test_the_report_of_one_scenario_has_a_row_a_figure_and_of_more_a_table():
 def test_a_catalog_is_the_first_of_several_parts():
     from spark_udfs.job._tables import kind_of_catalog, parse_name
 
-    catalogs = {"spark.sql.catalog.plans": "org.Iceberg", "spark.sql.catalog.spark_catalog": "io.Delta"}
-    spark = SimpleNamespace(conf=catalogs, catalog=SimpleNamespace(currentCatalog=lambda: "spark_catalog"))
-    kinds = {name: kind_of_catalog(spark, parse_name(name)) for name in ("plans", "plans.plans", "db.plans")}
+    catalogs = {
+        "spark.sql.catalog.plans": "org.Iceberg",
+        "spark.sql.catalog.spark_catalog": "io.Delta",
+    }
+    spark = SimpleNamespace(
+        conf=catalogs, catalog=SimpleNamespace(currentCatalog=lambda: "spark_catalog")
+    )
+    kinds = {
+        name: kind_of_catalog(spark, parse_name(name))
+        for name in ("plans", "plans.plans", "db.plans")
+    }
     assert kinds == {"plans": "delta", "plans.plans": "iceberg", "db.plans": "delta"}
 
 
@@ -79,9 +118,13 @@ def test_wrong_scenarios_are_said_before_spark_starts(tmp_path, capsys):
 def test_what_a_plan_is_known_by():
     from spark_udfs.job._plan_id import plan_id_of
 
-    ids = {plan_id_of(spec, [["a", 1, 2]]) for spec in SPECS} | {plan_id_of(SPECS[0], [["a", 1, 3]])}
+    ids = {plan_id_of(spec, [["a", 1, 2]]) for spec in SPECS} | {
+        plan_id_of(SPECS[0], [["a", 1, 3]])
+    }
     assert len(ids) == 4
-    rooms = [PlanSpec("MACHINE_ROOM", {"machine_rooms": kind(["hz", "bj"])}) for kind in (set, frozenset)]
+    rooms = [
+        PlanSpec("MACHINE_ROOM", {"machine_rooms": kind(["hz", "bj"])}) for kind in (set, frozenset)
+    ]
     assert len({plan_id_of(spec, None) for spec in rooms}) == 1
     with pytest.raises(TypeError, match="parameters of a job must be plain data"):
         plan_id_of(PlanSpec("CONSISTENT_HASH", {"hash_function": len}), None)
@@ -90,7 +133,14 @@ def test_what_a_plan_is_known_by():
 @pytest.mark.thorough
 def test_the_job_without_java_says_what_to_install(tmp_path):
     write_fleet(tmp_path / "fleet", 3, n_files=1)
-    command = ["-m", "spark_udfs.job", "--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "o")]
+    command = [
+        "-m",
+        "spark_udfs.job",
+        "--input",
+        str(tmp_path / "fleet"),
+        "--output",
+        str(tmp_path / "o"),
+    ]
     done = python(*command, "--strategy", "AVG", JAVA_HOME=str(tmp_path))
     assert done.returncode == 1
     assert " needs Java 17 or newer, but no Java was found (JAVA_HOME is " in done.stderr
@@ -117,7 +167,10 @@ def raising(monkeypatch):
 @pytest.mark.holds("docs/spark.md", "64 wrong usage, 130 interrupted")
 def test_an_interrupted_job_leaves_with_130(raising, capsys):
     assert raising(KeyboardInterrupt()) == 130
-    assert capsys.readouterr().err == "interrupted; nothing is complete, and the same command starts again\n"
+    assert (
+        capsys.readouterr().err
+        == "interrupted; nothing is complete, and the same command starts again\n"
+    )
 
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError("no space"), ArgumentError("v")])
@@ -136,7 +189,14 @@ def test_anything_else_is_a_defect_of_ours_and_says_so(error, raising, capsys):
 @pytest.mark.thorough
 def test_a_spark_that_does_not_start_is_said_in_a_line(tmp_path):
     write_fleet(tmp_path / "fleet", 3, n_files=1)
-    command = ["-m", "spark_udfs.job", "--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "o")]
+    command = [
+        "-m",
+        "spark_udfs.job",
+        "--input",
+        str(tmp_path / "fleet"),
+        "--output",
+        str(tmp_path / "o"),
+    ]
     done = python(*command, "--strategy", "AVG", "--master", "nowhere")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]

@@ -1,4 +1,6 @@
-"""The state of live plans without Spark: any order, repetition and batches of events give the answer of one batch."""
+"""The state of live plans without Spark: any order, repetition and batches of events give the
+answer of one batch.
+"""
 
 import json
 
@@ -76,7 +78,12 @@ def test_the_first_time_of_all_is_a_time_and_one_before_it_is_none():
 
 
 def test_a_client_has_from_one_channel_to_the_most():
-    for channels, is_taken in ((0, False), (1, True), (MAX_CHANNELS, True), (MAX_CHANNELS + 1, False)):
+    for channels, is_taken in (
+        (0, False),
+        (1, True),
+        (MAX_CHANNELS, True),
+        (MAX_CHANNELS + 1, False),
+    ):
         assert bool(registers(step(None, [join("c", 1, channels=channels)]).state)) == is_taken
 
 
@@ -125,7 +132,9 @@ def test_ids_of_several_channels_stand_as_often_and_lists_are_in_the_order_of_ja
 # --- The life of state ---
 
 
-@pytest.mark.holds("docs/live-plans.md", "A client ends with its leave, or client_ttl after its last event")
+@pytest.mark.holds(
+    "docs/live-plans.md", "A client ends with its leave, or client_ttl after its last event"
+)
 def test_a_client_that_is_not_heard_of_ends_with_its_time():
     rules = FOREVER._replace(client_ttl=10)
     done = step(None, [join("c", 5), join("d", 9), route(1, a=2)], rules=rules)
@@ -157,7 +166,9 @@ def test_a_route_stays_for_groups_to_come_and_an_empty_one_goes():
 @pytest.mark.holds("docs/live-plans.md", "with other ones fails with LivePlansError")
 def test_state_of_other_parameters_or_another_form_is_refused():
     state = step(None, [join("c", 1)]).state
-    with pytest.raises(LivePlansError, match=r"belongs to live_plans\(AVG\), but this query is live_plans\(RING\)"):
+    with pytest.raises(
+        LivePlansError, match=r"belongs to live_plans\(AVG\), but this query is live_plans\(RING\)"
+    ):
         step(state, [], rules=FOREVER._replace(described="RING"))
     with pytest.raises(LivePlansError, match="form 9, this release of rmqalloc reads form 1"):
         step(state.replace("1\t", "9\t", 1), [])
@@ -167,15 +178,29 @@ def test_state_of_other_parameters_or_another_form_is_refused():
 
 def test_topics_of_a_bucket_do_not_touch_each_other():
     names = ["T", "U\t\n", '"V"']
-    events = [(name, json.dumps(event)) for name in names for event in (join("c", 1), route(2, a=4), leave("c", 9))]
+    events = [
+        (name, json.dumps(event))
+        for name in names
+        for event in (join("c", 1), route(2, a=4), leave("c", 9))
+    ]
     rules = FOREVER._replace(group_ttl=5)
     together, alone = None, dict.fromkeys(names)
     for watermark, batch in ((0, events[:5]), (0, events[5:]), (9, []), (14, [])):
         done = advance(together, batch, watermark, rules)
-        parts = [advance(alone[name], [one for one in batch if one[0] == name], watermark, rules) for name in names]
-        assert sorted(map(str, done.rows)) == sorted(str(row) for part in parts for row in part.rows)
-        assert done.deadline == min((part.deadline for part in parts if part.deadline), default=None)
-        together, alone = done.state, {name: part.state for name, part in zip(names, parts, strict=True)}
+        parts = [
+            advance(alone[name], [one for one in batch if one[0] == name], watermark, rules)
+            for name in names
+        ]
+        assert sorted(map(str, done.rows)) == sorted(
+            str(row) for part in parts for row in part.rows
+        )
+        assert done.deadline == min(
+            (part.deadline for part in parts if part.deadline), default=None
+        )
+        together, alone = (
+            done.state,
+            {name: part.state for name, part in zip(names, parts, strict=True)},
+        )
     assert registers(together) == {}
 
 
@@ -187,30 +212,54 @@ def test_topics_of_a_bucket_do_not_touch_each_other():
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
-        (join("c", 1) | {"kind": "jion"}, "kind must be one of join, heartbeat, leave, route, got 'jion'"),
+        (
+            join("c", 1) | {"kind": "jion"},
+            "kind must be one of join, heartbeat, leave, route, got 'jion'",
+        ),
         (join("c", None), "event_time must be a time after 1970"),
         (join("c", -1), "event_time must be a time after 1970"),
         (join("", 1), "an event of kind join needs a client_id, got ''"),
         (join("c", 1, group=None), "an event of kind join needs a consumer_group, got nothing"),
         (join("c", 1, channels=0), "channels must be an integer from 1 to 1024, got 0"),
         ({"kind": "route", "time": 1}, "an event of kind route needs brokers"),
-        (join("c", 1, channels=2_000_000_000), "channels must be an integer from 1 to 1024, got 2000000000"),
+        (
+            join("c", 1, channels=2_000_000_000),
+            "channels must be an integer from 1 to 1024, got 2000000000",
+        ),
         (join("c", 1, channels=True), "channels must be an integer from 1 to 1024, got True"),
         (join("c" * 65_537, 1), "client_id must be at most 65536 bytes long, got 65537"),
-        (join("c", 1, group="\u00e4" * 32_769), "consumer_group must be at most 65536 bytes long, got 65538"),
+        (
+            join("c", 1, group="\u00e4" * 32_769),
+            "consumer_group must be at most 65536 bytes long, got 65538",
+        ),
         (join("c", 1, sequence="1"), "sequence must be an integer, got '1'"),
-        (join("c", 1) | {"time": 2 * NOW + 1}, "event_time must be from 1970-01-01T00:00:00Z (max_age) to"),
-        (join("c", 1) | {"time": 1 << 80}, "event_time must be from 1970-01-01T00:00:00Z (max_age) to"),
+        (
+            join("c", 1) | {"time": 2 * NOW + 1},
+            "event_time must be from 1970-01-01T00:00:00Z (max_age) to",
+        ),
+        (
+            join("c", 1) | {"time": 1 << 80},
+            "event_time must be from 1970-01-01T00:00:00Z (max_age) to",
+        ),
         (route(1, a=-1), "read_queue_nums of 'a' must be an integer from 0 to 65536, got -1"),
-        (route(1, a=MAX_READ_QUEUE_NUMS + 1), "read_queue_nums of 'a' must be an integer from 0 to 65536, got 65537"),
-        (route(1, a=1 << 20), "read_queue_nums of 'a' must be an integer from 0 to 65536, got 1048576"),
+        (
+            route(1, a=MAX_READ_QUEUE_NUMS + 1),
+            "read_queue_nums of 'a' must be an integer from 0 to 65536, got 65537",
+        ),
+        (
+            route(1, a=1 << 20),
+            "read_queue_nums of 'a' must be an integer from 0 to 65536, got 1048576",
+        ),
         pytest.param(
             route(1, a=MAX_READ_QUEUE_NUMS, b=1),
             "the brokers of a route have at most 65536 read queues together, got 65537",
             id="too many queues together",
         ),
         (route(1, **{"b" * 65_537: 1}), "broker_name must be at most 65536 bytes long, got 65537"),
-        ({"kind": "route", "time": 1, "brokers": [None]}, "every broker of a route needs a broker_name, got nothing"),
+        (
+            {"kind": "route", "time": 1, "brokers": [None]},
+            "every broker of a route needs a broker_name, got nothing",
+        ),
         pytest.param(
             route(1, a=1) | {"brokers": route(1, a=1)["brokers"] * 2},
             "MessageQueue [topic=T, brokerName=a, queueId=0] is there twice; give every queue once",
@@ -263,7 +312,10 @@ def test_times_are_taken_within_the_window_and_move_the_clock_to_now_at_most():
 def test_milliseconds_where_seconds_are_read_are_named():
     said = json.loads(checked("T", json.dumps(join("c", AT * 1000)), AT, LIVE)[1])[REFUSED]
     assert said.endswith("read as seconds after 1970, and seems to be milliseconds")
-    assert "2027-01-08T08:00:00Z (max_age) to 2027-01-15T09:00:00Z (max_ahead), got one 1800000000000 s" in said
+    assert (
+        "2027-01-08T08:00:00Z (max_age) to 2027-01-15T09:00:00Z (max_ahead), got one 1800000000000 s"
+        in said
+    )
 
 
 def test_an_event_too_long_to_be_copied_for_all_of_its_topics_is_refused():
@@ -279,7 +331,9 @@ def test_state_is_that_of_the_good_events_alone():
         join("x", -5), {"raw": "no JSON"}, join("x", AT) | {"kind": ["join"]}, join("x", AT) | {"time": "now"},
         route(AT) | {"brokers": {"a": 1}}, {},
     ]  # fmt: skip
-    texts = [("T", checked("T", json.dumps(event), AT, LIVE)[1]) for event in [*hostile, *good, *hostile]]
+    texts = [
+        ("T", checked("T", json.dumps(event), AT, LIVE)[1]) for event in [*hostile, *good, *hostile]
+    ]
     done = advance(None, texts, 0, FOREVER)
     alone = advance(None, [("T", json.dumps(event)) for event in good], 0, FOREVER)
     assert done.state == alone.state
@@ -289,7 +343,12 @@ def test_state_is_that_of_the_good_events_alone():
 
 def test_state_that_an_earlier_release_took_in_wins_no_more():
     early = AT - 60 * SECOND
-    old = advance(None, [("T", json.dumps(event)) for event in (join("c", early), route(early, a=1))], 0, FOREVER)
+    old = advance(
+        None,
+        [("T", json.dumps(event)) for event in (join("c", early), route(early, a=1))],
+        0,
+        FOREVER,
+    )
     large = old.state.replace('[["a",1]]', '[["a",1048576],["b",1048576]]')
     assert large != old.state
     done = advance(large, [("T", json.dumps(join("d", AT)))], 0, FOREVER, LIVE.latest(AT))
@@ -312,14 +371,19 @@ def test_a_watermark_beyond_all_events_of_a_checkpoint_does_not_make_them_late()
 
 def test_a_group_of_too_many_clients_is_a_row_that_says_so_and_goes_on_when_they_are_fewer():
     n, rest = divmod(MAX_CLIENTS, MAX_CHANNELS)
-    most = [join(f"c{i}", 1, channels=MAX_CHANNELS) for i in range(n)] + [join(f"c{n}", 1, channels=rest)]
+    most = [join(f"c{i}", 1, channels=MAX_CHANNELS) for i in range(n)] + [
+        join(f"c{n}", 1, channels=rest)
+    ]
     [row] = made(step(None, [*most, route(1, a=2)]).rows)
     assert (row["err_code"], row["n_clients"]) == (0, MAX_CLIENTS)
     n += 1
     crowd = [join(f"c{i}", 1, channels=MAX_CHANNELS) for i in range(n)]
     first = step(None, [*crowd, route(1, a=2)])
     [row] = made(first.rows)
-    assert (row["err_code"], row["err_msg"]) == (4, "the group has 100352 clients; at most 100000 can be planned")
+    assert (row["err_code"], row["err_msg"]) == (
+        4,
+        "the group has 100352 clients; at most 100000 can be planned",
+    )
     assert (row["client_ids"], row["owners"], row["findings"]) == ([], [-1, -1], [])
     assert step(first.state, [join("c0", 2, channels=MAX_CHANNELS)]).rows == []
     [row] = made(step(first.state, [leave(f"c{i}", 2) for i in range(1, n)]).rows)
@@ -333,7 +397,9 @@ def test_rows_are_made_in_pieces_that_fit_into_memory():
     texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in rows]})
     pieces = list(LiveRows(PlanSpec("AVG", output="owners"))([texts]))
     assert [piece.num_rows for piece in pieces] == [1] * 5, "each has so many queues, and a client"
-    assert [row["n_queues"] for piece in pieces for row in piece.to_pylist()] == [MAX_READ_QUEUE_NUMS] * 5
+    assert [row["n_queues"] for piece in pieces for row in piece.to_pylist()] == [
+        MAX_READ_QUEUE_NUMS
+    ] * 5
     rows = step(None, [*joins, route(1, a=MAX_READ_QUEUE_NUMS - 1)]).rows
     texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in rows]})
     pieces = list(LiveRows(PlanSpec("AVG", output="owners"))([texts]))
@@ -349,26 +415,37 @@ clients = st.builds(
     lambda kind, client, time, group, sequence: join(client, time, group, sequence=sequence) | {"kind": kind},
     st.sampled_from(["join", "heartbeat", "leave"]), names, times, st.sampled_from("gh"), st.integers(0, 1),
 )  # fmt: skip
-routes = st.builds(lambda time, brokers: route(time, **brokers), times, st.dictionaries(names, st.integers(0, 3)))
+routes = st.builds(
+    lambda time, brokers: route(time, **brokers), times, st.dictionaries(names, st.integers(0, 3))
+)
 
 
 @st.composite
 def arrivals(draw):
-    """Events in an order in which none comes later than the bound allows, some twice, cut into batches."""
+    """Events in an order in which none comes later than the bound allows, some twice, cut into
+    batches.
+    """
     events = draw(st.lists(clients | routes, max_size=25))
     twice = events + draw(st.lists(st.sampled_from(events), max_size=5)) if events else []
-    delayed = [(event["time"] + draw(st.integers(0, LATENESS - 1)), number) for number, event in enumerate(twice)]
+    delayed = [
+        (event["time"] + draw(st.integers(0, LATENESS - 1)), number)
+        for number, event in enumerate(twice)
+    ]
     arrived = [twice[number] for _, number in sorted(delayed)]
     cuts = sorted(draw(st.lists(st.integers(0, len(arrived)), max_size=6)))
     return [arrived[a:b] for a, b in zip([0, *cuts], [*cuts, len(arrived)], strict=True)]
 
 
 def followed(batches, rules):
-    """All rows, and the state when the watermark has come to its end; as Spark does it, and none of the events is late."""
+    """All rows, and the state when the watermark has come to its end; as Spark does it, and none of
+    the events is late.
+    """
     state, watermark, newest, rows = None, 0, 0, []
     for batch in batches:
         late_at = max(0, newest - LATENESS)
-        assert all(event["time"] > late_at or late_at == 0 for event in batch), "the test makes no late events"
+        assert all(event["time"] > late_at or late_at == 0 for event in batch), (
+            "the test makes no late events"
+        )
         done = step(state, batch, watermark, rules)
         state, rows = done.state, [*rows, *done.rows]
         newest = max([newest, *(event["time"] for event in batch)])
@@ -388,7 +465,10 @@ def test_any_order_and_any_batches_give_the_answer_of_one_batch(batches, client_
     assert registers(state) == registers(wanted_state)
     versions = [(row["consumer_group"], row["version"]) for row in rows]
     assert len(set(versions)) == len(versions), "no version comes twice"
-    assert versions == sorted(versions, key=lambda one: one[1]) or len({group for group, _ in versions}) > 1
+    assert (
+        versions == sorted(versions, key=lambda one: one[1])
+        or len({group for group, _ in versions}) > 1
+    )
 
 
 @examples(100, nightly=1000)
@@ -406,7 +486,9 @@ def test_a_micro_batch_that_is_replayed_gives_the_same_rows_and_state(batches):
 @given(arrivals(), st.sampled_from(["AVG", "CONSISTENT_HASH", "STABLE"]))
 def test_rows_fit_each_other_and_the_last_is_what_the_engine_answers(batches, name):
     rows, _ = followed(batches, FOREVER)
-    texts = pa.RecordBatch.from_pydict({"row": pa.array([json.dumps(row) for row in rows], pa.string())})
+    texts = pa.RecordBatch.from_pydict(
+        {"row": pa.array([json.dumps(row) for row in rows], pa.string())}
+    )
     given, owned = next(LiveRows(PlanSpec(name, output="owners"))([texts])).to_pylist(), {}
     assert len(given) == len(rows)
     for row in given:
@@ -418,12 +500,21 @@ def test_rows_fit_each_other_and_the_last_is_what_the_engine_answers(batches, na
             group[queue] = one["after"]
             if one["change"] == "removed":
                 del group[queue]
-        queues = [("T", of["broker_name"], i) for of in row["brokers"] for i in range(of["read_queue_nums"])]
+        queues = [
+            ("T", of["broker_name"], i)
+            for of in row["brokers"]
+            for i in range(of["read_queue_nums"])
+        ]
         ids = row["client_ids"]
-        wanted = strategy(name).assign(queues, ids).owners.tolist() if queues and ids else [-1] * len(queues)
+        wanted = (
+            strategy(name).assign(queues, ids).owners.tolist()
+            if queues and ids
+            else [-1] * len(queues)
+        )
         assert row["owners"] == wanted
         assert group == {
-            queue[1:]: ids[owner] if owner >= 0 else None for queue, owner in zip(queues, wanted, strict=True)
+            queue[1:]: ids[owner] if owner >= 0 else None
+            for queue, owner in zip(queues, wanted, strict=True)
         }
         assert row["unowned"] == wanted.count(-1)
         assert row["idle"] == len(ids) - len({*wanted} - {-1})
@@ -434,14 +525,27 @@ def test_rows_fit_each_other_and_the_last_is_what_the_engine_answers(batches, na
 
 def made(rows, name="AVG"):
     texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in rows]})
-    return [row for piece in LiveRows(PlanSpec(name, output="owners"))([texts]) for row in piece.to_pylist()]
+    return [
+        row
+        for piece in LiveRows(PlanSpec(name, output="owners"))([texts])
+        for row in piece.to_pylist()
+    ]
 
 
 @pytest.mark.parametrize(
     ("events", "found"),
     [
         ([join("c", 1), route(1, a=1)], []),
-        ([join("c", 1)], [("warning", "topic-without-route", "the topic has no queues; 1 clients wait for them")]),
+        (
+            [join("c", 1)],
+            [
+                (
+                    "warning",
+                    "topic-without-route",
+                    "the topic has no queues; 1 clients wait for them",
+                )
+            ],
+        ),
         (
             [join("c", 1), join("d", 1), route(1, a=1)],
             [("warning", "idle-client", "1 of 2 clients own no queue: d")],

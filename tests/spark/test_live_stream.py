@@ -1,4 +1,6 @@
-"""Live plans on Spark: rows of a stream come to what the engine answers for all events at once, killed or not."""
+"""Live plans on Spark: rows of a stream come to what the engine answers for all events at once,
+killed or not.
+"""
 
 import json
 import os
@@ -43,7 +45,8 @@ def test_rows_of_a_stream_come_to_what_the_engine_answers(spark, events, tmp_pat
     newer = [event | {"event_time": "2026-01-02T00:00:00Z"} for event in events]
     write_batches(tmp_path / "events", [newer], first=N_FILES)
     with pytest.raises(
-        Exception, match=r"belongs to live_plans\(strategy='CONSISTENT_HASH'.*query is live_plans\(strategy='AVG'"
+        Exception,
+        match=r"belongs to live_plans\(strategy='CONSISTENT_HASH'.*query is live_plans\(strategy='AVG'",
     ):
         run(spark, tmp_path, "parquet", strategy="AVG")
 
@@ -54,15 +57,28 @@ def test_typed_columns_late_events_and_events_that_are_refused(spark, tmp_path):
     join = {"kind": "join", "consumer_group": "g", "client_id": "c", "topics": ["T", "U"]}
     route = {"kind": "route", "topic": "T", "brokers": [{"broker_name": "b", "read_queue_nums": 1}]}
     at = "2026-01-01T{}Z".format
-    first = [join | {"event_time": at("10:00:00")}, route | {"event_time": at("12:00:00")}, {"kind": "join"}, "no JSON"]
+    first = [
+        join | {"event_time": at("10:00:00")},
+        route | {"event_time": at("12:00:00")},
+        {"kind": "join"},
+        "no JSON",
+    ]
     within = [join | {"event_time": at("11:59:00"), "client_id": "d"}]
-    late = [join | {"event_time": at("11:00:00"), "client_id": "late"}, join | {"event_time": at("12:00:01")}]
+    late = [
+        join | {"event_time": at("11:00:00"), "client_id": "late"},
+        join | {"event_time": at("12:00:01")},
+    ]
     write_batches(tmp_path / "events", [first, within, late])
     rows = plain(run(spark, tmp_path, "parquet", strategy="AVG"))
     refused = {row["event"]: row["err_msg"] for row in rows if row["err_code"]}
     assert set(refused) == {'{"kind":"join"}', "no JSON"}
-    last = max((row for row in rows if row["topic"] == "T" and not row["err_code"]), key=lambda row: row["version"])
-    assert last["client_ids"] == ["c", "d"], "an event that is later than the bound is dropped, one within it counts"
+    last = max(
+        (row for row in rows if row["topic"] == "T" and not row["err_code"]),
+        key=lambda row: row["version"],
+    )
+    assert last["client_ids"] == ["c", "d"], (
+        "an event that is later than the bound is dropped, one within it counts"
+    )
     assert last["findings"][0]["rule"] == "idle-client"
 
 
@@ -72,14 +88,21 @@ def test_what_is_no_stream_of_events_is_refused_at_once(spark, tmp_path):
     rates = spark.readStream.format("rate").load()
     with pytest.raises(TypeError, match="must be a stream"):
         live_plans(spark.createDataFrame([("{}",)], "value string"))
-    with pytest.raises(TypeError, match="column value of events must hold JSON as text, got bigint"):
+    with pytest.raises(
+        TypeError, match="column value of events must hold JSON as text, got bigint"
+    ):
         live_plans(rates)
     with pytest.raises(
-        TypeError, match="events need the columns event_time, kind, topic or topics, or value with JSON"
+        TypeError,
+        match="events need the columns event_time, kind, topic or topics, or value with JSON",
     ):
         live_plans(rates.withColumnRenamed("timestamp", "event_time"))
-    typed = rates.selectExpr("timestamp event_time", "'join' kind", "'T' topic", "value consumer_group")
-    with pytest.raises(TypeError, match="column consumer_group of events must be string, got bigint"):
+    typed = rates.selectExpr(
+        "timestamp event_time", "'join' kind", "'T' topic", "value consumer_group"
+    )
+    with pytest.raises(
+        TypeError, match="column consumer_group of events must be string, got bigint"
+    ):
         live_plans(typed)
     fine = typed.drop("consumer_group")
     with pytest.raises(ValueError, match="did you mean AVG"):
@@ -87,7 +110,8 @@ def test_what_is_no_stream_of_events_is_refused_at_once(spark, tmp_path):
     with pytest.raises(ValueError, match="client_ttl must be a time such as"):
         live_plans(fine, client_ttl="2 minutes")
     with pytest.raises(
-        ValueError, match="max_age must be a time such as 500ms, 30s or 2m, from 0ms to 876000h, got '7d'"
+        ValueError,
+        match="max_age must be a time such as 500ms, 30s or 2m, from 0ms to 876000h, got '7d'",
     ):
         live_plans(fine, max_age="7d")
     with pytest.raises(ValueError, match="max_ahead must be a time such as"):
@@ -103,7 +127,9 @@ def test_a_pyarrow_that_fails_in_the_workers_of_3_5_is_refused_at_once(spark, mo
     monkeypatch.setattr(streaming.pyspark, "__version__", "3.5.9")
     monkeypatch.setattr(streaming.pa, "__version__", "26.0.1")
     events = spark.readStream.format("rate").load()
-    with pytest.raises(streaming.UnfitPyarrowError, match=r"Spark 3\.5\.9 need pyarrow before 26.*this is 26\.0\.1"):
+    with pytest.raises(
+        streaming.UnfitPyarrowError, match=r"Spark 3\.5\.9 need pyarrow before 26.*this is 26\.0\.1"
+    ):
         streaming.live_plans(events)
 
 
@@ -111,7 +137,9 @@ def test_a_pyarrow_that_fails_in_the_workers_of_3_5_is_refused_at_once(spark, mo
 
 
 def killed(folder, sink, kills, command, variables, settings):
-    """Start the program again and again, and kill it at random moments before its last micro-batch is done."""
+    """Start the program again and again, and kill it at random moments before its last micro-batch
+    is done.
+    """
     moment = random.Random(7)
     for number in range(kills):
         running, log = started(folder, sink, command, variables, settings)
@@ -128,7 +156,9 @@ def started(folder, sink, command, variables, settings):
     run = [*command, "-m", "live_stream", str(folder), sink, json.dumps(settings)]
     path = folder / "log"
     with path.open("wb") as log:
-        return tied.popen(run, env=variables, stdout=log, stderr=subprocess.STDOUT, process_group=0), path
+        return tied.popen(
+            run, env=variables, stdout=log, stderr=subprocess.STDOUT, process_group=0
+        ), path
 
 
 def wait_for_commits(folder, running, until):
@@ -158,9 +188,17 @@ def test_killed_it_loses_and_repeats_nothing(spark, events, tmp_path):
 
 
 def hostile():
-    """Events that are wrong, each in its own way; those with a time have one that would make all good events late."""
+    """Events that are wrong, each in its own way; those with a time have one that would make all
+    good events late.
+    """
     now = datetime.now(UTC).isoformat()
-    join = {"event_time": now, "kind": "join", "topic": "T0", "consumer_group": "T0-a", "client_id": "hostile"}
+    join = {
+        "event_time": now,
+        "kind": "join",
+        "topic": "T0",
+        "consumer_group": "T0-a",
+        "client_id": "hostile",
+    }
     route = {"event_time": now, "kind": "route", "topic": "T0"}
     crowd = [{"broker_name": f"b{i}", "read_queue_nums": 1 << 20} for i in range(4)]
     shared = [{"broker_name": f"b{i}", "read_queue_nums": 1 << 15} for i in range(3)]
@@ -169,12 +207,26 @@ def hostile():
         int(time.time() * 1000), int(time.time() * 1_000_000), 2**63 - 1, 10**30, -1, 1.5, True, {}, None,
     ]  # fmt: skip
     events = [join | {"event_time": at} for at in times]
-    events += [route | {"event_time": times[0], "brokers": []}, route | {"event_time": times[5], "brokers": []}]
+    events += [
+        route | {"event_time": times[0], "brokers": []},
+        route | {"event_time": times[5], "brokers": []},
+    ]
     events += [join | {"channels": n} for n in (2 * 10**9, 1025, 0, -1, 10**10, "2", 1.5)]
-    events += [route | {"brokers": brokers} for brokers in (crowd, crowd[:1], shared, {}, [1], [{}], None)]
+    events += [
+        route | {"brokers": brokers} for brokers in (crowd, crowd[:1], shared, {}, [1], [{}], None)
+    ]
     events += [join | {"kind": kind} for kind in ("jion", ["join"], None)]
-    events += [join | {"client_id": ""}, join | {"consumer_group": None}, join | {"client_id": "c" * 65_537}]
-    events += [join | {"topic": None}, join | {"topics": []}, join | {"topics": "T0"}, join | {"sequence": 2**63}]
+    events += [
+        join | {"client_id": ""},
+        join | {"consumer_group": None},
+        join | {"client_id": "c" * 65_537},
+    ]
+    events += [
+        join | {"topic": None},
+        join | {"topics": []},
+        join | {"topics": "T0"},
+        join | {"sequence": 2**63},
+    ]
     wide = [f"T{i}" for i in range(300)]
     events += [join | {"topics": wide, "client_id": "c" * 60_000}]
     return [*events, "no JSON", "{", "[]", "5", "null", "[" * 3000]
@@ -190,35 +242,52 @@ def test_hostile_events_are_rows_and_the_others_come_to_the_same_killed_or_not(s
     variables = environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     killed(tmp_path, "parquet", 1, [sys.executable], variables, {})
     rows = plain(run(spark, tmp_path, "parquet"))
-    taken, refused = [[row for row in rows if bool(row["err_code"]) == is_bad] for is_bad in (False, True)]
+    taken, refused = [
+        [row for row in rows if bool(row["err_code"]) == is_bad] for is_bad in (False, True)
+    ]
     assert followed(taken) == answer(good, STRATEGY)
     assert len(refused) == 2 * N_FILES * len(wrong)
-    assert {(row["version"], row["event_time"], row["owners"]) for row in refused} == {(None, None, None)}
+    assert {(row["version"], row["event_time"], row["owners"]) for row in refused} == {
+        (None, None, None)
+    }
     assert {1} < {row["err_code"] for row in refused} <= {1, 3, 4}
     assert all(row["err_msg"] and row["event"] for row in refused)
 
 
-@pytest.mark.holds("docs/live-plans.md", "A checkpoint of a release that stopped at a time out of range goes on")
+@pytest.mark.holds(
+    "docs/live-plans.md", "A checkpoint of a release that stopped at a time out of range goes on"
+)
 def test_a_checkpoint_whose_watermark_is_in_the_far_future_goes_on(spark, tmp_path):
     """An earlier release let one event move it there; Spark never moves it back."""
     from live_stream import plain, run
 
     def join(client, seconds_ago):
         at = datetime.fromtimestamp(time.time() - seconds_ago, UTC).isoformat()
-        return {"event_time": at, "kind": "join", "topic": "T", "consumer_group": "g", "client_id": client}
+        return {
+            "event_time": at,
+            "kind": "join",
+            "topic": "T",
+            "consumer_group": "g",
+            "client_id": client,
+        }
 
     write_batches(tmp_path / "events", [[join("a", 60)]])
     run(spark, tmp_path, "parquet", strategy="AVG", client_ttl="2h")
     far = 1000 * int(datetime(2150, 1, 1, tzinfo=UTC).timestamp())
     for log, name in (("offsets", "batchWatermarkMs"), ("commits", "nextBatchWatermarkMs")):
-        latest = max((tmp_path / "checkpoint" / log).glob("[0-9]*"), key=lambda path: int(path.name))
+        latest = max(
+            (tmp_path / "checkpoint" / log).glob("[0-9]*"), key=lambda path: int(path.name)
+        )
         text, n = re.subn(rf'"{name}":\d+', f'"{name}":{far}', latest.read_text())
         assert n == 1
         latest.write_text(text)
         (latest.parent / f".{latest.name}.crc").unlink(missing_ok=True)
-    write_batches(tmp_path / "events", [[join("b", 30), join("late", 3600)], [join("c", 20)]], first=1)
+    write_batches(
+        tmp_path / "events", [[join("b", 30), join("late", 3600)], [join("c", 20)]], first=1
+    )
     rows = sorted(
-        plain(run(spark, tmp_path, "parquet", strategy="AVG", client_ttl="2h")), key=lambda row: row["version"]
+        plain(run(spark, tmp_path, "parquet", strategy="AVG", client_ttl="2h")),
+        key=lambda row: row["version"],
     )
     assert [row["client_ids"] for row in rows] == [["a"], ["a", "b"], ["a", "b", "c"]]
 
@@ -232,14 +301,18 @@ WHOLE = "RMQALLOC_EVERY_RELEASE" in os.environ
     ("release", "sink"),
     [("3.5", "parquet"), ("4.1", "delta"), ("4.1", "iceberg"), ("4.3", "parquet")]
     if not WHOLE
-    else [(name, sink) for name in ("3.5", "4.0", "4.1") for sink in ("parquet", "delta", "iceberg")]
+    else [
+        (name, sink) for name in ("3.5", "4.0", "4.1") for sink in ("parquet", "delta", "iceberg")
+    ]
     + [("4.2", "parquet"), ("4.2", "delta"), ("4.3", "parquet")],
 )
 def test_killed_again_and_again_on_every_release_with_tables(events, tmp_path, release, sink):
     from live_stream import STRATEGY
 
     connectors = [] if sink == "parquet" else [sink]
-    settings = spark_releases.settings(release, *connectors, warehouse=tmp_path) if connectors else {}
+    settings = (
+        spark_releases.settings(release, *connectors, warehouse=tmp_path) if connectors else {}
+    )
     older = [spark_releases.fitting_pyarrow()] if release == "3.5" else []
     variables = spark_releases.variables(release, *older, Path(live_events.__file__).parent)
     command = [str(spark_releases.python(release))]

@@ -1,4 +1,6 @@
-"""A directory with one plan, without Spark: whole at every step, whoever dies or sleeps there; and what is never removed."""
+"""A directory with one plan, without Spark: whole at every step, whoever dies or sleeps there; and
+what is never removed.
+"""
 
 import json
 import os
@@ -128,7 +130,11 @@ def n_steps(before):
 
 
 def assert_written(files, plan="new"):
-    assert sorted(name.partition("-")[0] for name in files) == [SUCCESS, MARKER, *["part"] * N_PARTS]
+    assert sorted(name.partition("-")[0] for name in files) == [
+        SUCCESS,
+        MARKER,
+        *["part"] * N_PARTS,
+    ]
     assert json.loads(files[MARKER])["plan"] == plan
 
 
@@ -191,7 +197,9 @@ def sleeper():
 
 
 def claimed(path, **claim):
-    (path / CLAIM).write_text(json.dumps({"host": HERE.host, "plan": "p", "since": time.time() - 90, **claim}))
+    (path / CLAIM).write_text(
+        json.dumps({"host": HERE.host, "plan": "p", "since": time.time() - 90, **claim})
+    )
 
 
 @pytest.mark.holds("docs/spark.md", "with the process that holds the claim and its age")
@@ -199,7 +207,8 @@ def test_a_living_writer_is_named_with_its_age(tmp_path, died):
     with sleeper() as pid:
         claimed(tmp_path, pids=[died.pids[0], pid])  # its Java works on
         with pytest.raises(
-            ClaimedError, match=rf"out is being written by .*{HERE.host}, for (9\d|\d{(3,)}) s, says {CLAIM} in it"
+            ClaimedError,
+            match=rf"out is being written by .*{HERE.host}, for (9\d|\d{(3,)}) s, says {CLAIM} in it",
         ):
             write(DiskFolder(str(tmp_path)))
         assert os.listdir(tmp_path) == [CLAIM]
@@ -207,7 +216,9 @@ def test_a_living_writer_is_named_with_its_age(tmp_path, died):
     assert CLAIM not in os.listdir(tmp_path)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of the dead whom nobody has reaped")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux tells of the dead whom nobody has reaped"
+)
 def test_a_writer_that_nobody_has_reaped_is_dead(tmp_path):
     with sleeper() as pid:
         claimed(tmp_path, pids=[pid])
@@ -217,7 +228,13 @@ def test_a_writer_that_nobody_has_reaped_is_dead(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "claim", [{"host": "another.example", "pids": [2**22 + 1]}, {"pids": []}, {"pids": ["x"]}, {"pids": None}]
+    "claim",
+    [
+        {"host": "another.example", "pids": [2**22 + 1]},
+        {"pids": []},
+        {"pids": ["x"]},
+        {"pids": None},
+    ],
 )
 def test_whoever_may_live_is_not_taken_for_dead(tmp_path, claim):
     claimed(tmp_path, **claim)
@@ -322,10 +339,22 @@ def fleet(path):
 @pytest.mark.parametrize(
     ("make", "said", "unless_overwrite"),
     [
-        (foreign, "holds no plan, but files such as thesis.txt; give a new or empty directory", False),
+        (
+            foreign,
+            "holds no plan, but files such as thesis.txt; give a new or empty directory",
+            False,
+        ),
         (fleet, "holds no plan, but files such as", False),
-        (foreign_in_plan, "is a plan, but thesis.txt in it is not of rmqalloc; move that away", False),
-        (a_plan, "holds another plan, old; give another directory, or --overwrite to replace it", True),
+        (
+            foreign_in_plan,
+            "is a plan, but thesis.txt in it is not of rmqalloc; move that away",
+            False,
+        ),
+        (
+            a_plan,
+            "holds another plan, old; give another directory, or --overwrite to replace it",
+            True,
+        ),
         (bulk, "holds a plan of `rmqalloc bulk` without Spark; give another", True),
     ],
     ids=lambda one: getattr(one, "__name__", ""),

@@ -1,4 +1,6 @@
-"""The same answers from Spark's columns as from the engine asked group by group, and what a session needs."""
+"""The same answers from Spark's columns as from the engine asked group by group, and what a session
+needs.
+"""
 
 import io
 import json
@@ -42,13 +44,19 @@ def test_the_kernel_travels_as_its_name():
     spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners")
     kernel = pickle.loads(pickle.dumps(PlanBatches(spec)))
     rows = [row for out in kernel([batch]) for row in out.to_pylist()]
-    units.assert_assigned(rows, batch.to_pylist(), words, strategy("CONSISTENT_HASH", virtual_nodes=7))
+    units.assert_assigned(
+        rows, batch.to_pylist(), words, strategy("CONSISTENT_HASH", virtual_nodes=7)
+    )
 
 
 @pytest.mark.holds("docs/spark.md", "is refused before the query starts")
 @pytest.mark.parametrize(
     ("name", "params", "error"),
-    [("BEST", {}, ValueError), ("CONSISTENT_HASH", {"virtual_nodes": -1}, ValueError), ("AVG", {"x": 1}, TypeError)],
+    [
+        ("BEST", {}, ValueError),
+        ("CONSISTENT_HASH", {"virtual_nodes": -1}, ValueError),
+        ("AVG", {"x": 1}, TypeError),
+    ],
 )
 def test_a_wrong_strategy_is_refused_before_anything_starts(name, params, error):
     with pytest.raises(error):
@@ -65,7 +73,8 @@ def java_saying(tmp_path, version):
 
 
 @pytest.mark.parametrize(
-    ("version", "major"), [("1.8.0_392", 8), ("11.0.2", 11), ("17.0.15", 17), ("25", 25), ("21-ea", 21)]
+    ("version", "major"),
+    [("1.8.0_392", 8), ("11.0.2", 11), ("17.0.15", 17), ("25", 25), ("21-ea", 21)],
 )
 def test_javas_version_is_read(tmp_path, monkeypatch, version, major):
     monkeypatch.setenv("JAVA_HOME", java_saying(tmp_path, version))
@@ -73,14 +82,19 @@ def test_javas_version_is_read(tmp_path, monkeypatch, version, major):
     if major >= 17:
         requirements.require_java()
     else:
-        with pytest.raises(requirements.JavaNotFoundError, match=rf"Java 17 or newer, but Java {major} at .* too old"):
+        with pytest.raises(
+            requirements.JavaNotFoundError,
+            match=rf"Java 17 or newer, but Java {major} at .* too old",
+        ):
             requirements.require_java()
 
 
 def test_no_java_at_all(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(requirements.JavaNotFoundError, match=r"no Java was found\. .*apt-get install openjdk-17"):
+    with pytest.raises(
+        requirements.JavaNotFoundError, match=r"no Java was found\. .*apt-get install openjdk-17"
+    ):
         requirements.require_java()
 
 
@@ -90,7 +104,11 @@ def test_no_java_at_all(tmp_path, monkeypatch):
 @on_spark
 @pytest.mark.parametrize(
     ("name", "params"),
-    [("AVG", {}), ("CONSISTENT_HASH", {"virtual_nodes": 7}), ("MACHINE_ROOM", {"machine_rooms": {"hz"}})],
+    [
+        ("AVG", {}),
+        ("CONSISTENT_HASH", {"virtual_nodes": 7}),
+        ("MACHINE_ROOM", {"machine_rooms": {"hz"}}),
+    ],
 )
 def test_spark_says_what_the_engine_says(spark, name, params):
     from spark_udfs.transforms import assign
@@ -119,12 +137,18 @@ def test_a_hash_function_travels_along(spark):
     table = pa.Table.from_pylist(units.GOOD, schema=FLEET_SCHEMA)
     params = {"hash_function": lambda key: len(key) % 5}
     rows = rows_of(spark.createDataFrame(table).transform(assign("CONSISTENT_HASH", **params)))
-    units.assert_assigned(rows, units.GOOD, [None] * len(units.GOOD), strategy("CONSISTENT_HASH", **params))
+    units.assert_assigned(
+        rows, units.GOOD, [None] * len(units.GOOD), strategy("CONSISTENT_HASH", **params)
+    )
 
 
 TRIED = [
     {"name": "four", "changes": [{"scale_clients": {"to": 4}}]},
-    {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "topics": "*0"},
+    {
+        "name": "ring",
+        "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}],
+        "topics": "*0",
+    },
 ]
 
 
@@ -148,8 +172,13 @@ def test_retry_topics_have_their_own_rule_on_spark(spark):
 
     brokers = [{"broker_name": "a", "read_queue_nums": 3}]
     unit = {"consumer_group": "g", "brokers": brokers, "client_ids": ["c1", "c2"]}
-    table = pa.Table.from_pylist([{**unit, "topic": name} for name in ("orders", "%RETRY%g")], schema=FLEET_SCHEMA)
-    grown = [{"add_broker": {"broker_name": "b", "read_queue_nums": 8}}, {"set_queues": {"read_queue_nums": 4}}]
+    table = pa.Table.from_pylist(
+        [{**unit, "topic": name} for name in ("orders", "%RETRY%g")], schema=FLEET_SCHEMA
+    )
+    grown = [
+        {"add_broker": {"broker_name": "b", "read_queue_nums": 8}},
+        {"set_queues": {"read_queue_nums": 4}},
+    ]
     scenarios = [{"name": str(i), "changes": [change]} for i, change in enumerate(grown)]
     rows = rows_of(spark.createDataFrame(table).transform(plan(scenarios, "AVG")))
     assert {(row["topic"], row["scenario"]): row["n_queues"] for row in rows if row["scenario"] != "current"} == {
@@ -200,7 +229,9 @@ def test_the_schema_is_the_same_in_sparks_words(spark):
     wanted = figures_schema("owners")
     assert schema.names == wanted.names
     for name in schema.names:
-        assert str(schema.field(name).type).replace("element", "item") == str(wanted.field(name).type)
+        assert str(schema.field(name).type).replace("element", "item") == str(
+            wanted.field(name).type
+        )
 
 
 # --- Progress ---
@@ -216,8 +247,12 @@ def test_progress_is_shown_and_memory_seen(spark):
     out.isatty = lambda: True
     with progress.Watch(spark, out) as watch:
         slow = F.udf(lambda i: time.sleep(0.2) or i, "long")
-        until = time.monotonic() + (120 if sys.platform == "linux" else 5)  # it cannot be seen elsewhere
-        while ("of 8 tasks" not in out.getvalue() or not watch.workers_peak) and time.monotonic() < until:
+        until = time.monotonic() + (
+            120 if sys.platform == "linux" else 5
+        )  # it cannot be seen elsewhere
+        while (
+            "of 8 tasks" not in out.getvalue() or not watch.workers_peak
+        ) and time.monotonic() < until:
             spark.range(8, numPartitions=8).select(slow("id")).collect()
     assert "of 8 tasks" in out.getvalue()
     assert out.getvalue().endswith("\r"), "the line is wiped at the end"
@@ -233,7 +268,9 @@ def test_spark_connect_tells_of_its_progress_itself():
     from spark_udfs.job import _progress as progress
 
     class Connect:
-        """As much of a session of Spark Connect as progress needs; test_spark_job.py has the real one."""
+        """As much of a session of Spark Connect as progress needs; test_spark_job.py has the real
+        one.
+        """
 
         handlers = ()
 
@@ -251,7 +288,9 @@ def test_spark_connect_tells_of_its_progress_itself():
     spark, out = Connect(), io.StringIO()
     out.isatty = lambda: True
     with progress.Watch(spark, out):
-        spark.handlers[0](stages=[StageInfo(0, 8, 3, 0, False)], inflight_tasks=2, operation_id="o", done=False)
+        spark.handlers[0](
+            stages=[StageInfo(0, 8, 3, 0, False)], inflight_tasks=2, operation_id="o", done=False
+        )
         until = time.monotonic() + 120
         while "tasks" not in out.getvalue() and time.monotonic() < until:
             time.sleep(0.02)

@@ -28,7 +28,9 @@ def units(spark):
 
 
 def texts(frame, columns):
-    """Rows of columns as JSON, in order; Spark writes a key that is a struct in its own way, so there are none."""
+    """Rows of columns as JSON, in order; Spark writes a key that is a struct in its own way, so
+    there are none.
+    """
     from pyspark.sql import functions as F
 
     quoted = [F.col("`" + name.replace("`", "``") + "`") for name in columns]
@@ -46,7 +48,11 @@ def test_every_column_that_is_not_read_stands_in_every_row(units):
     kept = [name for name in units.columns if name not in read]
     assert len(kept) == 19
     wanted = texts(units, kept)
-    for transform, n_rows in ((plan(ONE_LESS), 2), (assign("AVG"), 1), (plan(ONE_LESS, output="best"), 1)):
+    for transform, n_rows in (
+        (plan(ONE_LESS), 2),
+        (assign("AVG"), 1),
+        (plan(ONE_LESS, output="best"), 1),
+    ):
         result = units.transform(transform)
         assert result.schema.fields[-len(kept) :] == [units.schema[name] for name in kept]
         assert texts(result, kept) == sorted(wanted * n_rows)
@@ -64,7 +70,13 @@ def test_columns_to_carry_are_chosen_by_name(units):
     chosen = units.transform(assign("AVG", carry=["client_ids", "a.b`c d", "client_ids"]))
     assert chosen.columns == [*own, "a.b`c d", "client_ids"]
     assert chosen.where("consumer_group = 'g3'").first()[-2:] == (3, ["c1", "c2", "c3"])
-    assert units.transform(client_load()).columns == ["scenario", "host", "client_id", "n_units", "n_queues"]
+    assert units.transform(client_load()).columns == [
+        "scenario",
+        "host",
+        "client_id",
+        "n_units",
+        "n_queues",
+    ]
 
 
 @pytest.mark.holds("docs/spark.md", "A column named like one of the result is refused")
@@ -100,5 +112,7 @@ def test_a_name_alone_is_not_taken_for_a_list():
 
     for carry in ("row_id", None, [1]):
         for make in (assign, plan):
-            with pytest.raises(TypeError, match="carry must be True, False or a list of names of columns, got"):
+            with pytest.raises(
+                TypeError, match="carry must be True, False or a list of names of columns, got"
+            ):
                 make(carry=carry)

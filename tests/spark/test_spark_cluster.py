@@ -1,4 +1,6 @@
-"""A real cluster of two workers gives the answers of one machine, with nothing on the executors but what was shipped."""
+"""A real cluster of two workers gives the answers of one machine, with nothing on the executors but
+what was shipped.
+"""
 
 import json
 import shutil
@@ -34,7 +36,9 @@ def place(tmp_path_factory):
     """Where everything happens; each executor unpacks the environment anew, so it is not kept."""
     place = tmp_path_factory.mktemp("cluster")
     free = shutil.disk_usage(place).free
-    assert free >= NEEDED_BYTES, f"{place} has {free:,} bytes of disk free; executors need {NEEDED_BYTES:,}"
+    assert free >= NEEDED_BYTES, (
+        f"{place} has {free:,} bytes of disk free; executors need {NEEDED_BYTES:,}"
+    )
     yield place
     shutil.rmtree(place)
 
@@ -73,7 +77,9 @@ def processes_in(place):
 
 @pytest.fixture(scope="module")
 def answers(master, fleet, archive, place):
-    done = python(ANSWERS, master, fleet, place / "written", json.dumps(SETTINGS), archive, **SHIPPED)
+    done = python(
+        ANSWERS, master, fleet, place / "written", json.dumps(SETTINGS), archive, **SHIPPED
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -101,10 +107,27 @@ def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place
     from spark_udfs.job import __main__ as job
 
     settings = [f"--conf={key}={value}" for key, value in SETTINGS.items()]
-    submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--archives", f"{archive}#environment"]
-    options = ["--input", str(fleet), "--output", str(place / "submitted"), "--strategy", "AVG", "--master", master]
+    submit = [
+        str(SPARK_HOME / "bin" / "spark-submit"),
+        "--master",
+        master,
+        "--archives",
+        f"{archive}#environment",
+    ]
+    options = [
+        "--input",
+        str(fleet),
+        "--output",
+        str(place / "submitted"),
+        "--strategy",
+        "AVG",
+        "--master",
+        master,
+    ]
     command = [*submit, *settings, job.__file__, *options]
-    done = subprocess.run(command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=1800)
+    done = subprocess.run(
+        command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=1800
+    )
     assert done.returncode == 0, done.stderr
     plan = ds.dataset(place / "submitted", format="parquet").to_table().drop_columns("plan_id")
     assert in_order(plan.to_pylist()) == without_spark(fleet)["AVG"]

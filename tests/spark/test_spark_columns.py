@@ -1,4 +1,6 @@
-"""The Arrow bodies of the column functions against the engine asked row by row; no Spark is started."""
+"""The Arrow bodies of the column functions against the engine asked row by row; no Spark is
+started.
+"""
 
 import numpy as np
 import pyarrow as pa
@@ -43,13 +45,19 @@ def rows_with(entry):
     """Rows of a topic, a list of entries and a list of client ids, any of which may be missing."""
     entries = st.lists(st.one_of(entry, entry, entry, none), max_size=7)
     client_ids = st.lists(st.one_of(texts, texts, texts, none), max_size=6)
-    row = st.tuples(st.one_of(texts, texts, none), st.one_of(entries, entries, none), st.one_of(client_ids, none))
+    row = st.tuples(
+        st.one_of(texts, texts, none),
+        st.one_of(entries, entries, none),
+        st.one_of(client_ids, none),
+    )
     return st.lists(row, max_size=6)
 
 
 def entry(number_name, numbers):
     name = st.one_of(brokers, brokers, brokers, none)
-    return st.fixed_dictionaries({"broker_name": name, number_name: st.one_of(numbers, numbers, numbers, none)})
+    return st.fixed_dictionaries(
+        {"broker_name": name, number_name: st.one_of(numbers, numbers, numbers, none)}
+    )
 
 
 explicit_rows = rows_with(entry("queue_id", st.integers(-(2**31), 2**31 - 1)))
@@ -59,16 +67,30 @@ compact_rows = rows_with(entry("read_queue_nums", st.integers(-1, 4)))
 def exploded(row):
     """The row with single queues where it has brokers."""
     topic, entries, client_ids = row
-    if entries is None or any(not e or None in e.values() or e.get("read_queue_nums", 0) < 0 for e in entries):
+    if entries is None or any(
+        not e or None in e.values() or e.get("read_queue_nums", 0) < 0 for e in entries
+    ):
         return topic, None, client_ids
-    each = [range(e["read_queue_nums"]) if "read_queue_nums" in e else [e["queue_id"]] for e in entries]
-    return topic, [(topic, e["broker_name"], i) for e, ids in zip(entries, each, strict=True) for i in ids], client_ids
+    each = [
+        range(e["read_queue_nums"]) if "read_queue_nums" in e else [e["queue_id"]] for e in entries
+    ]
+    return (
+        topic,
+        [(topic, e["broker_name"], i) for e, ids in zip(entries, each, strict=True) for i in ids],
+        client_ids,
+    )
 
 
 def asked(row, name, params):
     """Owners of one row as the engine gives them for its group, None where it refuses the group."""
     topic, queues, client_ids = exploded(row)
-    if topic is None or not queues or not client_ids or None in client_ids or len(set(queues)) < len(queues):
+    if (
+        topic is None
+        or not queues
+        or not client_ids
+        or None in client_ids
+        or len(set(queues)) < len(queues)
+    ):
         return None
     if name == "MACHINE_ROOM" and "machine_rooms" not in params:
         return None
@@ -133,19 +155,28 @@ def test_each_row_may_have_its_own_strategy_and_parameters(rows, data):
     strategies = pa.array([each["strategy"] for each in given_by_row], pa.string())
     virtual_nodes = pa.array([each["virtual_nodes"] for each in given_by_row], pa.int64())
     machine_rooms = pa.array([each["machine_rooms"] for each in given_by_row], IDS)
-    answer = arrow_owners.allocate_arrays(strategies, queues, clients, topic, virtual_nodes, machine_rooms)
-    assert_answers(answer, [asked_by_row(row, each) for row, each in zip(rows, given_by_row, strict=True)])
+    answer = arrow_owners.allocate_arrays(
+        strategies, queues, clients, topic, virtual_nodes, machine_rooms
+    )
+    assert_answers(
+        answer, [asked_by_row(row, each) for row, each in zip(rows, given_by_row, strict=True)]
+    )
 
 
 def test_lists_of_rooms_are_not_confused():
-    entries = pa.array([[{"broker_name": room + "@b", "queue_id": 0}] for room in ("a", "ab", "a", "1:a", "a")], QUEUES)
+    entries = pa.array(
+        [[{"broker_name": room + "@b", "queue_id": 0}] for room in ("a", "ab", "a", "1:a", "a")],
+        QUEUES,
+    )
     rooms = pa.array([["ab"], ["a", "b"], ["a", "b"], ["1:a"], None], IDS)
     clients = pa.array([["c"]] * 5, IDS)
     answer = arrow_owners.allocate_arrays("MACHINE_ROOM", entries, clients, machine_rooms=rooms)
     assert answer.field("owners").to_pylist() == [[-1], [-1], [0], [0], None]
 
 
-counts = st.one_of(st.integers(-2, 30), st.sampled_from([None, 2**24 + 1, 2**31, -(2**63), 2**63 - 1]))
+counts = st.one_of(
+    st.integers(-2, 30), st.sampled_from([None, 2**24 + 1, 2**31, -(2**63), 2**63 - 1])
+)
 
 
 @pytest.mark.parametrize("name", ["AVG", "AVG_BY_CIRCLE"])
@@ -157,7 +188,13 @@ def test_numbers_suffice_where_no_name_is_read(name, pairs):
         if not all(n is not None and 0 < n <= 2**24 for n in (n_queues, n_clients)):
             return None
         return asked(
-            ("T", [{"broker_name": "b", "read_queue_nums": n_queues}], list(map(str, range(n_clients)))), name, {}
+            (
+                "T",
+                [{"broker_name": "b", "read_queue_nums": n_queues}],
+                list(map(str, range(n_clients))),
+            ),
+            name,
+            {},
         )
 
     assert_answers(arrow_owners.allocate_arrays(name, *numbers), [owners(*pair) for pair in pairs])
@@ -174,7 +211,9 @@ def test_numbers_suffice_where_no_name_is_read(name, pairs):
     ],
 )
 def test_errors_of_numbers(n_queues, n_clients, said):
-    answer = arrow_owners.allocate_arrays("AVG", pa.array([n_queues, 1], pa.int64()), pa.array([n_clients, 1]))
+    answer = arrow_owners.allocate_arrays(
+        "AVG", pa.array([n_queues, 1], pa.int64()), pa.array([n_clients, 1])
+    )
     assert said in answer.field("error")[0].as_py()
     assert answer.field("owners").to_pylist() == [None, [0]]
 
@@ -193,8 +232,14 @@ def test_errors_of_numbers(n_queues, n_clients, said):
     ],
 )
 def test_a_strategy_that_cannot_be_used_is_an_error_of_its_rows(name, said):
-    params = {"CONFIG": {"message_queues": []}, "MACHINE_ROOM": {"machine_rooms": ["hz"]}}.get(name, {})
-    error = arrow_owners.allocate_arrays(name, pa.array([3]), pa.array([2]), **params).field("error")[0].as_py()
+    params = {"CONFIG": {"message_queues": []}, "MACHINE_ROOM": {"machine_rooms": ["hz"]}}.get(
+        name, {}
+    )
+    error = (
+        arrow_owners.allocate_arrays(name, pa.array([3]), pa.array([2]), **params)
+        .field("error")[0]
+        .as_py()
+    )
     assert said in error
 
 
@@ -205,18 +250,24 @@ def test_a_row_cannot_ask_for_all_the_memory_there_is():
         in arrow_owners.allocate_arrays("AVG", queues, clients).field("error")[1].as_py()
     )
     explicit = pa.array([[("b", 1)]], QUEUES), pa.array([["c"]], IDS), pa.array(["T"])
-    error = arrow_owners.allocate_arrays(pa.array(["CONSISTENT_HASH"]), *explicit, pa.array([2**30])).field("error")[0]
+    error = arrow_owners.allocate_arrays(
+        pa.array(["CONSISTENT_HASH"]), *explicit, pa.array([2**30])
+    ).field("error")[0]
     assert error.as_py() == "virtual_nodes must be from 0 to 65536, got 1073741824"
 
 
 def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
     table = units.synthetic(60, seed=3)
-    topic, entries, clients = (table.column(name).combine_chunks() for name in ("topic", "brokers", "client_ids"))
+    topic, entries, clients = (
+        table.column(name).combine_chunks() for name in ("topic", "brokers", "client_ids")
+    )
     numbers = pa.array([3, 0, None, 9, 40]), pa.array([2, 2, 2, 4, 7])
 
     def answers():
         lists = (
-            arrow_owners.allocate_arrays("CONSISTENT_HASH", entries, clients, topic=topic).field("owners").to_pylist()
+            arrow_owners.allocate_arrays("CONSISTENT_HASH", entries, clients, topic=topic)
+            .field("owners")
+            .to_pylist()
         )
         return lists, arrow_owners.allocate_arrays("AVG", *numbers).field("owners").to_pylist()
 
@@ -224,7 +275,9 @@ def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
     read_batch = row_owners.read_batch
     monkeypatch.setattr(row_owners, "MAX_QUEUES_PER_BATCH", 40)
     monkeypatch.setattr(
-        row_owners, "read_batch", lambda piece, *of: sizes.append(piece.num_rows) or read_batch(piece, *of)
+        row_owners,
+        "read_batch",
+        lambda piece, *of: sizes.append(piece.num_rows) or read_batch(piece, *of),
     )
     in_pieces = answers()
     assert in_pieces[1] == whole[1]
@@ -234,24 +287,37 @@ def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
 
 def test_arrays_may_be_sliced_and_of_the_wide_types():
     table = units.synthetic(40, seed=5)
-    topic, entries, clients = (table.column(name).combine_chunks() for name in ("topic", "brokers", "client_ids"))
+    topic, entries, clients = (
+        table.column(name).combine_chunks() for name in ("topic", "brokers", "client_ids")
+    )
     expected = (
-        arrow_owners.allocate_arrays("CONSISTENT_HASH", entries, clients, topic=topic).field("owners").to_pylist()
+        arrow_owners.allocate_arrays("CONSISTENT_HASH", entries, clients, topic=topic)
+        .field("owners")
+        .to_pylist()
     )
     sliced = [array.slice(7, 20) for array in (entries, clients, topic)]
-    assert arrow_owners.allocate_arrays("CONSISTENT_HASH", *sliced).field("owners").to_pylist() == expected[7:27]
+    assert (
+        arrow_owners.allocate_arrays("CONSISTENT_HASH", *sliced).field("owners").to_pylist()
+        == expected[7:27]
+    )
     entry_type = pa.struct([("broker_name", pa.large_string()), ("read_queue_nums", pa.int32())])
     wide = [entries.cast(pa.large_list(entry_type)), clients.cast(pa.large_list(pa.large_string()))]
-    answer = arrow_owners.allocate_arrays("CONSISTENT_HASH", *wide, topic=topic.cast(pa.large_string()))
+    answer = arrow_owners.allocate_arrays(
+        "CONSISTENT_HASH", *wide, topic=topic.cast(pa.large_string())
+    )
     assert answer.field("owners").to_pylist() == expected
 
 
 def test_a_null_without_a_type_is_a_null():
-    answer = arrow_owners.owners(pa.array(["AVG"]), pa.nulls(1), pa.array([["c"]], IDS), virtual_nodes=pa.nulls(1))
+    answer = arrow_owners.owners(
+        pa.array(["AVG"]), pa.nulls(1), pa.array([["c"]], IDS), virtual_nodes=pa.nulls(1)
+    )
     assert answer.to_pylist() == [None]
     assert arrow_owners.owners(pa.nulls(1), pa.array([3]), pa.array([2])).to_pylist() == [[0, 0, 1]]
     assert arrow_figures.assignment_metrics(pa.nulls(1), pa.nulls(1)).to_pylist() == [None]
-    assert arrow_figures.moved(pa.nulls(1), pa.nulls(1), pa.nulls(1), pa.nulls(1)).to_pylist() == [None]
+    assert arrow_figures.moved(pa.nulls(1), pa.nulls(1), pa.nulls(1), pa.nulls(1)).to_pylist() == [
+        None
+    ]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +354,9 @@ def test_a_null_without_a_type_is_a_null():
             id="clients of texts",
         ),
         pytest.param(
-            lambda: arrow_figures.moved(pa.array([[0]]), pa.array([["c"]]), pa.array([[0]]), pa.array([1])),
+            lambda: arrow_figures.moved(
+                pa.array([[0]]), pa.array([["c"]]), pa.array([[0]]), pa.array([1])
+            ),
             "lists on both sides or numbers on both",
             id="lists and numbers",
         ),
@@ -301,12 +369,19 @@ def test_a_column_of_the_wrong_type_is_refused(call, said):
 
 # --- Figures ---
 
-owner_lists = st.one_of(none, st.lists(st.one_of(st.integers(-2, 4), none), max_size=8), st.lists(st.integers(0, 3)))
+owner_lists = st.one_of(
+    none, st.lists(st.one_of(st.integers(-2, 4), none), max_size=8), st.lists(st.integers(0, 3))
+)
 
 
 def metrics_of(owners, n_clients):
     """The figures, counted one by one."""
-    if owners is None or n_clients is None or n_clients < 0 or any(o is None or o >= n_clients for o in owners):
+    if (
+        owners is None
+        or n_clients is None
+        or n_clients < 0
+        or any(o is None or o >= n_clients for o in owners)
+    ):
         return None
     loads = [owners.count(client) for client in range(n_clients)]
     most, mean = max(loads, default=0), len(owners) / n_clients if n_clients else 0.0
@@ -324,10 +399,14 @@ def metrics_of(owners, n_clients):
 
 @given(rows=st.lists(st.tuples(owner_lists, st.one_of(none, st.integers(-1, 5))), max_size=8))
 def test_metrics_are_what_one_counts(rows):
-    owners, n_clients = pa.array([row[0] for row in rows], pa.list_(pa.int32())), pa.array([row[1] for row in rows])
+    owners, n_clients = (
+        pa.array([row[0] for row in rows], pa.list_(pa.int32())),
+        pa.array([row[1] for row in rows]),
+    )
     got = arrow_figures.assignment_metrics(owners, n_clients.cast(pa.int32())).to_pylist()
     assert got == [
-        want and {**want, "skew": pytest.approx(want["skew"])} for want in (metrics_of(*row) for row in rows)
+        want and {**want, "skew": pytest.approx(want["skew"])}
+        for want in (metrics_of(*row) for row in rows)
     ]
 
 
@@ -348,7 +427,11 @@ def changes(draw):
 
 def moves_of(before, ids_before, after, ids_after):
     """Moved queues counted one by one; None for what does not fit."""
-    if None in (before, ids_before, after, ids_after) or len(before) != len(after) or None in ids_before + ids_after:
+    if (
+        None in (before, ids_before, after, ids_after)
+        or len(before) != len(after)
+        or None in ids_before + ids_after
+    ):
         return None
     named = [[*sort_client_ids(ids), None] for ids in (ids_before, ids_after)]
     return sum(named[0][b] != named[1][a] for b, a in zip(before, after, strict=True))
@@ -361,7 +444,9 @@ def test_moved_is_what_one_counts(rows):
     assert arrow_figures.moved(*sides).to_pylist() == [moves_of(*row) for row in rows]
 
 
-@pytest.mark.holds("spark_udfs.functions.least_moves", "Return the fewest queues of every row that could move.")
+@pytest.mark.holds(
+    "spark_udfs.functions.least_moves", "Return the fewest queues of every row that could move."
+)
 @given(rows=st.lists(changes(), max_size=6))
 def test_least_moves_are_those_of_a_fleet(rows):
     def least(before, ids_before, after, ids_after):
@@ -369,19 +454,32 @@ def test_least_moves_are_those_of_a_fleet(rows):
         if moves_of(before, ids_before, after, ids_after) is None or not distinct:
             return None
         queues = [("b", i) for i in range(len(before))]
-        pair = [Fleet.from_groups([("g", "T", queues, ids)]).sorted() for ids in (ids_before, ids_after)]
+        pair = [
+            Fleet.from_groups([("g", "T", queues, ids)]).sorted() for ids in (ids_before, ids_after)
+        ]
         owners = [np.array(side, np.int32) for side in (before, after)]
         return int(movement(pair[0], owners[0], pair[1], owners[1]).least_moves[0])
 
-    sides = [pa.array([row[side] for row in rows], [pa.list_(pa.int32()), IDS][side % 2]) for side in range(4)]
+    sides = [
+        pa.array([row[side] for row in rows], [pa.list_(pa.int32()), IDS][side % 2])
+        for side in range(4)
+    ]
     assert arrow_figures.least_moves(*sides).to_pylist() == [least(*row) for row in rows]
 
 
 def test_numbers_of_clients_are_clients_by_position():
-    before, after = pa.array([[0, 1, 2], [0, 1, 2], [0], [0]]), pa.array([[0, 1, 1], [0, 2, 2], [0], [0]])
+    before, after = (
+        pa.array([[0, 1, 2], [0, 1, 2], [0], [0]]),
+        pa.array([[0, 1, 1], [0, 2, 2], [0], [0]]),
+    )
     n_before, n_after = pa.array([3, 3, None, 1]), pa.array([2, 12, 1, 2**30])
     assert arrow_figures.moved(before, n_before, after, n_after).to_pylist() == [1, 1, None, None]
-    assert arrow_figures.least_moves(before, n_before, after, n_after).to_pylist() == [1, 0, None, None]
+    assert arrow_figures.least_moves(before, n_before, after, n_after).to_pylist() == [
+        1,
+        0,
+        None,
+        None,
+    ]
 
 
 # --- Without PySpark ---
@@ -405,5 +503,7 @@ print(hasattr(spark_udfs, "nothing_of_the_kind"))
 
 def test_a_list_of_the_most_owners_is_read_and_a_longer_one_is_null(monkeypatch):
     monkeypatch.setattr(arrow_figures, "MAX_OF_ROW", 3)
-    metrics = arrow_figures.assignment_metrics(pa.array([[0] * 3, [0] * 4]), pa.array([1, 1])).to_pylist()
+    metrics = arrow_figures.assignment_metrics(
+        pa.array([[0] * 3, [0] * 4]), pa.array([1, 1])
+    ).to_pylist()
     assert [row and row["n_queues"] for row in metrics] == [3, None]

@@ -38,7 +38,9 @@ def events():
 
 
 def rows_of_functions():
-    named = allocate_arrays(pa.array(["AVG", "none"]), pa.concat_arrays([QUEUES] * 2), pa.array([["x"], ["y"]]))
+    named = allocate_arrays(
+        pa.array(["AVG", "none"]), pa.concat_arrays([QUEUES] * 2), pa.array([["x"], ["y"]])
+    )
     return named, allocate_arrays("AVG", pa.array([4]), pa.array([3]))
 
 

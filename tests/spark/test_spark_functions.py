@@ -1,4 +1,6 @@
-"""The column functions on Spark's columns and in SQL: they say what their Arrow bodies say (``test_spark_columns.py``)."""
+"""The column functions on Spark's columns and in SQL: they say what their Arrow bodies say
+(``test_spark_columns.py``).
+"""
 
 import pyarrow as pa
 import pytest
@@ -32,7 +34,9 @@ def rf(spark):
 
 @pytest.fixture(scope="module")
 def fleet():
-    """Synthetic units, and good and bad ones of every kind, with single queues beside the brokers of the good ones."""
+    """Synthetic units, and good and bad ones of every kind, with single queues beside the brokers
+    of the good ones.
+    """
     batch, words = units.mixed()
     table = pa.concat_tables([units.synthetic(150, seed=4), pa.table(batch)]).combine_chunks()
     kind = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
@@ -59,9 +63,13 @@ def test_a_column_says_what_its_body_says(spark, rf, fleet, name):
     given, frame, read = CALLS[name], spark.createDataFrame(fleet), arrays_of(fleet)
     topic = {"topic": read["topic"]} if "topic" in given else {}
     for queues in ("queues", "brokers"):
-        expected = arrow_owners.allocate_arrays(name, read[queues], read["client_ids"], **(given | topic)).to_pylist()
+        expected = arrow_owners.allocate_arrays(
+            name, read[queues], read["client_ids"], **(given | topic)
+        ).to_pylist()
         assert {row["owners"] is None for row in expected} == {True, False}
-        assert of_column(frame, rf.allocate_or_error(queues, "client_ids", name, **given)) == expected
+        assert (
+            of_column(frame, rf.allocate_or_error(queues, "client_ids", name, **given)) == expected
+        )
         owners = [row["owners"] for row in expected]
         assert of_column(frame, rf.try_allocate(queues, "client_ids", name, **given)) == owners
 
@@ -69,10 +77,17 @@ def test_a_column_says_what_its_body_says(spark, rf, fleet, name):
 def test_strategies_and_parameters_may_be_columns(spark, rf, fleet):
     from pyspark.sql import functions as F
 
-    names = [("AVG", "CONSISTENT_HASH", "MACHINE_ROOM", "none")[i % 4] for i in range(fleet.num_rows)]
-    table = fleet.append_column("strategy", pa.array(names)).append_column("v", pa.array(range(fleet.num_rows)))
+    names = [
+        ("AVG", "CONSISTENT_HASH", "MACHINE_ROOM", "none")[i % 4] for i in range(fleet.num_rows)
+    ]
+    table = fleet.append_column("strategy", pa.array(names)).append_column(
+        "v", pa.array(range(fleet.num_rows))
+    )
     given = {"topic": "topic", "virtual_nodes": F.col("v"), "machine_rooms": F.array(F.lit("hz"))}
-    got = of_column(spark.createDataFrame(table), rf.try_allocate("queues", "client_ids", F.col("strategy"), **given))
+    got = of_column(
+        spark.createDataFrame(table),
+        rf.try_allocate("queues", "client_ids", F.col("strategy"), **given),
+    )
     read = {name: table[name].combine_chunks() for name in table.column_names}
     rooms = pa.array([["hz"]] * table.num_rows)
     assert (
@@ -90,7 +105,9 @@ def test_rooms_and_functions_travel_along(spark, rf):
 
     frame = spark.createDataFrame(pa.Table.from_pylist(units.GOOD, schema=FLEET_SCHEMA))
     hashed = {"hash_function": lambda key: len(key) % 5}
-    got = of_column(frame, rf.allocate("brokers", "client_ids", "CONSISTENT_HASH", topic="topic", **hashed))
+    got = of_column(
+        frame, rf.allocate("brokers", "client_ids", "CONSISTENT_HASH", topic="topic", **hashed)
+    )
     made = strategy("CONSISTENT_HASH", **hashed)
     assert got == [units.expected(unit, made)["owners"] for unit in units.GOOD]
     queues = F.expr(
@@ -98,7 +115,12 @@ def test_rooms_and_functions_travel_along(spark, rf):
     )
     rooms = {"broker_rooms": F.expr("array('r', 's')"), "client_rooms": F.expr("array('s', 'r')")}
     near = rf.allocate(
-        queues, F.expr("array('x', 'y')"), "MACHINE_ROOM_NEARBY", topic=F.lit("T"), inner=strategy("AVG"), **rooms
+        queues,
+        F.expr("array('x', 'y')"),
+        "MACHINE_ROOM_NEARBY",
+        topic=F.lit("T"),
+        inner=strategy("AVG"),
+        **rooms,
     )
     assert of_column(spark.range(1), near) == [[1, 0]]
 
@@ -109,7 +131,11 @@ def test_rooms_and_functions_travel_along(spark, rf):
     [
         ({"strategy": "best"}, ValueError, "unknown strategy 'best'"),
         ({"strategy": "CONSISTENT_HASH"}, TypeError, "reads the topic of a queue: give topic"),
-        ({"strategy": "CONSISTENT_HASH", "topic": "t", "virtual_nodes": -1}, ValueError, "illegal virtualNodeCnt"),
+        (
+            {"strategy": "CONSISTENT_HASH", "topic": "t", "virtual_nodes": -1},
+            ValueError,
+            "illegal virtualNodeCnt",
+        ),
         ({"virtual_nodes": 3}, TypeError, "unexpected keyword argument 'virtual_nodes'"),
         ({"virtual_node": 3}, TypeError, "unexpected keyword argument 'virtual_node'"),
         ({"strategy": "POP", "inner": strategy("AVG")}, TypeError, "POP"),
@@ -138,7 +164,10 @@ def test_figures_of_owners(spark, rf, fleet):
         "rest", F.expr("filter(client_ids, id -> id <> get(client_ids, 0))")
     )
     frame = frame.withColumns(
-        {"before": rf.try_allocate("queues", "client_ids"), "after": rf.try_allocate("queues", "rest")}
+        {
+            "before": rf.try_allocate("queues", "client_ids"),
+            "after": rf.try_allocate("queues", "rest"),
+        }
     )
     sides = ("before", "client_ids", "after", "rest")
     answers = {
@@ -150,7 +179,10 @@ def test_figures_of_owners(spark, rf, fleet):
     assert got.num_rows == fleet.num_rows
     read = arrays_of(got)
     n_clients = pa.compute.list_value_length(read["client_ids"])
-    assert got["metrics"].to_pylist() == arrow_figures.assignment_metrics(read["before"], n_clients).to_pylist()
+    assert (
+        got["metrics"].to_pylist()
+        == arrow_figures.assignment_metrics(read["before"], n_clients).to_pylist()
+    )
     for name, body in (("moved", arrow_figures.moved), ("least", arrow_figures.least_moves)):
         expected = body(*(read[side] for side in sides))
         assert got[name].to_pylist() == expected.to_pylist()
@@ -158,7 +190,9 @@ def test_figures_of_owners(spark, rf, fleet):
 
 
 def test_a_struct_is_evaluated_once(spark, rf, fleet, capsys):
-    both = spark.createDataFrame(fleet).select(rf.allocate_or_error("queues", "client_ids").alias("a"))
+    both = spark.createDataFrame(fleet).select(
+        rf.allocate_or_error("queues", "client_ids").alias("a")
+    )
     both.where("a.error IS NULL").select("a.*").explain()
     assert capsys.readouterr().out.count("+- ArrowEvalPython") == 1
     metrics = both.select(rf.assignment_metrics("a.owners", 3).alias("m"))
@@ -318,13 +352,20 @@ def test_what_sql_refuses(spark, expression, said):
 def test_a_bad_row_fails_and_owners_have_names(spark, rf, fleet):
     frame = spark.createDataFrame(fleet)
     for function in (rf.allocate, rf.owners):
-        with pytest.raises(Exception, match=r"in its batch .*returns NULL for a bad row, allocate_or_error its reason"):
+        with pytest.raises(
+            Exception,
+            match=r"in its batch .*returns NULL for a bad row, allocate_or_error its reason",
+        ):
             of_column(frame, function("queues", "client_ids"))
     named = of_column(frame, rf.try_owners("brokers", "client_ids"))
     answers = of_column(frame, rf.allocate_or_error("brokers", "client_ids"))
     assert [row is None for row in named] == [answer["owners"] is None for answer in answers]
     good = frame.where("topic IS NOT NULL").limit(100)
-    assert of_column(good, rf.owners("brokers", "client_ids"))[0][0].keys() == {"broker_name", "queue_id", "client_id"}
+    assert of_column(good, rf.owners("brokers", "client_ids"))[0][0].keys() == {
+        "broker_name",
+        "queue_id",
+        "client_id",
+    }
 
 
 def test_another_prefix(spark):

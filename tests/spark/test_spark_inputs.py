@@ -24,7 +24,9 @@ SUBSCRIPTIONS = [
 def frames(spark, routes=ROUTES, consumers=CONSUMERS, subscriptions=SUBSCRIPTIONS, rooms=False):
     room = ", machine_room string" if rooms else ""
     return (
-        spark.createDataFrame(routes, "topic string, broker_name string, read_queue_nums int" + room),
+        spark.createDataFrame(
+            routes, "topic string, broker_name string, read_queue_nums int" + room
+        ),
         spark.createDataFrame(consumers, "consumer_group string, client_id string" + room),
         spark.createDataFrame(subscriptions, "consumer_group string, topic string"),
     )
@@ -61,7 +63,9 @@ def test_tables_become_units(spark):
 @pytest.mark.thorough
 @pytest.mark.holds("docs/spark.md", "stays twice: a duplicate client id")
 def test_two_processes_of_one_client_id_are_seen(spark):
-    """Java has an id once for each channel: the queues of the second place are nobody's, and the plan says so."""
+    """Java has an id once for each channel: the queues of the second place are nobody's, and the
+    plan says so.
+    """
     from spark_udfs.joins import units
     from spark_udfs.transforms import plan
 
@@ -74,7 +78,9 @@ def test_two_processes_of_one_client_id_are_seen(spark):
         [("g", "a", 2), ("g", "b", None), ("once", "a", 1), ("once", "b", 1)],
         "consumer_group string, client_id string, channels bigint",
     )
-    assert by_unit(units(tables[0], counted, tables[2]).drop("unit_err_msg")) == by_unit(units(*tables))
+    assert by_unit(units(tables[0], counted, tables[2]).drop("unit_err_msg")) == by_unit(
+        units(*tables)
+    )
 
 
 @pytest.mark.thorough
@@ -83,15 +89,31 @@ def test_a_number_of_channels_that_no_client_has_is_a_bad_row_and_no_list(spark)
     from spark_udfs.joins import units
     from spark_udfs.transforms import assign, client_load, expand_owners
 
-    numbers = {"good": 1, "most": 1024, "more": 1025, "none": 0, "negative": -1, "huge": 2**31 - 1, "wraps": 2**32 + 1}
+    numbers = {
+        "good": 1,
+        "most": 1024,
+        "more": 1025,
+        "none": 0,
+        "negative": -1,
+        "huge": 2**31 - 1,
+        "wraps": 2**32 + 1,
+    }
     tables = frames(spark, subscriptions=[(name, "T1") for name in numbers])
     rows = [(name, "c1", 1) for name in numbers] + [(name, "c2", n) for name, n in numbers.items()]
-    counted = spark.createDataFrame(rows, "consumer_group string, client_id string, channels bigint")
+    counted = spark.createDataFrame(
+        rows, "consumer_group string, client_id string, channels bigint"
+    )
     frame = units(tables[0], counted, tables[2])
     made = {group: row for (group, _), row in by_unit(frame).items()}
     assert [len(made[name]["client_ids"]) for name in ("good", "most")] == [2, 1025]
-    assert {name for name, row in made.items() if row["client_ids"] is None} == {*numbers} - {"good", "most"}
-    planned = {group: row for (group, _), row in by_unit(frame.transform(assign("AVG", carry=False))).items()}
+    assert {name for name, row in made.items() if row["client_ids"] is None} == {*numbers} - {
+        "good",
+        "most",
+    }
+    planned = {
+        group: row
+        for (group, _), row in by_unit(frame.transform(assign("AVG", carry=False))).items()
+    }
     assert {name: row["err_msg"] for name, row in planned.items()} == {
         name: None if 1 <= n <= 1024 else f"channels must be from 1 to 1024, got {n} of client c2"
         for name, n in numbers.items()
@@ -109,7 +131,9 @@ def test_what_matches_nothing_is_told_and_bad_in_the_plan(spark):
     from spark_udfs.transforms import plan
 
     tables = frames(spark)
-    found = sorted(tuple(row.values()) for row in unmatched(*tables).fillna("-").toArrow().to_pylist())
+    found = sorted(
+        tuple(row.values()) for row in unmatched(*tables).fillna("-").toArrow().to_pylist()
+    )
     assert found == [
         ("consumers", "lonely", "-", "the consumer group subscribes to no topic"),
         ("routes", "-", "unread", "no consumer group subscribes to the topic"),
@@ -138,8 +162,14 @@ def test_machine_rooms_stand_beside_what_they_are_of(spark):
     assert by_unit(frame)["no", "T"]["client_rooms"] == []
     lost = [{"name": "lost", "changes": [{"lose_machine_room": {"machine_room": "hz"}}]}]
     spec = PlanSpec("AVG", scenarios=lost)
-    wanted = plan_batch(pa.RecordBatch.from_pylist([row], schema=frame.toArrow().schema), spec).to_pylist()
-    got = [one for one in frame.transform(plan(lost)).toArrow().to_pylist() if one["consumer_group"] == "g"]
+    wanted = plan_batch(
+        pa.RecordBatch.from_pylist([row], schema=frame.toArrow().schema), spec
+    ).to_pylist()
+    got = [
+        one
+        for one in frame.transform(plan(lost)).toArrow().to_pylist()
+        if one["consumer_group"] == "g"
+    ]
     assert got == wanted
     assert [one["n_queues"] for one in wanted] == [4, 2]
 
@@ -148,14 +178,30 @@ def test_machine_rooms_stand_beside_what_they_are_of(spark):
 def test_brokers_that_may_not_be_read_have_no_queues(spark):
     from spark_udfs.joins import units, unmatched
 
-    routes = [("T", "rw", 1, 6), ("T", "r", 1, 4), ("T", "w", 1, 2), ("T", "inherit", 1, 7), ("T", "unknown", 1, None)]
+    routes = [
+        ("T", "rw", 1, 6),
+        ("T", "r", 1, 4),
+        ("T", "w", 1, 2),
+        ("T", "inherit", 1, 7),
+        ("T", "unknown", 1, None),
+    ]
     routes += [("W", "w", 1, 2)]
     schema = "topic string, broker_name string, read_queue_nums bigint, perm int"
-    tables = (spark.createDataFrame(routes, schema), *frames(spark, subscriptions=[("g1", "T"), ("g1", "W")])[1:])
+    tables = (
+        spark.createDataFrame(routes, schema),
+        *frames(spark, subscriptions=[("g1", "T"), ("g1", "W")])[1:],
+    )
     rows = by_unit(units(*tables))
-    assert [one["broker_name"] for one in rows["g1", "T"]["brokers"]] == ["inherit", "r", "rw", "unknown"]
+    assert [one["broker_name"] for one in rows["g1", "T"]["brokers"]] == [
+        "inherit",
+        "r",
+        "rw",
+        "unknown",
+    ]
     assert rows["g1", "W"]["brokers"] == []
-    assert ("subscriptions", "W") in {(row["table"], row["topic"]) for row in unmatched(*tables).collect()}
+    assert ("subscriptions", "W") in {
+        (row["table"], row["topic"]) for row in unmatched(*tables).collect()
+    }
 
 
 def test_wrong_tables_are_refused_at_once(spark):
@@ -163,9 +209,13 @@ def test_wrong_tables_are_refused_at_once(spark):
 
     routes, consumers, subscriptions = frames(spark)
     for make in (units, unmatched):
-        with pytest.raises(TypeError, match=r"consumers has no column client_id \(strings\); it has consumer_group"):
+        with pytest.raises(
+            TypeError, match=r"consumers has no column client_id \(strings\); it has consumer_group"
+        ):
             make(routes, consumers.drop("client_id"), subscriptions)
-        with pytest.raises(TypeError, match="column read_queue_nums of routes must hold integers, got string"):
+        with pytest.raises(
+            TypeError, match="column read_queue_nums of routes must hold integers, got string"
+        ):
             make(routes.withColumn("read_queue_nums", routes.topic), consumers, subscriptions)
         with pytest.raises(TypeError, match="column perm of routes must hold integers, got string"):
             make(routes.withColumn("perm", routes.topic), consumers, subscriptions)
@@ -184,10 +234,17 @@ def test_scenarios_are_rows(spark):
         {"name": "b", "changes": [{"scale_clients": {"to": 8}}], "groups": ["g*"]},
     ]
     assert scenarios_of_frame(frame) == scenarios_of(wanted)
-    structs = "array<struct<scale_clients:struct<to:int>,set_virtual_nodes:struct<virtual_nodes:int>>>"
-    nested = spark.createDataFrame([("n", [((8,), None), (None, (5,))])], f"name string, changes {structs}")
+    structs = (
+        "array<struct<scale_clients:struct<to:int>,set_virtual_nodes:struct<virtual_nodes:int>>>"
+    )
+    nested = spark.createDataFrame(
+        [("n", [((8,), None), (None, (5,))])], f"name string, changes {structs}"
+    )
     [one] = scenarios_of_frame(nested)
-    assert one.to_data()["changes"] == [{"scale_clients": {"to": 8}}, {"set_virtual_nodes": {"virtual_nodes": 5}}]
+    assert one.to_data()["changes"] == [
+        {"scale_clients": {"to": 8}},
+        {"set_virtual_nodes": {"virtual_nodes": 5}},
+    ]
 
 
 def test_wrong_scenarios_name_the_table(spark):

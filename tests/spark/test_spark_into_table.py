@@ -1,4 +1,6 @@
-"""Plans in Delta and Iceberg tables: what is refused, what is removed, and both connectors on a release that has them."""
+"""Plans in Delta and Iceberg tables: what is refused, what is removed, and both connectors on a
+release that has them.
+"""
 
 import json
 import sys
@@ -10,7 +12,15 @@ from checkout import ROOT
 from job_runs import job, report, write_units
 from programs import python
 
-from spark_udfs.job._tables import TableError, TableFacts, TableName, facts_of, is_same, parse_name, refuse_unfit
+from spark_udfs.job._tables import (
+    TableError,
+    TableFacts,
+    TableName,
+    facts_of,
+    is_same,
+    parse_name,
+    refuse_unfit,
+)
 
 COLUMNS = {"plan_id": "string", "topic": "string", "queues": "int"}
 GOOD = TableFacts("iceberg", COLUMNS, frozenset({"plan_id"}), "file:/t", "ice.db.t")
@@ -46,10 +56,16 @@ def test_names_are_quoted():
         ({"provider": "parquet"}, "t is a table of parquet; only Delta and Iceberg"),
         ({"provider": "hive"}, "t is a table of hive; only Delta and Iceberg"),
         ({"provider": ""}, "t is a view; only Delta and Iceberg"),
-        ({"columns": {"plan_id": "string", "topic": "string"}}, "queues is missing. Give another table"),
+        (
+            {"columns": {"plan_id": "string", "topic": "string"}},
+            "queues is missing. Give another table",
+        ),
         ({"columns": COLUMNS | {"note": "string"}}, "note is no column of it"),
         ({"columns": COLUMNS | {"queues": "bigint"}}, "queues is bigint, not int"),
-        ({"partitions": frozenset()}, r"not partitioned by plan_id.*USING iceberg PARTITIONED BY \(plan_id\)"),
+        (
+            {"partitions": frozenset()},
+            r"not partitioned by plan_id.*USING iceberg PARTITIONED BY \(plan_id\)",
+        ),
     ],
 )
 def test_tables_that_take_no_plans(changed, said):
@@ -59,11 +75,26 @@ def test_tables_that_take_no_plans(changed, said):
 
 
 def test_what_a_catalog_says_of_a_table():
-    partitions = [("# Partition Information", ""), ("# col_name", "data_type"), ("plan_id", "string"), ("", "")]
-    details = [("# Detailed Table Information", ""), ("Name", "ice.db.t"), ("Type", "MANAGED"), ("Location", "file:/t")]
+    partitions = [
+        ("# Partition Information", ""),
+        ("# col_name", "data_type"),
+        ("plan_id", "string"),
+        ("", ""),
+    ]
+    details = [
+        ("# Detailed Table Information", ""),
+        ("Name", "ice.db.t"),
+        ("Type", "MANAGED"),
+        ("Location", "file:/t"),
+    ]
     described = [*COLUMNS.items(), ("", ""), *partitions, *details, ("Provider", "iceberg")]
     assert facts_of(described, COLUMNS) == GOOD
-    transformed = [("# Partitioning", ""), ("Part 0", "bucket(4, plan_id)"), *details, ("Provider", "iceberg")]
+    transformed = [
+        ("# Partitioning", ""),
+        ("Part 0", "bucket(4, plan_id)"),
+        *details,
+        ("Provider", "iceberg"),
+    ]
     assert facts_of(transformed, COLUMNS).partitions == frozenset()
     assert facts_of([*details, ("Type", "VIEW")], COLUMNS).provider == ""
 
@@ -96,10 +127,16 @@ def test_a_job_needs_somewhere_to_write_to(name, capsys):
 def test_without_a_connector_it_is_said_which_releases_have_one(spark, tmp_path, capsys):
     fleet = write_units(tmp_path / "fleet")
     for name in ("plans", "ice.db.plans"):
-        with pytest.raises(TableError, match=r"--into needs Delta or Iceberg.*3\.5, 4\.0 and 4\.1.*session is Spark"):
+        with pytest.raises(
+            TableError,
+            match=r"--into needs Delta or Iceberg.*3\.5, 4\.0 and 4\.1.*session is Spark",
+        ):
             job(fleet, into=name)
     assert report(fleet, "", into="plans") == 1
-    assert "plans is not there, and the session has no catalog that could make it" in capsys.readouterr().err
+    assert (
+        "plans is not there, and the session has no catalog that could make it"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.spark
@@ -110,7 +147,8 @@ def test_a_name_that_spark_cannot_look_up_is_said_with_its_reason(spark, tmp_pat
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW below AS SELECT 1 AS zone")
     try:
         with pytest.raises(
-            TableError, match=r"broken cannot be looked up: \[UNRESOLVED_COLUMN.*[^;]; --into needs Delta"
+            TableError,
+            match=r"broken cannot be looked up: \[UNRESOLVED_COLUMN.*[^;]; --into needs Delta",
         ):
             job(fleet, into="broken")
     finally:

@@ -1,4 +1,6 @@
-"""The planning job on Spark: what it writes from any source, that it is done once, and what it refuses."""
+"""The planning job on Spark: what it writes from any source, that it is done once, and what it
+refuses.
+"""
 
 import json
 import os
@@ -53,12 +55,19 @@ def test_the_job_writes_what_threads_and_one_call_write(fleet, tmp_path, spec, i
     assert table.schema.names == ["plan_id", *spec.schema.names]
     assert set(table["plan_id"].to_pylist()) == {done.plan_id}
     assert whole(out) == WHOLE
-    assert pq.ParquetFile(next(out.glob("part-*"))).metadata.row_group(0).column(0).compression == "ZSTD"
+    assert (
+        pq.ParquetFile(next(out.glob("part-*"))).metadata.row_group(0).column(0).compression
+        == "ZSTD"
+    )
 
 
 def test_the_roads_know_one_plan_by_one_row_each(fleet, tmp_path):
-    """Whoever reads the files, the rows are the same; the ids differ no more than what they are made from."""
-    ids = {job(fleet, tmp_path / f"plans-{road}", in_workers=road).plan_id for road in (True, False)}
+    """Whoever reads the files, the rows are the same; the ids differ no more than what they are
+    made from.
+    """
+    ids = {
+        job(fleet, tmp_path / f"plans-{road}", in_workers=road).plan_id for road in (True, False)
+    }
     assert text_of(tmp_path / "plans-True") == text_of(tmp_path / "plans-False")
     assert len(ids) <= 2 and all(one.startswith("p") for one in ids)
 
@@ -70,12 +79,20 @@ def test_bad_rows_are_rows_of_the_plan_and_a_directory_of_their_own(tmp_path, in
     fleet = write_units(tmp_path / "fleet", 20)
     done = job(fleet, tmp_path / "plans", bad=str(tmp_path / "bad"), in_workers=in_workers)
     rows = [row for row in read(tmp_path / "plans").to_pylist() if row["err_code"]]
-    assert len(rows) == sum(one["bad_units"] for one in done.summary["totals"].values()) > len(units.BAD)
+    assert (
+        len(rows)
+        == sum(one["bad_units"] for one in done.summary["totals"].values())
+        > len(units.BAD)
+    )
     assert text_of(tmp_path / "bad") == sorted(map(str, rows))
     assert "_SUCCESS" in files_in(tmp_path / "bad")
-    assert done.summary["totals"]["four"]["bad_units"] == len(units.BAD) - 1, "four clients cure the row without any"
+    assert done.summary["totals"]["four"]["bad_units"] == len(units.BAD) - 1, (
+        "four clients cure the row without any"
+    )
     before = files_in(tmp_path / "bad")
-    assert job(fleet, tmp_path / "plans", bad=str(tmp_path / "bad"), in_workers=in_workers).was_complete
+    assert job(
+        fleet, tmp_path / "plans", bad=str(tmp_path / "bad"), in_workers=in_workers
+    ).was_complete
     assert files_in(tmp_path / "bad") == before
 
 
@@ -89,12 +106,19 @@ def test_the_summary_ranks_the_worst_first(fleet, tmp_path):
             (row for row in rows if row["scenario"] == name),
             key=lambda row: ([-row[one] for one in by], row["consumer_group"], row["topic"]),
         )
-        got = [(row["consumer_group"], row["topic"], row["skew"]) for row in done.summary["worst"][name]]
+        got = [
+            (row["consumer_group"], row["topic"], row["skew"])
+            for row in done.summary["worst"][name]
+        ]
         assert got == [(row["consumer_group"], row["topic"], row["skew"]) for row in mine[:4]]
-    assert "worst groups, four: most unowned, idle, skew, moved" in (out / "_summary.txt").read_text()
+    assert (
+        "worst groups, four: most unowned, idle, skew, moved" in (out / "_summary.txt").read_text()
+    )
     (out / "_summary.json").unlink()
     again = job(fleet, out, n_worst=4)
-    assert (again.was_complete, again.summary) == (True, done.summary), "it is rebuilt from the rows"
+    assert (again.was_complete, again.summary) == (True, done.summary), (
+        "it is rebuilt from the rows"
+    )
 
 
 def test_names_in_the_summary_cannot_command_the_terminal(tmp_path, spark):
@@ -120,7 +144,9 @@ def test_no_units_are_a_complete_plan_of_no_rows(tmp_path, in_workers, spark):
 def test_a_giant_unit_among_small_ones(tmp_path, spark):
     brokers = [(f"b{number:02d}", 1 << 12) for number in range(64)]
     giant = units.row("giant", brokers=brokers, client_ids=map("c{}".format, range(999)))
-    table = pa.concat_tables([units.synthetic(2_000), pa.Table.from_pylist([giant], schema=FLEET_SCHEMA)])
+    table = pa.concat_tables(
+        [units.synthetic(2_000), pa.Table.from_pylist([giant], schema=FLEET_SCHEMA)]
+    )
     (tmp_path / "fleet").mkdir()
     pq.write_table(table, tmp_path / "fleet" / "part-0.parquet", row_group_size=256)
     spec = PlanSpec("AVG", output="owners")
@@ -155,7 +181,10 @@ def test_another_plan_needs_overwrite(fleet, tmp_path, capsys):
     pq.write_table(units.synthetic(7), fleet / "part-2.parquet")
     before = files_in(out)
     assert report(fleet, out) == 1
-    assert f"holds another plan, {first.plan_id}; give another directory, or --overwrite" in capsys.readouterr().err
+    assert (
+        f"holds another plan, {first.plan_id}; give another directory, or --overwrite"
+        in capsys.readouterr().err
+    )
     assert files_in(out) == before
     second = job(fleet, out, SPECS[0], overwrite=True)
     assert second.plan_id != first.plan_id
@@ -198,12 +227,16 @@ def test_a_write_that_fails_leaves_no_plan_and_the_next_run_cleans_up(fleet, tmp
         there.append(sorted(files_in(out)))
         (out / "part-00000-of-a-task.zstd.parquet").write_text("half of a file")
         rows = real(self)
-        return rows._replace(frame=rows.frame.withColumn("topic", F.raise_error(F.lit("no space left"))))
+        return rows._replace(
+            frame=rows.frame.withColumn("topic", F.raise_error(F.lit("no space left")))
+        )
 
     monkeypatch.setattr(plan_table._Job, "rows", fails)
     with pytest.raises(RuntimeError, match="no space left"):
         job(fleet, out, SPECS[1], overwrite=True, in_workers=False)
-    assert there == [["_rmqalloc.json", "_rmqalloc_claim.json"]], "the old plan is gone before the new one is written"
+    assert there == [["_rmqalloc.json", "_rmqalloc_claim.json"]], (
+        "the old plan is gone before the new one is written"
+    )
     assert sorted(files_in(out)) == ["_rmqalloc.json", "part-00000-of-a-task.zstd.parquet"]
     monkeypatch.undo()
     assert not job(fleet, out, SPECS[1]).was_complete
@@ -226,7 +259,9 @@ def test_a_second_writer_is_refused_by_name_and_age(fleet, tmp_path, capsys):
 
 @pytest.mark.holds("docs/spark.md", "and a plan that --overwrite was to replace stays")
 @pytest.mark.holds("docs/spark.md", "--max-bad-fraction F fails the job (exit code 1)")
-@pytest.mark.holds("docs/commands.md", "Fail, and write nothing, if more of the plan's rows are bad")
+@pytest.mark.holds(
+    "docs/commands.md", "Fail, and write nothing, if more of the plan's rows are bad"
+)
 @ROADS
 def test_too_many_bad_rows_and_nothing_is_written(fleet, tmp_path, in_workers, capsys):
     out = tmp_path / "plans"
@@ -237,7 +272,9 @@ def test_too_many_bad_rows_and_nothing_is_written(fleet, tmp_path, in_workers, c
     assert "current" in said.splitlines()[-1]
     assert not list(out.glob("[!_]*")) and "_SUCCESS" not in files_in(out)
     assert report(fleet, out, max_bad_fraction=0.5, in_workers=in_workers) == 0
-    assert report(fleet, out, max_bad_fraction=0.01, in_workers=in_workers) == 1, "so it is of a complete plan"
+    assert report(fleet, out, max_bad_fraction=0.01, in_workers=in_workers) == 1, (
+        "so it is of a complete plan"
+    )
     assert whole(out) == WHOLE
 
 
@@ -263,7 +300,11 @@ def test_orc_a_view_and_a_frame(spark, fleet, tmp_path):
     units_there.write.orc(str(tmp_path / "orc"))
     units_there.createOrReplaceTempView("fleet_of_a_test")
     wanted = job(fleet, tmp_path / "wanted").summary["totals"]
-    sources = [UnitSource(str(tmp_path / "orc"), "orc"), UnitSource(table="fleet_of_a_test"), units_there]
+    sources = [
+        UnitSource(str(tmp_path / "orc"), "orc"),
+        UnitSource(table="fleet_of_a_test"),
+        units_there,
+    ]
     try:
         for number, source in enumerate(sources):
             out = tmp_path / f"plans-{number}"
@@ -284,13 +325,24 @@ def test_csv_with_lists_as_json(spark, fleet, tmp_path):
     frame = frame.withColumn("virtual_nodes", F.lit(None).cast("int"))
     frame.write.option("header", True).csv(str(tmp_path / "texts"))
     broker = r'"[{\"broker_name\": \"b\", \"read_queue_nums\": 1}]"'
-    lines = [",".join(frame.columns), rf'many,T,{broker},"[\"c\"]",many', r'broken,T,[broken,"[\"c\"]",']
+    lines = [
+        ",".join(frame.columns),
+        rf'many,T,{broker},"[\"c\"]",many',
+        r'broken,T,[broken,"[\"c\"]",',
+    ]
     (tmp_path / "texts" / "more.csv").write_text("\n".join(lines))
     job(UnitSource(str(tmp_path / "texts"), "csv"), tmp_path / "plans")
     job(fleet, tmp_path / "wanted")
-    good = [[row for row in text_of(tmp_path / one) if "'err_code': 0" in row] for one in ("plans", "wanted")]
+    good = [
+        [row for row in text_of(tmp_path / one) if "'err_code': 0" in row]
+        for one in ("plans", "wanted")
+    ]
     assert good[0] == good[1]
-    bad = {row["consumer_group"]: row["err_msg"] for row in read(tmp_path / "plans").to_pylist() if row["err_code"]}
+    bad = {
+        row["consumer_group"]: row["err_msg"]
+        for row in read(tmp_path / "plans").to_pylist()
+        if row["err_code"]
+    }
     assert "brokers is null" in bad["broken"]
     assert "virtual_nodes must be from 0" in bad["many"]
 
@@ -344,10 +396,16 @@ def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
     from spark_udfs.job._sources import content
 
     def known(rows):
-        frame = spark.createDataFrame(rows, "a string, b string, l array<string>, m map<string, int>")
+        frame = spark.createDataFrame(
+            rows, "a string, b string, l array<string>, m map<string, int>"
+        )
         return frame.select(*content(frame)).first()["hashes"]
 
-    rows = [("x", None, ["1", None], {"k": 1}), (None, "x", [None, "1"], None), ("x", None, ["1", None], {"k": 2})]
+    rows = [
+        ("x", None, ["1", None], {"k": 1}),
+        (None, "x", [None, "1"], None),
+        ("x", None, ["1", None], {"k": 2}),
+    ]
     assert known(rows) == known(rows[::-1])
     assert len({known([row]) for row in rows}) == 3
 
@@ -361,7 +419,12 @@ def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
         (lambda fleet: (fleet / "part-0.parquet").write_text("no Parquet"), "cannot be read"),
         (lambda fleet: [path.unlink() for path in fleet.iterdir()], "holds no Parquet file"),
         (lambda fleet: fleet.rename(fleet.with_name("gone")), "fleet does not exist"),
-        (lambda fleet: [pq.write_table(pa.table({"topic": ["T"]}), path) for path in fleet.iterdir()], "has no column"),
+        (
+            lambda fleet: [
+                pq.write_table(pa.table({"topic": ["T"]}), path) for path in fleet.iterdir()
+            ],
+            "has no column",
+        ),
     ],
     ids=["not Parquet", "empty", "missing", "columns"],
 )
@@ -407,7 +470,8 @@ def test_a_jar_that_is_not_there_is_named_by_its_class(fleet, tmp_path, path, fo
     from spark_udfs import UnitSource
 
     with pytest.raises(
-        RuntimeError, match=f"{said} is missing from the session, or is of a release that does not fit"
+        RuntimeError,
+        match=f"{said} is missing from the session, or is of a release that does not fit",
     ) as told:
         job(UnitSource(path or str(fleet), form), tmp_path / "plans")
     assert str(told.value).count("ClassNotFoundException") == 1
@@ -419,7 +483,9 @@ def test_workers_that_cannot_read_say_why(spark, fleet, tmp_path, capsys):
     from spark_udfs import UnitSource
 
     spark.read.parquet(str(fleet)).write.orc(str(tmp_path / "orc"))
-    with pytest.raises(ValueError, match=r"workers read .* by themselves only if it is Parquet in a directory"):
+    with pytest.raises(
+        ValueError, match=r"workers read .* by themselves only if it is Parquet in a directory"
+    ):
         job(UnitSource(str(tmp_path / "orc"), "orc"), tmp_path / "plans", in_workers=True)
 
 
@@ -436,7 +502,16 @@ def test_a_fraction_out_of_range(spark, tmp_path, most):
 
 def test_the_job_end_to_end(fleet, tmp_path):
     owners = tmp_path / "owners"
-    command = ["-m", "spark_udfs.job", "--input", str(fleet), "--output", str(owners), "--master", "local[2]"]
+    command = [
+        "-m",
+        "spark_udfs.job",
+        "--input",
+        str(fleet),
+        "--output",
+        str(owners),
+        "--master",
+        "local[2]",
+    ]
     done = python(*command, "--strategy", "CONSISTENT_HASH", "--virtual-nodes", "7")
     assert done.returncode == 0, done.stderr
     lines = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:6])
@@ -446,15 +521,25 @@ def test_the_job_end_to_end(fleet, tmp_path):
     assert done.stdout.splitlines()[-1] == end
     assert "Traceback" not in done.stderr
     assert " WARN " not in done.stderr
-    rows = {(row["consumer_group"], row["topic"]): row for row in read(owners).to_pylist() if row["err_msg"] is None}
+    rows = {
+        (row["consumer_group"], row["topic"]): row
+        for row in read(owners).to_pylist()
+        if row["err_msg"] is None
+    }
     synthetic = pq.read_table(fleet / "part-0.parquet").to_pylist()
     assigned = [rows[unit["consumer_group"], unit["topic"]] for unit in synthetic]
-    units.assert_assigned(assigned, synthetic, [None] * 100, strategy("CONSISTENT_HASH", virtual_nodes=7))
+    units.assert_assigned(
+        assigned, synthetic, [None] * 100, strategy("CONSISTENT_HASH", virtual_nodes=7)
+    )
 
 
 @pytest.mark.parametrize(("kernel", "in_workers"), [("WritePart", True), ("PlanAndDigest", False)])
-def test_workers_killed_on_a_cluster_that_tries_again_are_counted_once(kernel, in_workers, tmp_path):
-    """A task that runs again hands its digest over once: the summary and the rows are those of one run."""
+def test_workers_killed_on_a_cluster_that_tries_again_are_counted_once(
+    kernel, in_workers, tmp_path
+):
+    """A task that runs again hands its digest over once: the summary and the rows are those of one
+    run.
+    """
     fleet = write_units(tmp_path / "fleet", 400)
     places = {name: str(tmp_path / name) for name in ("plans", "once")}
     program = SUICIDAL.format(fleet=str(fleet), kernel=kernel, in_workers=in_workers, **places)

@@ -1,4 +1,6 @@
-"""SQL's arguments in Python's order, strict and trying functions, owners by name, errors of workers. No Spark starts."""
+"""SQL's arguments in Python's order, strict and trying functions, owners by name, errors of
+workers. No Spark starts.
+"""
 
 import os
 import sys
@@ -29,15 +31,22 @@ def test_the_order_is_that_of_python_and_avg_is_the_default():
     circle = pa.array(["AVG_BY_CIRCLE"] * 2)
     for function in (sql_owners.allocate, sql_owners.try_allocate):
         assert function(BROKERS, LISTS, circle).to_pylist() == [[0, 1, 0], [0, 0, 0]]
-    assert sql_owners.allocate_or_error(BROKERS, LISTS, circle).field("owners").to_pylist() == [[0, 1, 0], [0, 0, 0]]
+    assert sql_owners.allocate_or_error(BROKERS, LISTS, circle).field("owners").to_pylist() == [
+        [0, 1, 0],
+        [0, 0, 0],
+    ]
     nodes = pa.array([3, 3])
-    assert sql_owners.allocate(BROKERS, LISTS, virtual_nodes=nodes).to_pylist() == [[0, 0, 1], [0, 0, 0]], "not read"
+    assert sql_owners.allocate(BROKERS, LISTS, virtual_nodes=nodes).to_pylist() == [
+        [0, 0, 1],
+        [0, 0, 0],
+    ], "not read"
 
 
 def test_a_text_in_the_first_place_is_the_former_order_and_is_warned_of():
     for function in (sql_owners.allocate, sql_owners.allocate_or_error):
         with pytest.warns(
-            FutureWarning, match=r"former order of arguments, which goes with release 0\.3\.0; now it is"
+            FutureWarning,
+            match=r"former order of arguments, which goes with release 0\.3\.0; now it is",
         ):
             former = function(pa.array(["AVG_BY_CIRCLE"] * 2), BROKERS, LISTS)
         with warnings.catch_warnings():
@@ -45,7 +54,8 @@ def test_a_text_in_the_first_place_is_the_former_order_and_is_warned_of():
             assert function(BROKERS, LISTS, pa.array(["AVG_BY_CIRCLE"] * 2)) == former
     for function in (sql_owners.try_allocate, sql_owners.owners, sql_owners.try_owners):
         with pytest.raises(
-            TypeError, match=r"queues must be a list or a number, got string; the arguments are \(queues, c"
+            TypeError,
+            match=r"queues must be a list or a number, got string; the arguments are \(queues, c",
         ):
             function(pa.array(["AVG"] * 2), BROKERS, LISTS)
     with pytest.raises(TypeError, match="queues must be a list or a number"):
@@ -60,12 +70,17 @@ def test_the_former_order_goes_when_the_former_options_go():
 def test_numbers_in_workers_are_what_they_are_in_sql():
     n, m = pa.array([4, 4]), pa.array([3, 0])
     assert sql_owners.try_allocate_by_count(n, m).to_pylist() == [[0, 0, 1, 2], None]
-    with pytest.raises(ValueError, match=r"row 2 of 2 in its batch \(queues 4, clients 0\): cidAll is null"):
+    with pytest.raises(
+        ValueError, match=r"row 2 of 2 in its batch \(queues 4, clients 0\): cidAll is null"
+    ):
         sql_owners.allocate_by_count(n, m)
     assert sql_owners.try_allocate_by_count(pa.nulls(2), m).to_pylist() == [None, None]
     for wrong in (pa.array([4.0, 4.0]), pa.array(["AVG", "AVG"])):
         for function in (sql_owners.allocate_by_count, sql_owners.try_allocate_by_count):
-            with pytest.raises(TypeError, match=r"numbers must be integers, got .*; the strategy is the last argument"):
+            with pytest.raises(
+                TypeError,
+                match=r"numbers must be integers, got .*; the strategy is the last argument",
+            ):
                 function(wrong, m)
     with pytest.raises(ValueError, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'POP'"):
         sql_owners.moved_by_count(n, n, m, pa.array(["POP", "AVG"]))
@@ -80,13 +95,22 @@ def test_a_bad_row_is_named_with_its_place():
     topics = pa.array(["orders", "payments", "x"])
     said = r"row 2 of 3 in its batch \(clients \[\], topic 'payments'\): cidAll is null or cidAll empty; "
     with pytest.raises(
-        ValueError, match=said + "try_allocate returns NULL for a bad row, allocate_or_error its reason"
+        ValueError,
+        match=said + "try_allocate returns NULL for a bad row, allocate_or_error its reason",
     ):
         named_owners.allocate("AVG", queues, clients, topic=topics)
     with pytest.raises(ValueError, match=said + "try_owners returns NULL"):
         named_owners.owners("AVG", queues, clients, topic=topics)
-    assert named_owners.try_allocate("AVG", queues, clients, topic=topics).to_pylist() == [[0, 0, 0], None, None]
-    assert [row is None for row in named_owners.try_owners("AVG", queues, clients).to_pylist()] == [False, True, True]
+    assert named_owners.try_allocate("AVG", queues, clients, topic=topics).to_pylist() == [
+        [0, 0, 0],
+        None,
+        None,
+    ]
+    assert [row is None for row in named_owners.try_owners("AVG", queues, clients).to_pylist()] == [
+        False,
+        True,
+        True,
+    ]
     assert named_owners.try_owners("AVG", queues[1:], clients[1:]).to_pylist() == [None, None]
 
 
@@ -111,12 +135,17 @@ def test_owners_by_name_are_those_of_the_plan(name):
     for one, row in zip(named, rows, strict=True):
         planned = expand_owners(row, PlanSpec(name)).to_pylist()
         if one is not None and row["consumer_group"][0].is_valid:
-            assert one == [{key: each[key] for key in ("broker_name", "queue_id", "client_id")} for each in planned]
+            assert one == [
+                {key: each[key] for key in ("broker_name", "queue_id", "client_id")}
+                for each in planned
+            ]
     assert sum(one is not None for one in named) >= 60 + words.count(None)
 
 
 def test_queues_that_nobody_owns_and_single_queues_have_names_too():
-    queues = pa.array([[{"broker_name": "hz@b", "queue_id": 7}, {"broker_name": "sh@b", "queue_id": 0}]])
+    queues = pa.array(
+        [[{"broker_name": "hz@b", "queue_id": 7}, {"broker_name": "sh@b", "queue_id": 0}]]
+    )
     named = named_owners.owners("MACHINE_ROOM", queues, pa.array([["c"]]), machine_rooms=["hz"])
     assert named.to_pylist() == [
         [
@@ -128,9 +157,15 @@ def test_queues_that_nobody_owns_and_single_queues_have_names_too():
     assert named_owners.owners("AVG", id_first, pa.array([["c"]])).to_pylist() == [
         [{"broker_name": "b", "queue_id": 7, "client_id": "c"}]
     ]
-    for numbers in ((pa.array([4]), pa.array([["c"]])), (queues, pa.array([4])), (4, "client_ids"), ("brokers", 3)):
+    for numbers in (
+        (pa.array([4]), pa.array([["c"]])),
+        (queues, pa.array([4])),
+        (4, "client_ids"),
+        ("brokers", 3),
+    ):
         with pytest.raises(
-            TypeError, match=r"owners returns names, so .* must be a list of them, got .*; use allocate"
+            TypeError,
+            match=r"owners returns names, so .* must be a list of them, got .*; use allocate",
         ):
             named_owners.refuse_counts(*numbers)
 
@@ -198,7 +233,9 @@ def test_other_errors_are_not_explained_away():
 @pytest.mark.needs("pyspark")
 @pytest.mark.parametrize("is_here", [False, True])
 def test_workers_run_the_interpreter_of_the_driver_unless_another_is_named(monkeypatch, is_here):
-    """A session that is there already has its interpreter, of which a variable would say something else."""
+    """A session that is there already has its interpreter, of which a variable would say something
+    else.
+    """
     from spark_udfs import session as module
 
     class Builder:
@@ -258,5 +295,14 @@ def test_a_pinned_table_says_which_version_is_there_now(monkeypatch):
 def test_the_summary_of_a_job_ends_its_last_line():
     from spark_udfs.job._plan_summary import as_text
 
-    text = as_text({"plan": "p", "strategy": "AVG", "output": "metrics", "totals": {}, "worst": {}, "worst_by": []})
+    text = as_text(
+        {
+            "plan": "p",
+            "strategy": "AVG",
+            "output": "metrics",
+            "totals": {},
+            "worst": {},
+            "worst_by": [],
+        }
+    )
     assert text.startswith("plan p: AVG, metrics\n\nscenario") and text.endswith("\n")

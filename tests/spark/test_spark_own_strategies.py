@@ -1,4 +1,6 @@
-"""Strategies that RocketMQ does not ship, in all of Spark that takes a strategy: the engine's answers, group by group."""
+"""Strategies that RocketMQ does not ship, in all of Spark that takes a strategy: the engine's
+answers, group by group.
+"""
 
 import json
 
@@ -44,7 +46,10 @@ def test_a_name_is_enough(name, params):
     [
         ("ROTATED-AVG", {}, "strategy ROTATED-AVG reads the topic of a queue: give topic"),
         pytest.param(
-            "ROTATED/2", {}, "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2"
+            "ROTATED/2",
+            {},
+            "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1",
+            id="ROTATED/2",
         ),
         pytest.param(
             "CANARY",
@@ -98,20 +103,29 @@ SPELLED = (
     "ROTATED-MACHINE_ROOM_NEARBY_POOLED-AVG",
 )
 ODD = [
-    units.row("stateful", "orders", [("a", 4), ("b", 3)], [f"10.0.0.{9 - i}@web-{i}" for i in (0, 1, 3)]),
+    units.row(
+        "stateful", "orders", [("a", 4), ("b", 3)], [f"10.0.0.{9 - i}@web-{i}" for i in (0, 1, 3)]
+    ),
     units.row("cs", "t", [("b", 5)], ["x@c2", "y@c0", "y@c1", "z"]),
     units.row("canary", "orders", [("a", 4), ("b", 4)], ["c1@gray", "c2", "c3"]),
     units.row("all canary", "orders", [("a", 4)], ["c1@gray", "c2@gray"]),
     units.row("retry", "%RETRY%g", [("a", 1), ("b", 1)], ["c1@gray", "c2", "c21"]),
     units.row("empty id", "t", [("a", 5)], ["", "c1", "c2"]),
-    units.row("hostile", "t\n'\"\u202e", [("b\t;--", 3), ("", 2)], ["a'b\"", "\x00", "*@gray", "(share=1)", "x" * 300]),
+    units.row(
+        "hostile",
+        "t\n'\"\u202e",
+        [("b\t;--", 3), ("", 2)],
+        ["a'b\"", "\x00", "*@gray", "(share=1)", "x" * 300],
+    ),
     units.row("many", "t", [("a", 130)], [f"c-{i}" for i in range(7)]),
 ]
 
 
 @pytest.fixture(scope="module")
 def fleet():
-    """Good, odd and bad units in a table with brokers, queues and machine rooms; and whether each is good."""
+    """Good, odd and bad units in a table with brokers, queues and machine rooms; and whether each
+    is good.
+    """
     batch, words = units.mixed()
     mixed = [
         (row, word is None)
@@ -121,13 +135,18 @@ def fleet():
     rows = [*ODD, *(row for row, _ in mixed), *units.synthetic(30, seed=5).to_pylist()]
     is_good = [True] * len(ODD) + [good for _, good in mixed] + [True] * 30
     queues = [
-        [{"broker_name": q.broker_name, "queue_id": q.queue_id} for q in units.queues_of(row)] if good else None
+        [{"broker_name": q.broker_name, "queue_id": q.queue_id} for q in units.queues_of(row)]
+        if good
+        else None
         for row, good in zip(rows, is_good, strict=True)
     ]
     texts = pa.list_(pa.string())
     table = pa.Table.from_pylist(rows, schema=FLEET_SCHEMA)
     table = table.append_column(
-        "queues", pa.array(queues, pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())])))
+        "queues",
+        pa.array(
+            queues, pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
+        ),
     )
     of_brokers = [[room(b and b["broker_name"]) for b in row["brokers"] or ()] for row in rows]
     table = table.append_column("broker_rooms", pa.array(of_brokers, texts))
@@ -148,10 +167,13 @@ def by_engine(text, row):
     made = strategy(name, **params)
     if made.reads_rooms:
         made = made.with_rooms(
-            {b["broker_name"]: room(b["broker_name"]) for b in row["brokers"]}, {c: room(c) for c in row["client_ids"]}
+            {b["broker_name"]: room(b["broker_name"]) for b in row["brokers"]},
+            {c: room(c) for c in row["client_ids"]},
         )
     try:
-        return made.assign(sort_queues(units.queues_of(row)), sort_client_ids(row["client_ids"])).owners.tolist()
+        return made.assign(
+            sort_queues(units.queues_of(row)), sort_client_ids(row["client_ids"])
+        ).owners.tolist()
     except ValueError as error:
         return str(error)
 
@@ -162,23 +184,31 @@ def answers(fleet):
     table, is_good = fleet
     rows = table.to_pylist()
     found = {
-        text: [by_engine(text, row) if good else None for row, good in zip(rows, is_good, strict=True)]
+        text: [
+            by_engine(text, row) if good else None for row, good in zip(rows, is_good, strict=True)
+        ]
         for text in SPELLED
     }
     lists = {text: [one for one in said if isinstance(one, list)] for text, said in found.items()}
     assert all(len(some) > 30 for some in lists.values())
-    assert len({json.dumps(said) for said in found.values()}) == len(SPELLED), "no two strategies say the same"
+    assert len({json.dumps(said) for said in found.values()}) == len(SPELLED), (
+        "no two strategies say the same"
+    )
     assert any("have a table of" in str(one) for one in found["ORDINAL(tables=true)"])
     return found
 
 
 def rooms_of(text, of="queue"):
     """The columns of rooms beside queues, or beside brokers, for those that read them."""
-    return {"broker_rooms": f"{of}_rooms", "client_rooms": "client_rooms"} if "POOLED" in text else {}
+    return (
+        {"broker_rooms": f"{of}_rooms", "client_rooms": "client_rooms"} if "POOLED" in text else {}
+    )
 
 
 def assert_said(got, said):
-    """Owners where the engine has owners, its reason where it refuses a unit, any reason for bad units."""
+    """Owners where the engine has owners, its reason where it refuses a unit, any reason for bad
+    units.
+    """
     for row, expected in zip(got, said, strict=True):
         if isinstance(expected, list):
             assert row == {"owners": expected, "error": None}
@@ -234,13 +264,16 @@ def test_objects_and_columns_as_parameters(spark):
     [got] = frame.select(*made).toArrow().to_pylist()
     queues, ids = sort_queues(units.queues_of(row)), sort_client_ids(row["client_ids"])
     assert got == {
-        name: strategy(name, **plain).assign(queues, ids).owners.tolist() for name, (plain, _) in cases.items()
+        name: strategy(name, **plain).assign(queues, ids).owners.tolist()
+        for name, (plain, _) in cases.items()
     }
 
 
 @on_spark
 def test_sql_and_strategies_in_a_column(spark, fleet, answers):
-    """The text with its parameters is all that SQL needs; no strategy needs the columns of rooms but those that read them."""
+    """The text with its parameters is all that SQL needs; no strategy needs the columns of rooms
+    but those that read them.
+    """
     from spark_udfs import register_all
 
     register_all(spark)
@@ -264,11 +297,18 @@ def test_counts_do_not_suffice_for_them():
 
     assert list(arrow_owners.by_count()) == ["AVG", "AVG_BY_CIRCLE"]
     for name in ("ROTATED-AVG", "CANARY(share=0)", "STABLE"):
-        with pytest.raises(ValueError, match=r"suffice for AVG, AVG_BY_CIRCLE alone, got .*; use allocate"):
+        with pytest.raises(
+            ValueError, match=r"suffice for AVG, AVG_BY_CIRCLE alone, got .*; use allocate"
+        ):
             rf.allocate_by_count(4, 3, name)
-        [row] = arrow_owners.allocate_arrays(name, pa.array([4]), pa.array([3]), topic=pa.array(["t"])).to_pylist()
+        [row] = arrow_owners.allocate_arrays(
+            name, pa.array([4]), pa.array([3]), topic=pa.array(["t"])
+        ).to_pylist()
         outer = name.partition("(")[0]
-        assert row["error"] == f"strategy {outer} reads names: give queues and clients, not their numbers"
+        assert (
+            row["error"]
+            == f"strategy {outer} reads names: give queues and clients, not their numbers"
+        )
 
 
 def checked(rows, fleet, said):
@@ -285,11 +325,17 @@ def test_transforms(spark, fleet, answers):
 
     table = fleet[0].drop_columns(["queues", "queue_rooms"])
     frame = spark.createDataFrame(table)
-    rows = frame.transform(assign("CANARY-ROTATED-AVG_BY_CIRCLE(share=0.5,pattern=*1)")).toArrow().to_pylist()
+    rows = (
+        frame.transform(assign("CANARY-ROTATED-AVG_BY_CIRCLE(share=0.5,pattern=*1)"))
+        .toArrow()
+        .to_pylist()
+    )
     checked(rows, table, answers["CANARY-ROTATED-AVG_BY_CIRCLE(share=0.5,pattern=*1)"])
     loads = frame.transform(client_load(strategy="STABLE", slack=1)).toArrow()
     assert sum(loads["n_queues"].to_pylist()) == sum(
-        sum(owner >= 0 for owner in one) for one in answers["STABLE(slack=1)"] if isinstance(one, list)
+        sum(owner >= 0 for owner in one)
+        for one in answers["STABLE(slack=1)"]
+        if isinstance(one, list)
     )
     chosen = [SPELLED[i % len(SPELLED)] for i in range(table.num_rows)]
     said = [answers[text][row] for row, text in enumerate(chosen)]
@@ -299,13 +345,17 @@ def test_transforms(spark, fleet, answers):
         "strategy_params", pa.array([json.dumps(one) if one else None for one in params])
     )
     for given in (in_text, beside):
-        checked(spark.createDataFrame(given).transform(assign("AVG")).toArrow().to_pylist(), table, said)
+        checked(
+            spark.createDataFrame(given).transform(assign("AVG")).toArrow().to_pylist(), table, said
+        )
 
 
 @pytest.mark.thorough
 @on_spark
 def test_scenarios_and_rooms_from_tables(spark):
-    """Rooms come out of the tables of routes and consumers; a scenario names a strategy as a text does."""
+    """Rooms come out of the tables of routes and consumers; a scenario names a strategy as a text
+    does.
+    """
     from spark_udfs.joins import units as joined
     from spark_udfs.transforms import plan
 
@@ -319,15 +369,25 @@ def test_scenarios_and_rooms_from_tables(spark):
     )
     subscriptions = spark.createDataFrame([("g", "t")], "consumer_group string, topic string")
     tried = [
-        {"name": text, "changes": [{"set_strategy": dict(zip(("strategy", "params"), spelled(text), strict=True))}]}
+        {
+            "name": text,
+            "changes": [
+                {"set_strategy": dict(zip(("strategy", "params"), spelled(text), strict=True))}
+            ],
+        }
         for text in SPELLED
     ]
     found = joined(routes, consumers, subscriptions).transform(
         plan(tried, "MACHINE_ROOM_NEARBY_POOLED-AVG", output="owners")
     )
     rows = found.toArrow().to_pylist()
-    of_rooms = {"a": "r0", "b": "r1", "c": "r2"}, dict.fromkeys(["c0@gray", "c1@gray", "c-2", "c-3"], "r2")
-    queues = sort_queues([MessageQueue("t", name, i) for name, n in (("a", 3), ("b", 3), ("c", 4)) for i in range(n)])
+    of_rooms = (
+        {"a": "r0", "b": "r1", "c": "r2"},
+        dict.fromkeys(["c0@gray", "c1@gray", "c-2", "c-3"], "r2"),
+    )
+    queues = sort_queues(
+        [MessageQueue("t", name, i) for name, n in (("a", 3), ("b", 3), ("c", 4)) for i in range(n)]
+    )
     assert [row["scenario"] for row in rows] == ["current", *SPELLED]
     for row, text in zip(rows, ("MACHINE_ROOM_NEARBY_POOLED-AVG", *SPELLED), strict=True):
         name, params = spelled(text)
@@ -353,8 +413,13 @@ def test_the_job(fleet, tmp_path, capsys):
     text = "CANARY-CONSISTENT_HASH(share=0.3,virtual_nodes=3)"
     paths = ["--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "plans")]
     assert main([*paths, "--strategy", text, "--master", "local[2]"]) == 0
-    assert "Parquet of owners, CANARY-CONSISTENT_HASH unless a row names another" in capsys.readouterr().out
+    assert (
+        "Parquet of owners, CANARY-CONSISTENT_HASH unless a row names another"
+        in capsys.readouterr().out
+    )
     found = pq.read_table(tmp_path / "plans").select(columns)
-    wanted = plan_batch(table.combine_chunks().to_batches()[0], PlanSpec(text, output="owners")).select(columns)
+    wanted = plan_batch(
+        table.combine_chunks().to_batches()[0], PlanSpec(text, output="owners")
+    ).select(columns)
     assert set(wanted["strategy"].to_pylist()) == {"CANARY/1-CONSISTENT_HASH", None}
     assert sorted(map(str, found.to_pylist())) == sorted(map(str, wanted.to_pylist()))

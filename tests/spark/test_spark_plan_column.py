@@ -1,4 +1,6 @@
-"""A plan as a column, in Python and in SQL: the answers of the transform, beside the columns of the row."""
+"""A plan as a column, in Python and in SQL: the answers of the transform, beside the columns of the
+row.
+"""
 
 import json
 
@@ -13,7 +15,11 @@ from spark_udfs._arrow_plan import plan_array, plan_rows
 
 TRIED = [
     {"name": "four", "changes": [{"scale_clients": {"to": 4}}]},
-    {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "topics": "*0"},
+    {
+        "name": "ring",
+        "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}],
+        "topics": "*0",
+    },
 ]
 TEXT = json.dumps(TRIED)
 YAML = "scenarios:\n- {name: four, changes: [{scale_clients: {to: 4}}]}\n"
@@ -25,13 +31,18 @@ GOOD = 40
 
 def table():
     """Good and bad units, one of them without a struct at all."""
-    return pa.concat_tables([units.synthetic(GOOD, seed=4), pa.table(units.mixed()[0])]).combine_chunks()
+    return pa.concat_tables(
+        [units.synthetic(GOOD, seed=4), pa.table(units.mixed()[0])]
+    ).combine_chunks()
 
 
 def unmade():
     """The table, of which some rows say themselves why they could not be made."""
     given = table()
-    why = ["channels must be from 1 to 1024" if i % 3 == 0 and i < GOOD else None for i in range(given.num_rows)]
+    why = [
+        "channels must be from 1 to 1024" if i % 3 == 0 and i < GOOD else None
+        for i in range(given.num_rows)
+    ]
     return given.append_column("unit_err_msg", pa.array(why, pa.string()))
 
 
@@ -50,7 +61,10 @@ def planned(given, spec):
     """What the plan of a table says, a list for every row."""
     rows = plan_batch(given.to_batches()[0], spec).to_pylist()
     n = 1 if spec.output == "best" else len(spec.names)
-    kept = [{name: value for name, value in row.items() if name not in ("consumer_group", "topic")} for row in rows]
+    kept = [
+        {name: value for name, value in row.items() if name not in ("consumer_group", "topic")}
+        for row in rows
+    ]
     return [kept[start : start + n] for start in range(0, len(kept), n)]
 
 
@@ -71,12 +85,18 @@ def test_a_row_that_could_not_be_made_says_so_in_the_column(output):
     spec, given = PlanSpec("AVG", scenarios=TRIED, output=output), unmade()
     *rows, _ = plan_array(structs(given), spec).to_pylist()
     assert rows == planned(given, spec)
-    assert {one["err_msg"] for row in rows[:GOOD:3] for one in row} == {"channels must be from 1 to 1024"}
+    assert {one["err_msg"] for row in rows[:GOOD:3] for one in row} == {
+        "channels must be from 1 to 1024"
+    }
     assert {one["err_code"] for row in rows[:GOOD:3] for one in row} == {ErrCode.MALFORMED}
     assert rows[1] == planned(table(), spec)[1]
     if output == "metrics":
-        assert plan_rows(structs(given), pa.array([TEXT] * (len(rows) + 1))).to_pylist()[:-1] == rows
-    numbers = given.set_column(given.num_columns - 1, "unit_err_msg", pa.array([None] * given.num_rows, pa.int64()))
+        assert (
+            plan_rows(structs(given), pa.array([TEXT] * (len(rows) + 1))).to_pylist()[:-1] == rows
+        )
+    numbers = given.set_column(
+        given.num_columns - 1, "unit_err_msg", pa.array([None] * given.num_rows, pa.int64())
+    )
     with pytest.raises(TypeError, match="column unit_err_msg must hold strings, got int64"):
         plan_array(structs(numbers), spec)
 
@@ -84,12 +104,22 @@ def test_a_row_that_could_not_be_made_says_so_in_the_column(output):
 def test_arguments_that_differ_from_row_to_row():
     given = structs(table()).slice(0, 5)
     tried = pa.array([TEXT, YAML, None, TEXT, YAML])
-    made = plan_rows(given, tried, pa.array(["AVG", "CONSISTENT_HASH", "AVG", None, "AVG"])).to_pylist()
+    made = plan_rows(
+        given, tried, pa.array(["AVG", "CONSISTENT_HASH", "AVG", None, "AVG"])
+    ).to_pylist()
     assert made[2] is None
-    for row, text, strategy in ((0, TEXT, "AVG"), (1, YAML, "CONSISTENT_HASH"), (3, TEXT, "AVG"), (4, YAML, "AVG")):
+    for row, text, strategy in (
+        (0, TEXT, "AVG"),
+        (1, YAML, "CONSISTENT_HASH"),
+        (3, TEXT, "AVG"),
+        (4, YAML, "AVG"),
+    ):
         assert (
             made[row]
-            == planned(table().slice(row, 1).combine_chunks(), PlanSpec(strategy, scenarios=scenarios_of_text(text)))[0]
+            == planned(
+                table().slice(row, 1).combine_chunks(),
+                PlanSpec(strategy, scenarios=scenarios_of_text(text)),
+            )[0]
         )
     assert plan_rows(given.slice(0, 0), tried.slice(0, 0)).to_pylist() == []
 
@@ -115,12 +145,17 @@ def test_wrong_arguments_are_errors(arguments, words):
 
 def test_wrong_types_are_errors():
     given = structs(table())
-    with pytest.raises(TypeError, match="unit must be a struct with the columns of a table, got int64"):
+    with pytest.raises(
+        TypeError, match="unit must be a struct with the columns of a table, got int64"
+    ):
         plan_array(pa.array([1]), PlanSpec())
-    with pytest.raises(TypeError, match="the table has no column client_ids; it has topic, brokers, consumer_group"):
+    with pytest.raises(
+        TypeError, match="the table has no column client_ids; it has topic, brokers, consumer_group"
+    ):
         plan_array(
             pa.StructArray.from_arrays(
-                [given.field(n) for n in ("topic", "brokers", "consumer_group")], ["topic", "brokers", "consumer_group"]
+                [given.field(n) for n in ("topic", "brokers", "consumer_group")],
+                ["topic", "brokers", "consumer_group"],
             ),
             PlanSpec(),
         )
@@ -139,7 +174,11 @@ def frame(spark):
     from spark_udfs import register_all
 
     register_all(spark)
-    made = spark.createDataFrame(table()).selectExpr("*", "monotonically_increasing_id() AS row_id").cache()
+    made = (
+        spark.createDataFrame(table())
+        .selectExpr("*", "monotonically_increasing_id() AS row_id")
+        .cache()
+    )
     made.createOrReplaceTempView("units_with_id")
     yield made
     spark.catalog.dropTempView("units_with_id")
@@ -149,7 +188,8 @@ def frame(spark):
 def rows_of(frame):
     """Rows as plain data, in order."""
     return sorted(
-        (row.asDict(recursive=True) for row in frame.collect()), key=lambda row: (row["row_id"], row["scenario"])
+        (row.asDict(recursive=True) for row in frame.collect()),
+        key=lambda row: (row["row_id"], row["scenario"]),
     )
 
 
@@ -165,7 +205,9 @@ def test_column_and_transform_agree(frame, output):
     wanted = rows_of(frame.transform(plan(TRIED, "AVG", output)))
     read = ["consumer_group", "topic", "brokers", "client_ids"]
     for unit in (F.struct("*"), read):
-        made = frame.select("consumer_group", "topic", F.inline(rf.plan(unit, TRIED, "AVG", output)), "row_id")
+        made = frame.select(
+            "consumer_group", "topic", F.inline(rf.plan(unit, TRIED, "AVG", output)), "row_id"
+        )
         assert rows_of(made) == wanted
 
 
@@ -191,11 +233,17 @@ def test_rows_that_could_not_be_made_say_so_in_columns_and_sql(spark):
     from spark_udfs.transforms import plan
 
     register_all(spark)
-    given = spark.createDataFrame(unmade()).selectExpr("*", "monotonically_increasing_id() AS row_id").cache()
+    given = (
+        spark.createDataFrame(unmade())
+        .selectExpr("*", "monotonically_increasing_id() AS row_id")
+        .cache()
+    )
     given.createOrReplaceTempView("unmade_units")
     try:
         wanted = rows_of(given.transform(plan(TRIED)))
-        assert [row["err_msg"] for row in wanted].count("channels must be from 1 to 1024") >= len(TRIED)
+        assert [row["err_msg"] for row in wanted].count("channels must be from 1 to 1024") >= len(
+            TRIED
+        )
         names = "consumer_group", "topic"
         for unit in (F.struct("*"), [*names, "brokers", "client_ids", "unit_err_msg"]):
             assert rows_of(given.select(*names, F.inline(rf.plan(unit, TRIED)), "row_id")) == wanted
@@ -222,7 +270,9 @@ def test_what_is_wrong_is_said_at_once_where_it_can_be(spark, frame):
 
     with pytest.raises(ValueError, match="unknown strategy 'AVGG'"):
         rf.plan("unit", TRIED, "AVGG")
-    with pytest.raises(TypeError, match="no column client_ids; it has consumer_group, topic, brokers"):
+    with pytest.raises(
+        TypeError, match="no column client_ids; it has consumer_group, topic, brokers"
+    ):
         rf.plan(["consumer_group", "topic", "brokers"], TRIED)
     with pytest.raises(Exception, match="ScenarioError: scenarios:1:3: "):
         spark.sql("SELECT rmq_plan(struct(*), '[{]') FROM units_with_id").collect()

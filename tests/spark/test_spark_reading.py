@@ -1,4 +1,6 @@
-"""What Spark reads of a directory of Parquet is what workers and bulk read; the other roads are in tests/evaluation."""
+"""What Spark reads of a directory of Parquet is what workers and bulk read; the other roads are in
+tests/evaluation.
+"""
 
 import os
 
@@ -15,10 +17,16 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def fleet(tmp_path):
-    """Directories of topics: one file with names in another case, one of columns of nulls, one that is passed over."""
+    """Directories of topics: one file with names in another case, one of columns of nulls, one that
+    is passed over.
+    """
     table = units.synthetic(30, seed=4).drop_columns("topic")
     lists = pa.array([[None] * (i % 3) for i in range(10)], pa.list_(pa.null()))
-    nulls = table.slice(10, 10).set_column(1, "brokers", pa.nulls(10)).set_column(2, "client_ids", lists)
+    nulls = (
+        table.slice(10, 10)
+        .set_column(1, "brokers", pa.nulls(10))
+        .set_column(2, "client_ids", lists)
+    )
     upper = table.slice(20).rename_columns([name.upper() for name in table.column_names])
     for name, part in {
         "001/part-0": table.slice(0, 10),
@@ -38,7 +46,12 @@ def plain(rows):
 
 def by_workers(path):
     files, schema = unit_files(path)
-    return plain(row for file in files for batch in read_piece(Piece(file), schema) for row in batch.to_pylist())
+    return plain(
+        row
+        for file in files
+        for batch in read_piece(Piece(file), schema)
+        for row in batch.to_pylist()
+    )
 
 
 def source(path, **more):
@@ -68,7 +81,9 @@ def test_who_lists_and_what_pins_a_source(spark, fleet):
     wanted = unit_files(fleet)
     for path in (fleet, f"file://{fleet}", f"{fleet}/"):
         assert files_of(source(path), spark) == wanted
-    assert identity(source(fleet), spark) == [[file.path, file.n_bytes, file.changed] for file in wanted.files]
+    assert identity(source(fleet), spark) == [
+        [file.path, file.n_bytes, file.changed] for file in wanted.files
+    ]
     alone = (
         source(f"{fleet}/*"),
         source(fleet, options={"mergeSchema": "true"}),
@@ -108,9 +123,12 @@ def test_what_spark_lists_alone_is_one_table_or_refused(spark, tmp_path):
     os.utime(tmp_path / "day=001" / "part-1.parquet", ns=(10**15, 10**15))
     assert identity(pattern, spark) != before
     pq.write_table(
-        table.slice(10).append_column("strategy", pa.nulls(10, pa.string())), tmp_path / "day=001" / "part-1.parquet"
+        table.slice(10).append_column("strategy", pa.nulls(10, pa.string())),
+        tmp_path / "day=001" / "part-1.parquet",
     )
-    with pytest.raises(ArgumentTypeError, match=r"part-\?\.parquet: not all files have the same column strategy"):
+    with pytest.raises(
+        ArgumentTypeError, match=r"part-\?\.parquet: not all files have the same column strategy"
+    ):
         pattern.read(spark)
     merged = source(pattern.path, options={"mergeSchema": "true"}).read(spark)
     assert "strategy" in merged.columns

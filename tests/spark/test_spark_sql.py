@@ -1,4 +1,6 @@
-"""What SQL says of the functions and of wrong strategies: literals, columns, batches of any size, and DESCRIBE FUNCTION."""
+"""What SQL says of the functions and of wrong strategies: literals, columns, batches of any size,
+and DESCRIBE FUNCTION.
+"""
 
 import pytest
 
@@ -36,7 +38,9 @@ def test_a_wrong_strategy_fails_the_query_and_wrong_data_does_not(sql, batches, 
         f"SELECT rmq_try_allocate(n, 3, 'AVGG') FROM {wrong}",
         f"SELECT rmq_allocate(n, 3, 'AVGG') FROM {wrong} WHERE n > 0",  # of two bad batches either may be named
     ):
-        with pytest.raises(Exception, match=r"unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\?"):
+        with pytest.raises(
+            Exception, match=r"unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\?"
+        ):
             sql(query)
     right = ROWS.format("AVG_BY_CIRCLE")
     assert sql(f"SELECT rmq_try_allocate(n, 3, strategy) FROM {right}") == [
@@ -52,15 +56,21 @@ def test_a_wrong_strategy_fails_the_query_and_wrong_data_does_not(sql, batches, 
         "mqAll is null or",
         None,
     ]
-    with pytest.raises(Exception, match="mqAll is null or mqAll empty; try_allocate returns NULL for a bad row"):
+    with pytest.raises(
+        Exception, match="mqAll is null or mqAll empty; try_allocate returns NULL for a bad row"
+    ):
         sql(f"SELECT rmq_allocate(n, 3, strategy) FROM {right}")
 
 
-@pytest.mark.parametrize("function", ["try_allocate_by_count(n, 3, {})", "moved_by_count(n, 3, 4, {})"])
+@pytest.mark.parametrize(
+    "function", ["try_allocate_by_count(n, 3, {})", "moved_by_count(n, 3, 4, {})"]
+)
 def test_a_wrong_strategy_by_count_fails_the_query(sql, function):
     for strategy in ("'AVGG'", "strategy"):
         query = f"SELECT rmq_{function.format(strategy)} IS NULL FROM {{}}"
-        with pytest.raises(Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'AVGG'; use allocate"):
+        with pytest.raises(
+            Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'AVGG'; use allocate"
+        ):
             sql(query.format(ROWS.format("AVGG")))
     query = f"SELECT rmq_{function.format('strategy')} IS NULL FROM {ROWS.format('AVG_BY_CIRCLE')}"
     assert sql(query) == [False, False, True, False]
@@ -106,7 +116,9 @@ def test_python_functions_are_described_and_their_examples_hold(sql):
         assert f"Usage: {usage}" in said
         assert "N/A" not in said
         description = functions._FUNCTIONS[name]
-        assert all(f"* {argument} - {what}" in said for argument, what in description.arguments.items())
+        assert all(
+            f"* {argument} - {what}" in said for argument, what in description.arguments.items()
+        )
         (example,) = (line.strip(" >;") for line in said.splitlines() if "> SELECT" in line)
         assert sql(f"SELECT to_json(struct(({example}) AS a))") == [f'{{"a":{description.answer}}}']
 
@@ -124,7 +136,9 @@ def test_a_table_function_says_the_same_in_every_session(spark, sql):
 
 def test_sql_functions_are_described(sql):
     for name in COUNTED:
-        assert "AVG or AVG_BY_CIRCLE" in "".join(sql(f"DESCRIBE FUNCTION EXTENDED rmq_{name}")).replace(" and ", " or ")
+        assert "AVG or AVG_BY_CIRCLE" in "".join(
+            sql(f"DESCRIBE FUNCTION EXTENDED rmq_{name}")
+        ).replace(" and ", " or ")
 
 
 @pytest.mark.usefixtures("sql")
@@ -149,16 +163,22 @@ class Unlike:
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize("wrong", ["listFunction", "lookupFunction", "lookupFunctionBuilder", "registerFunction"])
+@pytest.mark.parametrize(
+    "wrong", ["listFunction", "lookupFunction", "lookupFunctionBuilder", "registerFunction"]
+)
 def test_where_spark_takes_no_description_the_functions_work(classic, sql, monkeypatch, wrong):
     from spark_udfs import _sql as described
     from spark_udfs import register_all
 
     whole = described._identifiers
-    monkeypatch.setattr(described, "_identifiers", lambda registry, names: whole(Unlike(registry, wrong), names))
+    monkeypatch.setattr(
+        described, "_identifiers", lambda registry, names: whole(Unlike(registry, wrong), names)
+    )
     describe_one = described._describe
     monkeypatch.setattr(
-        described, "_describe", lambda jvm, registry, *rest: describe_one(jvm, Unlike(registry, wrong), *rest)
+        described,
+        "_describe",
+        lambda jvm, registry, *rest: describe_one(jvm, Unlike(registry, wrong), *rest),
     )
     prefix = f"no_{wrong}_"
     register_all(classic, prefix)
@@ -170,4 +190,6 @@ def test_where_spark_takes_no_description_the_functions_work(classic, sql, monke
 def test_a_session_without_a_registry_is_left_as_it_is():
     from spark_udfs import _sql as described
 
-    assert not described._describe_all(object(), {"f": described._Function(len, "int", "()", {}, "()", "1")}, new=True)
+    assert not described._describe_all(
+        object(), {"f": described._Function(len, "int", "()", {}, "()", "1")}, new=True
+    )

@@ -64,11 +64,17 @@ def test_spark_cures_as_the_kernel_does(spark):
 
     rows = [good_row(client_ids=[]), good_row(), good_row(strategy="BEST")]
     table = pa.Table.from_pylist(
-        rows, schema=pa.schema([(n, COLUMNS[n]) for n in COLUMNS if n in rows[0] or n == "strategy"])
+        rows,
+        schema=pa.schema([(n, COLUMNS[n]) for n in COLUMNS if n in rows[0] or n == "strategy"]),
     )
     none = {"name": "none", "changes": [{"scale_clients": {"to": 0}}]}
-    found = [row.asDict() for row in spark.createDataFrame(table).transform(plan([THREE, AVG, none], "AVG")).collect()]
-    wanted = plan_batch(table.to_batches()[0], PlanSpec("AVG", scenarios=[THREE, AVG, none])).to_pylist()
+    found = [
+        row.asDict()
+        for row in spark.createDataFrame(table).transform(plan([THREE, AVG, none], "AVG")).collect()
+    ]
+    wanted = plan_batch(
+        table.to_batches()[0], PlanSpec("AVG", scenarios=[THREE, AVG, none])
+    ).to_pylist()
     key = str
     assert sorted(found, key=key) == sorted(wanted, key=key)
     assert [row["err_code"] for row in wanted] == [2, 0, 2, 2, 0, 0, 0, 0, 5, 5, 0, 2]

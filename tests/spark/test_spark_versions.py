@@ -31,7 +31,9 @@ def entries(number):
 
 
 def as_pyspark_gives(array):
-    """The series that PySpark 3.5 and 4.0 make of an array: empty lists of anything but text are arrays of floats."""
+    """The series that PySpark 3.5 and 4.0 make of an array: empty lists of anything but text are
+    arrays of floats.
+    """
     if pa.types.is_struct(array.type):
         fields = zip(array.type.names, array.flatten(), strict=True)
         return pd.DataFrame({name: as_pyspark_gives(column) for name, column in fields})
@@ -62,27 +64,44 @@ def test_queues_are_allocated_as_in_arrow(rows, name):
     columns = zip((arrow_owners.QUEUES, arrow_owners.CLIENTS), zip(*rows, strict=True), strict=True)
     arrays = [pa.array(values, kind) for kind, values in columns]
     topic = pa.repeat("T", len(rows))
-    got, expected = both(lambda *a: arrow_owners.allocate_arrays(name, *a).field("owners"), *arrays, topic)
+    got, expected = both(
+        lambda *a: arrow_owners.allocate_arrays(name, *a).field("owners"), *arrays, topic
+    )
     assert got == expected
 
 
 @given(
     st.lists(
-        st.tuples(entries("read_queue_nums"), lists_of(NAME), st.none() | st.sampled_from(["AVG", "x"])), min_size=1
+        st.tuples(
+            entries("read_queue_nums"), lists_of(NAME), st.none() | st.sampled_from(["AVG", "x"])
+        ),
+        min_size=1,
     )
 )
 def test_brokers_and_strategies_by_row_are_allocated_as_in_arrow(rows):
     kinds = (BROKERS, arrow_owners.CLIENTS, pa.string())
-    queues, clients, names = (pa.array(v, k) for v, k in zip(zip(*rows, strict=True), kinds, strict=True))
-    got, expected = both(lambda n, *a: arrow_owners.allocate_arrays(n, *a).field("owners"), names, queues, clients)
+    queues, clients, names = (
+        pa.array(v, k) for v, k in zip(zip(*rows, strict=True), kinds, strict=True)
+    )
+    got, expected = both(
+        lambda n, *a: arrow_owners.allocate_arrays(n, *a).field("owners"), names, queues, clients
+    )
     assert got == expected
 
 
-@given(st.lists(st.tuples(*[lists_of(NUMBER)] * 2, *[st.none() | st.integers(-1, 9)] * 2), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(*[lists_of(NUMBER)] * 2, *[st.none() | st.integers(-1, 9)] * 2),
+        min_size=1,
+        max_size=6,
+    )
+)
 def test_figures_are_as_in_arrow(rows):
     before, after, n, m = (
         pa.array(values, kind)
-        for values, kind in zip(zip(*rows, strict=True), [arrow_owners.OWNERS] * 2 + [pa.int32()] * 2, strict=True)
+        for values, kind in zip(
+            zip(*rows, strict=True), [arrow_owners.OWNERS] * 2 + [pa.int32()] * 2, strict=True
+        )
     )
     for body in (figures.moved, figures.least_moves):
         got, expected = both(body, before, n, after, m)
@@ -92,7 +111,11 @@ def test_figures_are_as_in_arrow(rows):
 
 
 @given(
-    st.lists(st.tuples(*[st.none() | st.sampled_from([-1, 0, 1, 7, 2**24 + 1, 2**31 - 1])] * 2), min_size=1, max_size=4)
+    st.lists(
+        st.tuples(*[st.none() | st.sampled_from([-1, 0, 1, 7, 2**24 + 1, 2**31 - 1])] * 2),
+        min_size=1,
+        max_size=4,
+    )
 )
 def test_counts_are_as_in_arrow(rows):
     n, m = (pa.array(values, pa.int64()) for values in zip(*rows, strict=True))
@@ -104,7 +127,9 @@ def test_counts_are_as_in_arrow(rows):
 
 
 def test_types_that_pyspark_loses_are_restored():
-    """Whole numbers beside nulls, and columns without a value; whole floats that no null made remain what they were."""
+    """Whole numbers beside nulls, and columns without a value; whole floats that no null made
+    remain what they were.
+    """
     kinds = {
         pa.int64(): pa.array([2**31 - 1, None]),
         pa.float64(): pa.array([1.0, 2.0]),
@@ -116,7 +141,8 @@ def test_types_that_pyspark_loses_are_restored():
     nothing = pa.array([[{"broker_name": None, "read_queue_nums": None}], []], BROKERS)
     assert from_series(as_pyspark_gives(nothing)).type == BROKERS
     unit = pa.array(
-        [{"brokers": None, "client_ids": []}], pa.struct([("brokers", BROKERS), ("client_ids", arrow_owners.CLIENTS)])
+        [{"brokers": None, "client_ids": []}],
+        pa.struct([("brokers", BROKERS), ("client_ids", arrow_owners.CLIENTS)]),
     )
     assert from_series(as_pyspark_gives(unit)).type.field("client_ids").type == arrow_owners.CLIENTS
 
@@ -139,7 +165,9 @@ def test_wrong_strategies_and_wrong_types_are_raised_from_series_too():
 # --- What is required ---
 
 
-@pytest.mark.parametrize(("text", "problem"), [("3.5.0", ""), ("4.3.0", ""), ("4.0.0.dev1", ""), ("unknown", "")])
+@pytest.mark.parametrize(
+    ("text", "problem"), [("3.5.0", ""), ("4.3.0", ""), ("4.0.0.dev1", ""), ("unknown", "")]
+)
 def test_releases_from_3_5_on_are_taken(text, problem):
     assert requirements.spark_problem(text) == problem
     requirements.require_spark(text)
@@ -149,7 +177,8 @@ def test_releases_from_3_5_on_are_taken(text, problem):
 @pytest.mark.holds("docs/spark.md", "Refused are PySpark before 3.5, a Java that is too old")
 def test_older_releases_are_refused_and_the_error_says_what_to_install():
     with pytest.raises(
-        requirements.SparkTooOldError, match=r'PySpark 3\.5 or newer, got 3\.4\.4: pip install "rmqalloc\[spark\]"'
+        requirements.SparkTooOldError,
+        match=r'PySpark 3\.5 or newer, got 3\.4\.4: pip install "rmqalloc\[spark\]"',
     ):
         requirements.require_spark("3.4.4")
 
@@ -172,17 +201,22 @@ def test_java_is_judged_by_the_release_of_spark(release, java, said):
         assert problem.endswith(said) and bool(problem) == bool(said)
         if said:
             with pytest.raises(
-                requirements.JavaNotFoundError, match=f"needs Java .*, but Java {java} at /java is {said}"
+                requirements.JavaNotFoundError,
+                match=f"needs Java .*, but Java {java} at /java is {said}",
             ):
                 requirements.require_java()
 
 
 def test_connectors_are_those_that_the_tests_run_with():
     published = {
-        requirements.release_of(name): tuple(one.split(":")[1] for one in (release.delta, release.iceberg) if one)
+        requirements.release_of(name): tuple(
+            one.split(":")[1] for one in (release.delta, release.iceberg) if one
+        )
         for name, release in spark_releases.RELEASES.items()
     }
-    assert {release: tuple(requirements.CONNECTORS.get(release, ())) for release in published} == published
+    assert {
+        release: tuple(requirements.CONNECTORS.get(release, ())) for release in published
+    } == published
     assert any(published.values())
 
 
@@ -193,7 +227,10 @@ def test_what_works_is_said_of_each_release():
     assert old["spark data source"] == "needs Spark 4.0" != new["spark data source"]
     first = dict(requirements.works_here((4, 0)))
     assert dict(requirements.works_here((4, 1)))["spark columns"] == new["spark columns"]
-    assert first["spark data source"] == new["spark data source"] and first["spark columns"] == old["spark columns"]
+    assert (
+        first["spark data source"] == new["spark data source"]
+        and first["spark columns"] == old["spark columns"]
+    )
 
 
 # --- An old release ---
@@ -240,7 +277,9 @@ def test_spark_3_5_answers(tmp_path):
 def test_tables_are_planned_as_they_are_and_not_as_their_files(tmp_path):
     settings = spark_releases.settings("4.1", "delta", "iceberg", warehouse=tmp_path)
     command = ["-m", "table_sources", tmp_path / "work", json.dumps(settings)]
-    done = spark_releases.run("4.1", *command, folders=[ROOT / "tests", ROOT / "tests" / "support"], cwd=tmp_path)
+    done = spark_releases.run(
+        "4.1", *command, folders=[ROOT / "tests", ROOT / "tests" / "support"], cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     for name, one in found.items():

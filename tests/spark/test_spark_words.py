@@ -1,4 +1,6 @@
-"""What Spark's users are told when a name, a column, a jar or a command of docs/spark.md is wrong. No test starts Spark."""
+"""What Spark's users are told when a name, a column, a jar or a command of docs/spark.md is wrong.
+No test starts Spark.
+"""
 
 import os
 import re
@@ -25,19 +27,31 @@ SPARK_PAGE = ROOT / "docs" / "spark.md"
 def lists(n_rows):
     """Queues and clients of good rows."""
     queues = [[{"broker_name": "b", "queue_id": i} for i in range(4)]] * n_rows
-    return pa.array(queues, arrow_owners.QUEUES), pa.array([["x", "y"]] * n_rows, arrow_owners.CLIENTS)
+    return pa.array(queues, arrow_owners.QUEUES), pa.array(
+        [["x", "y"]] * n_rows, arrow_owners.CLIENTS
+    )
 
 
 # --- In SQL a wrong strategy or parameter is an error, wrong data is NULL; no worker knows a literal from a column ---
 
 WRONG = [
-    pytest.param("AVGG", {}, "unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\\?", id="AVGG"),
+    pytest.param(
+        "AVGG", {}, "unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\\?", id="AVGG"
+    ),
     ("avg", {}, "unknown strategy 'avg'"),
     ("", {}, "unknown strategy ''"),
     ("POP", {}, "strategy POP: missing a required argument"),
     ("CONSISTENT_HASH", {}, "reads the topic of a queue: give topic"),
-    ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": -1}, "virtual_nodes must be from 0 to 65536, got -1"),
-    ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": 65537}, "virtual_nodes must be from 0 to 65536, got 65537"),
+    (
+        "CONSISTENT_HASH",
+        {"topic": "T", "virtual_nodes": -1},
+        "virtual_nodes must be from 0 to 65536, got -1",
+    ),
+    (
+        "CONSISTENT_HASH",
+        {"topic": "T", "virtual_nodes": 65537},
+        "virtual_nodes must be from 0 to 65536, got 65537",
+    ),
     ("MACHINE_ROOM", {"machine_rooms": ["hz", None]}, "machine_rooms"),
     pytest.param(
         "MACHINE_ROOM",
@@ -57,9 +71,17 @@ def test_a_wrong_strategy_is_raised_whatever_rows_are_beside_it(strategy, given,
     literals = {name: pa.array([value] * len(names)) for name, value in given.items()}
     with pytest.raises(ValueError, match=said):
         arrow_owners.owners(pa.array(names), *lists(len(names)), **literals)
-    told = arrow_owners.allocate_arrays(pa.array(names), *lists(len(names)), **literals).field("error").to_pylist()
-    every = "virtual_nodes" in given  # a number out of bounds is wrong in rows that have no ring, too
-    assert [bool(re.search(said, error or "")) for error in told] == [every or name == strategy for name in names]
+    told = (
+        arrow_owners.allocate_arrays(pa.array(names), *lists(len(names)), **literals)
+        .field("error")
+        .to_pylist()
+    )
+    every = (
+        "virtual_nodes" in given
+    )  # a number out of bounds is wrong in rows that have no ring, too
+    assert [bool(re.search(said, error or "")) for error in told] == [
+        every or name == strategy for name in names
+    ]
 
 
 def test_a_wrong_strategy_is_raised_from_bad_rows_too():
@@ -68,23 +90,37 @@ def test_a_wrong_strategy_is_raised_from_bad_rows_too():
         counts = [pa.array([one], pa.int64()) for one in (n_queues, n_clients)]
         with pytest.raises(ValueError, match="unknown strategy 'AVGG'"):
             arrow_owners.owners(pa.array(["AVGG"]), *counts)
-    with pytest.raises(ValueError, match="CONSISTENT_HASH reads names: give queues and clients, not their numbers"):
-        arrow_owners.owners(pa.array(["CONSISTENT_HASH"]), pa.array([4]), pa.array([3]), pa.array(["T"]))
+    with pytest.raises(
+        ValueError, match="CONSISTENT_HASH reads names: give queues and clients, not their numbers"
+    ):
+        arrow_owners.owners(
+            pa.array(["CONSISTENT_HASH"]), pa.array([4]), pa.array([3]), pa.array(["T"])
+        )
 
 
 def test_wrong_data_is_null_in_every_batch():
     good = [0, 0, 1, 1]
-    assert arrow_owners.owners(pa.array(["AVG", None]), *lists(2)).to_pylist() == [good, good], "the default"
+    assert arrow_owners.owners(pa.array(["AVG", None]), *lists(2)).to_pylist() == [good, good], (
+        "the default"
+    )
     assert arrow_owners.owners(pa.nulls(1), *lists(1)).to_pylist() == [good]
     assert arrow_owners.owners(pa.array(["AVG"]), pa.nulls(1), pa.nulls(1)).to_pylist() == [None]
     queues, clients = lists(3)
     holes = pa.array([["x", None], [], ["x", "y"]], arrow_owners.CLIENTS)
-    assert arrow_owners.owners(pa.array(["AVG"] * 3), queues, holes).to_pylist() == [None, None, good]
+    assert arrow_owners.owners(pa.array(["AVG"] * 3), queues, holes).to_pylist() == [
+        None,
+        None,
+        good,
+    ]
     assert arrow_owners.owners(pa.array(["AVG"]), queues[:1], holes[:1]).to_pylist() == [None]
-    no_topic = arrow_owners.owners(pa.array(["CONSISTENT_HASH"]), queues[:1], clients[:1], pa.nulls(1, pa.string()))
+    no_topic = arrow_owners.owners(
+        pa.array(["CONSISTENT_HASH"]), queues[:1], clients[:1], pa.nulls(1, pa.string())
+    )
     assert no_topic.to_pylist() == [None]
     most = {"topic": pa.array(["T"]), "virtual_nodes": pa.array([65536])}
-    assert arrow_owners.owners(pa.array(["CONSISTENT_HASH"]), *lists(1), **most)[0].is_valid, "at the bound"
+    assert arrow_owners.owners(pa.array(["CONSISTENT_HASH"]), *lists(1), **most)[0].is_valid, (
+        "at the bound"
+    )
     assert arrow_owners.owners(pa.array([], pa.string()), *lists(0)).to_pylist() == []
 
 
@@ -138,8 +174,13 @@ def test_a_renamed_column_is_named_beside_the_one_looked_for(wanted, there, said
 def test_brokers_beside_queues_are_refused():
     queues = pa.array([[{"broker_name": "b", "queue_id": 0}]])
     both = unit().append_column("queues", queues)
-    for refused in (Fleet.from_arrow, lambda table: plan_batch(table.to_batches()[0], PlanSpec("AVG"))):
-        with pytest.raises(TypeError, match=r"both queues and brokers, .*; drop one of them: brokers, if"):
+    for refused in (
+        Fleet.from_arrow,
+        lambda table: plan_batch(table.to_batches()[0], PlanSpec("AVG")),
+    ):
+        with pytest.raises(
+            TypeError, match=r"both queues and brokers, .*; drop one of them: brokers, if"
+        ):
             refused(both)
     assert Fleet.from_arrow(both.drop_columns("brokers")).n_queues.tolist() == [1]
     assert Fleet.from_arrow(both.drop_columns("queues")).n_queues.tolist() == [2]
@@ -209,7 +250,9 @@ def test_the_page_packs_an_environment_that_is_not_activated(tmp_path):
     venv.create(tmp_path / "environment", with_pip=False)
     clean = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     command = [sys.executable, "-m", "venv_pack", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=900
+    )
     assert done.returncode == 0, done.stderr
     with tarfile.open(tmp_path / "environment.tar.gz") as archive:
         assert "bin/python" in archive.getnames(), "PYSPARK_PYTHON=./environment/bin/python"

@@ -83,7 +83,9 @@ def test_until_the_end_the_old_file_stands_and_the_new_one_is_nobodys_business(t
 
 
 @pytest.mark.holds("docs/writing.md", "Nothing is left behind.")
-@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(errno.ENOSPC, "full"), ValueError("other"), SystemExit])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, OSError(errno.ENOSPC, "full"), ValueError("other"), SystemExit]
+)
 @pytest.mark.parametrize("begin", [replaced_file, replaced_directory])
 def test_an_error_leaves_everything_as_it_was(tmp_path, error, begin):
     path = tmp_path / "out"
@@ -93,7 +95,9 @@ def test_an_error_leaves_everything_as_it_was(tmp_path, error, begin):
     assert names(tmp_path) == ["out"]
     assert (path / "part" if path.is_dir() else path).read_text() == "old"
     if isinstance(error, OSError):
-        assert raised.value.filename == str(path), "an error that names nothing names what was to be written"
+        assert raised.value.filename == str(path), (
+            "an error that names nothing names what was to be written"
+        )
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
@@ -140,16 +144,19 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(tmp_path):
 
 def test_a_device_a_pipe_and_an_open_file_are_written_to_as_they_are(tmp_path):
     write_file(os.devnull, "gone")
-    script = (
-        "from rmqalloc.store import write_file; print('a', flush=True); write_file('/dev/stdout', 'b\\n'); print('c')"
-    )
+    script = "from rmqalloc.store import write_file; print('a', flush=True); write_file('/dev/stdout', 'b\\n'); print('c')"
     command = [sys.executable, "-c", script]
-    assert subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout == "a\nb\nc\n"
+    assert (
+        subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        == "a\nb\nc\n"
+    )
     log = tmp_path / "log"
     log.write_text("before\n")
     with log.open("a") as file:
         subprocess.run(command, stdout=file, check=True, cwd=ROOT)
-    assert log.read_text() == "before\na\nb\nc\n", "nothing in an open file is overwritten or replaced"
+    assert log.read_text() == "before\na\nb\nc\n", (
+        "nothing in an open file is overwritten or replaced"
+    )
     assert names(tmp_path) == ["log"]
 
 
@@ -203,12 +210,19 @@ def test_names_cannot_be_guessed_and_links_laid_there_are_not_followed(tmp_path,
     assert len({staging.new_name(victim) for _ in range(100)}) == 100
 
 
-def test_the_content_is_on_the_disk_before_it_gets_its_name_and_the_name_afterwards(tmp_path, monkeypatch):
+def test_the_content_is_on_the_disk_before_it_gets_its_name_and_the_name_afterwards(
+    tmp_path, monkeypatch
+):
     done = []
     replace, fsync = os.replace, os.fsync
     monkeypatch.setattr(os, "replace", lambda old, new: (done.append("rename"), replace(old, new)))
     monkeypatch.setattr(
-        os, "fsync", lambda one: (done.append("folder" if stat.S_ISDIR(os.fstat(one).st_mode) else "file"), fsync(one))
+        os,
+        "fsync",
+        lambda one: (
+            done.append("folder" if stat.S_ISDIR(os.fstat(one).st_mode) else "file"),
+            fsync(one),
+        ),
     )
     for sync, expected in (
         ("all", ["file", "rename", "folder"]),
@@ -311,7 +325,12 @@ def test_what_a_living_writer_has_is_not_swept(tmp_path, begin):
 
 def test_only_names_of_ours_are_swept(tmp_path):
     (tmp_path / "precious").write_text("x")
-    others = [LEFT.format("other", "new"), ".out.123.new", ".out.0123456789abcdeg.new", ".out.0123456789abcdef.new.bak"]
+    others = [
+        LEFT.format("other", "new"),
+        ".out.123.new",
+        ".out.0123456789abcdeg.new",
+        ".out.0123456789abcdef.new.bak",
+    ]
     for name in others:
         (tmp_path / name).touch()
     (tmp_path / LEFT.format("out", "new")).symlink_to("precious")
@@ -327,7 +346,9 @@ def test_a_directory_that_was_moved_away_by_a_killed_writer_is_put_back(tmp_path
         old.mkdir()
         (old / "part").write_text(text)
         sweep(tmp_path / "out")
-        assert (tmp_path / "out" / "part").read_text() == "lost else", "it goes only where nothing stands"
+        assert (tmp_path / "out" / "part").read_text() == "lost else", (
+            "it goes only where nothing stands"
+        )
         assert names(tmp_path) == ["out"]
 
 
@@ -378,11 +399,15 @@ def test_a_file_system_without_locks_is_written_to_and_not_swept(tmp_path, monke
     assert names(tmp_path) == [LEFT.format("out", "new"), "file", "out"]
 
 
-def test_a_system_without_locks_closes_a_file_before_it_renames_it(tmp_path, monkeypatch, no_locks, no_exchange):
+def test_a_system_without_locks_closes_a_file_before_it_renames_it(
+    tmp_path, monkeypatch, no_locks, no_exchange
+):
     real = os.replace
 
     def replace(old, new):
-        assert os.fspath(old) not in {os.path.realpath(f"/proc/self/fd/{one}") for one in os.listdir("/proc/self/fd")}
+        assert os.fspath(old) not in {
+            os.path.realpath(f"/proc/self/fd/{one}") for one in os.listdir("/proc/self/fd")
+        }
         real(old, new)
 
     monkeypatch.setattr(os, "replace", replace)
@@ -397,7 +422,11 @@ def test_a_system_without_locks_closes_a_file_before_it_renames_it(tmp_path, mon
 
 
 def test_a_lock_is_held_against_everybody_and_ends_with_its_block(tmp_path):
-    with locked(tmp_path), pytest.raises(LockedError, match=r"more than 0\.05 s") as error, locked(tmp_path, 0.05):
+    with (
+        locked(tmp_path),
+        pytest.raises(LockedError, match=r"more than 0\.05 s") as error,
+        locked(tmp_path, 0.05),
+    ):
         pytest.fail("it was held")
     assert error.value.filename == str(tmp_path)
     with locked(tmp_path, 0):

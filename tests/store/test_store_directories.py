@@ -63,7 +63,9 @@ def test_without_exchange_it_is_replaced_in_steps(tmp_path, no_exchange):
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "bad"), KeyboardInterrupt()])
-def test_without_exchange_what_was_moved_away_is_put_back(tmp_path, monkeypatch, no_exchange, error):
+def test_without_exchange_what_was_moved_away_is_put_back(
+    tmp_path, monkeypatch, no_exchange, error
+):
     fill(tmp_path / "out", "old")
     real = Path.rename
 
@@ -153,7 +155,10 @@ def write_in_turns(path, letter, rounds):
 def test_two_writers_and_a_reader_do_not_disturb_each_other(tmp_path):
     path, looks = tmp_path / "out", 0
     fill(path, "a" * 5000)
-    writers = [multiprocessing.get_context("fork").Process(target=write_in_turns, args=(path, one, 30)) for one in "ab"]
+    writers = [
+        multiprocessing.get_context("fork").Process(target=write_in_turns, args=(path, one, 30))
+        for one in "ab"
+    ]
     for writer in writers:
         writer.start()
     while any(writer.is_alive() for writer in writers) or not looks:
@@ -185,17 +190,24 @@ sys.exit(main(sys.argv[1:]))
         (["recommend", "-f", SEED, "--out"], ".json"),
         (["optimise", "scale", "-f", SEED, "--to", "3", "--out"], ".md"),
         (["report", "{plan}", "--out"], ".html"),
-        (["simulate", str(ROOT / "examples" / "simulations" / "three-deaths.yaml"), "--svg"], ".svg"),
+        (
+            ["simulate", str(ROOT / "examples" / "simulations" / "three-deaths.yaml"), "--svg"],
+            ".svg",
+        ),
     ],
 )
 def test_a_full_disk_costs_nothing_that_was_there(tmp_path, verb, suffix):
     plan, out = tmp_path / "plan.json", tmp_path / f"out{suffix}"
     main(["plan", "-f", SEED, "--scale", "3", "--out", str(plan)])
     verb = [word.format(plan=plan) for word in verb]
-    out.write_bytes(gzip.compress(b"the earlier good one") if suffix.endswith("gz") else b"the earlier good one")
+    out.write_bytes(
+        gzip.compress(b"the earlier good one") if suffix.endswith("gz") else b"the earlier good one"
+    )
     before = out.read_bytes()
     done = python("-B", "-c", ON_A_FULL_DISK, *verb, out)
-    assert (done.returncode, f"rmqalloc: {out}: File too large" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, f"rmqalloc: {out}: File too large" in done.stderr) == (1, True), (
+        done.stderr
+    )
     assert out.read_bytes() == before
     assert names(tmp_path) == [out.name, "plan.json"]
 
@@ -218,5 +230,7 @@ def test_bulk_runs_again_under_the_pid_of_one_that_was_killed(tmp_path, monkeypa
     monkeypatch.setattr(os, "getpid", lambda: 1)  # as in every container
     (tmp_path / LEFT.format("owners", "new")).mkdir()
     for _ in range(2):
-        assert main(["bulk", "--in", str(tmp_path / "fleet"), "--out", str(tmp_path / "owners")]) == 0
+        assert (
+            main(["bulk", "--in", str(tmp_path / "fleet"), "--out", str(tmp_path / "owners")]) == 0
+        )
     assert names(tmp_path) == ["fleet", "owners"]

@@ -37,15 +37,23 @@ def test_few_queues_move_when_a_client_leaves():
     queues, clients = numbered(400), client_names(20)
     before = strategy("CONSISTENT_HASH_BOUNDED").assign(queues, clients).owners
     stay = [client for client in clients if client != clients[5]]
-    after = [clients.index(stay[i]) for i in strategy("CONSISTENT_HASH_BOUNDED").assign(queues, stay).owners]
+    after = [
+        clients.index(stay[i])
+        for i in strategy("CONSISTENT_HASH_BOUNDED").assign(queues, stay).owners
+    ]
     moved = int((np.array(after) != before).sum())
     assert moved < 3 * int((before == 5).sum())
-    even = strategy("AVG").assign(queues, clients).owners, strategy("AVG").assign(queues, stay).owners
+    even = (
+        strategy("AVG").assign(queues, clients).owners,
+        strategy("AVG").assign(queues, stay).owners,
+    )
     assert moved < sum(clients[a] != stay[b] for a, b in zip(*even, strict=True)) / 2
 
 
 def test_of_clients_without_points_others_are_above_the_cap():
-    """Points so few that ids lose all of theirs: what the others may not have by the cap goes to its first point."""
+    """Points so few that ids lose all of theirs: what the others may not have by the cap goes to
+    its first point.
+    """
     one = lambda n, kind: np.array([n], kind)  # noqa: E731
     out = np.empty(5, np.int32)
     ring.locate_bounded(
@@ -60,7 +68,12 @@ def test_of_clients_without_points_others_are_above_the_cap():
 def test_a_fleet_of_many_blocks_is_its_groups(threads):
     shared = tuple(client_names(40))
     groups = [
-        ("g", f"t{i}", numbered(1 + i % 70, topic=f"t{i}"), shared if i % 3 else client_names(1 + i % 90))
+        (
+            "g",
+            f"t{i}",
+            numbered(1 + i % 70, topic=f"t{i}"),
+            shared if i % 3 else client_names(1 + i % 90),
+        )
         for i in range(900)
     ]
     fleet = Fleet.from_groups([*groups, ("g", "odd", numbered(9), ["a", "", "a", "b"])])
@@ -91,8 +104,16 @@ def test_a_ring_that_is_nearly_full_takes_no_longer():
     ("params", "error", "said"),
     [
         ({"load_factor": 0.99}, ValueError, "load_factor must be from 1 to 1000000, got 0.99"),
-        ({"load_factor": "1.255"}, ValueError, "load_factor must have at most 2 decimals, got '1.255'"),
-        ({"load_factor": float("nan")}, ValueError, "load_factor must be from 1 to 1000000, got nan"),
+        (
+            {"load_factor": "1.255"},
+            ValueError,
+            "load_factor must have at most 2 decimals, got '1.255'",
+        ),
+        (
+            {"load_factor": float("nan")},
+            ValueError,
+            "load_factor must be from 1 to 1000000, got nan",
+        ),
         ({"load_factor": "much"}, ValueError, "load_factor must be a number, got 'much'"),
         ({"load_factor": True}, TypeError, "load_factor must be a number, got True"),
         ({"load_factor": None}, TypeError, "load_factor must be a number, got None"),
@@ -107,12 +128,20 @@ def test_wrong_parameters(params, error, said):
 def test_reasons():
     queues, clients = numbered(40), client_names(6)
     made = strategy("CONSISTENT_HASH_BOUNDED", load_factor=1)
-    assigned, plain = made.assign(queues, clients), strategy("CONSISTENT_HASH").assign(queues, clients)
+    assigned, plain = (
+        made.assign(queues, clients),
+        strategy("CONSISTENT_HASH").assign(queues, clients),
+    )
     assert assigned.owners.tolist() != plain.owners.tolist()
-    for place, (owner, first) in enumerate(zip(assigned.owners.tolist(), plain.owners.tolist(), strict=True)):
+    for place, (owner, first) in enumerate(
+        zip(assigned.owners.tolist(), plain.owners.tolist(), strict=True)
+    ):
         reasons = made.explain(queues, clients, place)
         assert reasons.facts["cap"] == 7
         assert clients[first] == reasons.facts["hit"]["client_id"]
         assert ("goes on up the ring" in reasons.steps[-1]) == (owner != first)
         assert clients[owner] in reasons.steps[-1]
-    assert len(strategy("CONSISTENT_HASH_BOUNDED", virtual_nodes=0).explain(queues, clients, 0).steps) == 2
+    assert (
+        len(strategy("CONSISTENT_HASH_BOUNDED", virtual_nodes=0).explain(queues, clients, 0).steps)
+        == 2
+    )

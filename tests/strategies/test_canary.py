@@ -20,18 +20,27 @@ def test_canary_clients_have_their_share_of_every_broker(sizes, points):
     owners = strategy("CANARY", share=points / 10_000).assign(queues, CLIENTS).owners
     assert owners.min() >= 0
     for b, n in enumerate(sizes):
-        mine = [bool(IS_CANARY[o]) for q, o in zip(queues, owners, strict=True) if q.broker_name == f"b{b}"]
+        mine = [
+            bool(IS_CANARY[o])
+            for q, o in zip(queues, owners, strict=True)
+            if q.broker_name == f"b{b}"
+        ]
         k = -(-Fraction(points * n, 10_000) // 1)
         assert mine == [True] * k + [False] * (n - k)
 
 
 def test_names_that_differ_by_a_nul_are_two_brokers():
-    """An array of text dropped NULs at its end, so that the second broker gave no queue of its own to the canary clients."""
+    """An array of text dropped NULs at its end, so that the second broker gave no queue of its own
+    to the canary clients.
+    """
     queues = [MessageQueue("T", name, i) for name in ("b", "b\0", "", "\0") for i in range(2)]
     made = strategy("CANARY", share=0.5)
     owners = made.assign(queues, CLIENTS).owners
     assert IS_CANARY[owners].tolist() == [True, False] * 4
-    assert made.assign_fleet(Fleet.from_groups([("g", "T", queues, CLIENTS)])).tolist() == owners.tolist()
+    assert (
+        made.assign_fleet(Fleet.from_groups([("g", "T", queues, CLIENTS)])).tolist()
+        == owners.tolist()
+    )
 
 
 @pytest.mark.parametrize("name", ["CANARY", "CANARY-ROTATED-AVG", "CANARY-CONSISTENT_HASH"])
@@ -40,18 +49,28 @@ def test_a_retry_topic_is_not_for_them(name):
     made = strategy(name, share=0.01)
     owners = made.assign(queues, CLIENTS).owners
     assert not IS_CANARY[owners].any()
-    fleet = Fleet.from_groups([("g", "%RETRY%g", queues, CLIENTS), ("g", "T", numbered(8), CLIENTS)])
+    fleet = Fleet.from_groups(
+        [("g", "%RETRY%g", queues, CLIENTS), ("g", "T", numbered(8), CLIENTS)]
+    )
     both = made.assign_fleet(fleet)
     assert both[:4].tolist() == owners.tolist()
     assert IS_CANARY[both[4:]].tolist() == [True] + [False] * 7
 
 
-@pytest.mark.parametrize("clients", [["a", "b"], ["a@gray", "b@gray"], ["a@Gray", "b@graY"], ["a@gray ", "@gra"]])
+@pytest.mark.parametrize(
+    "clients", [["a", "b"], ["a@gray", "b@gray"], ["a@Gray", "b@graY"], ["a@gray ", "@gra"]]
+)
 @pytest.mark.parametrize("topic", ["T", "%RETRY%g"])
 def test_of_one_kind_alone_all_divide_all(clients, topic):
     queues, made = numbered(5, topic=topic), strategy("CANARY", share=0.5)
     assert made.assign(queues, clients).owners.tolist() == [0, 0, 0, 1, 1]
-    assert made.assign_fleet(Fleet.from_groups([("g", topic, queues, clients)])).tolist() == [0, 0, 0, 1, 1]
+    assert made.assign_fleet(Fleet.from_groups([("g", topic, queues, clients)])).tolist() == [
+        0,
+        0,
+        0,
+        1,
+        1,
+    ]
 
 
 @given(st.text("ab*?[]!-.\n😀", max_size=6), st.text("ab*?[]!-.\n😀", max_size=6))
@@ -64,7 +83,9 @@ def test_patterns_by_the_book(pattern, text):
         return text != "" and pattern[0] in ("?", text[0]) and matches(pattern[1:], text[1:])
 
     owners = (
-        strategy("CANARY", share=1, pattern=pattern).assign(numbered(2), [text, "another, which never matches"]).owners
+        strategy("CANARY", share=1, pattern=pattern)
+        .assign(numbered(2), [text, "another, which never matches"])
+        .owners
     )
     both = matches(pattern, "another, which never matches")
     expected = [0, 1] if matches(pattern, text) == both else [1, 1] if both else [0, 0]
@@ -78,14 +99,21 @@ def test_a_pattern_of_many_stars_takes_no_time():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_fleet_is_its_groups(threads):
     groups = [
-        ("g", f"{'%RETRY%' * (i % 7 == 0)}t{i}", [("b", q) for q in range(1 + i % 9)], CLIENTS[: 1 + i % 5])
+        (
+            "g",
+            f"{'%RETRY%' * (i % 7 == 0)}t{i}",
+            [("b", q) for q in range(1 + i % 9)],
+            CLIENTS[: 1 + i % 5],
+        )
         for i in range(120)
     ]
     fleet = Fleet.from_groups([*groups, ("g", "none", [], CLIENTS)])
     made = strategy("CANARY-CONSISTENT_HASH", share="0.25", virtual_nodes=3)
     found = made.assign_fleet(fleet, on_error="report", threads=threads).tolist()
     assert found == [
-        o for _, topic, queues, ids in groups for o in made.assign([(topic, *q) for q in queues], ids).owners.tolist()
+        o
+        for _, topic, queues, ids in groups
+        for o in made.assign([(topic, *q) for q in queues], ids).owners.tolist()
     ]
 
 
@@ -94,7 +122,10 @@ def test_a_fleet_is_its_groups(threads):
     ("params", "error", "said"),
     [
         pytest.param(
-            {}, TypeError, "missing a required argument: 'share'; it takes share, pattern, inner", id="no share"
+            {},
+            TypeError,
+            "missing a required argument: 'share'; it takes share, pattern, inner",
+            id="no share",
         ),
         ({"share": 1.5}, ValueError, "share must be from 0 to 1, got 1.5"),
         ({"share": 0.00001}, ValueError, "share must have at most 4 decimals, got 1e-05"),
@@ -110,11 +141,10 @@ def test_reasons():
     queues = [MessageQueue("T", b, i) for b in ("a", "b") for i in range(4)]
     made = strategy("CANARY", share=0.3)
     steps = [made.explain(queues, CLIENTS, place).steps for place in range(8)]
-    whose = (
-        "2 of 5 clients match *@gray; the first 2 of the 4 queues of broker {} are theirs, this one at place {} is {}"
-    )
+    whose = "2 of 5 clients match *@gray; the first 2 of the 4 queues of broker {} are theirs, this one at place {} is {}"
     assert [one[0] for one in steps] == [
-        whose.format(q.broker_name, q.queue_id, "theirs" if q.queue_id < 2 else "of the others") for q in queues
+        whose.format(q.broker_name, q.queue_id, "theirs" if q.queue_id < 2 else "of the others")
+        for q in queues
     ]
     for place, owner in enumerate(made.assign(queues, CLIENTS).owners.tolist()):
         assert f"client {CLIENTS[owner]} is at place" in steps[place][-1]

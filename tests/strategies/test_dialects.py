@@ -19,26 +19,42 @@ def test_the_reference_of_cpp_computes_what_javas_does():
         queues, ids = [("T", "b", i) for i in range(n)], [f"c{i}" for i in range(m)]
         cpp = [go_reference.CppAvg().allocate("g", one, queues, ids) for one in ids]
         assert cpp == [reference.Avg().allocate("g", one, queues, ids) for one in ids]
-        assert cpp == [strategy("AVG", dialect="cpp").allocate("g", one, queues, ids) for one in ids]
+        assert cpp == [
+            strategy("AVG", dialect="cpp").allocate("g", one, queues, ids) for one in ids
+        ]
 
 
 @pytest.mark.parametrize("name", ["CONSISTENT_HASH", "MACHINE_ROOM"])
 def test_what_is_explained_is_who_owns_it(name):
-    parameters = {"virtual_nodes": 7} if name == "CONSISTENT_HASH" else {"machine_rooms": ["hz", "sh"]}
+    parameters = (
+        {"virtual_nodes": 7} if name == "CONSISTENT_HASH" else {"machine_rooms": ["hz", "sh"]}
+    )
     engine = strategy(name, dialect="go", **parameters)
-    queues = [MessageQueue("T", broker, i) for broker in ("a", "hz@b1", "sh@b1", "zz@b") for i in range(7)]
+    queues = [
+        MessageQueue("T", broker, i) for broker in ("a", "hz@b1", "sh@b1", "zz@b") for i in range(7)
+    ]
     ids = [f"c{i}" for i in range(5)]
     owners = engine.assign(queues, ids).owners.tolist()
     for i, owner in enumerate(owners):
         facts = engine.explain(queues, ids, i).facts
-        said = facts["hit"]["client_id"] if name == "CONSISTENT_HASH" else facts.get("client_place", -1)
+        said = (
+            facts["hit"]["client_id"]
+            if name == "CONSISTENT_HASH"
+            else facts.get("client_place", -1)
+        )
         assert said == (ids[owner] if name == "CONSISTENT_HASH" else owner)
     assert name == "CONSISTENT_HASH" or {-1, 0, 4} <= set(owners)
 
 
-@pytest.mark.holds("docs/strategies/dialects.md", "is the same object; what it does not have is an error")
+@pytest.mark.holds(
+    "docs/strategies/dialects.md", "is the same object; what it does not have is an error"
+)
 def test_what_a_client_has_as_java_is_javas_and_what_it_lacks_is_an_error():
-    assert type(strategy("AVG", dialect="go")) is type(strategy("AVG", dialect="cpp")) is type(strategy("AVG"))
+    assert (
+        type(strategy("AVG", dialect="go"))
+        is type(strategy("AVG", dialect="cpp"))
+        is type(strategy("AVG"))
+    )
     for name, dialect in (("AVG_BY_CIRCLE", "cpp"), ("CONSISTENT_HASH_BOUNDED", "go")):
         with pytest.raises(ValueError, match=f"has no {name}"):
             strategy(name, dialect=dialect)
@@ -46,10 +62,12 @@ def test_what_a_client_has_as_java_is_javas_and_what_it_lacks_is_an_error():
 
 @pytest.mark.holds("rmqalloc.strategies.GoConsistentHash", "virtual_nodes is not an integer.")
 @pytest.mark.holds(
-    "rmqalloc.strategies.GoMachineRoom", "machine_rooms is a plain string or holds something else than strings."
+    "rmqalloc.strategies.GoMachineRoom",
+    "machine_rooms is a plain string or holds something else than strings.",
 )
 @pytest.mark.holds(
-    "rmqalloc.strategies.MachineRoom", "machine_rooms is a plain string or holds something else than strings."
+    "rmqalloc.strategies.MachineRoom",
+    "machine_rooms is a plain string or holds something else than strings.",
 )
 @pytest.mark.parametrize("dialect", ["go", "java"])
 @pytest.mark.parametrize(

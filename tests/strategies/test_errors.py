@@ -13,7 +13,15 @@ from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.spelled import with_params
 
 QUEUES = [MessageQueue("T", "hz@b", i) for i in range(4)]
-NAMES = ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"]
+NAMES = [
+    "AVG",
+    "AVG_BY_CIRCLE",
+    "CONSISTENT_HASH",
+    "CONFIG",
+    "MACHINE_ROOM",
+    "MACHINE_ROOM_NEARBY",
+    "POP",
+]
 VALIDATING = {
     "AVG": lambda: strategy("AVG"),
     "AVG_BY_CIRCLE": lambda: strategy("AVG_BY_CIRCLE"),
@@ -67,7 +75,10 @@ def test_virtual_nodes_are_an_integer(virtual_nodes):
 
 
 def test_numpy_s_integers_are_integers():
-    plain, numpy_s = (strategy("CONSISTENT_HASH", virtual_nodes=n).assign(QUEUES, ["x", "y"]) for n in (3, np.int64(3)))
+    plain, numpy_s = (
+        strategy("CONSISTENT_HASH", virtual_nodes=n).assign(QUEUES, ["x", "y"])
+        for n in (3, np.int64(3))
+    )
     assert plain.owners.tolist() == numpy_s.owners.tolist()
 
 
@@ -113,7 +124,9 @@ def test_what_a_hash_function_raises_comes_through():
         strategy("CONSISTENT_HASH", hash_function=broken).assign(QUEUES, ["x"])
 
 
-@pytest.mark.holds("rmqalloc.strategies.MachineRoomNearby", "inner is null or not a strategy with owners")
+@pytest.mark.holds(
+    "rmqalloc.strategies.MachineRoomNearby", "inner is null or not a strategy with owners"
+)
 def test_nearby_wants_an_inner_rule_before_it_wants_rooms():
     with pytest.raises(TypeError, match="allocateMessageQueueStrategy is null"):
         strategy("MACHINE_ROOM_NEARBY", inner=None, broker_room=None, client_room=None)
@@ -135,14 +148,19 @@ def test_nearby_wants_rooms(missing):
 )
 def test_nearby_wants_every_room(rooms, who):
     rule = nearby(**rooms)
-    for call in (lambda: rule.assign(QUEUES, ["x", "y"]), lambda: rule.allocate("g", "y", QUEUES, ["x", "y"])):
+    for call in (
+        lambda: rule.assign(QUEUES, ["x", "y"]),
+        lambda: rule.allocate("g", "y", QUEUES, ["x", "y"]),
+    ):
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
             call()
         assert str(caught.value) == f"Machine room is null for {who}"
 
 
 @pytest.mark.holds("rmqalloc.strategies.Pop", "inner is not a strategy")
-@pytest.mark.holds("rmqalloc.strategies.MachineRoomNearby", "inner is null or not a strategy with owners")
+@pytest.mark.holds(
+    "rmqalloc.strategies.MachineRoomNearby", "inner is null or not a strategy with owners"
+)
 def test_inner_rules_are_rules():
     with pytest.raises(TypeError, match="inner"):
         nearby(inner="AVG")
@@ -178,7 +196,9 @@ def test_empty_lists_are_refused_in_java_s_order_and_words(name, current, mq_all
 @pytest.mark.parametrize("bad", [None, 7, pytest.param(b"x", id="bytes")])
 @pytest.mark.parametrize("place", [0, 2])
 def test_a_client_id_that_is_no_text_is_refused_with_its_place(name, bad, place):
-    """Java takes a null id into the list and fails later, or not at all; here it is refused before that."""
+    """Java takes a null id into the list and fails later, or not at all; here it is refused before
+    that.
+    """
     clients = ["x", "y"]
     clients.insert(place, bad)
     rule = VALIDATING[name]()
@@ -221,7 +241,9 @@ def test_what_is_no_queue_is_refused(what):
     for call in (
         lambda: strategy("AVG").assign([QUEUES[0], bad], ["x"]),
         lambda: strategy("CONSISTENT_HASH").allocate("g", "x", [QUEUES[0], bad], ["x"]),
-        lambda: strategy("MACHINE_ROOM", machine_rooms={"hz"}).allocate("g", "x", [QUEUES[0], bad], ["x"]),
+        lambda: strategy("MACHINE_ROOM", machine_rooms={"hz"}).allocate(
+            "g", "x", [QUEUES[0], bad], ["x"]
+        ),
         lambda: sort_queues([QUEUES[0], bad]),
     ):
         with pytest.raises(error, match=text):
@@ -290,7 +312,9 @@ def test_out_is_contiguous_and_writeable():
 @pytest.mark.parametrize("name", ["CONFIG", "POP"])
 def test_shared_queues_have_no_fleet_of_owners(name):
     parameters = (
-        {"message_queues": QUEUES} if name == "CONFIG" else {"inner": strategy("AVG"), "pop_share_queue_num": 1}
+        {"message_queues": QUEUES}
+        if name == "CONFIG"
+        else {"inner": strategy("AVG"), "pop_share_queue_num": 1}
     )
     with pytest.raises(TypeError, match=name):
         strategy(name, **parameters).assign_fleet(fleet())
@@ -331,7 +355,9 @@ ODD = (
     object(),
 )
 PARAMETERS = [
-    (name, parameter) for name, made in STRATEGIES.items() for parameter in inspect.signature(made).parameters
+    (name, parameter)
+    for name, made in STRATEGIES.items()
+    for parameter in inspect.signature(made).parameters
 ]
 
 
@@ -346,8 +372,12 @@ def test_a_parameter_of_any_kind_is_taken_or_refused_by_an_error_of_ours(name, p
 
 
 @pytest.mark.thorough(keep=20)
-@pytest.mark.parametrize("parameter", ["name", "dialect", "inner", "self", "cls", "params", "text", "", "a b"])
-@pytest.mark.parametrize("name", [*STRATEGIES, "MACHINE_ROOM_NEARBY-AVG", "POP-AVG", "CANARY-AVG", "x", "", None, 3])
+@pytest.mark.parametrize(
+    "parameter", ["name", "dialect", "inner", "self", "cls", "params", "text", "", "a b"]
+)
+@pytest.mark.parametrize(
+    "name", [*STRATEGIES, "MACHINE_ROOM_NEARBY-AVG", "POP-AVG", "CANARY-AVG", "x", "", None, 3]
+)
 def test_a_parameter_of_any_name_is_taken_or_refused_by_an_error_of_ours(name, parameter):
     for value in ODD:
         with suppress(Error):

@@ -1,7 +1,8 @@
-"""Client-go's own functions, asked in this run: what they answer is what the engine's strategies of Go's dialect answer.
+"""Client-go's own functions, asked in this run: what they answer is what the engine's strategies of
+Go's dialect answer.
 
-``RMQALLOC_SEED`` repeats a run, ``RMQALLOC_GO_CASES=100000`` makes it a long one. Where Go is missing, these tests are skipped
-and say what to install.
+``RMQALLOC_SEED`` repeats a run, ``RMQALLOC_GO_CASES=100000`` makes it a long one. Where Go is
+missing, these tests are skipped and say what to install.
 """
 
 import os
@@ -22,13 +23,37 @@ SEED = int(os.environ.get("RMQALLOC_SEED") or SystemRandom().randrange(2**32))
 N_CASES = int(os.environ.get("RMQALLOC_GO_CASES") or 5_000)
 
 TOPICS = ["T", "orders", "%RETRY%g", "t-😀", "", "x" * 70]
-BROKERS = ["broker-a", "b", "hz@b1", "hz@b2", "sh@b1", "hz@b@", "hz@", "@", "@b", "a@b@c", "", "😀@b", "é@" + "z" * 40]
+BROKERS = [
+    "broker-a",
+    "b",
+    "hz@b1",
+    "hz@b2",
+    "sh@b1",
+    "hz@b@",
+    "hz@",
+    "@",
+    "@b",
+    "a@b@c",
+    "",
+    "😀@b",
+    "é@" + "z" * 40,
+]
 ROOMS = [["hz"], ["sh", "hz"], [""], ["😀", "nowhere"], ["é", "a", "sh"], []]
-IDS = ["10.0.0.{}@{}", "10.0.{}.1@{}#17384950", "{}.{}", "0{}{}", "é中😀{}-{}", "y" * 61 + "{}{}", "1{}10.0.0.1@{}"]
+IDS = [
+    "10.0.0.{}@{}",
+    "10.0.{}.1@{}#17384950",
+    "{}.{}",
+    "0{}{}",
+    "é中😀{}-{}",
+    "y" * 61 + "{}{}",
+    "1{}10.0.0.1@{}",
+]
 
 
 def random_case(random):
-    """A group as a harness of Go reads it: all sizes, ids and queues that repeat, empty names, lists out of order."""
+    """A group as a harness of Go reads it: all sizes, ids and queues that repeat, empty names,
+    lists out of order.
+    """
     n_clients = random.choice([0, 1, 2, 3, 5, 8, random.randrange(40)])
     pattern = random.choice(IDS)
     ids = [pattern.format(random.randrange(30), random.randrange(3)) for _ in range(n_clients)]
@@ -38,12 +63,22 @@ def random_case(random):
     queues = [[topic, broker, i] for broker in brokers for i in range(random.randrange(12))]
     if random.random() < 0.2:
         queues = random.sample(queues * 2, random.randrange(len(queues) + 1))
-    queues += [[random.choice(TOPICS), "b", random.randrange(-(2**31), 2**31)] for _ in range(random.random() < 0.1)]
+    queues += [
+        [random.choice(TOPICS), "b", random.randrange(-(2**31), 2**31)]
+        for _ in range(random.random() < 0.1)
+    ]
     if random.random() < 0.5:
         ids.sort()
         queues.sort()
     name = random.choice(
-        ["AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM", "MACHINE_ROOM", *3 * ["CONSISTENT_HASH"]]
+        [
+            "AVG",
+            "AVG_BY_CIRCLE",
+            "MACHINE_ROOM_NEARBY",
+            "MACHINE_ROOM",
+            "MACHINE_ROOM",
+            *3 * ["CONSISTENT_HASH"],
+        ]
     )
     return {
         "strategy": name,
@@ -60,10 +95,14 @@ def made(case):
     match case["strategy"]:
         case "CONSISTENT_HASH":
             nodes = case["virtual_nodes"]
-            return strategy("CONSISTENT_HASH", dialect="go", virtual_nodes=nodes), go_reference.GoConsistentHash(nodes)
+            return strategy(
+                "CONSISTENT_HASH", dialect="go", virtual_nodes=nodes
+            ), go_reference.GoConsistentHash(nodes)
         case "MACHINE_ROOM":
             rooms = case["machine_rooms"]
-            return strategy("MACHINE_ROOM", dialect="go", machine_rooms=rooms), go_reference.GoMachineRoom(set(rooms))
+            return strategy(
+                "MACHINE_ROOM", dialect="go", machine_rooms=rooms
+            ), go_reference.GoMachineRoom(set(rooms))
         case "AVG_BY_CIRCLE":
             return strategy("AVG_BY_CIRCLE", dialect="go"), go_reference.GoAvgByCircle()
         case name:
@@ -78,7 +117,9 @@ def ask():
 
 
 def compare(ask, n_cases, seed):
-    """Compare the engine, one client at a time and all at once, and the slow twin with client-go; what was compared."""
+    """Compare the engine, one client at a time and all at once, and the slow twin with client-go;
+    what was compared.
+    """
     random = Random(seed)
     cases = [random_case(random) for _ in range(n_cases)]
     seen = Counter()
@@ -118,9 +159,20 @@ def check_owners(owners, case, answer, said):
 def test_the_engine_answers_as_client_go(ask, capsys):
     cases, seen = compare(ask, N_CASES, SEED)
     with capsys.disabled():
-        print(f"\ncompared with client-go: {len(cases):,} random cases (RMQALLOC_SEED={SEED}); {dict(seen)}")
+        print(
+            f"\ncompared with client-go: {len(cases):,} random cases (RMQALLOC_SEED={SEED}); {dict(seen)}"
+        )
     assert (
-        min(seen[name] for name in ("AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM", "CONSISTENT_HASH"))
+        min(
+            seen[name]
+            for name in (
+                "AVG",
+                "AVG_BY_CIRCLE",
+                "MACHINE_ROOM_NEARBY",
+                "MACHINE_ROOM",
+                "CONSISTENT_HASH",
+            )
+        )
         > 50
     )
     assert seen["queues taken"] > 5 * N_CASES
@@ -129,23 +181,34 @@ def test_the_engine_answers_as_client_go(ask, capsys):
 def test_a_fleet_answers_as_client_go(ask):
     """All units of one strategy at once."""
     random = Random(SEED + 1)
-    cases = [one for one in (random_case(random) for _ in range(2000)) if one["queues"] and one["clients"]]
+    cases = [
+        one
+        for one in (random_case(random) for _ in range(2000))
+        if one["queues"] and one["clients"]
+    ]
     answers = [*ask(cases)]
     for key in {(one["strategy"], one["virtual_nodes"], *one["machine_rooms"]) for one in cases}:
         mine = [
-            i for i, one in enumerate(cases) if (one["strategy"], one["virtual_nodes"], *one["machine_rooms"]) == key
+            i
+            for i, one in enumerate(cases)
+            if (one["strategy"], one["virtual_nodes"], *one["machine_rooms"]) == key
         ]
-        fleet = Fleet.from_groups([("g", "T", list(map(tuple, cases[i]["queues"])), cases[i]["clients"]) for i in mine])
+        fleet = Fleet.from_groups(
+            [("g", "T", list(map(tuple, cases[i]["queues"])), cases[i]["clients"]) for i in mine]
+        )
         engine, _ = made(cases[mine[0]])
         for threads in (1, 2):
-            owners = np.split(engine.assign_fleet(fleet, threads=threads), fleet.queue_offsets[1:-1])
+            owners = np.split(
+                engine.assign_fleet(fleet, threads=threads), fleet.queue_offsets[1:-1]
+            )
             for i, of_unit in zip(mine, owners, strict=True):
                 check_owners(of_unit, cases[i], answers[i], f"RMQALLOC_SEED={SEED}: {cases[i]}")
 
 
 @pytest.mark.holds("rmqalloc.strategies.GoMachineRoom", "A room is there twice")
 @pytest.mark.holds(
-    "docs/strategies/dialects.md", "Such a group is refused, as are machine rooms that name a room twice"
+    "docs/strategies/dialects.md",
+    "Such a group is refused, as are machine rooms that name a room twice",
 )
 @pytest.mark.parametrize(
     ("parameters", "said"),
@@ -181,8 +244,18 @@ def test_a_queue_at_a_point_belongs_to_the_next_one(ask):
     point, one = next((at, each) for each in ids if (at := go_reference.crc32(f"0{each}")) in texts)
     queues, ids = [("T", "b", texts[point])], [one, "other"]
     [answer] = ask(
-        [{"strategy": "CONSISTENT_HASH", "virtual_nodes": 1, "queues": queues, "clients": ids, "asked": ids}]
+        [
+            {
+                "strategy": "CONSISTENT_HASH",
+                "virtual_nodes": 1,
+                "queues": queues,
+                "clients": ids,
+                "asked": ids,
+            }
+        ]
     )
     assert answer["taken"] == [[], [0]]
-    assert strategy("CONSISTENT_HASH", dialect="go", virtual_nodes=1).assign(queues, ids).owners.tolist() == [1]
+    assert strategy("CONSISTENT_HASH", dialect="go", virtual_nodes=1).assign(
+        queues, ids
+    ).owners.tolist() == [1]
     assert go_reference.GoConsistentHash(1).allocate("g", "other", queues, ids) == queues

@@ -5,7 +5,14 @@ Where Go is missing, these tests are skipped and say what to install.
 
 import pytest
 import strategy_programs
-from strategy_comparison import GO_CASES, SPECIFIED, check, engine_answers, page_answers, random_cases
+from strategy_comparison import (
+    GO_CASES,
+    SPECIFIED,
+    check,
+    engine_answers,
+    page_answers,
+    random_cases,
+)
 
 pytestmark = pytest.mark.go
 

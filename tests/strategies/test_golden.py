@@ -1,8 +1,8 @@
 """The golden file: 3,049 cases answered by RocketMQ's own Java classes.
 
-The reference must give these answers, which proves the reference: an eighth of them in `make test`, all of them in
-`make test-all`. The package must give all of them, through each of its faces. An answer is a list of queue positions,
-``None``, or the error in Java's words.
+The reference must give these answers, which proves the reference: an eighth of them in `make test`,
+all of them in `make test-all`. The package must give all of them, through each of its faces. An
+answer is a list of queue positions, ``None``, or the error in Java's words.
 """
 
 import gzip
@@ -45,7 +45,9 @@ def golden_cases():
 
 NAMES = sorted(golden_cases())
 every_strategy = pytest.mark.parametrize("name", NAMES)
-one_owner_strategy = pytest.mark.parametrize("name", [name for name in NAMES if name not in MANY_TO_MANY])
+one_owner_strategy = pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in MANY_TO_MANY]
+)
 
 
 def in_java_words(error):
@@ -60,8 +62,13 @@ def java_error(text):
 
 
 def room_functions(case):
-    """The resolver of a NEARBY case: by queue object, since equal queues may lie in different rooms here."""
-    room_of = {id(queue): room for queue, room in zip(case["queues"], case["params"]["queue_rooms"], strict=True)}
+    """The resolver of a NEARBY case: by queue object, since equal queues may lie in different rooms
+    here.
+    """
+    room_of = {
+        id(queue): room
+        for queue, room in zip(case["queues"], case["params"]["queue_rooms"], strict=True)
+    }
     return (lambda queue: room_of[id(queue)]), case["params"]["client_rooms"].get
 
 
@@ -80,24 +87,39 @@ def reference_strategy(name, params, case):
             return reference.MachineRoom(params["idcs"])
         case "POP":
             return reference.Pop(reference_strategy(*inner(params), case), params["share"])
-    return reference.MachineRoomNearby(reference_strategy(*inner(params), case), *room_functions(case))
+    return reference.MachineRoomNearby(
+        reference_strategy(*inner(params), case), *room_functions(case)
+    )
 
 
 def package_strategy(name, params, case):
     """The rule of a case, from the package."""
     match name.split("-")[0]:
         case "CONSISTENT_HASH":
-            return strategy(name, **({"virtual_nodes": params["vnodes"]} if "vnodes" in params else {}))
+            return strategy(
+                name, **({"virtual_nodes": params["vnodes"]} if "vnodes" in params else {})
+            )
         case "CONFIG":
             return strategy(name, message_queues=configured(params))
         case "MACHINE_ROOM":
-            return strategy(name, machine_rooms=None if params["idcs"] is None else set(params["idcs"]))
+            return strategy(
+                name, machine_rooms=None if params["idcs"] is None else set(params["idcs"])
+            )
         case "POP":
-            return strategy(name, inner=package_strategy(*inner(params), case), pop_share_queue_num=params["share"])
+            return strategy(
+                name,
+                inner=package_strategy(*inner(params), case),
+                pop_share_queue_num=params["share"],
+            )
         case "MACHINE_ROOM_NEARBY":
             broker_room, client_room = room_functions(case)
             nested = package_strategy(*inner(params), case)
-            return strategy("MACHINE_ROOM_NEARBY", inner=nested, broker_room=broker_room, client_room=client_room)
+            return strategy(
+                "MACHINE_ROOM_NEARBY",
+                inner=nested,
+                broker_room=broker_room,
+                client_room=client_room,
+            )
     return strategy(name)
 
 
@@ -122,14 +144,20 @@ def java_answers(case):
 
 
 def positions(case, result):
-    """A result as positions in the queues (or configured queues) of the case, by object and not by value."""
+    """A result as positions in the queues (or configured queues) of the case, by object and not by
+    value.
+    """
     if case.get("queue_id_minus_one"):
         assert [tuple(queue) for queue in result] == [(*queue[:2], -1) for queue in case["queues"]]
         return list(range(len(result)))
     source = case["queues"]
     if case.get("result_of") == "config":
         params = case["params"]
-        source = params.get("config", ()) if "inner" not in params else params["inner"]["params"]["config"]
+        source = (
+            params.get("config", ())
+            if "inner" not in params
+            else params["inner"]["params"]["config"]
+        )
     position_of = {id(queue): position for position, queue in enumerate(source or ())}
     return None if result is None else [position_of[id(queue)] for queue in result]
 
@@ -150,13 +178,18 @@ def answers(rule, case):
 
 
 def wrong_cases(name, make, every=1):
-    """Ids of the cases that a maker of rules does not answer as Java did; the constructor's own errors included."""
+    """Ids of the cases that a maker of rules does not answer as Java did; the constructor's own
+    errors included.
+    """
     wrong = []
     for case in golden_cases()[name][::every]:
         try:
             rule = make(name, case["params"], case)
         except tuple(ERRORS) as error:
-            agrees = (case.get("error_at"), case.get("error")) == ("constructor", in_java_words(error))
+            agrees = (case.get("error_at"), case.get("error")) == (
+                "constructor",
+                in_java_words(error),
+            )
         else:
             agrees = "error_at" not in case and answers(rule, case) == java_answers(case)
         wrong += [] if agrees else [case["id"]]
@@ -167,7 +200,11 @@ def wrong_cases(name, make, every=1):
 def test_every_case_is_there():
     assert sum(map(len, golden_cases().values())) == N_CASES
     assert len({case["id"] for cases in golden_cases().values() for case in cases}) == N_CASES
-    assert all(java_answers(case) or "error_at" in case for cases in golden_cases().values() for case in cases)
+    assert all(
+        java_answers(case) or "error_at" in case
+        for cases in golden_cases().values()
+        for case in cases
+    )
 
 
 @pytest.mark.thorough(keep=2)
@@ -214,16 +251,22 @@ def test_the_reference_sorts_as_java_did():
 def test_queues_and_client_ids_sort_as_java_did():
     assert sorted_cases()
     for case in sorted_cases():
-        queues, ids = ([case[name][i] for i in case["sorted"][name]] for name in ("queues", "clients"))
+        queues, ids = (
+            [case[name][i] for i in case["sorted"][name]] for name in ("queues", "clients")
+        )
         assert list(map(id, sort_queues(case["queues"]))) == list(map(id, queues)), case["id"]
         assert list(sort_client_ids(case["clients"])) == ids, case["id"]
 
 
 def test_sorted_input_stays_as_it_is():
-    presorted = [case for cases in golden_cases().values() for case in cases if case["sorted_input"]]
+    presorted = [
+        case for cases in golden_cases().values() for case in cases if case["sorted_input"]
+    ]
     assert presorted
     for case in presorted:
-        assert list(map(id, sort_queues(case["queues"]))) == list(map(id, case["queues"])), case["id"]
+        assert list(map(id, sort_queues(case["queues"]))) == list(map(id, case["queues"])), case[
+            "id"
+        ]
         assert list(sort_client_ids(case["clients"])) == case["clients"], case["id"]
 
 
@@ -248,7 +291,9 @@ def java_owners(case):
 
 
 def can_ask(case):
-    """Somebody can ask, or the list is empty: with nobody but empty ids the file says nothing of the group."""
+    """Somebody can ask, or the list is empty: with nobody but empty ids the file says nothing of
+    the group.
+    """
     return "error_at" not in case and (any(case["clients"]) or not case["clients"])
 
 
@@ -285,18 +330,24 @@ def test_assign_gives_each_client_its_queues_where_they_are_shared(name):
 
 
 def shared_answers(case):
-    """What a whole group gets, client by client; an error that nobody escapes may be raised at once."""
+    """What a whole group gets, client by client; an error that nobody escapes may be raised at
+    once.
+    """
     rule = package_strategy(case["strategy"], case["params"], case)
     try:
         shared = rule.assign(case["queues"], case["clients"])
     except tuple(ERRORS) as error:
         return [str(error)] * len(case["clients"])
     assert len(shared.queues) == len(case["clients"])
-    return [shared.errors.get(i) or positions(case, queues) for i, queues in enumerate(shared.queues)]
+    return [
+        shared.errors.get(i) or positions(case, queues) for i, queues in enumerate(shared.queues)
+    ]
 
 
 def agrees(expected, answer):
-    """An answer is Java's, or the text of its error is (a NullPointerException has no text of its own)."""
+    """An answer is Java's, or the text of its error is (a NullPointerException has no text of its
+    own).
+    """
     if expected == NULL_POINTER:
         return isinstance(answer, str)
     return answer == (expected.partition(": ")[2] if isinstance(expected, str) else expected)
@@ -319,7 +370,9 @@ def fleet_of(cases):
 
 
 def answers_of_units(rule, fleet):
-    """Owners of each unit as a list, or the reason why it cannot be assigned; then nobody may own its queues."""
+    """Owners of each unit as a list, or the reason why it cannot be assigned; then nobody may own
+    its queues.
+    """
     owners = np.split(rule.assign_fleet(fleet, on_error="report"), fleet.queue_offsets[1:-1])
     answers = [of_unit.tolist() for of_unit in owners]
     for error in rule.fleet_errors(fleet):
@@ -332,9 +385,13 @@ def answers_of_units(rule, fleet):
 def test_a_fleet_of_all_cases_gives_the_owners_of_java(name):
     n_units, wrong = 0, []
     for cases in by_parameters(name):
-        given = answers_of_units(package_strategy(name, cases[0]["params"], cases[0]), fleet_of(cases))
+        given = answers_of_units(
+            package_strategy(name, cases[0]["params"], cases[0]), fleet_of(cases)
+        )
         wrong += [
-            case["id"] for case, answer in zip(cases, given, strict=True) if not agrees(java_owners(case), answer)
+            case["id"]
+            for case, answer in zip(cases, given, strict=True)
+            if not agrees(java_owners(case), answer)
         ]
         n_units += len(cases)
     assert wrong == []
@@ -342,13 +399,19 @@ def test_a_fleet_of_all_cases_gives_the_owners_of_java(name):
 
 
 def one_topic_in_utf8(case):
-    """Can the case be a row of an Arrow table, whose text is UTF-8 and whose queues are all of one topic?"""
+    """Can the case be a row of an Arrow table, whose text is UTF-8 and whose queues are all of one
+    topic?
+    """
     texts = [*case["clients"], *(text for queue in case["queues"] for text in queue[:2])]
-    return len({queue.topic for queue in case["queues"]}) == 1 and not re.search("[\ud800-\udfff]", "".join(texts))
+    return len({queue.topic for queue in case["queues"]}) == 1 and not re.search(
+        "[\ud800-\udfff]", "".join(texts)
+    )
 
 
 def room_table(cases):
-    """The cases as a table whose columns say the room of each queue, not only of each broker, and of each client."""
+    """The cases as a table whose columns say the room of each queue, not only of each broker, and
+    of each client.
+    """
     queue = pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())])
     return pa.table({
         "consumer_group": [case["id"] for case in cases],
@@ -360,7 +423,9 @@ def room_table(cases):
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "NEARBY" in name and name not in MANY_TO_MANY])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if "NEARBY" in name and name not in MANY_TO_MANY]
+)
 def test_rooms_as_columns_give_the_owners_of_java(name):
     fleets = defaultdict(list)
     for case in filter(one_topic_in_utf8, golden_cases()[name]):
@@ -371,7 +436,9 @@ def test_rooms_as_columns_give_the_owners_of_java(name):
         rule = strategy("MACHINE_ROOM_NEARBY", inner=nested)
         given = answers_of_units(rule, Fleet.from_arrow(room_table(cases)))
         wrong += [
-            case["id"] for case, answer in zip(cases, given, strict=True) if not agrees(java_owners(case), answer)
+            case["id"]
+            for case, answer in zip(cases, given, strict=True)
+            if not agrees(java_owners(case), answer)
         ]
     assert wrong == []
     assert sum(map(len, fleets.values())) > 25

@@ -1,7 +1,8 @@
-"""RocketMQ's own classes, asked in this run: thousands of fresh random cases, and the golden file once more.
+"""RocketMQ's own classes, asked in this run: thousands of fresh random cases, and the golden file
+once more.
 
-``RMQALLOC_SEED`` repeats a run; the seed and the number of cases compared are printed by every run, captured or not.
-Where a JDK or Maven is missing, these tests are skipped and say what to install.
+``RMQALLOC_SEED`` repeats a run; the seed and the number of cases compared are printed by every run,
+captured or not. Where a JDK or Maven is missing, these tests are skipped and say what to install.
 """
 
 import gzip
@@ -24,7 +25,8 @@ pytestmark = pytest.mark.java
 
 GOLDEN = DATA / "golden.jsonl.gz"
 N_GOLDEN = 3049
-# A ring is built anew for everyone who is asked: of groups that would take seconds, only some are asked.
+# A ring is built anew for everyone who is asked: of groups that would take seconds, only some are
+# asked.
 RING_STEPS = 1_000_000
 
 SEED = int(os.environ.get("RMQALLOC_SEED") or SystemRandom().randrange(2**32))
@@ -96,18 +98,26 @@ def java_answer(case, probe):
     if probe is None:
         error = answer.get("null_client_error")
         return java_error(error) if error else answer["null_client_result"]
-    return java_error(answer["errors"][probe]) if probe in answer["errors"] else answer["result"][probe]
+    return (
+        java_error(answer["errors"][probe])
+        if probe in answer["errors"]
+        else answer["result"][probe]
+    )
 
 
 def positions(case, queues):
-    """The same form for our answer: by object, as equal queues repeat; queues that POP sharing made by value."""
+    """The same form for our answer: by object, as equal queues repeat; queues that POP sharing made
+    by value.
+    """
     if queues is None:
         return None
     source = case["setup"].rule.source
     source = (case["queues"] or []) if source is None else source
     position_of = {id(queue): position for position, queue in enumerate(source)}
     if case["java"].get("queue_id_minus_one"):
-        assert [tuple(queue) for queue in queues] == [(topic, broker, -1) for topic, broker, _ in source]
+        assert [tuple(queue) for queue in queues] == [
+            (topic, broker, -1) for topic, broker, _ in source
+        ]
         return list(range(len(source)))
     return [position_of[id(queue)] for queue in queues]
 
@@ -125,7 +135,9 @@ def check(cases, given, expected):
     wrong = [(case, given(case), expected(case)) for case in cases]
     wrong = [row for row in wrong if row[1] != row[2]]
     if wrong:
-        case, ours, java = min(wrong, key=lambda row: len(row[0]["queues"] or ()) + len(row[0]["clients"] or ()))
+        case, ours, java = min(
+            wrong, key=lambda row: len(row[0]["queues"] or ()) + len(row[0]["clients"] or ())
+        )
         asked = json.dumps(java_cases.request(case, case["java"]["id"]))
         pytest.fail(
             f"{len(wrong)} of {len(cases)} cases differ from Java; RMQALLOC_SEED={SEED} repeats them.\n"
@@ -152,14 +164,18 @@ def one_owner(case):
 def test_every_strategy_got_its_cases(families, say):
     n_cases = {family: len(cases) for family, cases in families.items()}
     n_questions = sum(len(case["probes"]) for cases in families.values() for case in cases)
-    say(f"compared with Java: {sum(n_cases.values())} random cases, {n_questions} answers; {n_cases}")
+    say(
+        f"compared with Java: {sum(n_cases.values())} random cases, {n_questions} answers; {n_cases}"
+    )
     assert sum(n_cases.values()) >= 2000
     assert n_cases.keys() == LEAST.keys()
     assert [family for family in LEAST if n_cases[family] < LEAST[family]] == []
 
 
 def test_the_cases_are_of_every_kind(families):
-    """Chance must not leave a kind out: shares and empty shares, both errors, all three ways of POP sharing."""
+    """Chance must not leave a kind out: shares and empty shares, both errors, all three ways of POP
+    sharing.
+    """
     kinds = Counter()
     for family, cases in families.items():
         for case in cases:
@@ -172,8 +188,17 @@ def test_the_cases_are_of_every_kind(families):
             kinds["sort refused"] += "sort_error" in case["java"]
     for family in LEAST.keys() - {"CONFIG", "POP"}:
         assert min(kinds[family, "[]"], kinds[family, "IllegalArgumentExcep"]) > 0, family
-    assert min(kinds[family, "NullPointerException"] for family in ("MACHINE_ROOM", "MACHINE_ROOM_NEARBY")) > 0
-    assert all(kinds[kind] >= 10 for kind in ("POP shared", "POP one each", "POP all", "repeated id", "sort refused"))
+    assert (
+        min(
+            kinds[family, "NullPointerException"]
+            for family in ("MACHINE_ROOM", "MACHINE_ROOM_NEARBY")
+        )
+        > 0
+    )
+    assert all(
+        kinds[kind] >= 10
+        for kind in ("POP shared", "POP one each", "POP all", "repeated id", "sort refused")
+    )
 
 
 # --- One client at a time ---------------------------------------------------------------------------------------------
@@ -183,7 +208,9 @@ def test_the_cases_are_of_every_kind(families):
 def test_the_reference_answers_as_java(families, family):
     for cases in per_rule(families[family]):
         rule = cases[0]["setup"].rule.reference()
-        some = [case for case in cases if case["queues"] is not None and case["clients"] is not None]
+        some = [
+            case for case in cases if case["queues"] is not None and case["clients"] is not None
+        ]
         check(
             some,
             lambda case, rule=rule: [answer_of(rule, case, probe) for probe in case["probes"]],
@@ -208,8 +235,12 @@ def test_allocate_answers_as_java(families, family):
 
 
 def member_answers(case):
-    """Java's answers to the members; nobody can ask as the empty id. Without any, its answer to a stranger."""
-    members = dict.fromkeys(java_string(client) for client in case["clients"] or () if client) or [GHOST]
+    """Java's answers to the members; nobody can ask as the empty id. Without any, its answer to a
+    stranger.
+    """
+    members = dict.fromkeys(java_string(client) for client in case["clients"] or () if client) or [
+        GHOST
+    ]
     return {member: java_answer(case, member) for member in members}
 
 
@@ -248,8 +279,8 @@ def assigned(rule, case):
 def unseen(case):
     """Whether ours may be an error that no member meets in Java.
 
-    So it is in a machine room that has only the empty id, and in rooms within rooms: each member walks through them in
-    an order of its own, and stops at the first error.
+    So it is in a machine room that has only the empty id, and in rooms within rooms: each member
+    walks through them in an order of its own, and stops at the first error.
     """
     within = case["setup"].rule.name.count("NEARBY") > 1 and java_errors(case)
     return within or ("NEARBY" in case["setup"].rule.name and "" in case["clients"])
@@ -263,7 +294,10 @@ def assigned_shares(rule, case):
         return refused(case, in_java_words(error))
     expected = java_shares(case)
     given = enumerate(shared.queues)
-    return [said(shared.errors[i], expected[i]) if i in shared.errors else positions(case, some) for i, some in given]
+    return [
+        said(shared.errors[i], expected[i]) if i in shared.errors else positions(case, some)
+        for i, some in given
+    ]
 
 
 def said(reason, expected):
@@ -274,14 +308,21 @@ def said(reason, expected):
 def java_shares(case):
     """What Java gives each client; errors without their class."""
     answers = [java_answer(case, java_string(client)) for client in case["clients"]]
-    return [answer.partition(": ")[2] or answer if isinstance(answer, str) else answer for answer in answers]
+    return [
+        answer.partition(": ")[2] or answer if isinstance(answer, str) else answer
+        for answer in answers
+    ]
 
 
 def refused(case, reason):
     """Java's shares if it refuses everybody too, and those with an id for our reason."""
     expected = java_shares(case)
-    asking = [answer for client, answer in zip(case["clients"], expected, strict=True) if client.strip()]
-    same = all(isinstance(answer, str) for answer in expected) and all(reason.endswith(answer) for answer in asking)
+    asking = [
+        answer for client, answer in zip(case["clients"], expected, strict=True) if client.strip()
+    ]
+    same = all(isinstance(answer, str) for answer in expected) and all(
+        reason.endswith(answer) for answer in asking
+    )
     return expected if same else reason
 
 
@@ -298,14 +339,18 @@ def test_assign_gives_the_owners_of_java(families, family):
 
 
 def fits_a_fleet(case):
-    """Whether a Fleet can hold the group, and Java has an answer to compare: no nulls, and rooms by broker."""
+    """Whether a Fleet can hold the group, and Java has an answer to compare: no nulls, and rooms by
+    broker.
+    """
     queues = case["queues"]
     nulls = None in (queues, case["clients"]) or any(None in queue for queue in queues)
     return not nulls and case["setup"].rule.by_broker and somebody_asks(case)
 
 
 def fleet_of(cases):
-    return Fleet.from_groups((f"g{i}", "t", case["queues"], case["clients"]) for i, case in enumerate(cases))
+    return Fleet.from_groups(
+        (f"g{i}", "t", case["queues"], case["clients"]) for i, case in enumerate(cases)
+    )
 
 
 @pytest.mark.parametrize("family", sorted(LEAST.keys() - {"CONFIG", "POP"}))
@@ -317,18 +362,25 @@ def test_a_fleet_gives_the_owners_of_java(families, family):
         owners = rule.assign_fleet(fleet, on_error="report")
         reasons = {error.position: error.reason for error in rule.fleet_errors(fleet)}
         for i, case in enumerate(cases):
-            case["unit"] = (owners[fleet.queue_offsets[i] : fleet.queue_offsets[i + 1]].tolist(), reasons.get(i))
+            case["unit"] = (
+                owners[fleet.queue_offsets[i] : fleet.queue_offsets[i + 1]].tolist(),
+                reasons.get(i),
+            )
         check(cases, fleet_answer, java_owners)
         n_units += len(cases)
     assert n_units >= LEAST[family] // 5
 
 
 def fleet_answer(case):
-    """The unit's owners, or Java's error if the fleet's reason has its text and nobody was given anything."""
+    """The unit's owners, or Java's error if the fleet's reason has its text and nobody was given
+    anything.
+    """
     given, reason = case["unit"]
     if reason is None:
         return given
-    known = any(error.partition(": ")[2] in java_string(reason) for error in java_errors(case)) or unseen(case)
+    known = any(
+        error.partition(": ")[2] in java_string(reason) for error in java_errors(case)
+    ) or unseen(case)
     return java_owners(case) if known and set(given) <= {-1} else (given, reason)
 
 
@@ -358,7 +410,12 @@ def fleet_share(shares, slot, everything):
 
 
 def test_sorts_are_those_of_java(families):
-    cases = [case for cases in families.values() for case in cases if {"sorted", "sort_error"} & case["java"].keys()]
+    cases = [
+        case
+        for cases in families.values()
+        for case in cases
+        if {"sorted", "sort_error"} & case["java"].keys()
+    ]
     check(cases, our_sort, java_sort)
 
 
@@ -384,7 +441,9 @@ def java_sort(case):
 @pytest.mark.parametrize("virtual_nodes", [-1, -100, -(2**31)])
 def test_a_negative_number_of_virtual_nodes_is_refused_as_in_java(witness, virtual_nodes):
     group = {"queues": [["T", "b", 0]], "clients": ["a"], "probes": ["a"]}
-    (answer,) = witness([{"id": 0, "strategy": "CONSISTENT_HASH", "params": {"vnodes": virtual_nodes}, **group}])
+    (answer,) = witness(
+        [{"id": 0, "strategy": "CONSISTENT_HASH", "params": {"vnodes": virtual_nodes}, **group}]
+    )
     with pytest.raises(ValueError, match="virtualNodeCnt") as refused:
         strategy("CONSISTENT_HASH", virtual_nodes=virtual_nodes)
     assert (answer["error_at"], answer["error"]) == ("constructor", in_java_words(refused.value))
@@ -411,13 +470,18 @@ def agrees(case, request, answer):
     results, errors = case.get("result", {}), case.get("errors", {})
     right = answer["name"] == case["strategy"]
     right &= answer["result"] == {probe: results[probe] for probe in probes if probe in results}
-    right &= worded(answer["errors"]) == worded({probe: errors[probe] for probe in probes if probe in errors})
+    right &= worded(answer["errors"]) == worded(
+        {probe: errors[probe] for probe in probes if probe in errors}
+    )
     right &= all(
-        answer.get(key) == case.get(key) for key in ("sorted", "sort_error", "null_client_result", "null_client_error")
+        answer.get(key) == case.get(key)
+        for key in ("sorted", "sort_error", "null_client_result", "null_client_error")
     )
     if "set_size" in case:
         right &= answer["set_size"] == case["set_size"]
-        right &= answer.get("queue_id_minus_one", False) == (case["queue_id_minus_one"] and bool(case["queues"]))
+        right &= answer.get("queue_id_minus_one", False) == (
+            case["queue_id_minus_one"] and bool(case["queues"])
+        )
     return right
 
 

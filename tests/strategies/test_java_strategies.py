@@ -1,13 +1,20 @@
 """The Java classes of `java/` against the specifications and the engine, on fresh random cases.
 
-The class files that are compiled with a client of 4.9 run with one of 5.x, too. Where a JDK or Maven is missing, these tests
-are skipped and say what to install.
+The class files that are compiled with a client of 4.9 run with one of 5.x, too. Where a JDK or
+Maven is missing, these tests are skipped and say what to install.
 """
 
 import java_driver
 import pytest
 import strategy_programs
-from strategy_comparison import JAVA_CASES, SPECIFIED, check, engine_answers, page_answers, random_cases
+from strategy_comparison import (
+    JAVA_CASES,
+    SPECIFIED,
+    check,
+    engine_answers,
+    page_answers,
+    random_cases,
+)
 
 pytestmark = pytest.mark.java
 

@@ -23,7 +23,9 @@ IDS = st.one_of(
     st.integers(1, 200).map(lambda n: "x" * n),
 )
 SIZES = st.one_of(st.integers(1, 40), st.integers(1, 700))
-GROUPS = st.lists(st.tuples(SIZES, st.lists(IDS, min_size=1, max_size=60, unique=True)), min_size=1, max_size=12)
+GROUPS = st.lists(
+    st.tuples(SIZES, st.lists(IDS, min_size=1, max_size=60, unique=True)), min_size=1, max_size=12
+)
 
 
 @pytest.fixture
@@ -40,7 +42,12 @@ def answers(level, groups, name, params):
     for module in MODULES:
         module.force_isa(level)
     fleet = Fleet.from_groups(
-        (f"g{number}", f"topic-{number % 3}", [(f"b{queue // 4}", queue % 4) for queue in range(n_queues)], ids)
+        (
+            f"g{number}",
+            f"topic-{number % 3}",
+            [(f"b{queue // 4}", queue % 4) for queue in range(n_queues)],
+            ids,
+        )
         for number, (n_queues, ids) in enumerate(groups)
     ).sorted()
     owners = strategy(name, **params).assign_fleet(fleet)
@@ -80,6 +87,8 @@ def test_a_ring_begun_at_another_level_ends_at_the_plain_one(levels):
         assert can_sift[0]
         ring.force_isa("plain")
         for first in (0, 20):
-            ring.sift_some(points[first * 10 : (first + 20) * 10], first, 20, 10, hashes.size, scratch)
+            ring.sift_some(
+                points[first * 10 : (first + 20) * 10], first, 20, 10, hashes.size, scratch
+            )
         ring.sift_end(scratch, owners)
         np.testing.assert_array_equal(owners, found)

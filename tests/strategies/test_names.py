@@ -73,9 +73,15 @@ def test_a_name_and_what_the_strategy_calls_itself(given, name):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        pytest.param("ROTATED/2", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2"),
         pytest.param(
-            "ROTATED/2-AVG", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2-AVG"
+            "ROTATED/2",
+            "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1",
+            id="ROTATED/2",
+        ),
+        pytest.param(
+            "ROTATED/2-AVG",
+            "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1",
+            id="ROTATED/2-AVG",
         ),
         pytest.param(
             "MACHINE_ROOM_NEARBY-ROTATED/0",
@@ -83,7 +89,11 @@ def test_a_name_and_what_the_strategy_calls_itself(given, name):
             id="MACHINE_ROOM_NEARBY-ROTATED/0",
         ),
         ("AVG/1", "unknown version of strategy AVG: AVG/1; known is AVG"),
-        pytest.param("ROTATED/", "unknown version of strategy ROTATED: ROTATED/; known is ROTATED/1", id="ROTATED/"),
+        pytest.param(
+            "ROTATED/",
+            "unknown version of strategy ROTATED: ROTATED/; known is ROTATED/1",
+            id="ROTATED/",
+        ),
         ("ROTATED-BEST", "unknown strategy 'BEST'; known are AVG, "),
         ("AVG-AVG", "unknown strategy 'AVG-AVG'; known are AVG, "),
         ("ROTATED-", "unknown strategy ''"),
@@ -110,11 +120,19 @@ def test_a_registered_version_is_all_it_takes(versions):
 
 
 def test_the_outer_strategy_takes_its_own_parameters_and_the_inner_one_all_others():
-    made = strategy("MACHINE_ROOM_NEARBY-ROTATED-CONSISTENT_HASH", virtual_nodes=3, client_room={"c": "hz"})
-    assert (made.client_room, made.inner.inner.virtual_nodes, made.virtual_nodes) == ({"c": "hz"}, 3, 3)
+    made = strategy(
+        "MACHINE_ROOM_NEARBY-ROTATED-CONSISTENT_HASH", virtual_nodes=3, client_room={"c": "hz"}
+    )
+    assert (made.client_room, made.inner.inner.virtual_nodes, made.virtual_nodes) == (
+        {"c": "hz"},
+        3,
+        3,
+    )
     assert made.with_virtual_nodes(5).inner.inner.virtual_nodes == 5
     assert rule("CANARY-CONSISTENT_HASH", share=1, virtual_nodes=3).inner.virtual_nodes == 3
-    with pytest.raises(TypeError, match=r"strategy AVG: .*'client_room'"):  # a table says where clients stand
+    with pytest.raises(
+        TypeError, match=r"strategy AVG: .*'client_room'"
+    ):  # a table says where clients stand
         rule("MACHINE_ROOM_NEARBY-AVG", client_room={})
     for make in (strategy, rule):
         with pytest.raises(TypeError, match=r"strategy AVG: .*; it takes no parameters"):
@@ -125,14 +143,18 @@ def test_the_outer_strategy_takes_its_own_parameters_and_the_inner_one_all_other
             make("ROTATED", inner="AVG")
     with pytest.raises(TypeError, match="inner must give every queue to one client, got CONFIG"):
         strategy("ROTATED-CONFIG", message_queues=[])
-    with pytest.raises(TypeError, match="ROTATED-CONFIG gives a client its whole list once for every part"):
+    with pytest.raises(
+        TypeError, match="ROTATED-CONFIG gives a client its whole list once for every part"
+    ):
         rule("ROTATED-CONFIG", message_queues={"c1": []})
 
 
 def test_what_is_known_of_a_name():
     assert inner_class_of("ROTATED").__name__ == "Averagely"
     assert inner_class_of("ROTATED-MACHINE_ROOM_NEARBY-CONSISTENT_HASH").virtual_nodes == 10
-    assert [reads_rooms(name) for name in ("ROTATED", "ROTATED-MACHINE_ROOM_NEARBY-AVG", "BEST")] == [
+    assert [
+        reads_rooms(name) for name in ("ROTATED", "ROTATED-MACHINE_ROOM_NEARBY-AVG", "BEST")
+    ] == [
         False,
         True,
         False,
@@ -146,17 +168,28 @@ def test_what_is_known_of_a_name():
 
 
 def test_labels_and_flags():
-    assert from_label("ROTATED-CONSISTENT_HASH:160") == ("ROTATED-CONSISTENT_HASH", {"virtual_nodes": 160})
+    assert from_label("ROTATED-CONSISTENT_HASH:160") == (
+        "ROTATED-CONSISTENT_HASH",
+        {"virtual_nodes": 160},
+    )
     assert from_flags("ROTATED-CONSISTENT_HASH", {"virtual_nodes": 7}) == {"virtual_nodes": 7}
     for label in ("ROTATED:160", "ROTATED-AVG:160"):
         with pytest.raises(ValueError, match=f"'{label}' is neither NAME, nor"):
             from_label(label)
-    with pytest.raises(ValueError, match=r"--virtual-nodes is for CONSISTENT_HASH.*, the strategy is ROTATED"):
+    with pytest.raises(
+        ValueError, match=r"--virtual-nodes is for CONSISTENT_HASH.*, the strategy is ROTATED"
+    ):
         from_flags("ROTATED", {"virtual_nodes": 7})
 
 
 def test_what_clients_report():
-    group = Group("g", ("T",), (Client("c1"),), strategy="ROTATED", strategy_params={"inner": "CONSISTENT_HASH"})
+    group = Group(
+        "g",
+        ("T",),
+        (Client("c1"),),
+        strategy="ROTATED",
+        strategy_params={"inner": "CONSISTENT_HASH"},
+    )
     assert method_of(group, Client("c1")).name == "ROTATED/1-CONSISTENT_HASH"
     assert method_of(group, Client("c1", strategy="ROTATED")).name == "ROTATED/1-CONSISTENT_HASH"
     assert method_of(group, Client("c1", strategy="ROTATED-AVG")).name == "ROTATED/1-AVG"
@@ -165,4 +198,6 @@ def test_what_clients_report():
 
 
 def test_no_strategy_of_our_own_is_guessed():
-    assert not [one.name for one in [*candidates(Rooms({}, {})), *nearby_guesses()] if "/" in one.name]
+    assert not [
+        one.name for one in [*candidates(Rooms({}, {})), *nearby_guesses()] if "/" in one.name
+    ]

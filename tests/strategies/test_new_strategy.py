@@ -1,4 +1,6 @@
-"""A strategy that only this file knows works in every room: what the others ask about a strategy stands on its class."""
+"""A strategy that only this file knows works in every room: what the others ask about a strategy
+stands on its class.
+"""
 
 import json
 
@@ -59,7 +61,9 @@ class Backwards(ExclusiveStrategy):
 def twin(n_queues, n_clients):
     """The same as a list."""
     size, extra = divmod(n_queues, n_clients)
-    return [m for m in reversed(range(n_clients)) for _ in range(size + (n_clients - 1 - m < extra))]
+    return [
+        m for m in reversed(range(n_clients)) for _ in range(size + (n_clients - 1 - m < extra))
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +77,9 @@ QUEUES = list(TOPIC.queues())
 
 
 def snapshot_of(name=NAME, owned=((), (), ()), room="hz"):
-    clients = tuple(Client(one, room, owned=mine or None) for one, mine in zip(IDS, owned, strict=True))
+    clients = tuple(
+        Client(one, room, owned=mine or None) for one, mine in zip(IDS, owned, strict=True)
+    )
     return Snapshot((TOPIC,), (Group("g", ("T",), clients, strategy=name),))
 
 
@@ -89,7 +95,9 @@ def test_for_one_client_a_group_and_a_fleet(n_queues, n_clients):
     assert made.assign(queues, ids).owners.tolist() == expected
     assert made.assign_fleet(Fleet.from_groups([("g", "T", queues, ids)])).tolist() == expected
     for i, one in enumerate(ids):
-        assert made.allocate("g", one, queues, ids) == [q for q, m in zip(queues, expected, strict=True) if m == i]
+        assert made.allocate("g", one, queues, ids) == [
+            q for q, m in zip(queues, expected, strict=True) if m == i
+        ]
 
 
 @pytest.mark.parametrize("name", [NAME, f"MACHINE_ROOM_NEARBY-{NAME}"])
@@ -111,7 +119,10 @@ def test_checked_and_found_out():
     expected = twin(11, 3)
     owned = [tuple(q for q, m in zip(QUEUES, expected, strict=True) if m == i) for i in range(3)]
     assert [one.rule for one in check_snapshot(snapshot_of(owned=owned))] == []
-    assert [one.rule for one in check_snapshot(snapshot_of("AVG", owned), rules=["differs-from-expected"])] != []
+    assert [
+        one.rule
+        for one in check_snapshot(snapshot_of("AVG", owned), rules=["differs-from-expected"])
+    ] != []
     assert NAME in [one.name for one in candidates(Rooms({}, {}))]
     [group] = with_strategies(snapshot_of(None, owned, room=None)).groups
     assert (group.strategy, group.strategy_source, group.strategy_explains) == (NAME, "fitted", 1.0)
@@ -130,14 +141,19 @@ def test_in_bulk_and_in_arrow():
     numbers = arrow_owners.allocate_arrays(NAME, pa.array([11, 0]), pa.array([3, 3])).to_pylist()
     assert [one["owners"] for one in numbers] == [twin(11, 3), None]
     lists = pa.array([[queue._asdict() for queue in QUEUES]]), pa.array([list(IDS)])
-    assert arrow_owners.allocate_arrays(pa.array([NAME]), *lists).to_pylist()[0]["owners"] == twin(11, 3)
+    assert arrow_owners.allocate_arrays(pa.array([NAME]), *lists).to_pylist()[0]["owners"] == twin(
+        11, 3
+    )
     assert list(arrow_owners.by_count()) == ["AVG", "AVG_BY_CIRCLE", NAME]
 
 
 def test_on_the_command_line(tmp_path, capsys):
     path = tmp_path / "s.json"
     path.write_text(json.dumps(to_document(snapshot_of("AVG"))))
-    assert main(["explain", "-f", str(path), "-g", "g", "-t", "T", "-q", "b:0", "-s", f"{NAME}:7"]) == 0
+    assert (
+        main(["explain", "-f", str(path), "-g", "g", "-t", "T", "-q", "b:0", "-s", f"{NAME}:7"])
+        == 0
+    )
     assert capsys.readouterr().out.endswith("AVG, counted from the end\nSo client c3 owns it.\n")
     assert main(["compare", "-f", str(path), "-s", f"AVG,{NAME}:7", "-o", "json"]) == 0
     assert [row["strategy"] for row in json.loads(capsys.readouterr().out)] == ["AVG", f"{NAME}:7"]
@@ -172,15 +188,27 @@ def test_parameters_are_those_of_the_constructor(made):
 def test_wrappers_forward_what_the_inner_strategy_knows():
     ring = strategy("CONSISTENT_HASH", virtual_nodes=7)
     over = strategy("MACHINE_ROOM_NEARBY", inner=ring)
-    assert (over.virtual_nodes, over.decided_by, over.reads_rooms, over.is_shared) == (7, "ids", True, False)
+    assert (over.virtual_nodes, over.decided_by, over.reads_rooms, over.is_shared) == (
+        7,
+        "ids",
+        True,
+        False,
+    )
     assert over.with_virtual_nodes(9).inner.virtual_nodes == 9
     assert strategy("MACHINE_ROOM_NEARBY", inner=over).decided_by == "ids"
     rooms = strategy("MACHINE_ROOM_NEARBY", inner=strategy("AVG"))
     assert rooms.decided_by == "positions in rooms"
     assert strategy("MACHINE_ROOM_NEARBY", inner=rooms).decided_by == "anything"
     both = strategy("MACHINE_ROOM_NEARBY", inner=rooms).with_rooms({"b": "hz"}, {"c1": "hz"})
-    assert both.allocate("g", "c1", [MessageQueue("T", "b", 0)], ["c1"]) == [MessageQueue("T", "b", 0)]
+    assert both.allocate("g", "c1", [MessageQueue("T", "b", 0)], ["c1"]) == [
+        MessageQueue("T", "b", 0)
+    ]
     pop = strategy("POP", inner=over, pop_share_queue_num=2).with_virtual_nodes(3)
-    assert (pop.virtual_nodes, pop.pop_share_queue_num, pop.is_shared, pop.reads_rooms) == (3, 2, True, True)
+    assert (pop.virtual_nodes, pop.pop_share_queue_num, pop.is_shared, pop.reads_rooms) == (
+        3,
+        2,
+        True,
+        True,
+    )
     lists = strategy("MACHINE_ROOM_NEARBY", inner=strategy("CONFIG", message_queues=[]))
     assert (lists.is_listed, lists.is_shared) == (True, True)

@@ -1,4 +1,6 @@
-"""One group of objects by its kernel: the owners that the same group has in a fleet, whatever is odd about it."""
+"""One group of objects by its kernel: the owners that the same group has in a fleet, whatever is
+odd about it.
+"""
 
 from typing import Any
 
@@ -25,11 +27,18 @@ KERNELS = [
     (preferences.match_group, (True,)),
 ]
 
-NAMES = st.one_of(st.sampled_from(["T", "orders", "%RETRY%g", "ünï", "\ud800", "\U0001f600"]), st.text(max_size=9))
+NAMES = st.one_of(
+    st.sampled_from(["T", "orders", "%RETRY%g", "ünï", "\ud800", "\U0001f600"]), st.text(max_size=9)
+)
 QUEUES = st.builds(MessageQueue, NAMES, NAMES, st.integers(-(2**31), 2**31 - 1))
 SLOTS = st.integers(0, 40) | st.integers(0, 10**10)
-IDS = st.one_of(SLOTS.map("10.0.0.1@web-{}".format), SLOTS.map("a@x{}y@u".format), st.text(max_size=4), NAMES)
-GROUPS = {"queues": st.lists(QUEUES, min_size=1, max_size=80), "client_ids": st.lists(IDS, min_size=1, max_size=40)}
+IDS = st.one_of(
+    SLOTS.map("10.0.0.1@web-{}".format), SLOTS.map("a@x{}y@u".format), st.text(max_size=4), NAMES
+)
+GROUPS = {
+    "queues": st.lists(QUEUES, min_size=1, max_size=80),
+    "client_ids": st.lists(IDS, min_size=1, max_size=40),
+}
 
 
 @pytest.mark.thorough(keep=1)
@@ -47,7 +56,9 @@ def test_owners_are_those_of_a_fleet(
         found = rule.allocate("g", client_id, tuple(queues), client_ids)
         place = client_ids.index(client_id)
         if client_id.isascii():  # others may be equal to Java though not to Python
-            assert found == [queue for queue, owner in zip(queues, expected, strict=True) if owner == place]
+            assert found == [
+                queue for queue, owner in zip(queues, expected, strict=True) if owner == place
+            ]
 
 
 @pytest.mark.parametrize(("kernel", "parameters"), KERNELS)
@@ -67,7 +78,9 @@ def test_owners_are_those_of_a_fleet(
         ((("T", "b", 0),), ()),
     ],
 )
-def test_what_is_not_plain_is_left_to_others(kernel: Any, parameters: Any, queues: Any, client_ids: Any) -> None:
+def test_what_is_not_plain_is_left_to_others(
+    kernel: Any, parameters: Any, queues: Any, client_ids: Any
+) -> None:
     out = np.full(max(len(queues), 1), 7, np.int32)
     assert kernel(queues, client_ids, *parameters, 0, None) is None
     assert kernel(queues, client_ids, *parameters, -1, out) is None

@@ -1,4 +1,6 @@
-"""The search for ORDINAL's tables: what it finds is balanced whatever slots fail, and what it says to be impossible is so."""
+"""The search for ORDINAL's tables: what it finds is balanced whatever slots fail, and what it says
+to be impossible is so.
+"""
 
 from collections import Counter
 from itertools import combinations, combinations_with_replacement, permutations
@@ -26,7 +28,8 @@ def worst(orders, n_slots):
 
 
 @pytest.mark.parametrize(
-    ("n_queues", "n_slots"), [(1, 3), (2, 3), (5, 3), (3, 4), (7, 4), (5, 5), (8, 5), (30, 6), (51, 6)]
+    ("n_queues", "n_slots"),
+    [(1, 3), (2, 3), (5, 3), (3, 4), (7, 4), (5, 5), (8, 5), (30, 6), (51, 6)],
 )
 def test_what_is_found_is_balanced_whatever_slots_fail(n_queues, n_slots):
     orders = orders_of(n_queues, n_slots, SECONDS)
@@ -44,7 +47,9 @@ def test_what_is_impossible_is_said_and_the_committed_table_has_a_slot_less(n_qu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_queues", sorted({n for n, one in specified.tables().items() if len(one[0]) < 6}))
+@pytest.mark.parametrize(
+    "n_queues", sorted({n for n, one in specified.tables().items() if len(one[0]) < 6})
+)
 def test_no_committed_table_could_have_another_slot(n_queues):
     assert orders_of(n_queues, len(specified.tables()[n_queues][0]) + 1, 3_600) == []
 
@@ -53,13 +58,19 @@ def test_a_search_that_is_cut_short_is_no_answer():
     assert orders_of(7, 6, 0.01) is None
 
 
-@pytest.mark.parametrize(("n_queues", "n_slots", "possible"), [(2, 4, True), (3, 4, True), (2, 5, True), (3, 5, False)])
+@pytest.mark.parametrize(
+    ("n_queues", "n_slots", "possible"), [(2, 4, True), (3, 4, True), (2, 5, True), (3, 5, False)]
+)
 def test_brute_force_agrees(n_queues, n_slots, possible):
-    """Every choice of orders; of five slots, which would be 300,000, those with the order 0, 1, 2, 3, 4 in them."""
+    """Every choice of orders; of five slots, which would be 300,000, those with the order 0, 1, 2,
+    3, 4 in them.
+    """
     every = list(permutations(range(n_slots)))
     begins, n_free = ((every[0],), n_queues - 1) if n_slots == 5 else ((), n_queues)
     chosen = ((*begins, *more) for more in combinations_with_replacement(every, n_free))
-    assert any(all(one <= 1 for one in differences(orders, n_slots)) for orders in chosen) is possible
+    assert (
+        any(all(one <= 1 for one in differences(orders, n_slots)) for orders in chosen) is possible
+    )
     assert bool(orders_of(n_queues, n_slots, SECONDS)) is possible
 
 

@@ -1,4 +1,6 @@
-"""ORDINAL against its page, and its promises: balance, least moves when slots go and come back, tables without any excess."""
+"""ORDINAL against its page, and its promises: balance, least moves when slots go and come back,
+tables without any excess.
+"""
 
 from collections import Counter
 from itertools import combinations
@@ -14,7 +16,19 @@ from hypothesis_budget import examples
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.strategies._ordinal import EVEN, tables
 
-ODD_IDS = ["x", "", "1@a-01", "1@-3", "1@b-5@c", "2@b-5", "@", "1@c-1234567890", "1@c-999999999", "1@ö-2", "\ud800@d-4"]
+ODD_IDS = [
+    "x",
+    "",
+    "1@a-01",
+    "1@-3",
+    "1@b-5@c",
+    "2@b-5",
+    "@",
+    "1@c-1234567890",
+    "1@c-999999999",
+    "1@ö-2",
+    "\ud800@d-4",
+]
 TOPICS = ["T", "orders", "%RETRY%g", "тема", "😀", "\ud83d"]
 
 
@@ -53,7 +67,9 @@ def test_a_fleet_of_odd_groups_is_owned_as_the_page_says(seed):
     expected = [owner for _, _, queues, ids in groups for owner in specified.ordinal(queues, ids)]
     made = strategy("ORDINAL")
     assert made.assign_fleet(Fleet.from_groups(groups)).tolist() == expected
-    assert [owner for _, _, queues, ids in groups for owner in made.assign(queues, ids).owners.tolist()] == expected
+    assert [
+        owner for _, _, queues, ids in groups for owner in made.assign(queues, ids).owners.tolist()
+    ] == expected
 
 
 def test_threads_and_a_fleet_of_which_units_are_taken():
@@ -63,7 +79,10 @@ def test_threads_and_a_fleet_of_which_units_are_taken():
     owners = made.assign_fleet(fleet)
     assert np.array_equal(made.assign_fleet(fleet, threads=3), owners)
     part = fleet.select(np.array([399, 5, 5, 17]))
-    rows = [owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]] for unit in (399, 5, 5, 17)]
+    rows = [
+        owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]]
+        for unit in (399, 5, 5, 17)
+    ]
     assert np.array_equal(made.assign_fleet(part), np.concatenate(rows))
 
 
@@ -80,13 +99,16 @@ def test_other_patterns(pattern):
 @pytest.mark.holds("rmqalloc.strategies.Ordinal", "The pattern has no")
 @pytest.mark.parametrize("pattern", ["", "-", "##", "-#-#", "1#", "#2", "a1#"])
 def test_a_pattern_that_cannot_be_is_refused(pattern):
-    with pytest.raises(ValueError, match=r"pattern must have one # and no digit beside it, such as '-#', got"):
+    with pytest.raises(
+        ValueError, match=r"pattern must have one # and no digit beside it, such as '-#', got"
+    ):
         strategy("ORDINAL", pattern=pattern)
 
 
 @pytest.mark.holds("rmqalloc.strategies.Ordinal", "A parameter is of the wrong type.")
 @pytest.mark.parametrize(
-    ("given", "said"), [({"pattern": 7}, "pattern must be a text"), ({"tables": 1}, "True or False")]
+    ("given", "said"),
+    [({"pattern": 7}, "pattern must be a text"), ({"tables": 1}, "True or False")],
 )
 def test_a_parameter_of_a_wrong_type_is_refused(given, said):
     with pytest.raises(TypeError, match=said):
@@ -96,7 +118,9 @@ def test_a_parameter_of_a_wrong_type_is_refused(given, said):
 # --- Promises ---
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "The loads of present clients differ by one at most")
+@pytest.mark.holds(
+    "docs/strategies/ordinal.md", "The loads of present clients differ by one at most"
+)
 @examples(40, nightly=2000)
 @given(seed=st.integers(0, 2**32))
 def test_loads_differ_by_one_at_most(seed):
@@ -126,11 +150,15 @@ def test_a_slot_below_the_highest_moves_its_own_queues_and_gets_them_back(seed, 
 
 
 def owners_by_slot(topic, n_queues, slots):
-    return np.array(slots)[strategy("ORDINAL").assign(in_topic(n_queues, topic), slotted(slots)).owners]
+    return np.array(slots)[
+        strategy("ORDINAL").assign(in_topic(n_queues, topic), slotted(slots)).owners
+    ]
 
 
 def test_the_highest_slot_that_goes_may_move_queues_of_others():
-    """Then the base is that of a slot less, and no slot is missing in it; any other slot leaves the base as it is."""
+    """Then the base is that of a slot less, and no slot is missing in it; any other slot leaves the
+    base as it is.
+    """
     disturbed = Counter()
     for topic in map(str, range(40)):
         before = owners_by_slot(topic, 24, range(5))
@@ -143,13 +171,20 @@ def test_the_highest_slot_that_goes_may_move_queues_of_others():
     assert 10 <= disturbed[4] <= 30
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "a rolling restart of those moves each of their queues exactly twice")
+@pytest.mark.holds(
+    "docs/strategies/ordinal.md",
+    "a rolling restart of those moves each of their queues exactly twice",
+)
 def test_a_restart_of_all_slots_but_the_highest_moves_each_of_their_queues_twice():
     for n in (5, 13, 22):
         before = owners_by_slot("T", 64, range(n))
         moved = 0
         for gone in range(n - 1):
-            moved += 2 * int((owners_by_slot("T", 64, [slot for slot in range(n) if slot != gone]) != before).sum())
+            moved += 2 * int(
+                (
+                    owners_by_slot("T", 64, [slot for slot in range(n) if slot != gone]) != before
+                ).sum()
+            )
         assert moved == 2 * int((before != n - 1).sum())
 
 
@@ -171,8 +206,13 @@ def test_no_topic_loads_the_first_slots_more_than_others():
     skews = []
     for names in range(200):
         topics = [f"set-{names}-topic-{i}" for i in range(100)]
-        groups = [("g", one, [MessageQueue(one, "b", i) for i in range(4)], slotted(range(10))) for one in topics]
-        loads = np.bincount(strategy("ORDINAL").assign_fleet(Fleet.from_groups(groups)), minlength=10)
+        groups = [
+            ("g", one, [MessageQueue(one, "b", i) for i in range(4)], slotted(range(10)))
+            for one in topics
+        ]
+        loads = np.bincount(
+            strategy("ORDINAL").assign_fleet(Fleet.from_groups(groups)), minlength=10
+        )
         skews.append(loads.max() / loads.mean())
     assert np.mean(skews) <= 1.25
 
@@ -243,8 +283,15 @@ def test_why_a_queue_has_its_owner():
     owners, full = made.assign(queues, ids).owners, made.assign(queues, slotted(range(4))).owners
     for position, (owner, home) in enumerate(zip(owners, full, strict=True)):
         reasons = made.explain(queues, ids, position)
-        assert reasons.facts == {"n_numbers": 4, "missing": [2], "home": home, "number": [0, 1, 3][owner]}
+        assert reasons.facts == {
+            "n_numbers": 4,
+            "missing": [2],
+            "home": home,
+            "number": [0, 1, 3][owner],
+        }
         assert reasons.steps[-1] == f"number {[0, 1, 3][owner]} is client {ids[owner]}"
         assert ("which is missing" in reasons.steps[1]) == (home == 2)
     assert made.explain(queues, slotted(range(3)), 0).steps[0] == "the clients have numbers 0 to 2"
-    assert made.explain(queues, [""], 0).steps == ["but the client id is empty, and such a client takes nothing"]
+    assert made.explain(queues, [""], 0).steps == [
+        "but the client id is empty, and such a client takes nothing"
+    ]

@@ -1,4 +1,6 @@
-"""ORDINAL/2 against its page, and its promises: whichever slot comes or goes, no queue moves between the others."""
+"""ORDINAL/2 against its page, and its promises: whichever slot comes or goes, no queue moves
+between the others.
+"""
 
 from collections import Counter
 from random import Random
@@ -25,20 +27,32 @@ def owners_by_slot(topic, shape, slots, name="ORDINAL/2"):
 @given(seed=st.integers(0, 2**32))
 def test_a_fleet_of_odd_groups_is_owned_as_the_page_says(seed):
     random = Random(seed)
-    cases = [strategy_vectors.random_case(random, "ORDINAL/2")._replace(parameters={}) for _ in range(8)]
+    cases = [
+        strategy_vectors.random_case(random, "ORDINAL/2")._replace(parameters={}) for _ in range(8)
+    ]
     made = strategy("ORDINAL/2")
     expected = [one.specified_owners() for one in cases]
     assert [made.assign(one.queues, one.client_ids).owners.tolist() for one in cases] == expected
-    fleet = Fleet.from_groups((f"g{i}", one.queues[0].topic, one.queues, one.client_ids) for i, one in enumerate(cases))
+    fleet = Fleet.from_groups(
+        (f"g{i}", one.queues[0].topic, one.queues, one.client_ids) for i, one in enumerate(cases)
+    )
     assert made.assign_fleet(fleet).tolist() == [owner for some in expected for owner in some]
 
 
-@pytest.mark.parametrize(("shape", "n"), [((1, 1), 300), ((1, 3), 90), ((2, 300), 2), ((25, 40), 9), ((5, 8), 130)])
+@pytest.mark.parametrize(
+    ("shape", "n"), [((1, 1), 300), ((1, 3), 90), ((2, 300), 2), ((25, 40), 9), ((5, 8), 130)]
+)
 def test_sizes_far_from_the_start_of_the_chain_are_those_of_the_page(shape, n):
     case = strategy_vectors.case(
-        "ORDINAL/2", {}, strategy_vectors.topic_queues("far", *shape), strategy_vectors.slot_ids(range(n))
+        "ORDINAL/2",
+        {},
+        strategy_vectors.topic_queues("far", *shape),
+        strategy_vectors.slot_ids(range(n)),
     )
-    assert strategy("ORDINAL/2").assign(case.queues, case.client_ids).owners.tolist() == case.specified_owners()
+    assert (
+        strategy("ORDINAL/2").assign(case.queues, case.client_ids).owners.tolist()
+        == case.specified_owners()
+    )
 
 
 @pytest.mark.holds("docs/strategies/ordinal.md", "All other queues stay")
@@ -60,7 +74,9 @@ def test_a_slot_that_goes_moves_its_own_queues_alone_and_gets_them_back(topic, s
         assert max(loads.values()) - (min(loads.values()) if len(loads) == size else 0) <= 1
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "A restart of all slots moves every queue exactly twice")
+@pytest.mark.holds(
+    "docs/strategies/ordinal.md", "A restart of all slots moves every queue exactly twice"
+)
 def test_a_restart_of_all_slots_moves_every_queue_exactly_twice():
     for shape, n in (((8, 24), 48), ((16, 4), 13), ((3, 8), 5)):
         full, moved = owners_by_slot("T", shape, range(n)), 0
@@ -95,7 +111,9 @@ def test_no_topic_loads_the_first_slots_more_than_others():
     for names in range(100):
         topics = [f"set-{names}-topic-{i}" for i in range(100)]
         groups = [("g", one, strategy_vectors.topic_queues(one, 1, 4), ids) for one in topics]
-        loads = np.bincount(strategy("ORDINAL/2").assign_fleet(Fleet.from_groups(groups)), minlength=10)
+        loads = np.bincount(
+            strategy("ORDINAL/2").assign_fleet(Fleet.from_groups(groups)), minlength=10
+        )
         skews.append(loads.max() / loads.mean())
     assert np.mean(skews) <= 1.25
 
@@ -111,7 +129,11 @@ def test_it_is_meant_only_where_its_version_is_given_and_has_no_tables():
     with pytest.raises(ValueError, match=r"pattern must have one # and no digit beside it"):
         strategy("ORDINAL/2", pattern="-")
     for name in ("ROTATED-ORDINAL/2", "CANARY-ORDINAL/2"):
-        assert strategy(name, **({"share": 0.1} if name.startswith("C") else {})).get_name().endswith("-ORDINAL/2")
+        assert (
+            strategy(name, **({"share": 0.1} if name.startswith("C") else {}))
+            .get_name()
+            .endswith("-ORDINAL/2")
+        )
 
 
 def test_why_a_queue_has_its_owner():

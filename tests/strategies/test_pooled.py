@@ -9,13 +9,18 @@ from rmqalloc import MessageQueue, strategy
 from rmqalloc.fleet import Fleet
 
 ROOMS = st.lists(
-    st.tuples(st.sampled_from("abcdef"), st.integers(1, 7)), min_size=1, max_size=6, unique_by=lambda one: one[0]
+    st.tuples(st.sampled_from("abcdef"), st.integers(1, 7)),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda one: one[0],
 )
 CLIENTS = st.lists(st.sampled_from("abc"), min_size=1, max_size=9)
 
 
 def made_of(name, **params):
-    return strategy(name, broker_room=lambda queue: queue[1], client_room=lambda client: client[0], **params)
+    return strategy(
+        name, broker_room=lambda queue: queue[1], client_room=lambda client: client[0], **params
+    )
 
 
 def cluster(rooms, client_rooms):
@@ -25,7 +30,9 @@ def cluster(rooms, client_rooms):
 
 @given(ROOMS, CLIENTS)
 def test_max_min_over_what_is_left_free(rooms, client_rooms):
-    """No other division of the pool is better for who has least, then for who has next to least, and so on."""
+    """No other division of the pool is better for who has least, then for who has next to least,
+    and so on.
+    """
     queues, clients = cluster(rooms, client_rooms)
     owners = made_of("MACHINE_ROOM_NEARBY_POOLED").assign(queues, clients).owners
     near = made_of("MACHINE_ROOM_NEARBY-AVG").assign(queues, clients).owners
@@ -44,13 +51,20 @@ def test_max_min_over_what_is_left_free(rooms, client_rooms):
 
 def test_two_rooms_without_clients():
     queues, clients = cluster([("x", 3), ("y", 3)], "aaaa")
-    for name, loads in (("MACHINE_ROOM_NEARBY_POOLED", [2, 2, 1, 1]), ("MACHINE_ROOM_NEARBY-AVG", [2, 2, 2, 0])):
-        assert np.bincount(made_of(name).assign(queues, clients).owners, minlength=4).tolist() == loads
+    for name, loads in (
+        ("MACHINE_ROOM_NEARBY_POOLED", [2, 2, 1, 1]),
+        ("MACHINE_ROOM_NEARBY-AVG", [2, 2, 2, 0]),
+    ):
+        assert (
+            np.bincount(made_of(name).assign(queues, clients).owners, minlength=4).tolist() == loads
+        )
 
 
 def test_an_id_that_repeats_counts_once_and_an_empty_one_takes_nothing():
     queues = [MessageQueue("T", "x", i) for i in range(6)]
-    made = strategy("MACHINE_ROOM_NEARBY_POOLED", broker_room=lambda queue: "x", client_room=lambda client: "a")
+    made = strategy(
+        "MACHINE_ROOM_NEARBY_POOLED", broker_room=lambda queue: "x", client_room=lambda client: "a"
+    )
     assert made.assign(queues, ["", "b", "b", "c"]).owners.tolist() == [-1, 1, 3, -1, 1, 3]
 
 
@@ -62,15 +76,22 @@ def test_a_missing_room_fails_the_group(ask):
     with pytest.raises(ValueError, match="Machine room is null for consumer id c"):
         getattr(made, ask)(*arguments, *([0] if ask == "explain" else []))
     with pytest.raises(TypeError, match="machineRoomResolver is null"):
-        getattr(strategy("MACHINE_ROOM_NEARBY_POOLED"), ask)(*arguments, *([0] if ask == "explain" else []))
+        getattr(strategy("MACHINE_ROOM_NEARBY_POOLED"), ask)(
+            *arguments, *([0] if ask == "explain" else [])
+        )
 
 
 @pytest.mark.parametrize("name", ["MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY_POOLED"])
 def test_no_room_is_asked_for_where_no_client_has_an_id(name):
-    made, queues = strategy(name, broker_room={}, client_room={}), [MessageQueue("T", "x", i) for i in range(2)]
+    made, queues = (
+        strategy(name, broker_room={}, client_room={}),
+        [MessageQueue("T", "x", i) for i in range(2)],
+    )
     assert made.assign(queues, ["", ""]).owners.tolist() == [-1, -1]
     assert made.assign_fleet(Fleet.from_groups([("g", "T", queues, ["", ""])])).tolist() == [-1, -1]
-    assert made.explain(queues, ["", ""], 1).steps == ["no client has an id, so none asks for a machine room"]
+    assert made.explain(queues, ["", ""], 1).steps == [
+        "no client has an id, so none asks for a machine room"
+    ]
     with pytest.raises(ValueError, match="Machine room is null for mq"):
         made.assign(queues, ["", "c"])
 
@@ -80,7 +101,10 @@ def test_clients_without_ids_are_refused_one_by_one_where_queues_are_shared():
     lists = strategy("CONFIG", message_queues=queues)
     made = strategy("MACHINE_ROOM_NEARBY", inner=lists, broker_room={}, client_room={})
     shared = made.assign(queues, ["", ""])
-    assert (shared.queues, shared.errors) == ([None, None], dict.fromkeys((0, 1), "currentCID is empty"))
+    assert (shared.queues, shared.errors) == (
+        [None, None],
+        dict.fromkeys((0, 1), "currentCID is empty"),
+    )
 
 
 def test_reasons():

@@ -27,7 +27,8 @@ DEALING_RULES = [rule for rule in RULES if rule.label in ("AVG", "AVG_BY_CIRCLE"
 RING_RULES = [
     rule
     for rule in RULES
-    if rule.label in ("CONSISTENT_HASH", "CONSISTENT_HASH-1", "CONSISTENT_HASH-130", "CONSISTENT_HASH-scattered")
+    if rule.label
+    in ("CONSISTENT_HASH", "CONSISTENT_HASH-1", "CONSISTENT_HASH-130", "CONSISTENT_HASH-scattered")
 ]
 
 
@@ -42,9 +43,16 @@ def loads(owners, n_clients):
 def test_p1_clients_divide_the_queues_without_talking(rule, mq_all, cid_all):
     """No queue is in two answers; and P2: none is in none, where the rule keeps it at all."""
     if rule.label == "CONSISTENT_HASH-crowded":
-        cid_all = cid_all[:1]  # with collisions a queue still has one owner, but see P2 for the others
+        cid_all = cid_all[
+            :1
+        ]  # with collisions a queue still has one owner, but see P2 for the others
     answers = [outcome(rule.make().allocate, "g", client, mq_all, cid_all) for client in cid_all]
-    dealt = [place for answer in answers if isinstance(answer, list) for place in same_objects(answer, mq_all)]
+    dealt = [
+        place
+        for answer in answers
+        if isinstance(answer, list)
+        for place in same_objects(answer, mq_all)
+    ]
     assert len(set(dealt)) == len(dealt)
     if rule.label in (
         "AVG",
@@ -66,13 +74,17 @@ def test_p2_every_queue_has_one_owner(rule, size):
 
 
 def test_p2_no_virtual_nodes_no_owner():
-    assert set(strategy("CONSISTENT_HASH", virtual_nodes=0).assign(numbered(9), client_names(3)).owners) == {-1}
+    assert set(
+        strategy("CONSISTENT_HASH", virtual_nodes=0).assign(numbered(9), client_names(3)).owners
+    ) == {-1}
 
 
 @given(size=SIZES, n_others=st.integers(0, 50))
 def test_p2_machine_room_owns_what_it_keeps(size, n_others):
     queues = numbered(size[0]) + numbered(n_others, "sh@b")
-    owners = strategy("MACHINE_ROOM", machine_rooms={"hz"}).assign(queues, client_names(size[1])).owners
+    owners = (
+        strategy("MACHINE_ROOM", machine_rooms={"hz"}).assign(queues, client_names(size[1])).owners
+    )
     assert owners[: size[0]].min() >= 0
     assert (owners[size[0] :] == -1).all()
 
@@ -82,8 +94,13 @@ def test_p2_machine_room_owns_what_it_keeps(size, n_others):
 def test_p3_shares_differ_by_one_and_the_first_have_more(name, size):
     parameters = {"machine_rooms": {"hz"}} if name == "MACHINE_ROOM" else {}
     n_queues, n_clients = size
-    load = loads(strategy(name, **parameters).assign(numbered(n_queues), client_names(n_clients)).owners, n_clients)
-    assert load.tolist() == [n_queues // n_clients + (i < n_queues % n_clients) for i in range(n_clients)]
+    load = loads(
+        strategy(name, **parameters).assign(numbered(n_queues), client_names(n_clients)).owners,
+        n_clients,
+    )
+    assert load.tolist() == [
+        n_queues // n_clients + (i < n_queues % n_clients) for i in range(n_clients)
+    ]
 
 
 @pytest.mark.parametrize("name", ["AVG", "AVG_BY_CIRCLE"])
@@ -97,7 +114,9 @@ def test_p3_the_first_client_takes_the_extra_of_every_topic(name):
 @given(size=SIZES)
 def test_p4_clients_beyond_the_queues_idle(name, size):
     n_queues, n_clients = size
-    load = loads(strategy(name).assign(numbered(n_queues), client_names(n_clients)).owners, n_clients)
+    load = loads(
+        strategy(name).assign(numbered(n_queues), client_names(n_clients)).owners, n_clients
+    )
     assert (load[n_queues:] == 0).all()
     assert (load[:n_queues] > 0).all()
 
@@ -105,11 +124,14 @@ def test_p4_clients_beyond_the_queues_idle(name, size):
 @one_owner_rule
 @given(data=st.data())
 def test_p5_the_order_before_the_sort_is_forgotten(rule, data):
-    mq_all = data.draw(inputs.queue_lists(nulls=False).map(lambda queues: list(dict.fromkeys(queues))))
+    mq_all = data.draw(
+        inputs.queue_lists(nulls=False).map(lambda queues: list(dict.fromkeys(queues)))
+    )
     cid_all = data.draw(inputs.client_lists)
     shuffled = data.draw(st.permutations(mq_all)), data.draw(st.permutations(cid_all))
     first, second = (
-        outcome(rule.make().assign, sort_queues(q), sort_client_ids(c)) for q, c in [(mq_all, cid_all), shuffled]
+        outcome(rule.make().assign, sort_queues(q), sort_client_ids(c))
+        for q, c in [(mq_all, cid_all), shuffled]
     )
     assert pairs(first) == pairs(second)
 
@@ -125,7 +147,10 @@ def owner_ids(rule, queues, client_ids):
     return [client_ids[i] for i in rule.make().assign(queues, client_ids).owners]
 
 
-@pytest.mark.holds("docs/how-to/deploy.md", "moves what the restarted client owned, away and back, and nothing else")
+@pytest.mark.holds(
+    "docs/how-to/deploy.md",
+    "moves what the restarted client owned, away and back, and nothing else",
+)
 @pytest.mark.parametrize("rule", RING_RULES, ids=str)
 @given(size=st.tuples(st.integers(1, 200), st.integers(2, 25)), who=st.integers(0, 24))
 def test_p6_a_ring_moves_only_the_queues_of_who_comes_and_goes(rule, size, who):
@@ -153,7 +178,11 @@ def test_p6_dealing_has_no_such_property(rule):
 
 @pytest.mark.parametrize(
     "rule",
-    [rule for rule in ONE_OWNER if rule.label in ("NEARBY-AVG", "NEARBY-AVG_BY_CIRCLE", "NEARBY-CONSISTENT_HASH")],
+    [
+        rule
+        for rule in ONE_OWNER
+        if rule.label in ("NEARBY-AVG", "NEARBY-AVG_BY_CIRCLE", "NEARBY-CONSISTENT_HASH")
+    ],
     ids=str,
 )
 @given(mq_all=inputs.queue_lists(nulls=False), cid_all=inputs.distinct_client_lists)
@@ -164,7 +193,10 @@ def test_p7_a_queue_stays_in_a_room_that_has_clients(rule, mq_all, cid_all):
     assert mq_all
     for queue, owner in zip(mq_all, rule.make().assign(mq_all, cid_all).owners, strict=True):
         assert owner >= 0
-        assert client_room(cid_all[owner]) == broker_room(queue) or broker_room(queue) not in live_rooms
+        assert (
+            client_room(cid_all[owner]) == broker_room(queue)
+            or broker_room(queue) not in live_rooms
+        )
 
 
 @pytest.mark.parametrize("inner", [avg, circle])
@@ -182,7 +214,9 @@ def test_p8_how_many_clients_pop_a_queue(inner, n_queues, n_clients, share):
     if share < n_clients - 1 and n_clients <= n_queues:
         assert (poppers == share + 1).all()
     elif share < n_clients - 1:
-        assert poppers.tolist() == [n_clients // n_queues + (q < n_clients % n_queues) for q in range(n_queues)]
+        assert poppers.tolist() == [
+            n_clients // n_queues + (q < n_clients % n_queues) for q in range(n_queues)
+        ]
 
 
 def test_p10_a_stranger_gets_nothing():

@@ -17,20 +17,35 @@ from rmqalloc.strategies._numbers import java_hashes, mix64
 def test_java_hashes_by_the_book(texts):
     hashes = java_hashes(Strings.from_list(texts))
     assert hashes.view(np.int64).tolist() == list(map(reference_own.java_hash, texts))
-    assert mix64(hashes).tolist() == list(map(reference_own.mix64, map(reference_own.java_hash, texts)))
+    assert mix64(hashes).tolist() == list(
+        map(reference_own.mix64, map(reference_own.java_hash, texts))
+    )
 
 
 def test_hashes_that_java_is_known_to_give():
-    known = {"": 0, "a": 97, "TopicTest": -1902610879, "\U0001f600": 1772899, "polygenelubricants": -(2**31)}
-    assert java_hashes(Strings.from_list(list(known))).view(np.int64).tolist() == list(known.values())
+    known = {
+        "": 0,
+        "a": 97,
+        "TopicTest": -1902610879,
+        "\U0001f600": 1772899,
+        "polygenelubricants": -(2**31),
+    }
+    assert java_hashes(Strings.from_list(list(known))).view(np.int64).tolist() == list(
+        known.values()
+    )
 
 
 def skew(name, topics, n_clients=10, n_queues=4):
     """Queues of the fullest client over the mean, for a group that reads all the topics."""
     clients = client_names(n_clients)
-    fleet = Fleet.from_groups(("g", topic, numbered(n_queues, topic=topic), clients) for topic in topics)
+    fleet = Fleet.from_groups(
+        ("g", topic, numbered(n_queues, topic=topic), clients) for topic in topics
+    )
     return (
-        np.bincount(strategy(name).assign_fleet(fleet), minlength=n_clients).max() * n_clients / len(topics) / n_queues
+        np.bincount(strategy(name).assign_fleet(fleet), minlength=n_clients).max()
+        * n_clients
+        / len(topics)
+        / n_queues
     )
 
 
@@ -46,7 +61,8 @@ def test_a_hundred_topics_of_four_queues_are_spread_over_ten_clients():
 def test_each_topic_alone_is_as_even_as_the_inner_strategy_makes_it(inner):
     for n_queues in (1, 7, 30):
         loads = np.bincount(
-            strategy(f"ROTATED-{inner}").assign(numbered(n_queues), client_names(4)).owners, minlength=4
+            strategy(f"ROTATED-{inner}").assign(numbered(n_queues), client_names(4)).owners,
+            minlength=4,
         )
         assert loads.max() - loads.min() <= 1
 
@@ -54,7 +70,8 @@ def test_each_topic_alone_is_as_even_as_the_inner_strategy_makes_it(inner):
 def test_over_a_ring_it_changes_nothing():
     queues, clients = numbered(200), sort_client_ids(client_names(30))
     one, other = (
-        strategy(name).assign(queues, clients).owners for name in ("CONSISTENT_HASH", "ROTATED-CONSISTENT_HASH")
+        strategy(name).assign(queues, clients).owners
+        for name in ("CONSISTENT_HASH", "ROTATED-CONSISTENT_HASH")
     )
     assert one.tolist() == other.tolist()
 
@@ -65,7 +82,9 @@ def test_the_topic_is_that_of_the_first_queue():
     found = strategy("ROTATED").assign(queues, clients).owners.tolist()
     twin = reference_own.Rotated(reference.Avg())
     assert [clients[i] for i in found] == twin.owner_ids(queues, clients)
-    fleet = Fleet.from_groups([("g", "third", queues, clients), ("g", "third", [], clients), ("h", "t", queues, ["x"])])
+    fleet = Fleet.from_groups(
+        [("g", "third", queues, clients), ("g", "third", [], clients), ("h", "t", queues, ["x"])]
+    )
     assert strategy("ROTATED").assign_fleet(fleet, on_error="report").tolist() == found + [0] * 7
 
 
@@ -77,7 +96,9 @@ def test_threads_and_shared_lists_make_no_difference(threads):
     out = np.empty(int(fleet.queue_offsets[-1]), np.int32)
     made = strategy("ROTATED-CONSISTENT_HASH")
     assert made.assign_fleet(fleet, out=out, threads=threads) is out
-    assert out.tolist() == [i for _, _, queues, ids in groups for i in made.assign(queues, ids).owners.tolist()]
+    assert out.tolist() == [
+        i for _, _, queues, ids in groups for i in made.assign(queues, ids).owners.tolist()
+    ]
 
 
 def test_reasons():
@@ -87,6 +108,8 @@ def test_reasons():
     assert len(owners) == 5
     for place, owner in enumerate(owners):
         reasons = made.explain(queues, clients, place)
-        assert reasons.steps[0] == "in topic orders the clients count from the one at place 2 of 3, c"
+        assert (
+            reasons.steps[0] == "in topic orders the clients count from the one at place 2 of 3, c"
+        )
         assert f"client {clients[owner]} is at place" in reasons.steps[-1]
         assert reasons.facts["first_client"] == 2

@@ -20,7 +20,10 @@ def names(n_clients):
 
 def numbers(rule, client_id, n_queues, client_ids):
     """The queues of a client, counted from 1 as the article does."""
-    return [queue.queue_id + 1 for queue in rule.allocate("group", client_id, queues_of(n_queues), client_ids)]
+    return [
+        queue.queue_id + 1
+        for queue in rule.allocate("group", client_id, queues_of(n_queues), client_ids)
+    ]
 
 
 @pytest.mark.parametrize(("n_queues", "n_clients", "counts"), AVERAGELY)
@@ -37,14 +40,18 @@ def test_averagely_queue_by_queue(n_queues, n_clients, owners):
     assert assignment.owners.tolist() == owners
     assert assignment.counts().tolist() == [owners.count(i) for i in range(n_clients)]
     for i, client in enumerate(clients):
-        assert numbers(strategy("AVG"), client, n_queues, clients) == [q + 1 for q in range(n_queues) if owners[q] == i]
+        assert numbers(strategy("AVG"), client, n_queues, clients) == [
+            q + 1 for q in range(n_queues) if owners[q] == i
+        ]
 
 
 # --- What a departure costs: 24 queues, 4 clients, the second one leaves ---
 
 
 def departure(rule, clients):
-    """Queues that each client holds before and after the second one left, and those it has to create anew."""
+    """Queues that each client holds before and after the second one left, and those it has to
+    create anew.
+    """
     left = [client for client in clients if client != clients[DEPARTED]]
     before = {client: numbers(rule, client, 24, clients) for client in clients}
     after = {client: numbers(rule, client, 24, left) for client in left}
@@ -68,7 +75,9 @@ def test_departure_under_averagely_creates_eight():
 
 
 def owning_six():
-    """Four ids, the first of a plain family, of which the second owns exactly 6 of the 24 queues, as in the article."""
+    """Four ids, the first of a plain family, of which the second owns exactly 6 of the 24 queues,
+    as in the article.
+    """
     for last in range(10, 60):
         clients = [f"10.0.0.{last + i}@{1000 + i}" for i in range(4)]
         owned = strategy("CONSISTENT_HASH").assign(queues_of(24), clients).counts()
@@ -81,17 +90,25 @@ def test_departure_under_a_ring_creates_only_what_the_leaver_owned():
     clients = owning_six()
     before, after, created = departure(strategy("CONSISTENT_HASH"), clients)
     assert len(before[clients[DEPARTED]]) == 6
-    assert sorted(queue for queues in created.values() for queue in queues) == before[clients[DEPARTED]]
+    assert (
+        sorted(queue for queues in created.values() for queue in queues)
+        == before[clients[DEPARTED]]
+    )
     assert all(set(before[client]) <= set(after[client]) for client in after)
 
 
 def test_a_ring_is_uneven_and_still_moves_only_the_leaver_s():
-    """On RocketMQ's real ring the number is whatever the leaver owned; over a family of groups it is not always 6."""
+    """On RocketMQ's real ring the number is whatever the leaver owned; over a family of groups it
+    is not always 6.
+    """
     costs = set()
     for last in range(10, 30):
         clients = [f"10.0.0.{last + i}@{1000 + i}" for i in range(4)]
         before, _, created = departure(strategy("CONSISTENT_HASH"), clients)
-        assert sorted(queue for queues in created.values() for queue in queues) == before[clients[DEPARTED]]
+        assert (
+            sorted(queue for queues in created.values() for queue in queues)
+            == before[clients[DEPARTED]]
+        )
         costs.add(len(before[clients[DEPARTED]]))
     assert len(costs) > 3
 
@@ -122,11 +139,21 @@ def test_the_pile_up_in_turns():
     processes = ["x", "y", "x"]
     held = holders(strategy("AVG_BY_CIRCLE"), 7, processes)
     assert held == [[0, 2], [1], [], [0, 2], [1], [], [0, 2]]
-    assert strategy("AVG_BY_CIRCLE").assign(queues_of(7), processes).owners.tolist() == [0, 1, -1, 0, 1, -1, 0]
+    assert strategy("AVG_BY_CIRCLE").assign(queues_of(7), processes).owners.tolist() == [
+        0,
+        1,
+        -1,
+        0,
+        1,
+        -1,
+        0,
+    ]
 
 
 def test_the_pile_up_in_a_machine_room():
-    """The remainder is dealt from the tail, so the second process of an id misses its queue there too."""
+    """The remainder is dealt from the tail, so the second process of an id misses its queue there
+    too.
+    """
     queues = [MessageQueue("TopicTest", "hz@broker-a", i) for i in range(8)]
     assignment = strategy("MACHINE_ROOM", machine_rooms={"hz"}).assign(queues, ["x", "x", "y"])
     assert assignment.owners.tolist() == [0, 0, -1, -1, 2, 2, 0, -1]

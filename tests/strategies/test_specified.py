@@ -1,4 +1,6 @@
-"""The vectors of ORDINAL, ORDINAL/2 and STABLE are what their pages answer now, and the pages keep what they promise."""
+"""The vectors of ORDINAL, ORDINAL/2 and STABLE are what their pages answer now, and the pages keep
+what they promise.
+"""
 
 from collections import Counter
 from random import Random
@@ -22,11 +24,15 @@ def test_the_vectors_are_what_the_page_answers(name):
 
 
 @pytest.mark.holds("docs/strategies/stable.md", "The loads of clients differ by one at most")
-@pytest.mark.parametrize(("strategy", "slack"), [("ORDINAL", 0), ("ORDINAL/2", 0), ("STABLE", 0), ("STABLE", 1)])
+@pytest.mark.parametrize(
+    ("strategy", "slack"), [("ORDINAL", 0), ("ORDINAL/2", 0), ("STABLE", 0), ("STABLE", 1)]
+)
 @examples(60, nightly=3000)
 @given(seed=st.integers(0, 2**32))
 def test_loads_differ_by_no_more_than_is_promised(strategy, slack, seed):
-    one = strategy_vectors.random_case(Random(seed), strategy)._replace(parameters={"slack": slack} if slack else {})
+    one = strategy_vectors.random_case(Random(seed), strategy)._replace(
+        parameters={"slack": slack} if slack else {}
+    )
     taking_part = {one.client_ids.index(client_id) for client_id in one.client_ids if client_id}
     loads = Counter(one.specified_owners())
     if taking_part:
@@ -48,11 +54,13 @@ def test_under_ordinal_a_client_that_goes_gives_up_its_own_queues_alone(seed, n_
     after = page("ordinal").ordinal(queues[0].topic, keys, left)
     # The highest slot leaves a smaller group, not a hole: then others may move, too.
     if gone < n_clients - 1:
-        assert [q for q, (a, b) in enumerate(zip(before, after, strict=True)) if ids[a] != left[b]] == [
-            q for q, a in enumerate(before) if a == gone
-        ]
+        assert [
+            q for q, (a, b) in enumerate(zip(before, after, strict=True)) if ids[a] != left[b]
+        ] == [q for q, a in enumerate(before) if a == gone]
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name")
+@pytest.mark.holds(
+    "docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name"
+)
 def test_the_example_of_a_slot_on_the_page_is_right():
     assert page("ordinal").slot_of("10.0.3.17@consumer-7") == 7

@@ -19,9 +19,15 @@ from rmqalloc.strategies.spelled import labels_of, spelled
         ("AVG()", ("AVG", {})),
         ("BEST", ("BEST", {})),  # whether there is one is for others to say
         ("ORDINAL/1(tables=true)", ("ORDINAL/1", {"tables": True})),
-        ("ORDINAL( tables = false , pattern = @c# )", ("ORDINAL", {"tables": False, "pattern": "@c#"})),
+        (
+            "ORDINAL( tables = false , pattern = @c# )",
+            ("ORDINAL", {"tables": False, "pattern": "@c#"}),
+        ),
         ("CANARY(share=1)", ("CANARY", {"share": 1.0})),
-        ('CANARY(share=0.0001,pattern="a, (b)\\" \\\\+")', ("CANARY", {"share": 0.0001, "pattern": 'a, (b)" \\+'})),
+        (
+            'CANARY(share=0.0001,pattern="a, (b)\\" \\\\+")',
+            ("CANARY", {"share": 0.0001, "pattern": 'a, (b)" \\+'}),
+        ),
         ("CANARY(share=1,pattern=*:组@é+x)", ("CANARY", {"share": 1.0, "pattern": "*:组@é+x"})),
         ("CANARY(share=1,pattern=)", ("CANARY", {"share": 1.0, "pattern": ""})),
         (
@@ -47,7 +53,9 @@ def test_what_a_text_says(text, made):
         ("BEST(x=1)", "unknown strategy 'BEST'; known are AVG, "),
         ("ROTATED-BEST()", "unknown strategy 'BEST'; known are AVG, "),
         pytest.param(
-            "ROTATED/2(x=1)", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2(x=1)"
+            "ROTATED/2(x=1)",
+            "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1",
+            id="ROTATED/2(x=1)",
         ),
         ("(share=1)", "unknown strategy ''"),
         ("STABLE(slack=1", "does not end with the parenthesis that it opens"),
@@ -83,8 +91,12 @@ def test_what_is_wrong_with_a_text(text, said):
 
 
 def test_every_parameter_of_a_deployed_client_can_be_spelled():
-    """What is left are objects of Python, the strategy inside, which is in the name, and rooms, which are in the table."""
-    left = {one.kind for made in STRATEGIES.values() for one in made.parameters if not one.is_spelled}
+    """What is left are objects of Python, the strategy inside, which is in the name, and rooms,
+    which are in the table.
+    """
+    left = {
+        one.kind for made in STRATEGIES.values() for one in made.parameters if not one.is_spelled
+    }
     assert left == {"strategy", "resolver", "function", "queues", "numbers", "owners"}
     values = {"count": "1", "names": "a+b", "decimal": "1", "text": "#", "switch": "true"}
     for name, made in STRATEGIES.items():
@@ -94,7 +106,9 @@ def test_every_parameter_of_a_deployed_client_can_be_spelled():
             assert rule(named, **params).get_name().startswith(name)
 
 
-@given(st.text(max_size=30), st.lists(st.text(alphabet='a#*@,()"\\= +\n组', max_size=8), max_size=3))
+@given(
+    st.text(max_size=30), st.lists(st.text(alphabet='a#*@,()"\\= +\n组', max_size=8), max_size=3)
+)
 def test_any_text_is_read_or_refused_and_texts_in_quotes_come_back(text, patterns):
     with contextlib.suppress(ValueError):
         name, params = spelled(f"CANARY({text})")

@@ -1,4 +1,6 @@
-"""STABLE against its page, and its promises: balance to one or two, few moves for random client ids."""
+"""STABLE against its page, and its promises: balance to one or two, few moves for random client
+ids.
+"""
 
 from random import Random
 
@@ -13,7 +15,13 @@ from instruction_sets import isas_of
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc._engine import preferences
 
-TWINS = ["Aa", "BB", "AaAa", "AaBB", "BBAa"]  # equal to each other by Java's hash, so that every score is a tie
+TWINS = [
+    "Aa",
+    "BB",
+    "AaAa",
+    "AaBB",
+    "BBAa",
+]  # equal to each other by Java's hash, so that every score is a tie
 
 
 def some_group(random):
@@ -23,7 +31,10 @@ def some_group(random):
         for queue_id in range(random.randint(1, 9))
     ]
     queues = [queue._replace(topic=queues[0].topic) for queue in queues]
-    ids = [f"10.0.0.{i}@{random.random()}" for i in range(random.randint(1, random.choice([3, 20, 60])))]
+    ids = [
+        f"10.0.0.{i}@{random.random()}"
+        for i in range(random.randint(1, random.choice([3, 20, 60])))
+    ]
     ids += random.sample([*TWINS, "", "id-é-😀", "\ud83d"], random.choice([0, 0, 2, 5]))
     ids += random.choices(ids, k=random.choice([0, 0, 2]))
     random.shuffle(ids)
@@ -39,7 +50,9 @@ isa = isas_of(preferences)
 def test_a_fleet_of_odd_groups_is_owned_as_the_page_says(slack):
     random = Random(11)
     groups = [some_group(random) for _ in range(120)]
-    expected = [owner for _, _, queues, ids in groups for owner in specified.stable(queues, ids, slack)]
+    expected = [
+        owner for _, _, queues, ids in groups for owner in specified.stable(queues, ids, slack)
+    ]
     made = strategy("STABLE", slack=slack)
     fleet = Fleet.from_groups(groups)
     assert made.assign_fleet(fleet).tolist() == expected
@@ -68,7 +81,12 @@ def test_units_of_very_different_sizes_share_room_to_work_in(slack):
     """The room is made for the most queues and the most clients, which are not those of one unit."""
     sizes = [(192, 47), (192, 48), (192, 49), (1, 500), (3000, 1), (1999, 999), (5, 5)]
     groups = [
-        ("g", f"T{m}", [MessageQueue(f"T{m}", "b", i) for i in range(m)], [f"c{i:04d}" for i in range(n)])
+        (
+            "g",
+            f"T{m}",
+            [MessageQueue(f"T{m}", "b", i) for i in range(m)],
+            [f"c{i:04d}" for i in range(n)],
+        )
         for m, n in sizes
     ]
     made = strategy("STABLE", slack=slack)
@@ -77,7 +95,9 @@ def test_units_of_very_different_sizes_share_room_to_work_in(slack):
 
 
 def moves(made, queues, fewer, more):
-    """Queues that change owner between two client lists, of which one is the other without some clients."""
+    """Queues that change owner between two client lists, of which one is the other without some
+    clients.
+    """
     before, after = (np.array(ids)[made.assign(queues, ids).owners] for ids in (fewer, more))
     return int((before != after).sum())
 
@@ -90,10 +110,16 @@ def test_a_leave_and_a_join_move_few_queues(slack, most):
     multiples = []
     for trial in range(120):
         queues = [MessageQueue(f"T{trial}", f"b{i % 4}", i // 4) for i in range(64)]
-        ids = sorted(f"10.0.{random.randrange(256)}.{random.randrange(256)}@{random.random()}" for _ in range(17))
+        ids = sorted(
+            f"10.0.{random.randrange(256)}.{random.randrange(256)}@{random.random()}"
+            for _ in range(17)
+        )
         without, with_one, leaver = ids[:16], ids, random.randrange(16)
         left = without[:leaver] + without[leaver + 1 :]
-        multiples.append(moves(made, queues, without, left) / 4 + moves(made, queues, without, with_one) / (64 / 17))
+        multiples.append(
+            moves(made, queues, without, left) / 4
+            + moves(made, queues, without, with_one) / (64 / 17)
+        )
     assert np.mean(multiples) <= most + 1.96 * np.std(multiples) / len(multiples) ** 0.5
 
 
@@ -114,4 +140,6 @@ def test_why_a_queue_has_its_owner():
         better = sum(score > scores[ids[owner]] for score in scores.values())
         assert reasons.facts == {"score": scores[ids[owner]], "n_better": better}
         assert len(reasons.steps) == 1 + bool(better)
-    assert made.explain(queues, [""], 0).steps == ["but the client id is empty, and such a client takes nothing"]
+    assert made.explain(queues, [""], 0).steps == [
+        "but the client id is empty, and such a client takes nothing"
+    ]

@@ -40,7 +40,9 @@ def test_no_even_allocation_has_fewer_moves(small):
     owners = strategy("STICKY", owners=so_far(had, queues)).assign(queues, clients).owners
     loads = np.bincount(owners, minlength=len(clients))
     assert loads.max() - loads.min() <= 1
-    assert sum(clients[i] != one for i, one in zip(owners, had, strict=True)) == fewest_moves(had, clients)
+    assert sum(clients[i] != one for i, one in zip(owners, had, strict=True)) == fewest_moves(
+        had, clients
+    )
 
 
 @given(SMALL)
@@ -52,7 +54,9 @@ def test_every_client_a_group_and_a_fleet_agree(small):
     fleet = Fleet.from_groups([("g", "T", queues, clients), ("h", "T", queues, ["a"])])
     assert made.assign_fleet(fleet).tolist() == owners + [0] * len(queues)
     for i, client in enumerate(clients):
-        assert made.allocate("g", client, queues, clients) == [q for q, o in zip(queues, owners, strict=True) if o == i]
+        assert made.allocate("g", client, queues, clients) == [
+            q for q, o in zip(queues, owners, strict=True) if o == i
+        ]
         assert made.allocate("g", "stranger", queues, clients) == []
 
 

@@ -1,7 +1,7 @@
 """One contract for every strategy.
 
-Answers are compared as positions of objects, so that two equal queues are not mistaken for each other, and errors as
-Java's class and text.
+Answers are compared as positions of objects, so that two equal queues are not mistaken for each
+other, and errors as Java's class and text.
 """
 
 import copy
@@ -44,7 +44,9 @@ class TestContract:
         mine = rule.make()
         for current in [*cid_all, stranger, "", " ", None]:
             answer = same_objects(outcome(mine.allocate, "g", current, mq_all, cid_all), mq_all)
-            assert answer == same_objects(outcome(rule.reference.allocate, "g", current, mq_all, cid_all), mq_all)
+            assert answer == same_objects(
+                outcome(rule.reference.allocate, "g", current, mq_all, cid_all), mq_all
+            )
 
     @pytest.mark.thorough(keep=6)
     @given(group=groups)
@@ -72,7 +74,9 @@ class TestContract:
         mq_all = [MessageQueue("T", "hz@b1", i) for i in range(8)]
         joined, halves = "x\U0001f600", "x\ud83d\ude00"
         assert joined != halves
-        expected = same_objects(outcome(rule.reference.allocate, "g", joined, mq_all, ["a", joined]), mq_all)
+        expected = same_objects(
+            outcome(rule.reference.allocate, "g", joined, mq_all, ["a", joined]), mq_all
+        )
         for current, member in [(joined, halves), (halves, joined), (halves, halves)]:
             answer = outcome(rule.make().allocate, "g", current, mq_all, ["a", member])
             assert same_objects(answer, mq_all) == expected
@@ -87,8 +91,12 @@ class TestWholeGroup:
     def test_assign_asks_every_client_at_once(self, rule, group):
         mq_all, cid_all = group
         assume(any(cid_all) or not cid_all)
-        # What only an empty id would run into in its own room, nobody runs into; the group as a whole may still refuse.
-        assume(rule.label != "NEARBY-MACHINE_ROOM" or all(queue.broker_name is not None for queue in mq_all))
+        # What only an empty id would run into in its own room, nobody runs into; the group as a
+        # whole may still refuse.
+        assume(
+            rule.label != "NEARBY-MACHINE_ROOM"
+            or all(queue.broker_name is not None for queue in mq_all)
+        )
         mine = outcome(lambda: rule.make().assign(mq_all, cid_all).owners.tolist())
         assert mine == outcome(reference.owners, rule.reference, mq_all, cid_all)
 
@@ -99,7 +107,9 @@ class TestWholeGroup:
         mine = rule.make()
         assigned = outcome(mine.assign, mq_all, cid_all)
         assert hasattr(assigned, "owners") or isinstance(assigned, tuple)
-        for client in cid_all if not isinstance(assigned, tuple) or hasattr(assigned, "owners") else ():
+        for client in (
+            cid_all if not isinstance(assigned, tuple) or hasattr(assigned, "owners") else ()
+        ):
             first = list(map(reference.java_string, cid_all)).index(reference.java_string(client))
             expected = np.flatnonzero(assigned.owners == first).tolist()
             answer = same_objects(outcome(mine.allocate, "g", client, mq_all, cid_all), mq_all)
@@ -126,7 +136,9 @@ class TestWholeGroup:
     def test_assign_sorts_if_told_to(self, rule, group):
         mq_all, cid_all = group
         by_hand = outcome(lambda: rule.make().assign(sort_queues(mq_all), sort_client_ids(cid_all)))
-        assert pairs(outcome(lambda: rule.make().assign(mq_all, cid_all, sort=True))) == pairs(by_hand)
+        assert pairs(outcome(lambda: rule.make().assign(mq_all, cid_all, sort=True))) == pairs(
+            by_hand
+        )
 
     @pytest.mark.thorough(keep=4)
     @given(units=inputs.units())
@@ -145,24 +157,40 @@ class TestWholeGroup:
     def test_a_big_group(self, rule):
         """Sizes that examples do not reach: long lists, full rings, many rooms."""
         draw = random.Random(20210316)
-        mq_all = [MessageQueue("T", f"{draw.choice(['hz', 'sh', 'a'])}@b{draw.randrange(9)}", i) for i in range(700)]
-        cid_all = [f"10.{draw.randrange(9)}.0.{draw.randrange(30)}@{'7' * draw.randrange(9)}" for _ in range(150)]
+        mq_all = [
+            MessageQueue("T", f"{draw.choice(['hz', 'sh', 'a'])}@b{draw.randrange(9)}", i)
+            for i in range(700)
+        ]
+        cid_all = [
+            f"10.{draw.randrange(9)}.0.{draw.randrange(30)}@{'7' * draw.randrange(9)}"
+            for _ in range(150)
+        ]
         assert len(set(cid_all)) < 150
         owners = rule.make().assign(mq_all, cid_all).owners.tolist()
         assert owners == reference.owners(rule.reference, mq_all, cid_all)
-        assert len(set(owners)) > 3 or rule.label in ("CONSISTENT_HASH-0", "CONSISTENT_HASH-crowded")
+        assert len(set(owners)) > 3 or rule.label in (
+            "CONSISTENT_HASH-0",
+            "CONSISTENT_HASH-crowded",
+        )
 
     @pytest.mark.thorough(keep=4)
     def test_a_big_fleet(self, rule):
         """Units of all sizes, neighbours and strangers sharing lists of clients and of queues."""
         draw = random.Random(738357521064)
-        client_lists = [[f"10.0.{m}.{i}@{draw.randrange(99)}" for i in range(m)] for m in (1, 2, 5, 17, 60)]
-        queue_lists = [[MessageQueue(f"t{n}", f"hz@b{i % 3}", i // 3) for i in range(n)] for n in (1, 3, 16, 48)]
+        client_lists = [
+            [f"10.0.{m}.{i}@{draw.randrange(99)}" for i in range(m)] for m in (1, 2, 5, 17, 60)
+        ]
+        queue_lists = [
+            [MessageQueue(f"t{n}", f"hz@b{i % 3}", i // 3) for i in range(n)]
+            for n in (1, 3, 16, 48)
+        ]
         units = [(mq_all, cid_all) for cid_all in client_lists for mq_all in queue_lists]
         units += draw.sample(units, len(units))
         fleet = fleet_of(units)
         owners = np.split(rule.make().assign_fleet(fleet), fleet.queue_offsets[1:-1])
-        assert [one.tolist() for one in owners] == [reference.owners(rule.reference, *unit) for unit in units]
+        assert [one.tolist() for one in owners] == [
+            reference.owners(rule.reference, *unit) for unit in units
+        ]
 
 
 @pytest.mark.holds("rmqalloc.strategies.SharingStrategy", "may give a queue to several clients")
@@ -173,7 +201,9 @@ def test_assign_asks_every_client_where_queues_are_shared(rule, group):
     shared = outcome(rule.make().assign, mq_all, cid_all)
     assert hasattr(shared, "queues") or isinstance(shared, tuple)
     for i, client in enumerate(cid_all):
-        expected = same_objects(outcome(rule.reference.allocate, "g", client, mq_all, cid_all), mq_all)
+        expected = same_objects(
+            outcome(rule.reference.allocate, "g", client, mq_all, cid_all), mq_all
+        )
         if not hasattr(shared, "queues"):  # nobody escapes it, but for who cannot ask at all
             assert expected in (shared, (ValueError, "currentCID is empty"))
         elif i in shared.errors:
@@ -193,7 +223,9 @@ def test_a_fleet_is_shared_unit_by_unit(rule, units):
     assert shares.whole_broker.size == len(units)
     for u, (mq_all, cid_all) in enumerate(units):
         for slot, client in enumerate(cid_all, start=fleet.client_offsets[u]):
-            expected = same_objects(outcome(rule.reference.allocate, "g", client, mq_all, cid_all), mq_all)
+            expected = same_objects(
+                outcome(rule.reference.allocate, "g", client, mq_all, cid_all), mq_all
+            )
             mine_are = shares.queues[shares.offsets[slot] : shares.offsets[slot + 1]].tolist()
             if shares.whole_broker[u]:
                 assert (mine_are, expected) == ([], [(*queue[:2], -1) for queue in mq_all])
@@ -207,7 +239,9 @@ def test_a_fleet_is_shared_unit_by_unit(rule, units):
 @given(units=inputs.units())
 def test_a_fleet_sorts_unit_by_unit(units):
     fleet = fleet_of(units).sorted()
-    assert [fleet.queues_of(u) for u in range(fleet.n_units)] == [sort_queues(mq_all) for mq_all, _ in units]
+    assert [fleet.queues_of(u) for u in range(fleet.n_units)] == [
+        sort_queues(mq_all) for mq_all, _ in units
+    ]
     ids = [list(map(reference.java_string, sort_client_ids(cid_all))) for _, cid_all in units]
     assert [fleet.client_ids_of(u) for u in range(fleet.n_units)] == ids
 
@@ -217,10 +251,16 @@ def fleet_of(units):
 
 
 def test_rooms_without_clients_follow_in_java_s_order():
-    """Own room first, then the others by UTF-16: U+1F600 before U+FFFD, though its code point is higher."""
+    """Own room first, then the others by UTF-16: U+1F600 before U+FFFD, though its code point is
+    higher.
+    """
     room_of = {"b0": "\ufffd", "b1": "z", "b2": "\U0001f600", "b3": "own"}
-    rule = strategy("MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=room_of, client_room={"x": "own"})
-    answer = rule.allocate("g", "x", [MessageQueue("T", broker_name, 0) for broker_name in room_of], ["x"])
+    rule = strategy(
+        "MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=room_of, client_room={"x": "own"}
+    )
+    answer = rule.allocate(
+        "g", "x", [MessageQueue("T", broker_name, 0) for broker_name in room_of], ["x"]
+    )
     assert [queue.broker_name for queue in answer] == ["b3", "b1", "b2", "b0"]
 
 
@@ -244,16 +284,24 @@ FORMS = {
         topic=topic, broker_name=broker_name, queue_id=queue_id
     ),
     "Java's object": JavaQueue,
-    "mapping": lambda topic, broker_name, queue_id: {"topic": topic, "broker_name": broker_name, "queue_id": queue_id},
+    "mapping": lambda topic, broker_name, queue_id: {
+        "topic": topic,
+        "broker_name": broker_name,
+        "queue_id": queue_id,
+    },
     "Java's mapping": lambda topic, broker_name, queue_id: {
         "topic": topic,
         "brokerName": broker_name,
         "queueId": queue_id,
     },
-    "numpy's number": lambda topic, broker_name, queue_id: MessageQueue(topic, broker_name, np.int32(queue_id)),
+    "numpy's number": lambda topic, broker_name, queue_id: MessageQueue(
+        topic, broker_name, np.int32(queue_id)
+    ),
 }
 PLAIN_RULES = [
-    rule for rule in RULES if "NEARBY" not in rule.label and "CONFIG" not in rule.label and rule.label != "POP-0"
+    rule
+    for rule in RULES
+    if "NEARBY" not in rule.label and "CONFIG" not in rule.label and rule.label != "POP-0"
 ]
 
 
@@ -294,9 +342,13 @@ def test_client_ids_sort_as_in_java(cid_all):
 
 
 def short_texts():
-    """Every text of up to two characters, of those that Java orders unlike Python or UTF-8 and of some others."""
+    """Every text of up to two characters, of those that Java orders unlike Python or UTF-8 and of
+    some others.
+    """
     letters = "a@\xe9\uffff\ue000\ud800\udbff\udc00\U00010000\U0001f600"
-    return ["".join(text) for length in range(3) for text in itertools.product(letters, repeat=length)]
+    return [
+        "".join(text) for length in range(3) for text in itertools.product(letters, repeat=length)
+    ]
 
 
 def test_every_two_short_ids_sort_as_in_java():
@@ -304,7 +356,9 @@ def test_every_two_short_ids_sort_as_in_java():
     assert two_ids
     fleet = Fleet.from_groups(("g", "T", [("b", 0)], pair) for pair in two_ids).sorted()
     for u, pair in enumerate(two_ids):
-        assert fleet.client_ids_of(u) == sorted(map(reference.java_string, pair), key=reference.utf16), pair
+        assert fleet.client_ids_of(u) == sorted(
+            map(reference.java_string, pair), key=reference.utf16
+        ), pair
 
 
 @pytest.mark.parametrize("prefix", ["", "x", "10.0.0.1@12345#", "\ud800", "\U0001f600"])
@@ -320,14 +374,18 @@ def test_a_long_list_of_ids_sorts_as_in_java(prefix):
 
 @given(names=st.lists(st.tuples(inputs.odd_texts, inputs.odd_texts), max_size=20))
 def test_names_of_queues_sort_as_in_java(names):
-    mq_all = [MessageQueue(*map(reference.java_string, pair), i % 3 - 1) for i, pair in enumerate(names)]
+    mq_all = [
+        MessageQueue(*map(reference.java_string, pair), i % 3 - 1) for i, pair in enumerate(names)
+    ]
     expected = [mq_all[i] for i in reference.sorted_queues(mq_all)]
     assert sort_queues(mq_all) == expected
     assert Fleet.from_groups([("g", "T", mq_all, ["c"])]).sorted().queues_of(0) == expected
 
 
 def test_ids_that_hash_alike_are_three_clients():
-    """A lone half of a character is hashed as a question mark, so the last of the three has the whole ring."""
+    """A lone half of a character is hashed as a question mark, so the last of the three has the
+    whole ring.
+    """
     clients = ["x\ud800", "x\udfff", "x?"]
     assert set(strategy("CONSISTENT_HASH").assign(numbered(30), clients).owners) == {2}
     assert set(strategy("AVG").assign(numbered(30), clients).owners) == {0, 1, 2}

@@ -18,7 +18,10 @@ def owners_of(weights, capacities):
     made = strategy(
         "WEIGHTED",
         capacities=dict(zip(clients, capacities, strict=True)),
-        weights={(queue.broker_name, queue.queue_id): one for queue, one in zip(queues, weights, strict=True)},
+        weights={
+            (queue.broker_name, queue.queue_id): one
+            for queue, one in zip(queues, weights, strict=True)
+        },
     )
     return made.assign(queues, clients).owners.tolist()
 
@@ -51,19 +54,32 @@ def test_at_most_four_thirds_of_the_best():
     made = strategy(
         "WEIGHTED",
         capacities={
-            f"{case}-{i}": one for case, (_, capacities) in enumerate(cases) for i, one in enumerate(capacities)
+            f"{case}-{i}": one
+            for case, (_, capacities) in enumerate(cases)
+            for i, one in enumerate(capacities)
         },
-        weights={(f"T{case}", "b", i): one for case, (weights, _) in enumerate(cases) for i, one in enumerate(weights)},
+        weights={
+            (f"T{case}", "b", i): one
+            for case, (weights, _) in enumerate(cases)
+            for i, one in enumerate(weights)
+        },
     )
     fleet = Fleet.from_groups(
-        ("g", f"T{case}", [("b", i) for i in range(len(weights))], [f"{case}-{i}" for i in range(len(capacities))])
+        (
+            "g",
+            f"T{case}",
+            [("b", i) for i in range(len(weights))],
+            [f"{case}-{i}" for i in range(len(capacities))],
+        )
         for case, (weights, capacities) in enumerate(cases)
     )
     owners, starts = made.assign_fleet(fleet).tolist(), fleet.queue_offsets.tolist()
     assert len(cases) == 10_000
     for case, (weights, capacities) in enumerate(cases):
         found = fullest(weights, capacities, owners[starts[case] : starts[case + 1]])
-        scaled = [12 * found.denominator * one for one in weights]  # whole numbers throughout, for speed
+        scaled = [
+            12 * found.denominator * one for one in weights
+        ]  # whole numbers throughout, for speed
         rooms = [9 * found.numerator * one for one in capacities]
         assert not is_possible(sorted(scaled, reverse=True), rooms), (weights, capacities)
 
@@ -78,7 +94,9 @@ def test_the_twin_agrees(weights, capacities):
 
 def test_without_numbers_loads_differ_by_one():
     for n_queues in (1, 5, 64, 65, 300):
-        loads = np.bincount(strategy("WEIGHTED").assign(numbered(n_queues), client_names(7)).owners, minlength=7)
+        loads = np.bincount(
+            strategy("WEIGHTED").assign(numbered(n_queues), client_names(7)).owners, minlength=7
+        )
         assert loads.max() - loads.min() <= 1
 
 
@@ -98,14 +116,17 @@ def test_moves_and_swaps_are_found(weights, capacities, best, heaviest_first):
 def test_a_fleet_is_its_groups(threads):
     capacities, weights = {"a": 3, "b": 2}, {("T1", "b", 0): 9, ("b", 1): 4, ("T7", "b", 1): 1}
     groups = [
-        ("g", f"T{i}", [("b", q) for q in range(1 + i % 80)], ["a", "b", "c", "a", ""][: 1 + i % 5]) for i in range(600)
+        ("g", f"T{i}", [("b", q) for q in range(1 + i % 80)], ["a", "b", "c", "a", ""][: 1 + i % 5])
+        for i in range(600)
     ]
     made = strategy("WEIGHTED", capacities=capacities, weights=weights)
     found = made.assign_fleet(
         Fleet.from_groups([*groups, ("g", "none", [], ["a"])]), on_error="report", threads=threads
     )
     expected = [
-        o for _, topic, queues, ids in groups for o in made.assign([(topic, *q) for q in queues], ids).owners.tolist()
+        o
+        for _, topic, queues, ids in groups
+        for o in made.assign([(topic, *q) for q in queues], ids).owners.tolist()
     ]
     assert found.tolist() == expected
     assert 3 not in expected
@@ -123,8 +144,16 @@ def test_every_client_for_itself():
 @pytest.mark.parametrize(
     ("params", "error", "said"),
     [
-        ({"capacities": {"a": 0}}, ValueError, "capacities must be from 1 to 2147483647, got 0 for 'a'"),
-        ({"weights": {("b", 0): 2**31}}, ValueError, "weights must be from 1 to 2147483647, got 2147483648"),
+        (
+            {"capacities": {"a": 0}},
+            ValueError,
+            "capacities must be from 1 to 2147483647, got 0 for 'a'",
+        ),
+        (
+            {"weights": {("b", 0): 2**31}},
+            ValueError,
+            "weights must be from 1 to 2147483647, got 2147483648",
+        ),
         ({"weights": {("b", 0): 1.5}}, TypeError, "weights must be whole numbers, got 1.5"),
         ({"weights": {"b": 1}}, TypeError, "weights are by"),
         ({"capacities": {1: 1}}, TypeError, "capacities are by client id, got 1"),
@@ -138,8 +167,13 @@ def test_wrong_parameters(params, error, said):
 
 def test_reasons():
     queues = [MessageQueue("T", "b", i) for i in range(4)]
-    reasons = strategy("WEIGHTED", capacities={"big": 3}, weights={("b", 0): 5}).explain(queues, ["big", "small"], 0)
-    assert reasons.steps[0] == "the queue weighs 5; client big has the capacity 3 and queues of 6 in all"
+    reasons = strategy("WEIGHTED", capacities={"big": 3}, weights={("b", 0): 5}).explain(
+        queues, ["big", "small"], 0
+    )
+    assert (
+        reasons.steps[0]
+        == "the queue weighs 5; client big has the capacity 3 and queues of 6 in all"
+    )
     assert "the fullest client is big, which has 6 for a capacity of 3" in reasons.steps[1]
     assert len(reasons.steps) == 2
     assert "the client id is empty" in strategy("WEIGHTED").explain(queues, [""], 0).steps[-1]

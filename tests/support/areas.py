@@ -1,9 +1,11 @@
-"""Tests that `make test` leaves to `make test-all`, by area, short proofs, and the choice of those that a change runs.
+"""Tests that `make test` leaves to `make test-all`, by area, short proofs, and the choice of those
+that a change runs.
 
-`make test` holds what finds much for its seconds, and CI runs all tests outside of the areas below. These cost more, so they
-run where a file that they depend on has changed, and in turn: every commit runs about an eighth of the rest. The commit's name
-decides which eighth, so the choice is a pure function of the base and the commit. Short forms of proofs are chosen in the same
-way: ``python -m areas`` prints the targets of make for the commit that is checked out.
+`make test` holds what finds much for its seconds, and CI runs all tests outside of the areas below.
+These cost more, so they run where a file that they depend on has changed, and in turn: every commit
+runs about an eighth of the rest. The commit's name decides which eighth, so the choice is a pure
+function of the base and the commit. Short forms of proofs are chosen in the same way: ``python -m
+areas`` prints the targets of make for the commit that is checked out.
 """
 
 import sys
@@ -34,7 +36,13 @@ class Area(NamedTuple):
 
 _SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
 _LIVE = (
-    *("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "rmqalloc/guard/", "rmqalloc/service/", "rmqalloc/client/"),
+    *(
+        "rmqalloc/remoting/",
+        "rmqalloc/snapshot/live/",
+        "rmqalloc/guard/",
+        "rmqalloc/service/",
+        "rmqalloc/client/",
+    ),
     *("tests/support/live_", "tests/support/wire_"),
 )
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
@@ -59,7 +67,13 @@ AREAS = {
         },
     ),
     "c": Area(
-        ("pyx/", "setup.py", "tests/support/c/", "tests/support/c_programs.py", "proofs/guided_fuzz/"),
+        (
+            "pyx/",
+            "setup.py",
+            "tests/support/c/",
+            "tests/support/c_programs.py",
+            "proofs/guided_fuzz/",
+        ),
         {
             "tests/engine/test_sanitizers.py::test_under_sanitizers[md5]": 40,
             "tests/engine/test_sanitizers.py::test_under_sanitizers[preferences]": 5,
@@ -97,12 +111,22 @@ AREAS = {
         {"tests/strategies/test_promises.py::test_p5_the_order_before_the_sort_is_forgotten": 8},
     ),
     "solver": Area(
-        ("rmqalloc/strategies/ordinal", "rmqalloc/strategies/_ordinal", "tests/support/order_tables.py"),
+        (
+            "rmqalloc/strategies/ordinal",
+            "rmqalloc/strategies/_ordinal",
+            "tests/support/order_tables.py",
+        ),
         {"tests/strategies/test_order_tables.py": 51},
     ),
     "java": Area(
         (
-            *("java/", "docs/strategies/", "rmqalloc/strategies/", "tests/support/strategy_", "tests/support/java"),
+            *(
+                "java/",
+                "docs/strategies/",
+                "rmqalloc/strategies/",
+                "tests/support/strategy_",
+                "tests/support/java",
+            ),
             *("tests/reference.py", "tests/data/golden.jsonl.gz"),
         ),
         {
@@ -116,7 +140,12 @@ AREAS = {
         {"tests/strategies/test_go.py": 56, "tests/strategies/test_go_strategies.py": 20},
     ),
     "differential": Area(
-        ("rmqalloc/rebalance/", "rmqalloc/broker/", "proofs/differential/", "tests/support/java/differential/"),
+        (
+            "rmqalloc/rebalance/",
+            "rmqalloc/broker/",
+            "proofs/differential/",
+            "tests/support/java/differential/",
+        ),
         {"tests/rebalance/test_differential.py": 72},
     ),
     "pages": Area(
@@ -125,7 +154,10 @@ AREAS = {
             "tests/house/test_typing.py": 24,
             "tests/house/test_page_blocks.py::test_a_page_leaves_no_view_and_no_setting_behind": 15,
             f"tests/house/test_page_blocks.py::{_PAGE}[docs/": 25,
-            **{f"tests/house/test_page_blocks.py::{_PAGE}[{page}": cost for page, cost in _DEAR_PAGES.items()},
+            **{
+                f"tests/house/test_page_blocks.py::{_PAGE}[{page}": cost
+                for page, cost in _DEAR_PAGES.items()
+            },
         },
     ),
     "screens": Area(
@@ -142,7 +174,10 @@ AREAS = {
     "rocketmq": Area(
         (*_LIVE, "rmqalloc/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
         {
-            **{f"{_OWNERS}[{group}]": 12 for group in ("circle", "pull", "room", "nearby", "config")},
+            **{
+                f"{_OWNERS}[{group}]": 12
+                for group in ("circle", "pull", "room", "nearby", "config")
+            },
             "tests/snapshot/test_live_restarts.py": 86,
             "tests/snapshot/test_live_languages.py": 30,
             "tests/snapshot/test_live_evidence.py": 63,
@@ -158,7 +193,10 @@ AREAS = {
         },
     ),
     "left behind": Area(
-        tuple(f"tests/support/{name}.py" for name in ("tied", "chromium", "spark_standalone", "live_cluster")),
+        tuple(
+            f"tests/support/{name}.py"
+            for name in ("tied", "chromium", "spark_standalone", "live_cluster")
+        ),
         {"tests/house/test_left_behind.py": 90},
     ),
     "spark jobs": Area(
@@ -197,7 +235,11 @@ AREAS = {
     "proofs": Area(("proofs/", "benchmarks/movement/"), {"tests/proofs/": 40}),
     "project": Area(
         (".github/", "Makefile", "docs/project/", "tests/support/public_names.py"),
-        {"tests/house/test_workflows.py": 3, "tests/house/test_papers.py": 3, "tests/house/test_sdist.py": 3},
+        {
+            "tests/house/test_workflows.py": 3,
+            "tests/house/test_papers.py": 3,
+            "tests/house/test_sdist.py": 3,
+        },
     ),
 }
 
@@ -205,23 +247,44 @@ AREAS = {
 PROOFS = {
     name: Area(causes, {f"quick-{name}": seconds})
     for name, causes, seconds in (
-        ("release", ("proofs/release_check/", "pyproject.toml", "MANIFEST.in", "LICENSE", "NOTICE"), 80),
+        (
+            "release",
+            ("proofs/release_check/", "pyproject.toml", "MANIFEST.in", "LICENSE", "NOTICE"),
+            80,
+        ),
         ("targets", ("proofs/targets/", "setup.py"), 60),
         ("publishing", ("proofs/publishing/", "spark_udfs/job/"), 120),
-        ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"), 12),
+        (
+            "bruteforce",
+            ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"),
+            12,
+        ),
         ("followed", ("proofs/followed_plans/", "rmqalloc/plans/", "rmqalloc/documents/"), 20),
         ("rows", ("proofs/row_faces/", "rmqalloc/evaluation/", "spark_udfs/"), 170),
-        ("faces", ("proofs/public_faces/", "rmqalloc/fleet/", "rmqalloc/strategies/owner_vectors.py"), 180),
+        (
+            "faces",
+            ("proofs/public_faces/", "rmqalloc/fleet/", "rmqalloc/strategies/owner_vectors.py"),
+            180,
+        ),
         (
             "hostile",
-            ("proofs/hostile_streams/", "spark_udfs/streaming.py", "spark_udfs/_live", "spark_udfs/_event"),
+            (
+                "proofs/hostile_streams/",
+                "spark_udfs/streaming.py",
+                "spark_udfs/_live",
+                "spark_udfs/_event",
+            ),
             150,
         ),
         ("promises", ("proofs/promises/", "docs/", "README.md"), 15),
         ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
         (
             "directories",
-            ("proofs/directories/", "rmqalloc/evaluation/unit_files.py", "spark_udfs/job/_sources.py"),
+            (
+                "proofs/directories/",
+                "rmqalloc/evaluation/unit_files.py",
+                "spark_udfs/job/_sources.py",
+            ),
             60,
         ),
         ("mutation", ("proofs/mutation/", "tests/support/areas.py"), 160),
@@ -232,7 +295,11 @@ PROOFS = {
         ("spark", ("proofs/spark_matrix/", "spark_udfs/"), 150),
         ("pythons", ("proofs/pythons/",), 20),
         ("chaos", ("proofs/chaos/", "rmqalloc/simulation/", "rmqalloc/rebalance/"), 40),
-        ("conformance", ("proofs/conformance/", "tests/data/conformance/", "rmqalloc/rebalance/"), 30),
+        (
+            "conformance",
+            ("proofs/conformance/", "tests/data/conformance/", "rmqalloc/rebalance/"),
+            30,
+        ),
         ("frozen", ("proofs/frozen_broker/", "rmqalloc/remoting/", "rmqalloc/snapshot/live/"), 15),
         ("history", ("proofs/history_size/", "rmqalloc/history/"), 30),
         ("load", ("proofs/service_load/", "rmqalloc/service/"), 40),
@@ -243,7 +310,12 @@ PROOFS = {
 
 def area_of(test: str) -> str | None:
     """Return the area of a test, or None for one that `make test` runs."""
-    fits = [(len(start), name) for name, area in AREAS.items() for start in area.seconds if test.startswith(start)]
+    fits = [
+        (len(start), name)
+        for name, area in AREAS.items()
+        for start in area.seconds
+        if test.startswith(start)
+    ]
     return max(fits)[1] if fits else None
 
 
@@ -265,13 +337,16 @@ class Choice(NamedTuple):
         return test.startswith(tuple(self.all()))
 
 
-def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET, table: dict[str, Area] = AREAS) -> Choice:
+def choose(
+    changed: Iterable[str] | None, head: str, budget: float = BUDGET, table: dict[str, Area] = AREAS
+) -> Choice:
     """Choose tests of areas, or proofs, for a change.
 
     Parameters
     ----------
     changed : iterable of str, or None
-        Paths of the files that differ from the base; None if there is no base, which touches everything.
+        Paths of the files that differ from the base; None if there is no base, which touches
+        everything.
     head : str
         The commit's name in hexadecimal digits; its turn among the eighths follows from it.
     budget : float
@@ -285,12 +360,19 @@ def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET, tab
         Cheap tests come first where not all that is touched fits.
     """
     paths = ["pyproject.toml"] if changed is None else list(changed)
-    costs = {start: cost for area in table.values() if area.touched_by for start, cost in area.seconds.items()}
+    costs = {
+        start: cost
+        for area in table.values()
+        if area.touched_by
+        for start, cost in area.seconds.items()
+    }
     reasons = {start: why for start in costs if (why := _touching(start, paths, table))}
     touched, left_out = _within(budget, sorted(reasons, key=costs.__getitem__), costs)
     rest = [start for start in costs if start not in reasons]
     turn = int(head[:8], 16) % TURNS
-    in_turn, _ = _within(budget - sum(costs[start] for start in touched), _part(rest, costs, turn), costs)
+    in_turn, _ = _within(
+        budget - sum(costs[start] for start in touched), _part(rest, costs, turn), costs
+    )
     return Choice({start: reasons[start] for start in touched}, in_turn, left_out)
 
 
@@ -312,7 +394,9 @@ def _within(budget: float, starts: list[str], costs: dict[str, int]) -> tuple[li
 
 
 def _part(starts: list[str], costs: dict[str, int], turn: int) -> list[str]:
-    """Return one of `TURNS` parts that cost about the same: the dearest first, each to the part that has least."""
+    """Return one of `TURNS` parts that cost about the same: the dearest first, each to the part
+    that has least.
+    """
     parts: list[list[str]] = [[] for _ in range(TURNS)]
     for start in sorted(starts, key=lambda one: (-costs[one], one)):
         min(parts, key=lambda part: sum(costs[one] for one in part)).append(start)

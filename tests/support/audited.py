@@ -1,4 +1,6 @@
-"""Snapshots to audit, and the plain twin of an audit: every client asked on its own, as RocketMQ asks it."""
+"""Snapshots to audit, and the plain twin of an audit: every client asked on its own, as RocketMQ
+asks it.
+"""
 
 from hypothesis import strategies as st
 
@@ -11,7 +13,9 @@ TOPIC = "orders"
 
 def topic(name=TOPIC, **counts):
     """A topic with so many read queues on each broker."""
-    return Topic(name, tuple(TopicBroker(broker, n) for broker, n in (counts or {"a": 4, "b": 4}).items()))
+    return Topic(
+        name, tuple(TopicBroker(broker, n) for broker, n in (counts or {"a": 4, "b": 4}).items())
+    )
 
 
 def group(*clients, name="g", **fields):
@@ -53,9 +57,14 @@ def own_strategy(group, client):
 
 
 def agreed_nodes(group):
-    """The one number of virtual nodes that clients report, where the group's ring is known from its clients alone."""
+    """The one number of virtual nodes that clients report, where the group's ring is known from its
+    clients alone.
+    """
     reported = {client.virtual_nodes for client in group.clients} - {None}
-    is_reported = all(client.strategy == group.strategy for client in group.clients) and not group.strategy_params
+    is_reported = (
+        all(client.strategy == group.strategy for client in group.clients)
+        and not group.strategy_params
+    )
     return min(reported) if is_reported and len(reported) == 1 else None
 
 
@@ -64,7 +73,11 @@ def seen(client, topic):
     counts = (client.sees_read_queue_nums or {}).get(topic.name)
     if counts is None:
         return sort_queues(topic.queues())
-    return sort_queues(MessageQueue(topic.name, broker, n) for broker, count in counts.items() for n in range(count))
+    return sort_queues(
+        MessageQueue(topic.name, broker, n)
+        for broker, count in counts.items()
+        for n in range(count)
+    )
 
 
 def share(group, client, topic, client_ids):
@@ -87,11 +100,17 @@ def with_owned(group, topics):
     """The group whose clients own what their strategy gives them."""
     clients = []
     for client in group.clients:
-        owned = [queue for topic in topics for queue in share(group, client, topic, group.client_ids)]
+        owned = [
+            queue for topic in topics for queue in share(group, client, topic, group.client_ids)
+        ]
         fields = {name: getattr(client, name) for name in Client.__slots__}
         clients.append(Client(**fields | {"owned": tuple(sort_queues(owned))}))
     return Group(
-        group.name, group.subscriptions, tuple(clients), strategy=group.strategy, strategy_params=group.strategy_params
+        group.name,
+        group.subscriptions,
+        tuple(clients),
+        strategy=group.strategy,
+        strategy_params=group.strategy_params,
     )
 
 
@@ -99,7 +118,9 @@ def with_owned(group, topics):
 
 NAMES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 counts = st.dictionaries(st.sampled_from("abc"), st.integers(0, 6), min_size=1, max_size=3)
-topics = counts.map(lambda n: Topic(TOPIC, tuple(TopicBroker(broker, k) for broker, k in n.items())))
+topics = counts.map(
+    lambda n: Topic(TOPIC, tuple(TopicBroker(broker, k) for broker, k in n.items()))
+)
 ids = st.sampled_from(["c1", "c2", "c3", "c4", "c10", "c1@x", "\U0001f600", "\uffff"])
 odd_clients = st.builds(
     Client,
@@ -116,5 +137,9 @@ odd_groups = st.builds(
     st.lists(odd_clients, min_size=1, max_size=6).map(tuple),
     strategy=st.sampled_from(NAMES),
 )
-plain_clients = st.lists(ids, min_size=1, max_size=6, unique=True).map(lambda names: tuple(map(Client, names)))
-plain_groups = st.builds(Group, st.just("g"), st.just((TOPIC,)), plain_clients, strategy=st.sampled_from(NAMES))
+plain_clients = st.lists(ids, min_size=1, max_size=6, unique=True).map(
+    lambda names: tuple(map(Client, names))
+)
+plain_groups = st.builds(
+    Group, st.just("g"), st.just((TOPIC,)), plain_clients, strategy=st.sampled_from(NAMES)
+)

@@ -29,7 +29,9 @@ VISUAL_STUDIO = (
 def compiler(name: str | None = None) -> str:
     """A compiler by its name, or the one of the machine; an error says what is missing."""
     found = shutil.which(name) if name else os.environ.get("CC") or shutil.which("cc")
-    assert found, f"no C compiler {name or 'cc'}: put it on the PATH" + ("" if name else " or name one in CC")
+    assert found, f"no C compiler {name or 'cc'}: put it on the PATH" + (
+        "" if name else " or name one in CC"
+    )
     return found
 
 
@@ -48,12 +50,22 @@ def judge(
     by: str | None = None,
     sanitizers: tuple[str, ...] = SANITIZERS,
 ) -> None:
-    """Compile tests/support/c/<name>_sanitize.c, and with these flags the code it is about, and let it judge."""
+    """Compile tests/support/c/<name>_sanitize.c, and with these flags the code it is about, and let
+    it judge.
+    """
     sanitizers = (*sanitizers, *(LONG_CODE if name == "md5" and sanitizers else ()))
     kernels = [path for path in (VECTOR / f"{name}_core.c", VECTOR / "isa.c") if path.exists()]
-    objects = [compiled(path, folder / f"{path.stem}.o", (*sanitizers, *flags), by) for path in kernels]
+    objects = [
+        compiled(path, folder / f"{path.stem}.o", (*sanitizers, *flags), by) for path in kernels
+    ]
     program = folder / name
-    command = [compiler(by), *sanitizers, *INCLUDES, ROOT / f"tests/support/c/{name}_sanitize.c", *objects]
+    command = [
+        compiler(by),
+        *sanitizers,
+        *INCLUDES,
+        ROOT / f"tests/support/c/{name}_sanitize.c",
+        *objects,
+    ]
     if not (VECTOR / f"{name}_core.c").exists():  # all of it stands in a header
         command += flags
     subprocess.run([*command, "-lm", "-o", program], check=True)

@@ -1,8 +1,10 @@
-"""What tests share and what is costly to make: made once per content, under a lock, built aside and renamed into place.
+"""What tests share and what is costly to make: made once per content, under a lock, built aside and
+renamed into place.
 
-Everything lies below one folder, ``.cache`` of the checkout, which the variable ``RMQALLOC_CACHE`` moves and ``make clean``
-removes. An entry is named by what it is and by a digest of what it is made from, so it never becomes stale: other content has
-another name. A folder that exists under its final name is complete, as one rename after its last file gives it that name.
+Everything lies below one folder, ``.cache`` of the checkout, which the variable ``RMQALLOC_CACHE``
+moves and ``make clean`` removes. An entry is named by what it is and by a digest of what it is made
+from, so it never becomes stale: other content has another name. A folder that exists under its
+final name is complete, as one rename after its last file gives it that name.
 """
 
 import fcntl
@@ -22,20 +24,31 @@ HOME = Path(os.environ.get("RMQALLOC_CACHE") or ROOT / ".cache").absolute()
 
 
 def digest(parts: Iterable[str | Path]) -> str:
-    """Return 16 hex digits for texts and for files; a file counts by its path below the checkout and its bytes."""
+    """Return 16 hex digits for texts and for files; a file counts by its path below the checkout
+    and its bytes.
+    """
     found = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):
-            found.update(f"{os.path.relpath(part, ROOT)}\0".encode() + hashlib.sha256(part.read_bytes()).digest())
+            found.update(
+                f"{os.path.relpath(part, ROOT)}\0".encode()
+                + hashlib.sha256(part.read_bytes()).digest()
+            )
         else:
             found.update(f"{part}\0".encode())
     return found.hexdigest()[:16]
 
 
 def sources(*folders: Path, but: str = "target") -> list[Path]:
-    """List the files below folders in the order of their names, without Maven's and Cargo's output folders."""
+    """List the files below folders in the order of their names, without Maven's and Cargo's output
+    folders.
+    """
     found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    return sorted(path for path in found if not any(part.startswith(but) for part in path.relative_to(ROOT).parts))
+    return sorted(
+        path
+        for path in found
+        if not any(part.startswith(but) for part in path.relative_to(ROOT).parts)
+    )
 
 
 def folder(
@@ -53,10 +66,11 @@ def folder(
     content : iterable of str or Path
         What the entry is made from; an entry of other content is another entry.
     make : callable
-        Fills an empty folder, which is renamed afterwards, so nothing inside may hold the folder's own path. If it raises,
-        nothing is kept.
+        Fills an empty folder, which is renamed afterwards, so nothing inside may hold the folder's
+        own path. If it raises, nothing is kept.
     is_good : callable, optional
-        Tells of an entry that is there whether it can still be used, for one that refers to files elsewhere.
+        Tells of an entry that is there whether it can still be used, for one that refers to files
+        elsewhere.
     """
     final = HOME / name / digest(content)
     if is_good(final):

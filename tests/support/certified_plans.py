@@ -12,12 +12,26 @@ TOPIC = Topic("T", (TopicBroker("a", 3, machine_room="hz"), TopicBroker("b", 2, 
 LAGS = tuple(Lag(MessageQueue("T", broker, 0), 9, 2) for broker in "ab")
 IDS = ("c1", "c2", "c3")
 SCALE = {"name": "four", "changes": [{"scale_clients": {"to": 4}}]}
-FEWER = {"name": "fewer", "changes": [{"remove_clients": {"ids": ["c1", "c2"]}}, {"remove_broker": {"brokers": "b"}}]}
-RING = {"name": "ring", "groups": "g", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}]}
+FEWER = {
+    "name": "fewer",
+    "changes": [{"remove_clients": {"ids": ["c1", "c2"]}}, {"remove_broker": {"brokers": "b"}}],
+}
+RING = {
+    "name": "ring",
+    "groups": "g",
+    "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}],
+}
 
 
 def group(strategy="AVG", clients=None, name="g", **fields):
-    return Group(name, ("T",), clients or tuple(map(Client, IDS)), strategy=strategy, strategy_source="given", **fields)
+    return Group(
+        name,
+        ("T",),
+        clients or tuple(map(Client, IDS)),
+        strategy=strategy,
+        strategy_source="given",
+        **fields,
+    )
 
 
 def in_rooms():
@@ -35,7 +49,10 @@ def differing():
 
 
 def sharing():
-    kinds = {"pop": {"server_assignment": "POP", "pop_share_queue_num": 1}, "all": {"message_model": "BROADCASTING"}}
+    kinds = {
+        "pop": {"server_assignment": "POP", "pop_share_queue_num": 1},
+        "all": {"message_model": "BROADCASTING"},
+    }
     return tuple(group(clients=in_rooms(), name=name, **fields) for name, fields in kinds.items())
 
 

@@ -1,10 +1,11 @@
 """Which files a change touches, the rooms that they belong to, and the tests to run for them.
 
-Everything is a function of two commits, the base and HEAD; ``make test-changed`` adds what is not committed. Unknown means
-everything: without a base (a shallow clone, a first commit), and where other rooms stand on the changed one.
+Everything is a function of two commits, the base and HEAD; ``make test-changed`` adds what is not
+committed. Unknown means everything: without a base (a shallow clone, a first commit), and where
+other rooms stand on the changed one.
 
-``python -m changed_files tests`` prints the tests of what differs from the base, ``room ROOM`` the tests of a room and
-``sources ROOM`` its folder and theirs.
+``python -m changed_files tests`` prints the tests of what differs from the base, ``room ROOM`` the
+tests of a room and ``sources ROOM`` its folder and theirs.
 """
 
 import re
@@ -25,7 +26,9 @@ FOLDERS = {"spark_udfs": "spark", "pyx": "engine", "_engine": "engine", "rmqallo
 """Folders of tests that are not named as the room is."""
 
 PAGES = {"docs", "mkdocs.yml", "CITATION.cff"}
-PAGES |= {f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT")}
+PAGES |= {
+    f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT")
+}
 PAGE_TESTS = ["test_docs", "test_page_blocks", "test_shell_blocks", "test_papers", "test_changelog"]
 
 WORDS = {".github": "workflows", "go": "go_driver", "java": "java_driver"}
@@ -36,12 +39,16 @@ IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.M)
 
 def git(*arguments, root=ROOT):
     """What git prints, or None where it fails."""
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def base(root=ROOT):
-    """The commit that HEAD is compared with: where it left origin/main, else its parent; None if there is none."""
+    """The commit that HEAD is compared with: where it left origin/main, else its parent; None if
+    there is none.
+    """
     head = git("rev-parse", "HEAD", root=root)
     if git("rev-parse", "--verify", "--quiet", "origin/main", root=root):
         fork = git("merge-base", "HEAD", "origin/main", root=root)
@@ -52,14 +59,21 @@ def base(root=ROOT):
 
 def changed(base, head="HEAD", root=ROOT):
     """Files that differ between two commits, both names of a renamed one; None without a base."""
-    return None if base is None else _names("diff", "--name-only", "--no-renames", "-z", base, head, root=root)
+    return (
+        None
+        if base is None
+        else _names("diff", "--name-only", "--no-renames", "-z", base, head, root=root)
+    )
 
 
 def uncommitted(root=ROOT):
     """Files that differ from HEAD in the work tree or the index, and new ones that are not ignored."""
     listed = ["ls-files", "--others", "--exclude-standard", "-z"]
     return sorted(
-        {*_names("diff", "--name-only", "--no-renames", "-z", "HEAD", root=root), *_names(*listed, root=root)}
+        {
+            *_names("diff", "--name-only", "--no-renames", "-z", "HEAD", root=root),
+            *_names(*listed, root=root),
+        }
     )
 
 
@@ -67,7 +81,9 @@ def room_of(path):
     """The room that a file belongs to; a file or folder beside the rooms is one of its own."""
     first, *rest = Path(path).parts
     if first == "rmqalloc" and rest:
-        return "rmqalloc" if rest[0] in ("__init__.py", "__main__.py") else rest[0].removesuffix(".py")
+        return (
+            "rmqalloc" if rest[0] in ("__init__.py", "__main__.py") else rest[0].removesuffix(".py")
+        )
     if first == "tests" and len(rest) > 1:
         return {"spark": "spark_udfs", "engine": "_engine"}.get(rest[0], rest[0])
     return first
@@ -76,7 +92,8 @@ def room_of(path):
 def tests_of(paths, root):
     """Files of tests for these changed files, or all of them; None for ``paths`` means all, too.
 
-    Tests that changed come first, then those named as a changed module, then the others of the rooms.
+    Tests that changed come first, then those named as a changed module, then the others of the
+    rooms.
     """
     if paths is None or any(_touches_everything(path) for path in paths):
         return EVERYTHING
@@ -98,7 +115,9 @@ def tests_of_room(room, root):
 
 
 def tests_naming(word, root):
-    """Files of tests in which a word stands, or that import a helper in which it does, or that imports such a one."""
+    """Files of tests in which a word stands, or that import a helper in which it does, or that
+    imports such a one.
+    """
     word = re.compile(rf"\b{re.escape(word)}\b")
     found = {path for path, text in _texts(root).items() if word.search(text)}
     return _with_importers(found, root)
@@ -137,7 +156,9 @@ def _is_near(test, path):
     """Is a file of tests named as a module is?"""
     stem = Path(path).stem.strip("_")
     name = Path(test).stem.removeprefix("test_")
-    return bool(stem) and (name in (stem, stem + "s") or stem in name.split("_") or name.startswith(f"{stem}_"))
+    return bool(stem) and (
+        name in (stem, stem + "s") or stem in name.split("_") or name.startswith(f"{stem}_")
+    )
 
 
 def _imported_as(path):

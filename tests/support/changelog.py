@@ -1,4 +1,5 @@
-"""The changelog as data, its rules, and the notes of a release: ``python tests/support/changelog.py --release v0.2.0``.
+"""The changelog as data, its rules, and the notes of a release: ``python tests/support/changelog.py
+--release v0.2.0``.
 
 It needs nothing but Python, as the release is checked before anything is installed.
 """
@@ -59,13 +60,27 @@ def faults(text):
     []
     """
     found = sections(text)
-    wrong = [] if text.startswith(f"{TITLE}\n\n## Unreleased\n") else [f'it begins with "{TITLE}" and "## Unreleased"']
+    wrong = (
+        []
+        if text.startswith(f"{TITLE}\n\n## Unreleased\n")
+        else [f'it begins with "{TITLE}" and "## Unreleased"']
+    )
     released = found[1:]
-    wrong += [f'"{one.title}" is not of the form "1.2.3 (2026-01-31)"' for one in released if one.version is None]
+    wrong += [
+        f'"{one.title}" is not of the form "1.2.3 (2026-01-31)"'
+        for one in released
+        if one.version is None
+    ]
     versions = [one.version for one in released if one.version]
-    wrong += [f"{above} stands above {below}" for above, below in pairwise(versions) if above <= below]
+    wrong += [
+        f"{above} stands above {below}" for above, below in pairwise(versions) if above <= below
+    ]
     dates = [one.date for one in released if one.date]
-    wrong += [f"{above}, above, is earlier than {below}" for above, below in pairwise(dates) if above < below]
+    wrong += [
+        f"{above}, above, is earlier than {below}"
+        for above, below in pairwise(dates)
+        if above < below
+    ]
     wrong += [f"{one} is not a date" for one in dates if not is_date(one)]
     wrong += [f"nothing is said of {one.title}" for one in released if not one.text]
     return wrong + [fault for one in found for fault in faults_of(one)]
@@ -83,22 +98,32 @@ def faults_of(section):
     """Rules that one section does not keep."""
     names = [name for name, _ in section.parts]
     kinds = [name for name in names if name in KINDS]
-    wrong = [f"{section.title}: {name} twice" for name in dict.fromkeys(names) if names.count(name) > 1]
-    wrong += [f"{section.title}: nothing below {name}" for name, text in section.parts if not text.strip()]
+    wrong = [
+        f"{section.title}: {name} twice" for name in dict.fromkeys(names) if names.count(name) > 1
+    ]
+    wrong += [
+        f"{section.title}: nothing below {name}" for name, text in section.parts if not text.strip()
+    ]
     if kinds != sorted(kinds, key=KINDS.index):
         wrong.append(f"{section.title}: {', '.join(kinds)} is not the order {', '.join(KINDS)}")
     if names[len(names) - len(kinds) :] != kinds:
         wrong.append(f"{section.title}: themes stand above {', '.join(KINDS)}")
-    entries = re.split(r"\n(?=\S)", re.sub(r"^\|.*$|^### .*$", "", section.text, flags=re.MULTILINE))
+    entries = re.split(
+        r"\n(?=\S)", re.sub(r"^\|.*$|^### .*$", "", section.text, flags=re.MULTILINE)
+    )
     ends = [entry.rstrip() for entry in entries if entry.startswith("- ")]
     return wrong + [
-        f'{section.title}: "...{entry[-40:]}" does not end a sentence' for entry in ends if entry[-1] != "."
+        f'{section.title}: "...{entry[-40:]}" does not end a sentence'
+        for entry in ends
+        if entry[-1] != "."
     ]
 
 
 def project_version():
     """The version that the package has."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "version"
+    ]
 
 
 def notes_of(tag, text, version):
@@ -107,23 +132,32 @@ def notes_of(tag, text, version):
     Raises
     ------
     SystemExit
-        If the tag is not the version of the package, the changelog has no such release with a date, or it has entries of none.
+        If the tag is not the version of the package, the changelog has no such release with a date,
+        or it has entries of none.
     """
     if tag != f"v{version}":
-        sys.exit(f"the tag is {tag}, the version in pyproject.toml {version}; the tag must be v{version}")
+        sys.exit(
+            f"the tag is {tag}, the version in pyproject.toml {version}; the tag must be v{version}"
+        )
     unreleased, *released = sections(text)
     if unreleased.text:
-        sys.exit(f'CHANGELOG.md has entries under "Unreleased"; they belong under "{version} (DATE)"')
+        sys.exit(
+            f'CHANGELOG.md has entries under "Unreleased"; they belong under "{version} (DATE)"'
+        )
     newest = next(iter(released), None)
     if newest is None or not newest.date or ".".join(map(str, newest.version)) != version:
-        sys.exit(f'the newest release of CHANGELOG.md must be "{version} (DATE)", it is "{newest and newest.title}"')
+        sys.exit(
+            f'the newest release of CHANGELOG.md must be "{version} (DATE)", it is "{newest and newest.title}"'
+        )
     return newest.text
 
 
 def main():
     """Check the file, or print the notes of a release."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--release", metavar="TAG", help="print the notes of a release, if it may be tagged so")
+    parser.add_argument(
+        "--release", metavar="TAG", help="print the notes of a release, if it may be tagged so"
+    )
     tag = parser.parse_args().release
     text = CHANGELOG.read_text(encoding="utf-8")
     if wrong := faults(text):

@@ -1,4 +1,6 @@
-"""A real browser for tests: headless Chromium, spoken to by the protocol of its developer tools over a pair of pipes."""
+"""A real browser for tests: headless Chromium, spoken to by the protocol of its developer tools
+over a pair of pipes.
+"""
 
 import base64
 import fcntl
@@ -13,7 +15,9 @@ from pathlib import Path
 
 import tied
 
-HOW_TO_INSTALL = "needs Chromium: apt-get install chromium (Debian, Ubuntu), dnf install chromium (Fedora)"
+HOW_TO_INSTALL = (
+    "needs Chromium: apt-get install chromium (Debian, Ubuntu), dnf install chromium (Fedora)"
+)
 SECONDS = 180
 _MIDDLE = """(e => {
   e.scrollIntoView({block: "center"});
@@ -29,7 +33,9 @@ def find():
 
 
 class Chromium:
-    """One browser without any network but addresses that it is told; as a context manager it ends when the context does."""
+    """One browser without any network but addresses that it is told; as a context manager it ends
+    when the context does.
+    """
 
     def __init__(self, profile, reachable=()):
         (theirs_in, self._to), (self._from, theirs_out) = _pipe(), _pipe()
@@ -41,7 +47,12 @@ class Chromium:
             "--hide-scrollbars",
             "--no-first-run",
             "--disable-background-networking",
-            ", ".join(["--host-resolver-rules=MAP * ~NOTFOUND", *(f"EXCLUDE {address}" for address in reachable)]),
+            ", ".join(
+                [
+                    "--host-resolver-rules=MAP * ~NOTFOUND",
+                    *(f"EXCLUDE {address}" for address in reachable),
+                ]
+            ),
             "--remote-debugging-pipe",
             f"--user-data-dir={profile}",
         ]
@@ -69,7 +80,9 @@ class Chromium:
     def call(self, method, session=None, **params):
         """Send one order and wait for its answer; what happens meanwhile is kept as events."""
         number = next(self._numbers)
-        order = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        order = {"id": number, "method": method, "params": params} | (
+            {"sessionId": session} if session else {}
+        )
         os.write(self._to, json.dumps(order).encode() + b"\0")
         until = time.monotonic() + SECONDS
         while (message := self._next(until)).get("id") != number:
@@ -103,14 +116,25 @@ class Chromium:
 
 
 class Page:
-    """One page in it; on a phone its window is as wide as the page asks for, or wider where something does not fit."""
+    """One page in it; on a phone its window is as wide as the page asks for, or wider where
+    something does not fit.
+    """
 
     def __init__(
-        self, browser, path, is_dark=False, size=(1200, 1500), has_scripts=True, is_phone=False, forced_colors=False
+        self,
+        browser,
+        path,
+        is_dark=False,
+        size=(1200, 1500),
+        has_scripts=True,
+        is_phone=False,
+        forced_colors=False,
     ):
         self._browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Network", "Log", "Runtime"):
             self.call(f"{domain}.enable")
         sizes = {"width": size[0], "height": size[1], "deviceScaleFactor": 3 if is_phone else 1}
@@ -118,7 +142,10 @@ class Page:
         self.call("Emulation.setTouchEmulationEnabled", enabled=is_phone)
         features = {"prefers-color-scheme": "dark" if is_dark else "light"}
         features |= {"forced-colors": "active"} if forced_colors else {}
-        self.call("Emulation.setEmulatedMedia", features=[{"name": n, "value": v} for n, v in features.items()])
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": n, "value": v} for n, v in features.items()],
+        )
         self.call("Emulation.setScriptExecutionDisabled", value=not has_scripts)
         self.url = Path(path).resolve().as_uri()
         self.call("Page.navigate", url=self.url)
@@ -136,7 +163,9 @@ class Page:
         return answer["result"].get("value")
 
     def until(self, expression):
-        """Wait until a JavaScript expression is true in the page; styles may take effect a frame later."""
+        """Wait until a JavaScript expression is true in the page; styles may take effect a frame
+        later.
+        """
         end = time.monotonic() + SECONDS
         while self.ask(expression) is not True:
             if time.monotonic() > end:
@@ -153,15 +182,28 @@ class Page:
         """Press a key, such as Tab (9) or Enter (13)."""
         text = {"text": "\r"} if key == "Enter" else {}
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **text)
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                **text,
+            )
 
     def requests(self):
         """Everything the page asked for."""
-        return [event["request"]["url"] for event in self._browser.events("Network.requestWillBeSent", self._session)]
+        return [
+            event["request"]["url"]
+            for event in self._browser.events("Network.requestWillBeSent", self._session)
+        ]
 
     def complaints(self):
         """What the browser logged: errors of scripts, breaches of the page's policy."""
-        logged = [event["entry"]["text"] for event in self._browser.events("Log.entryAdded", self._session)]
+        logged = [
+            event["entry"]["text"]
+            for event in self._browser.events("Log.entryAdded", self._session)
+        ]
         return logged + self._browser.events("Runtime.exceptionThrown", self._session)
 
     def picture(self):

@@ -23,7 +23,9 @@ COMMANDS = _commands()
 
 
 def runner(capsys, *verb):
-    """Run a command, of a verb if one is given; gives exit code, standard output and standard error."""
+    """Run a command, of a verb if one is given; gives exit code, standard output and standard
+    error.
+    """
 
     def run(*arguments):
         code = main([*verb, *map(str, arguments)])

@@ -1,8 +1,10 @@
-"""Collect all tests twice and compare them: ``python -m collected_twice`` ends with 1 where they differ.
+"""Collect all tests twice and compare them: ``python -m collected_twice`` ends with 1 where they
+differ.
 
-Workers of xdist, lists of tests and whoever repeats a failure need the same ids in the same order, with the same values of
-parameters. The second collection is later than the first, of a copy in another folder, and has another seed of hashes, time
-zone, home and temporary folder; it lists folders backwards, the first one forwards. What differs depends on one of these.
+Workers of xdist, lists of tests and whoever repeats a failure need the same ids in the same order,
+with the same values of parameters. The second collection is later than the first, of a copy in
+another folder, and has another seed of hashes, time zone, home and temporary folder; it lists
+folders backwards, the first one forwards. What differs depends on one of these.
 """
 
 import json
@@ -21,7 +23,16 @@ from checkout import ROOT, copy_checkout
 
 COLLECTED, BACKWARDS = "COLLECTED_INTO", "COLLECTED_BACKWARDS"
 """Variables of a process that collects: the file that it writes, and whether it lists folders backwards (1) or not (0)."""
-OPTIONS = ("--collect-only", "-qq", "--part", "all", "-p", "no:cacheprovider", "-p", "collected_twice")
+OPTIONS = (
+    "--collect-only",
+    "-qq",
+    "--part",
+    "all",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "collected_twice",
+)
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 MOST_SHOWN = 5
 
@@ -30,13 +41,17 @@ MOST_SHOWN = 5
 
 
 class Listing:
-    """Entries of a folder in the order of their names, or backwards, in place of `os.scandir`: no file system decides."""
+    """Entries of a folder in the order of their names, or backwards, in place of `os.scandir`: no
+    file system decides.
+    """
 
     listdir, scandir, is_backwards = os.listdir, os.scandir, os.environ.get(BACKWARDS) == "1"
 
     def __init__(self, *path):
         with Listing.scandir(*path) as entries:
-            self.left = iter(sorted(entries, key=lambda entry: entry.name, reverse=self.is_backwards))
+            self.left = iter(
+                sorted(entries, key=lambda entry: entry.name, reverse=self.is_backwards)
+            )
 
     def __iter__(self):
         return self
@@ -63,7 +78,8 @@ if BACKWARDS in os.environ:
 
 
 def text_of(value, depth=8):
-    """Write a value alike in every process: sets in order, objects by what they hold and without their addresses.
+    """Write a value alike in every process: sets in order, objects by what they hold and without
+    their addresses.
 
     >>> text_of([{"b", "a"}, object()])
     "list[{'a', 'b'}, <object object>]"
@@ -84,18 +100,34 @@ def text_of(value, depth=8):
 
 
 def pytest_collection_finish(session):
-    """Write the id of each test, and its parameters without the folders of the environment and of the checkout."""
-    tests = [(item.nodeid, text_of(getattr(item, "callspec", None) and item.callspec.params)) for item in session.items]
+    """Write the id of each test, and its parameters without the folders of the environment and of
+    the checkout.
+    """
+    tests = [
+        (item.nodeid, text_of(getattr(item, "callspec", None) and item.callspec.params))
+        for item in session.items
+    ]
     with open(os.environ[COLLECTED], "w", encoding="ascii") as file:
-        here = [(sys.prefix, "ENVIRONMENT"), (str(ROOT), "CHECKOUT")]  # an environment may lie in the checkout
-        json.dump([(test, reduce(lambda text, names: text.replace(*names), here, text)) for test, text in tests], file)
+        here = [
+            (sys.prefix, "ENVIRONMENT"),
+            (str(ROOT), "CHECKOUT"),
+        ]  # an environment may lie in the checkout
+        json.dump(
+            [
+                (test, reduce(lambda text, names: text.replace(*names), here, text))
+                for test, text in tests
+            ],
+            file,
+        )
 
 
 # --- The comparison ---
 
 
 def collected(checkout, file, **more):
-    """Return id and parameters of each test of a checkout, as a process with `more` variables collects them."""
+    """Return id and parameters of each test of a checkout, as a process with `more` variables
+    collects them.
+    """
     variables = {**os.environ, COLLECTED: str(file), "PYTEST_ADDOPTS": "", **more}
     places = [checkout / "tests" / "support"]
     if variables.get("RMQALLOC_WHEEL_OF"):
@@ -104,7 +136,9 @@ def collected(checkout, file, **more):
         places.insert(0, checkout)
     variables["PYTHONPATH"] = os.pathsep.join(map(str, places))
     command = [sys.executable, "-m", "pytest", *OPTIONS]
-    done = subprocess.run(command, cwd=checkout, env=variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=checkout, env=variables, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         sys.exit(
             f"the tests of {checkout} cannot be collected:\n{done.stdout.rpartition('= ERRORS =')[2]}{done.stderr}"
@@ -113,7 +147,8 @@ def collected(checkout, file, **more):
 
 
 def differences(first, second):
-    """Return a text for each test that differs between two collections, which are lists of ids and parameters.
+    """Return a text for each test that differs between two collections, which are lists of ids and
+    parameters.
 
     >>> differences([("a", "1"), ("b", "2")], [("a", "1"), ("c", "2")])
     ['test 1 of the order: b, then c']
@@ -126,7 +161,11 @@ def differences(first, second):
         if test != test_then:
             found.append(f"test {place} of the order: {test}, then {test_then}")
         elif text != text_then:
-            differ = (at for at, (letter, then) in enumerate(zip_longest(text, text_then)) if letter != then)
+            differ = (
+                at
+                for at, (letter, then) in enumerate(zip_longest(text, text_then))
+                if letter != then
+            )
             shown = slice(max(0, (at := next(differ)) - 40), at + 40)
             found.append(f"{test}: other parameters: {text[shown]!a}, then {text_then[shown]!a}")
     return found
@@ -140,7 +179,13 @@ def main():
         for module in (ROOT / "rmqalloc" / "_engine").glob("*.so"):  # compiled in place
             shutil.copy(module, copy / "rmqalloc" / "_engine")
         here = {"PYTHONHASHSEED": "0", "TZ": "UTC", BACKWARDS: "0"}
-        there = {"PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", BACKWARDS: "1", "HOME": name, "TMPDIR": name}
+        there = {
+            "PYTHONHASHSEED": "1",
+            "TZ": "Asia/Kathmandu",
+            BACKWARDS: "1",
+            "HOME": name,
+            "TMPDIR": name,
+        }
         first = collected(ROOT, folder / "first.json", **here)
         second = collected(copy, folder / "second.json", **there)
     found = differences(first, second)

@@ -1,4 +1,6 @@
-"""The page of all commands and options and the table of rules: ``python tests/support/command_reference.py``."""
+"""The page of all commands and options and the table of rules: ``python
+tests/support/command_reference.py``.
+"""
 
 import inspect
 import re
@@ -31,7 +33,9 @@ def page():
               if counted[text := row(option)] >= WITH_SHARED}  # fmt: skip
     parts = [HEAD, "## Shared options\n"]
     for section in SECTIONS:
-        parts += table(f"### {section}\n", sorted(one for one, at in shared.items() if at == section))
+        parts += table(
+            f"### {section}\n", sorted(one for one, at in shared.items() if at == section)
+        )
     for words, command in COMMANDS.items():
         parts += [f"\n{'#' * (len(words) + 1)} {' '.join(words)}\n", *helped(command)]
         if command.collect_usage_pieces(click.Context(command)) != ["[OPTIONS]"]:
@@ -46,11 +50,17 @@ def page():
 
 def table(title, rows):
     """A table below its title, or nothing."""
-    return [title, "| option | default | meaning |\n| --- | --- | --- |\n" + "".join(rows)] if rows else []
+    return (
+        [title, "| option | default | meaning |\n| --- | --- | --- |\n" + "".join(rows)]
+        if rows
+        else []
+    )
 
 
 def shared_with(command, shared):
-    """The sections whose options a command shares, each with the fewer: those that it has, or those that it lacks."""
+    """The sections whose options a command shares, each with the fewer: those that it has, or those
+    that it lacks.
+    """
     mine = {row(option) for option in options(command)}
     named = {name_in(one) for one in mine}
     found = []
@@ -58,7 +68,13 @@ def shared_with(command, shared):
         of = [one for one, at in shared.items() if at == section]
         has = [name_in(one) for one in of if one in mine]
         lacks = [name for one in of if (name := name_in(one)) not in named]
-        which = f" ({', '.join(has)})" if len(has) <= len(lacks) else f", all but {', '.join(lacks)}" if lacks else ""
+        which = (
+            f" ({', '.join(has)})"
+            if len(has) <= len(lacks)
+            else f", all but {', '.join(lacks)}"
+            if lacks
+            else ""
+        )
         found.append(f"[{section}](#{section.lower().replace(' ', '-')}){which}")
     return "; ".join(found)
 
@@ -95,10 +111,20 @@ def usage(words, command):
 def row(option):
     """One option as a row of a table."""
     names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
-    takes = "" if option.is_flag else f" `{option.make_metavar(click.Context(click.Command('x')))}`".replace("|", "\\|")
+    takes = (
+        ""
+        if option.is_flag
+        else f" `{option.make_metavar(click.Context(click.Command('x')))}`".replace("|", "\\|")
+    )
     default = option.to_info_dict()["default"]  # None where nothing is set
     is_shown = option.show_default and not callable(default) and default not in (None, (), [], "")
-    value = f"`{option_default(option, default)}`" if is_shown else "**needed**" if option.required else ""
+    value = (
+        f"`{option_default(option, default)}`"
+        if is_shown
+        else "**needed**"
+        if option.required
+        else ""
+    )
     return f"| {names}{takes} | {value} | {plain(option.help or '')} |\n"
 
 
@@ -113,21 +139,33 @@ def plain(text):
     """Text in which Markdown finds no marks, but for backquotes."""
     text = re.sub(r"\s+", " ", text)
     return "".join(
-        part if i % 2 else re.sub(r"([*_<>|\[\]])", r"\\\1", part) for i, part in enumerate(re.split("(`[^`]*`)", text))
+        part if i % 2 else re.sub(r"([*_<>|\[\]])", r"\\\1", part)
+        for i, part in enumerate(re.split("(`[^`]*`)", text))
     )
 
 
 def rules_page():
     """The page of the audit with the table of all rules as they are now."""
-    rows = [f"| `{key}` | {rule.severity} | {rule.description} | {rule.help} |" for key, rule in RULES.items()]
-    table = "\n".join(["| rule | severity | found | what to do |", "| --- | --- | --- | --- |", *rows])
-    return between(between(RULES_PAGE.read_text(encoding="utf-8"), "rules", table), "reasons", reasons_table())
+    rows = [
+        f"| `{key}` | {rule.severity} | {rule.description} | {rule.help} |"
+        for key, rule in RULES.items()
+    ]
+    table = "\n".join(
+        ["| rule | severity | found | what to do |", "| --- | --- | --- | --- |", *rows]
+    )
+    return between(
+        between(RULES_PAGE.read_text(encoding="utf-8"), "rules", table), "reasons", reasons_table()
+    )
 
 
 def reasons_table():
     """All answers to who reads a queue."""
-    rows = [f"| {one.state} | `{key}` | {one.meaning} | {one.help} |" for key, one in REASONS.items()]
-    return "\n".join(["| | reason | who reads the queue | what to do |", "| --- | --- | --- | --- |", *rows])
+    rows = [
+        f"| {one.state} | `{key}` | {one.meaning} | {one.help} |" for key, one in REASONS.items()
+    ]
+    return "\n".join(
+        ["| | reason | who reads the queue | what to do |", "| --- | --- | --- | --- |", *rows]
+    )
 
 
 def between(page, marks, text):

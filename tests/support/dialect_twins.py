@@ -1,4 +1,6 @@
-"""What clients of every language compute under a strategy's name, by the slow twins: every client is asked alone."""
+"""What clients of every language compute under a strategy's name, by the slow twins: every client
+is asked alone.
+"""
 
 import go_reference
 import reference

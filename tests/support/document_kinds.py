@@ -1,7 +1,7 @@
 """Every kind of file that people write: how it is read, and texts of it with a key given twice.
 
-A kind joins the tests of `test_documents` by being added to KINDS: how it is read, what its errors are, a document that is
-right, and where in it text stands and where anything may be put.
+A kind joins the tests of `test_documents` by being added to KINDS: how it is read, what its errors
+are, a document that is right, and where in it text stands and where anything may be put.
 """
 
 import json
@@ -25,7 +25,8 @@ from rmqalloc.snapshot.plain_data import SnapshotError
 class Kind:
     """A kind of document.
 
-    ``text`` is where text stands that `text_of` finds again in what was read; ``free`` where a test may put anything.
+    ``text`` is where text stands that `text_of` finds again in what was read; ``free`` where a test
+    may put anything.
     """
 
     name: str
@@ -44,14 +45,18 @@ SNAPSHOT = {
     "apiVersion": "rmqalloc/v1",
     "kind": "Snapshot",
     "topics": [{"name": "t", "brokers": [{"broker_name": "b", "read_queue_nums": 4, "perm": 6}]}],
-    "groups": [{"name": "g", "subscriptions": ["t"], "strategy_params": {"a": 1}, "consume_tps": 1.5}],
+    "groups": [
+        {"name": "g", "subscriptions": ["t"], "strategy_params": {"a": 1}, "consume_tps": 1.5}
+    ],
 }
 SCENARIOS = {
     "scenarios": [
         {"name": "s", "changes": [{"scale_clients": {"to": 3}}], "groups": ["g*"]},
         {
             "name": "ring",
-            "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH", "params": {"virtual_nodes": 160}}}],
+            "changes": [
+                {"set_strategy": {"strategy": "CONSISTENT_HASH", "params": {"virtual_nodes": 160}}}
+            ],
         },
     ]
 }
@@ -61,7 +66,13 @@ SIMULATION = {
     "brokers": ["a"],
     "topics": [{"name": "t", "read_queue_nums": 4}],
     "groups": [
-        {"name": "g", "topics": "t", "clients": 2, "strategy": "CONSISTENT_HASH", "params": {"virtual_nodes": 3}}
+        {
+            "name": "g",
+            "topics": "t",
+            "clients": 2,
+            "strategy": "CONSISTENT_HASH",
+            "params": {"virtual_nodes": 3},
+        }
     ],
     "events": [{"at": "10s", "crash": {"clients": ["g-0"]}}],
 }
@@ -110,9 +121,15 @@ def scalar(value, is_yaml):
     text = json.dumps(value)
     if is_yaml and isinstance(value, str):
         return re.sub(
-            r"\\ud[89ab]..\\ud[c-f]..", lambda pair: "\\U{:08x}".format(ord(json.loads('"' + pair[0] + '"'))), text
+            r"\\ud[89ab]..\\ud[c-f]..",
+            lambda pair: "\\U{:08x}".format(ord(json.loads('"' + pair[0] + '"'))),
+            text,
         )
-    return text.replace("e", ".0e") if is_yaml and isinstance(value, float) and "." not in text else text
+    return (
+        text.replace("e", ".0e")
+        if is_yaml and isinstance(value, float) and "." not in text
+        else text
+    )
 
 
 def flow(value, is_yaml=True):
@@ -142,14 +159,24 @@ def block(value, indent=""):
     return f" {flow(value)}"
 
 
-STYLES = {"json": (lambda value: flow(value, False), "json"), "flow": (flow, "yaml"), "block": (block, "yaml")}
+STYLES = {
+    "json": (lambda value: flow(value, False), "json"),
+    "flow": (flow, "yaml"),
+    "block": (block, "yaml"),
+}
 
 
 def mappings(value, parts=()):
     """Places of all mappings that have a key."""
     if isinstance(value, dict) and value:
         yield parts
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for part, item in inner:
         yield from mappings(item, (*parts, part))
 

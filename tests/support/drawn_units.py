@@ -3,13 +3,23 @@
 from hypothesis import strategies as st
 
 ROOMS = ("hz", "sh")
-CLIENTS = [f"c{i}" for i in range(9)] + ["what-if-000001", "what-if-000002", "zz", "é", "\uffff", "😀"]
+CLIENTS = [f"c{i}" for i in range(9)] + [
+    "what-if-000001",
+    "what-if-000002",
+    "zz",
+    "é",
+    "\uffff",
+    "😀",
+]
 BROKERS = ["hz@a", "hz@b", "sh@a", "b*", "b[0]"]
 STRATEGIES = [
     ("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH", {"virtual_nodes": 3}),
     ("MACHINE_ROOM", {"machine_rooms": ["hz"]}),
 ]  # fmt: skip
-NEARBY = [("MACHINE_ROOM_NEARBY-AVG", {}), ("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 2})]
+NEARBY = [
+    ("MACHINE_ROOM_NEARBY-AVG", {}),
+    ("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 2}),
+]
 
 groups = st.sampled_from(["*", "g*", "g1", ["g2", "?1"], "nothing"])
 topics = st.sampled_from(["*", "T*", "T1", ["t?", "T2"]])
@@ -27,16 +37,25 @@ def units(draw, form="brokers", rooms=False):
     row = {
         "consumer_group": draw(st.sampled_from(["g1", "g2", "other"])),
         "topic": draw(st.sampled_from(["T1", "T2", "t3", "%RETRY%g1"])),
-        "client_ids": draw(st.lists(st.sampled_from(CLIENTS), min_size=1, max_size=7, unique=draw(st.booleans()))),
+        "client_ids": draw(
+            st.lists(st.sampled_from(CLIENTS), min_size=1, max_size=7, unique=draw(st.booleans()))
+        ),
     }
     brokers = draw(st.lists(st.sampled_from(BROKERS), min_size=1, max_size=4, unique=True))
     if form == "brokers":
         row["brokers"] = [
-            {"broker_name": b, "read_queue_nums": draw(st.integers(0 if i else 1, 5))} for i, b in enumerate(brokers)
+            {"broker_name": b, "read_queue_nums": draw(st.integers(0 if i else 1, 5))}
+            for i, b in enumerate(brokers)
         ]
     else:
-        numbers = [draw(st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)) for _ in brokers]
-        queues = [{"broker_name": b, "queue_id": i} for b, ids in zip(brokers, numbers, strict=True) for i in ids]
+        numbers = [
+            draw(st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)) for _ in brokers
+        ]
+        queues = [
+            {"broker_name": b, "queue_id": i}
+            for b, ids in zip(brokers, numbers, strict=True)
+            for i in ids
+        ]
         row["queues"] = draw(st.permutations(queues))
     if rooms:
         missing = draw(st.sampled_from([None, None, None, *row["client_ids"]]))
@@ -88,6 +107,9 @@ def verb(called, /, **fields):
 def scenarios(rooms=False):
     """Up to four scenarios as plain data."""
     one = st.fixed_dictionaries(
-        {"changes": st.lists(changes(rooms), min_size=1, max_size=3)}, optional={"groups": groups, "topics": topics}
+        {"changes": st.lists(changes(rooms), min_size=1, max_size=3)},
+        optional={"groups": groups, "topics": topics},
     )
-    return st.lists(one, max_size=4).map(lambda ones: [{"name": f"s{i}", **data} for i, data in enumerate(ones)])
+    return st.lists(one, max_size=4).map(
+        lambda ones: [{"name": f"s{i}", **data} for i, data in enumerate(ones)]
+    )

@@ -1,4 +1,6 @@
-"""Tests that pass where there is nothing to look at: every assert stands in a loop over what may be empty."""
+"""Tests that pass where there is nothing to look at: every assert stands in a loop over what may be
+empty.
+"""
 
 import ast
 
@@ -11,7 +13,9 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def is_filled(what, named):
-    """Is it visible that this is not empty: a literal, a constant, a range of constants, or what is made of them?"""
+    """Is it visible that this is not empty: a literal, a constant, a range of constants, or what is
+    made of them?
+    """
     match what:
         case ast.Constant():
             return True
@@ -37,16 +41,22 @@ def is_filled(what, named):
 
 
 def is_assert(node):
-    """An assert, a block that must raise or warn, or an assumption, as hypothesis fails a test for which none holds."""
+    """An assert, a block that must raise or warn, or an assumption, as hypothesis fails a test for
+    which none holds.
+    """
     if isinstance(node, ast.Expr):
         return ast.unparse(node).startswith("assume(")
     if isinstance(node, ast.With):
-        return any(ast.unparse(item).startswith(("pytest.raises", "pytest.warns")) for item in node.items)
+        return any(
+            ast.unparse(item).startswith(("pytest.raises", "pytest.warns")) for item in node.items
+        )
     return isinstance(node, ast.Assert)
 
 
 def asserts(node, named, may_be_left_out=False):
-    """Whether each assert below a node may be left out, as the loop around it may have nothing to do."""
+    """Whether each assert below a node may be left out, as the loop around it may have nothing to
+    do.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (*FUNCTIONS, ast.Lambda)):
             continue
@@ -67,19 +77,33 @@ def found(text):
     >>> found("def test_a():\\n    some = 1, 2\\n" + loop.format("enumerate(some)"))
     []
     """
-    tests = [one for one in ast.walk(ast.parse(text)) if isinstance(one, FUNCTIONS) and one.name.startswith("test_")]
+    tests = [
+        one
+        for one in ast.walk(ast.parse(text))
+        if isinstance(one, FUNCTIONS) and one.name.startswith("test_")
+    ]
     left_out = {test.name: [*asserts(test, literals(test))] for test in tests}
     return [name for name, each in left_out.items() if each and all(each)]
 
 
 def literals(test):
     """What a test gives names to, once each."""
-    given = [(node.targets[0], node.value) for node in ast.walk(test) if isinstance(node, ast.Assign)]
+    given = [
+        (node.targets[0], node.value) for node in ast.walk(test) if isinstance(node, ast.Assign)
+    ]
     names = [target.id for target, _ in given if isinstance(target, ast.Name)]
-    return {one.id: value for one, value in given if isinstance(one, ast.Name) and names.count(one.id) == 1}
+    return {
+        one.id: value
+        for one, value in given
+        if isinstance(one, ast.Name) and names.count(one.id) == 1
+    }
 
 
 def of_the_suite():
     """All of them, as path and name."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [f"{path.relative_to(ROOT)}::{name}" for path in files for name in found(path.read_text("utf-8"))]
+    return [
+        f"{path.relative_to(ROOT)}::{name}"
+        for path in files
+        for name in found(path.read_text("utf-8"))
+    ]

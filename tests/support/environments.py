@@ -40,7 +40,9 @@ class StepError(Exception):
 
 def java() -> ModuleType:
     """The rule of which Java fits, loaded by path: importing its package would need numpy."""
-    spec = importlib.util.spec_from_file_location("java_rule", ROOT / "spark_udfs" / "_java_rule.py")
+    spec = importlib.util.spec_from_file_location(
+        "java_rule", ROOT / "spark_udfs" / "_java_rule.py"
+    )
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -50,7 +52,9 @@ def java() -> ModuleType:
 def problems() -> Iterator[str]:
     """Everything that this machine lacks, each with what to install."""
     rule = java()
-    if fault := rule.java_fault(rule.java_version(), None):  # None: the newest Spark is what gets installed
+    if fault := rule.java_fault(
+        rule.java_version(), None
+    ):  # None: the newest Spark is what gets installed
         yield f"{rule.java_needed(None)}, but {fault}. {rule.INSTALL_JAVA}"
     if importlib.util.find_spec("ensurepip") is None:
         yield "This Python makes no virtual environments. Install that part (Debian or Ubuntu: apt-get install python3-venv)"
@@ -94,14 +98,23 @@ class Environment:
         environment = {**os.environ, "DIST_EXTRA_CONFIG": str(settings.resolve())}
         with self.log.open("ab") as log:
             done = subprocess.run(
-                list(map(str, command)), stdout=log, stderr=log, env=environment, cwd=ROOT, check=False
+                list(map(str, command)),
+                stdout=log,
+                stderr=log,
+                env=environment,
+                cwd=ROOT,
+                check=False,
             )
         return done.returncode == 0
 
     def install(self, *arguments: str) -> None:
-        """Install by uv, and by pip where uv cannot be had or fails, as it does with an index that only pip is set up for."""
+        """Install by uv, and by pip where uv cannot be had or fails, as it does with an index that
+        only pip is set up for.
+        """
         is_done = self.run(self.python, "-m", "uv", "pip", "install", *arguments)
-        self.require(is_done or self.run(self.python, "-m", "pip", "install", "--no-compile", *arguments))
+        self.require(
+            is_done or self.run(self.python, "-m", "pip", "install", "--no-compile", *arguments)
+        )
 
     def require(self, done: bool) -> None:
         """Raise an error with the end of the log unless a step is done."""
@@ -111,7 +124,9 @@ class Environment:
             raise StepError("\n".join([*tail, hint]))
 
     def add_packages(self, extras: list[str]) -> None:
-        """Make the environment and install what rmqalloc and its extras depend on, and what it is built with."""
+        """Make the environment and install what rmqalloc and its extras depend on, and what it is
+        built with.
+        """
         if not self.python.exists():
             free = shutil.disk_usage(ROOT).free / 1e9
             if free < FREE_GB:
@@ -125,16 +140,24 @@ class Environment:
                     self.python, "-m", "pip", "install", "--no-compile", "uv"
                 )  # four times as fast; pip does it, too
         pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-        needed = [*pyproject["build-system"]["requires"], *dependencies(pyproject["project"], extras)]
-        with step(f"installing what rmqalloc[{','.join(extras)}] needs, PySpark above all: a download of 500 MB"):
+        needed = [
+            *pyproject["build-system"]["requires"],
+            *dependencies(pyproject["project"], extras),
+        ]
+        with step(
+            f"installing what rmqalloc[{','.join(extras)}] needs, PySpark above all: a download of 500 MB"
+        ):
             self.install(*needed)
 
     def add_checkout(self) -> None:
-        """Build rmqalloc in the checkout and install it; what was compiled before and has not changed is kept."""
+        """Build rmqalloc in the checkout and install it; what was compiled before and has not
+        changed is kept.
+        """
         for path in (ROOT / "build").glob("lib.*/**/*"):
             if path.is_file() and path.suffix not in (".so", ".dylib"):
                 path.unlink()  # setuptools would put modules that are gone from the checkout into the wheel
-        # Isolated, Cython would be unpacked for each build, and so be newer than everything that was compiled before.
+        # Isolated, Cython would be unpacked for each build, and so be newer than everything that
+        # was compiled before.
         with step("compiling and installing rmqalloc, the first time 40 s of processor time"):
             self.install("--no-build-isolation", "--no-deps", "--force-reinstall", str(ROOT))
 
@@ -142,7 +165,11 @@ class Environment:
         """Build the sdist, the wheel from the sdist, and install the wheel: what ships."""
         with step("building the sdist and the wheel, the first time 40 s of processor time"):
             shutil.rmtree(folder, ignore_errors=True)
-            self.require(self.run(self.python, "-m", "build", "--no-isolation", "--outdir", folder.resolve(), ROOT))
+            self.require(
+                self.run(
+                    self.python, "-m", "build", "--no-isolation", "--outdir", folder.resolve(), ROOT
+                )
+            )
         [wheel] = folder.glob("*.whl")
         with step(f"installing {wheel.name}"):
             self.install("--no-deps", "--force-reinstall", str(wheel))

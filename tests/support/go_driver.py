@@ -1,4 +1,6 @@
-"""Build and run ``tests/support/go``, which asks client-go's own functions; its modules come from the Go module proxy."""
+"""Build and run ``tests/support/go``, which asks client-go's own functions; its modules come from
+the Go module proxy.
+"""
 
 import functools
 import json
@@ -29,7 +31,9 @@ def command() -> str:
 
 @functools.cache
 def built(program: str = ".", module: Path = PROJECT) -> Path:
-    """Return one of the programs of a module, by default the one of `witness`; it is built once for one content."""
+    """Return one of the programs of a module, by default the one of `witness`; it is built once for
+    one content.
+    """
 
     def make(folder: Path) -> None:
         done = subprocess.run(
@@ -40,7 +44,10 @@ def built(program: str = ".", module: Path = PROJECT) -> Path:
         )
         assert done.returncode == 0, done.stderr
 
-    content = [program, *(path for path in cache.sources(module) if path.suffix in {".go", ".mod", ".sum", ".txt"})]
+    content = [
+        program,
+        *(path for path in cache.sources(module) if path.suffix in {".go", ".mod", ".sum", ".txt"}),
+    ]
     name = "witness" if program == "." else Path(program).name
     return cache.folder(f"go-{name}", content, make) / "program"
 

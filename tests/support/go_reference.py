@@ -1,7 +1,8 @@
-"""Client-go's and the C++ client's rules in plain Python, one client at a time, written to be read beside their sources.
+"""Client-go's and the C++ client's rules in plain Python, one client at a time, written to be read
+beside their sources.
 
-What proves Go's is ``tests/strategies/test_go.py``, which asks client-go itself. No program of C++ is asked: its rule is
-written from its header alone.
+What proves Go's is ``tests/strategies/test_go.py``, which asks client-go itself. No program of C++
+is asked: its rule is written from its header alone.
 """
 
 from __future__ import annotations
@@ -37,13 +38,21 @@ class GoConsistentHash(GoFunction):
         self.virtual_nodes = virtual_nodes
         self.rings: dict[tuple[ClientId, ...], tuple[list[int], dict[int, str]]] = {}
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         points, circle = self.ring(tuple(clients))
         places = [bisect_right(points, crc32(text_form(queue))) for queue in queues]
-        return [q for q, at in zip(queues, places, strict=True) if circle[points[at % len(points)]] == current]
+        return [
+            q
+            for q, at in zip(queues, places, strict=True)
+            if circle[points[at % len(points)]] == current
+        ]
 
     def ring(self, clients: tuple[ClientId, ...]) -> tuple[list[int], dict[int, str]]:
-        """The points in order, and who holds each. Every client of Go builds its own; here the first who asks does."""
+        """The points in order, and who holds each. Every client of Go builds its own; here the
+        first who asks does.
+        """
         if clients not in self.rings:
             circle = {}
             for client in clients:
@@ -63,11 +72,15 @@ class GoMachineRoom(GoFunction):
     def __init__(self, machine_rooms: set[str] | None) -> None:
         self.machine_rooms = {java_string(room) for room in machine_rooms or ()}
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         kept = [queue for queue in queues if self.keeps(queue[1])]
         size, over = divmod(len(kept), len(clients))
         i = clients.index(current)
-        return list(queues[i * size : (i + 1) * size]) + ([kept[i + size * len(clients)]] if i < over else [])
+        return list(queues[i * size : (i + 1) * size]) + (
+            [kept[i + size * len(clients)]] if i < over else []
+        )
 
     def keeps(self, broker_name: str) -> bool:
         parts = broker_name.split("@")
@@ -79,7 +92,9 @@ class GoAvg(GoFunction):
 
     name = "AVG"
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         n, m, i = len(queues), len(clients), clients.index(current)
         over = n % m
         size = 1 if n <= m else n // m + (1 if over > 0 and i < over else 0)
@@ -90,7 +105,9 @@ class GoAvg(GoFunction):
 class GoAvgByCircle(GoFunction):
     name = "AVG_BY_CIRCLE"
 
-    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]) -> list[Queue]:
+    def share(
+        self, current: str, queues: Sequence[Queue], clients: Sequence[ClientId]
+    ) -> list[Queue]:
         i = clients.index(current)
         return [queues[k] for k in range(i, len(queues)) if k % len(clients) == i]
 

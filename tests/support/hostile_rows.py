@@ -1,4 +1,6 @@
-"""Rows of units that are damaged in every way we know, with the verdict on each: one list for every face that judges rows."""
+"""Rows of units that are damaged in every way we know, with the verdict on each: one list for every
+face that judges rows.
+"""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +16,12 @@ TYPES = {
     "strategy": pa.string(), "virtual_nodes": pa.int64(), "unit_err_msg": pa.string(),
 }  # fmt: skip
 
-GOOD = {"consumer_group": "g", "topic": "T", "brokers": [("b", 2), ("a", 2)], "client_ids": ["y", "x"]}
+GOOD = {
+    "consumer_group": "g",
+    "topic": "T",
+    "brokers": [("b", 2), ("a", 2)],
+    "client_ids": ["y", "x"],
+}
 OF_GOOD = [0, 0, 1, 1]
 NO_QUEUES, NO_CLIENTS = "mqAll is null or mqAll empty", "cidAll is null or cidAll empty"
 
@@ -32,16 +39,21 @@ class HostileRow(NamedTuple):
     def batch(self) -> pa.RecordBatch:
         """Return the row as a batch."""
         given = {
-            name: value for name, value in GOOD.items() if name != "brokers" or "queues" not in self.row
+            name: value
+            for name, value in GOOD.items()
+            if name != "brokers" or "queues" not in self.row
         } | self.row
         columns = {
-            name: _column([value], (self.types or TYPES).get(name, TYPES.get(name))) for name, value in given.items()
+            name: _column([value], (self.types or TYPES).get(name, TYPES.get(name)))
+            for name, value in given.items()
         }
         return pa.RecordBatch.from_pydict(columns)
 
     @property
     def is_for_functions(self) -> bool:
-        """Whether column functions are given what is wrong: they ask for no group, and nobody tells them of joins."""
+        """Whether column functions are given what is wrong: they ask for no group, and nobody tells
+        them of joins.
+        """
         return not {"consumer_group", "unit_err_msg"} & self.row.keys()
 
     @property

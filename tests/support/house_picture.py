@@ -1,4 +1,6 @@
-"""The picture of rooms and floors, from the floors that tests check: ``python tests/support/house_picture.py``."""
+"""The picture of rooms and floors, from the floors that tests check: ``python
+tests/support/house_picture.py``.
+"""
 
 import re
 import textwrap
@@ -36,9 +38,9 @@ def captions():
     rows = re.findall(r"^\| \d+ \| `([\w/]+)/` \| (.*) \|$", table, re.MULTILINE)
     modules = re.search(r"^\| 1 \| `rmqalloc/\*\.py` \| (.*) \|$", table, re.MULTILINE)
     files = re.findall(r"`(\w+)`: ([^;]+)", modules[1])
-    return {room.replace("/", "."): re.sub(r"[`;].*|\.$", "", text).strip() for room, text in rows} | {
-        f"rmqalloc.{name}": text for name, text in files
-    }
+    return {
+        room.replace("/", "."): re.sub(r"[`;].*|\.$", "", text).strip() for room, text in rows
+    } | {f"rmqalloc.{name}": text for name, text in files}
 
 
 def picture():
@@ -48,7 +50,9 @@ def picture():
         width = (WIDTH - LEFT - GAP * len(rooms)) / len(rooms)
         lines = [textwrap.wrap(texts.get(room, ""), int(width / 7.2)) for room in rooms]
         height = 2 * PADDING + LINE * (1 + max(map(len, lines)))
-        parts.append(f'<text class="floor" x="{LEFT - 16}" y="{y + height / 2 + 7:g}" text-anchor="end">{floor}</text>')
+        parts.append(
+            f'<text class="floor" x="{LEFT - 16}" y="{y + height / 2 + 7:g}" text-anchor="end">{floor}</text>'
+        )
         for i, (room, caption) in enumerate(zip(rooms, lines, strict=True)):
             parts += box(LEFT + i * (width + GAP), y, width, height, room, caption)
         y += height + GAP

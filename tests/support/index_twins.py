@@ -4,8 +4,14 @@ import numpy as np
 
 
 def by_numpy(things, index):
-    """The things that NumPy takes by an index of several, or None where it refuses or takes one, or a table."""
-    if isinstance(index, np.ndarray) and index.dtype.kind == "u" and (index > np.uint64(2**63 - 1)).any():
+    """The things that NumPy takes by an index of several, or None where it refuses or takes one, or
+    a table.
+    """
+    if (
+        isinstance(index, np.ndarray)
+        and index.dtype.kind == "u"
+        and (index > np.uint64(2**63 - 1)).any()
+    ):
         return None  # which NumPy reads as negative ones
     box = np.empty(len(things), object)
     box[:] = range(len(things))

@@ -8,7 +8,9 @@ import pytest
 
 
 def isas_of(module: ModuleType, autouse: bool = False) -> Any:
-    """Return a fixture that forces each instruction set in turn, and leaves the machine's own choice behind."""
+    """Return a fixture that forces each instruction set in turn, and leaves the machine's own
+    choice behind.
+    """
 
     @pytest.fixture(params=module.available_isas(), scope="module", autouse=autouse)
     def isa(request: pytest.FixtureRequest) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Scripts in an interpreter of their own, which finds the very package tested here and the helpers of tests and proofs."""
+"""Scripts in an interpreter of their own, which finds the very package tested here and the helpers
+of tests and proofs.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""Plans into a Delta and an Iceberg table, on the release of Spark whose interpreter runs this: ``into_tables.py FOLDER``."""
+"""Plans into a Delta and an Iceberg table, on the release of Spark whose interpreter runs this:
+``into_tables.py FOLDER``.
+"""
 
 import json
 import sys
@@ -46,7 +48,11 @@ def rows_of(spark, table, plan_id):
 
 def versions(spark, kind, table):
     """How many commits a table has seen."""
-    noted = spark.sql(f"DESCRIBE HISTORY {table}") if kind == "delta" else spark.table(f"{table}.snapshots")
+    noted = (
+        spark.sql(f"DESCRIBE HISTORY {table}")
+        if kind == "delta"
+        else spark.table(f"{table}.snapshots")
+    )
     return noted.count()
 
 
@@ -71,7 +77,9 @@ def check(spark, kind, table, home):
     assert (replaced.was_complete, versions(spark, kind, table)) == (False, before + 2)
     assert rows_of(spark, table, first.plan_id) == wanted
     spark.sql(f"DELETE FROM {table} WHERE plan_id = '{first.plan_id}'")
-    assert not job(fleet, into=table, bad=str(home / f"{kind}-bad")).was_complete, "somebody deleted it; it comes again"
+    assert not job(fleet, into=table, bad=str(home / f"{kind}-bad")).was_complete, (
+        "somebody deleted it; it comes again"
+    )
     assert rows_of(spark, table, first.plan_id) == wanted
     assert text_of(home / f"{kind}-bad") == [row for row in wanted if "'err_code': 0" not in row]
     both(spark, kind, table, fleet)
@@ -105,9 +113,17 @@ def both(spark, kind, table, fleet):
 def refused(spark, kind, table, fleet):
     """What must fail before any work, or before the commit."""
     before = versions(spark, kind, table)
-    fails(TableError, "is what the job reads", lambda: job(UnitSource(table=table), spec=OTHER, into=table))
+    fails(
+        TableError,
+        "is what the job reads",
+        lambda: job(UnitSource(table=table), spec=OTHER, into=table),
+    )
     strict = PlanSpec("CONSISTENT_HASH", output="metrics")
-    fails(TooManyBadRowsError, "nothing is written", lambda: job(fleet, spec=strict, into=table, max_bad_fraction=0.01))
+    fails(
+        TooManyBadRowsError,
+        "nothing is written",
+        lambda: job(fleet, spec=strict, into=table, max_bad_fraction=0.01),
+    )
     assert versions(spark, kind, table) == before
     spark.sql(f"ALTER TABLE {table} ADD COLUMN note string")
     fails(TableError, "note is no column of it", lambda: job(fleet, into=table))

@@ -1,9 +1,11 @@
-"""The invariants of `rmqalloc.invariants` on every plan, comparison, rollout and difference that a test makes.
+"""The invariants of `rmqalloc.invariants` on every plan, comparison, rollout and difference that a
+test makes.
 
-Objects are noted as they are made, whoever makes them, and checked at the end of the test at the latest: then tables that are
-made when they are read exist, or are made for it. What is larger than `MOST_ROWS` is counted and not checked, and so are most
-results of a test that makes very many, unless ``--all-invariants`` is given. A test that plants defects, or makes results that
-contradict themselves, has the mark ``broken_results``.
+Objects are noted as they are made, whoever makes them, and checked at the end of the test at the
+latest: then tables that are made when they are read exist, or are made for it. What is larger than
+`MOST_ROWS` is counted and not checked, and so are most results of a test that makes very many,
+unless ``--all-invariants`` is given. A test that plants defects, or makes results that contradict
+themselves, has the mark ``broken_results``.
 """
 
 import functools
@@ -43,7 +45,11 @@ def size_of(result: Any) -> int:
     kind = type(result).__name__
     if kind == "Plan":
         queues = result.units["n_queues"]
-        return int(sum(one or 0 for one in queues.to_pylist())) if result.units.num_rows < MOST_ROWS else MOST_ROWS + 1
+        return (
+            int(sum(one or 0 for one in queues.to_pylist()))
+            if result.units.num_rows < MOST_ROWS
+            else MOST_ROWS + 1
+        )
     return max(getattr(result, name).num_rows for name in type(result).TABLES)
 
 
@@ -140,7 +146,9 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
         KEEPER.check()
         if KEEPER.broken:
             lines = "\n".join(f"  {one}" for one in KEEPER.broken[:20])
-            pytest.fail(f"{item.nodeid} makes results that contradict themselves:\n{lines}", pytrace=False)
+            pytest.fail(
+                f"{item.nodeid} makes results that contradict themselves:\n{lines}", pytrace=False
+            )
         return result
     finally:
         KEEPER.is_on = False
@@ -150,7 +158,9 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--all-invariants", action="store_true", help="check every result that tests make, see invariants_kept"
+        "--all-invariants",
+        action="store_true",
+        help="check every result that tests make, see invariants_kept",
     )
 
 
@@ -177,4 +187,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     broken, seconds = counts.pop("broken", 0), counts.pop("ms", 0) / 1000
     if counts:
         said = ", ".join(f"{n:,} × {kind}" for kind, n in sorted(counts.items()))
-        terminalreporter.write_line(f"invariants: {said}; {broken:,} broken; {seconds:.0f} s of CPU")
+        terminalreporter.write_line(
+            f"invariants: {said}; {broken:,} broken; {seconds:.0f} s of CPU"
+        )

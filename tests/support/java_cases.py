@@ -1,7 +1,9 @@
-"""Random cases for the real RocketMQ classes: every strategy in many settings, on likely and unlikely groups.
+"""Random cases for the real RocketMQ classes: every strategy in many settings, on likely and
+unlikely groups.
 
-A `Setup` is one rule with its parameters, in the words of the Java program, of the package and of the reference at
-once. All cases of a setup share the rule, so that one `Fleet` can hold them. Everything follows from one seed.
+A `Setup` is one rule with its parameters, in the words of the Java program, of the package and of
+the reference at once. All cases of a setup share the rule, so that one `Fleet` can hold them.
+Everything follows from one seed.
 """
 
 import zlib
@@ -33,7 +35,9 @@ def java_hash(key: str) -> int:
 
 
 def tiny(key: str) -> int:
-    """Java's remainder has the sign of the dividend: 99 values, so that nearly every point is fought for."""
+    """Java's remainder has the sign of the dividend: 99 values, so that nearly every point is
+    fought for.
+    """
     code = java_hash(key)
     return abs(code) % 50 * (-1 if code < 0 else 1)
 
@@ -55,13 +59,17 @@ HASHES: dict[str, Callable[[str], int]] = {"java_hash": java_hash, "tiny": tiny,
 
 
 class Rule(NamedTuple):
-    """A rule in three spellings; `params` is a function of the case, as Java is told the room of every queue."""
+    """A rule in three spellings; `params` is a function of the case, as Java is told the room of
+    every queue.
+    """
 
     name: str
     params: Callable[[Case], dict[str, Any]]
     make: Callable[[], Any]
     reference: Callable[[], Any]
-    source: list[MessageQueue] | None = None  # what is handed out where that is not the queues of the case
+    source: list[MessageQueue] | None = (
+        None  # what is handed out where that is not the queues of the case
+    )
     by_broker: bool = True  # a fleet knows the room of a broker, not of each of its queues
 
 
@@ -139,8 +147,12 @@ class Rooms(NamedTuple):
         """The rooms of a case as Java is told them."""
         queues, clients = case["queues"] or (), case["clients"] or ()
         for spelled in (lambda text: text, java_string):
-            self.known_brokers.update((spelled(queue.broker_name), self.of_queue(queue)) for queue in queues)
-            self.known_clients.update((spelled(client), self.of_client(client)) for client in clients)
+            self.known_brokers.update(
+                (spelled(queue.broker_name), self.of_queue(queue)) for queue in queues
+            )
+            self.known_clients.update(
+                (spelled(client), self.of_client(client)) for client in clients
+            )
         return {
             "queue_rooms": list(map(self.of_queue, queues)),
             "client_rooms": {java_string(client): self.of_client(client) for client in clients},
@@ -149,13 +161,21 @@ class Rooms(NamedTuple):
 
 def nearby(inner: Rule, rooms: Rooms) -> Rule:
     def params(case: Case) -> dict[str, Any]:
-        return {"inner": {"strategy": inner.name, "params": inner.params(case)}, **rooms.of_case(case)}
+        return {
+            "inner": {"strategy": inner.name, "params": inner.params(case)},
+            **rooms.of_case(case),
+        }
 
     def make() -> Any:
         as_mappings = rooms.as_mappings and rooms.by_broker and None not in rooms.known_brokers
         broker_room = rooms.known_brokers if as_mappings else rooms.of_queue
         client_room = rooms.known_clients if as_mappings else rooms.of_client
-        return strategy("MACHINE_ROOM_NEARBY", inner=inner.make(), broker_room=broker_room, client_room=client_room)
+        return strategy(
+            "MACHINE_ROOM_NEARBY",
+            inner=inner.make(),
+            broker_room=broker_room,
+            client_room=client_room,
+        )
 
     def twin() -> Any:
         return reference.MachineRoomNearby(inner.reference(), rooms.of_queue, rooms.of_client)
@@ -167,7 +187,10 @@ def nearby(inner: Rule, rooms: Rooms) -> Rule:
 def pop(inner: Rule, share: int) -> Rule:
     return Rule(
         "POP",
-        lambda case: {"inner": {"strategy": inner.name, "params": inner.params(case)}, "share": share},
+        lambda case: {
+            "inner": {"strategy": inner.name, "params": inner.params(case)},
+            "share": share,
+        },
         lambda: strategy("POP", inner=inner.make(), pop_share_queue_num=share),
         lambda: reference.Pop(inner.reference(), share),
     )
@@ -179,7 +202,9 @@ ROOM_NAMES = ["hz", "sh", "HZ", " ", "😀", "\uffff", "\ud800", "r10", "r2"]
 
 
 def random_rooms(random: Random) -> Rooms:
-    """Two to five rooms, some only for queues or only for clients; at times a broker or a client stands nowhere."""
+    """Two to five rooms, some only for queues or only for clients; at times a broker or a client
+    stands nowhere.
+    """
 
     def some(nowhere: list[str | None]) -> list[str | None]:
         known: list[str | None] = list(random.sample(names, random.randint(1, len(names))))
@@ -187,20 +212,34 @@ def random_rooms(random: Random) -> Rooms:
 
     names = random.sample(ROOM_NAMES, random.randint(2, 5))
     rooms = some([None, ""]), some([None, ""])
-    return Rooms(random.getrandbits(32), *rooms, random.random() < 0.8, random.random() < 0.5, {}, {})
+    return Rooms(
+        random.getrandbits(32), *rooms, random.random() < 0.8, random.random() < 0.5, {}, {}
+    )
 
 
 def setups(random: Random) -> list[Setup]:
     """Every strategy in every kind of setting: 2,300 cases and more."""
-    configured = [MessageQueue("Cfg", random.choice(inputs.BROKERS), random.randint(-1, 3)) for _ in range(5)]
+    configured = [
+        MessageQueue("Cfg", random.choice(inputs.BROKERS), random.randint(-1, 3)) for _ in range(5)
+    ]
     twins = [MessageQueue("Cfg", "b", 1), MessageQueue("Cfg", "b", 1)]
     rings = [consistent_hash(v) for v in (None, 0, 1, 2, 10, 100)]
     rings += [consistent_hash(v, name) for v in (0, 1, 2, 10) for name in HASHES]
     rings += [consistent_hash(100, "wide"), consistent_hash(None, "tiny")]
-    rooms = [["hz"], ["hz", "sh"], ["", "a", "😀", "\ue000"], [], None, random.sample(ROOM_NAMES, 4)]
+    rooms = [
+        ["hz"],
+        ["hz", "sh"],
+        ["", "a", "😀", "\ue000"],
+        [],
+        None,
+        random.sample(ROOM_NAMES, 4),
+    ]
     inner = [AVG, CIRCLE, consistent_hash(10), consistent_hash(2, "tiny"), consistent_hash(0)]
     inner += [machine_room(["hz", "a", "sh"]), machine_room(None), config(twins), config(None)]
-    inner += [nearby(AVG, random_rooms(random)), nearby(nearby(CIRCLE, random_rooms(random)), random_rooms(random))]
+    inner += [
+        nearby(AVG, random_rooms(random)),
+        nearby(nearby(CIRCLE, random_rooms(random)), random_rooms(random)),
+    ]
     inner += [nearby(consistent_hash(1), random_rooms(random))]
     shares = [-(2**31), -1, 0, 1, 2, 3, 5, 8, 2**31 - 1]
     return [
@@ -209,7 +248,10 @@ def setups(random: Random) -> list[Setup]:
         *(Setup("CONSISTENT_HASH", rule, 30) for rule in rings),
         *(Setup("MACHINE_ROOM", machine_room(some), 45) for some in rooms),
         *(Setup("CONFIG", config(queues), 25) for queues in (configured, twins, [], None)),
-        *(Setup("MACHINE_ROOM_NEARBY", nearby(rule, random_rooms(random)), 14) for rule in inner * 3),
+        *(
+            Setup("MACHINE_ROOM_NEARBY", nearby(rule, random_rooms(random)), 14)
+            for rule in inner * 3
+        ),
         *(Setup("POP", pop(rule, share), 18) for rule in (AVG, CIRCLE) for share in shares),
         Setup("POP", pop(consistent_hash(10), 2), 18),
     ]
@@ -229,10 +271,17 @@ def odd_text(random: Random) -> str:
 def random_clients(random: Random) -> list[str]:
     """Distinct and repeated ids, few and many, real-looking and odd ones."""
     size = random.choice([1, 2, 3, 4, 5, 7, 10, random.randint(11, 40)])
-    real = [f"10.{random.randint(0, 3)}.0.{i}@{random.getrandbits(16)}#{random.getrandbits(50)}" for i in range(size)]
-    odd = [random.choice(ODD_IDS) if random.random() < 0.5 else odd_text(random) for _ in range(size)]
+    real = [
+        f"10.{random.randint(0, 3)}.0.{i}@{random.getrandbits(16)}#{random.getrandbits(50)}"
+        for i in range(size)
+    ]
+    odd = [
+        random.choice(ODD_IDS) if random.random() < 0.5 else odd_text(random) for _ in range(size)
+    ]
     alike = [f"c{random.choice(['', '-', '-1'])}{i}" for i in range(size)]
-    clients: list[str] = random.choice([real, real, odd, alike, [*real[: size // 2], *odd[size // 2 :]]])
+    clients: list[str] = random.choice(
+        [real, real, odd, alike, [*real[: size // 2], *odd[size // 2 :]]]
+    )
     if random.random() < 0.3:
         clients = random.choices(clients, k=random.randint(1, size + 3))
     return random.sample(clients, len(clients))
@@ -244,13 +293,21 @@ def random_queues(random: Random, nulls: bool) -> list[MessageQueue]:
     if random.random() < 0.5:
         topic, per_broker = random.choice(inputs.TOPICS), random.choice([1, 2, 4, 8, 30])
         brokers = random.sample(BROKERS, random.randint(1, 5))
-        queues = [MessageQueue(topic, broker, base + i) for broker in brokers for i in range(per_broker)]
+        queues = [
+            MessageQueue(topic, broker, base + i) for broker in brokers for i in range(per_broker)
+        ]
     else:
         texts = [None] if nulls else []
         queues = [
             MessageQueue(
                 random.choice(inputs.TOPICS + texts),
-                random.choice([random.choice(inputs.BROKERS + texts), random.choice(inputs.BROKERS), odd_text(random)]),
+                random.choice(
+                    [
+                        random.choice(inputs.BROKERS + texts),
+                        random.choice(inputs.BROKERS),
+                        odd_text(random),
+                    ]
+                ),
                 base + random.randint(0, 30),
             )
             for _ in range(random.choice([1, 2, 3, 5, 8, random.randint(9, 60)]))
@@ -268,7 +325,9 @@ def random_case(random: Random, setup: Setup) -> Case:
         clients = random.choice([[], None])
     members = dict.fromkeys(map(java_string, clients or ()))
     case = {"queues": queues, "clients": clients, "setup": setup}
-    case["probes"] = [*dict.fromkeys([*members, GHOST, "", " ", "\u3000", random.choice(ODD_IDS), None])]
+    case["probes"] = [
+        *dict.fromkeys([*members, GHOST, "", " ", "\u3000", random.choice(ODD_IDS), None])
+    ]
     return case
 
 

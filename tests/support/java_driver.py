@@ -1,6 +1,8 @@
-"""Build and run Java programs of ours, ``tests/support/java`` above all, which asks the real RocketMQ classes.
+"""Build and run Java programs of ours, ``tests/support/java`` above all, which asks the real
+RocketMQ classes.
 
-Everything comes from Maven Central; what Maven makes of one content of a project is kept by `cache`.
+Everything comes from Maven Central; what Maven makes of one content of a project is kept by
+`cache`.
 """
 
 import functools
@@ -41,7 +43,9 @@ def command(name: str) -> str:
 
 def require_tools() -> None:
     """Raise `JavaMissing` unless Maven and a JDK that is new enough are here."""
-    said = subprocess.run([command("javac"), "-version"], capture_output=True, text=True, check=False)
+    said = subprocess.run(
+        [command("javac"), "-version"], capture_output=True, text=True, check=False
+    )
     command("mvn")
     release = re.search(r"\d+", said.stdout + said.stderr)
     if release is None or int(release.group()) < JAVA_RELEASE:
@@ -50,11 +54,16 @@ def require_tools() -> None:
 
 @functools.cache
 def output(
-    project: Path, version: str | None = None, goal: str = "process-classes", more: tuple[Path, ...] = ()
+    project: Path,
+    version: str | None = None,
+    goal: str = "process-classes",
+    more: tuple[Path, ...] = (),
 ) -> Path:
-    """Return the folder of what Maven makes of a project; it is built once for one content of its sources.
+    """Return the folder of what Maven makes of a project; it is built once for one content of its
+    sources.
 
-    The local Maven repository is tried first, as it answers at once; the network only if something is missing there.
+    The local Maven repository is tried first, as it answers at once; the network only if something
+    is missing there.
 
     Parameters
     ----------
@@ -77,12 +86,22 @@ def output(
     require_tools()
 
     def make(folder: Path) -> None:
-        maven = [command("mvn"), "-B", "-q", "-f", str(project / "pom.xml"), goal, f"-Drmqalloc.output={folder}"]
+        maven = [
+            command("mvn"),
+            "-B",
+            "-q",
+            "-f",
+            str(project / "pom.xml"),
+            goal,
+            f"-Drmqalloc.output={folder}",
+        ]
         maven += [] if version is None else [f"-Drocketmq.version={version}"]
         if subprocess.run([*maven, "-o"], capture_output=True).returncode != 0:
             run(maven, f"building {project.name} with Maven")
 
-    name = "-".join(["java", *project.relative_to(ROOT).parts[-2:], *([version] if version else [])])
+    name = "-".join(
+        ["java", *project.relative_to(ROOT).parts[-2:], *([version] if version else [])]
+    )
     # The second folder is shared by several projects.
     content: list[str | Path] = [goal, version or "", project / "pom.xml", *more]
     content += cache.sources(project / "src", project.parent / "src")
@@ -90,7 +109,9 @@ def output(
 
 
 def has_jars(folder: Path) -> bool:
-    """Tell whether a project is built and every jar it needs is still in the local Maven repository."""
+    """Tell whether a project is built and every jar it needs is still in the local Maven
+    repository.
+    """
     return (folder / "classpath").is_file() and all(map(os.path.exists, jars_of(folder)))
 
 
@@ -113,11 +134,18 @@ def maven_classpath(project: Path, version: str | None = None) -> str:
 def run(arguments: list[str], doing: str, text: str = "") -> str:
     """Run a program on `text` and return what it prints; `doing` names it in the error."""
     done = subprocess.run(
-        arguments, input=text, capture_output=True, text=True, encoding="ascii", errors="backslashreplace"
+        arguments,
+        input=text,
+        capture_output=True,
+        text=True,
+        encoding="ascii",
+        errors="backslashreplace",
     )
     if done.returncode != 0:
         last = "\n".join((done.stdout + done.stderr).splitlines()[-40:])
-        raise JavaFailed(f"{doing} failed with exit code {done.returncode}; its last lines:\n{last}")
+        raise JavaFailed(
+            f"{doing} failed with exit code {done.returncode}; its last lines:\n{last}"
+        )
     return done.stdout
 
 
@@ -133,11 +161,14 @@ def java(main: str, text: str) -> str:
 def witness(requests: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Answers of the real RocketMQ classes, one for each request, by one Java process.
 
-    Requests and answers are described in ``Witness.java``. A request the program could not serve is an error here: the
-    witness must never be silent.
+    Requests and answers are described in ``Witness.java``. A request the program could not serve is
+    an error here: the witness must never be silent.
     """
     lines = [json.dumps(request) for request in requests]
-    answers = [json.loads(line) for line in java("Witness", "".join(line + "\n" for line in lines)).splitlines()]
+    answers = [
+        json.loads(line)
+        for line in java("Witness", "".join(line + "\n" for line in lines)).splitlines()
+    ]
     failures = [answer["failure"] for answer in answers if "failure" in answer]
     if failures or len(answers) != len(lines):
         raise JavaFailed(

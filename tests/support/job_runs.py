@@ -9,7 +9,11 @@ from rmqalloc.evaluation.batch_planning import PlanSpec
 
 TRIED = [
     {"name": "four", "changes": [{"scale_clients": {"to": 4}}]},
-    {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "topics": "*0"},
+    {
+        "name": "ring",
+        "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}],
+        "topics": "*0",
+    },
 ]
 SPECS = [
     PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners"),

@@ -2,8 +2,17 @@
 
 import re
 
-KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
-_OF_VALUES = "$schema $defs $ref title description default type enum const anyOf oneOf not minimum maximum"
+KINDS = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+_OF_VALUES = (
+    "$schema $defs $ref title description default type enum const anyOf oneOf not minimum maximum"
+)
 _OF_PARTS = "properties required additionalProperties minProperties maxProperties items minItems minLength pattern"
 KNOWN = {*_OF_VALUES.split(), *_OF_PARTS.split()}
 
@@ -16,7 +25,10 @@ def faults(value, schema, root, at="$"):
     if "anyOf" in schema:
         tried = [list(faults(value, one, root, at)) for one in schema["anyOf"]]
         yield from () if [] in tried else tried[0]
-    if "oneOf" in schema and sum(not list(faults(value, one, root, at)) for one in schema["oneOf"]) != 1:
+    if (
+        "oneOf" in schema
+        and sum(not list(faults(value, one, root, at)) for one in schema["oneOf"]) != 1
+    ):
         yield f"{at}: oneOf"
     if "not" in schema and not list(faults(value, schema["not"], root, at)):
         yield f"{at}: not"
@@ -24,7 +36,9 @@ def faults(value, schema, root, at="$"):
         "enum" in schema and value not in schema["enum"]
     ):
         yield f"{at}: value"
-    is_right = isinstance(value, KINDS.get(schema.get("type"), object)) and not isinstance(value, bool)
+    is_right = isinstance(value, KINDS.get(schema.get("type"), object)) and not isinstance(
+        value, bool
+    )
     if "type" in schema and is_right != (schema["type"] != "boolean"):
         yield f"{at}: {schema['type']}"
         return
@@ -43,7 +57,11 @@ def is_same(value, const):
 
 def size_faults(value, schema, at):
     """Too little or too much in it."""
-    for kind, least in (("object", "minProperties"), ("array", "minItems"), ("string", "minLength")):
+    for kind, least in (
+        ("object", "minProperties"),
+        ("array", "minItems"),
+        ("string", "minLength"),
+    ):
         if isinstance(value, KINDS[kind]) and len(value) < schema.get(least, 0):
             yield f"{at}: {least}"
     if isinstance(value, dict) and len(value) > schema.get("maxProperties", len(value)):
@@ -52,10 +70,16 @@ def size_faults(value, schema, at):
 
 def inner_faults(value, schema, root, at):
     """What the parts of an object or an array break."""
-    lacking = [name for name in schema.get("required", ()) if isinstance(value, dict) and name not in value]
+    lacking = [
+        name for name in schema.get("required", ()) if isinstance(value, dict) and name not in value
+    ]
     yield from (f"{at}: {name} is missing" for name in lacking)
     for name, item in value.items() if isinstance(value, dict) else ():
         inner = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
-        yield from [f"{at}.{name}: unknown"] if inner is False else faults(item, inner, root, f"{at}.{name}")
+        yield from (
+            [f"{at}.{name}: unknown"]
+            if inner is False
+            else faults(item, inner, root, f"{at}.{name}")
+        )
     for item in value if isinstance(value, list) else ():
         yield from faults(item, schema.get("items", {}), root, f"{at}[]")

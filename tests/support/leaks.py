@@ -1,8 +1,10 @@
-"""What a test gives back: the folder, variables, limits, handlers, threads and children of the process that runs it.
+"""What a test gives back: the folder, variables, limits, handlers, threads and children of the
+process that runs it.
 
-The state is compared after each test, when the test's fixtures have ended; what a fixture of a wider scope changes belongs
-to that fixture until it ends. A test that leaves a change behind fails, once: the next test is held to the state that it finds.
-The one Spark session is compared after each file.
+The state is compared after each test, when the test's fixtures have ended; what a fixture of a
+wider scope changes belongs to that fixture until it ends. A test that leaves a change behind fails,
+once: the next test is held to the state that it finds. The one Spark session is compared after each
+file.
 """
 
 import contextlib
@@ -24,9 +26,14 @@ except ImportError:  # Windows has none
     LIMITS: dict[str, int] = {}
 else:
     LIMITS = {
-        f"RLIMIT_{name}": getattr(resource, f"RLIMIT_{name}") for name in ("AS", "CORE", "CPU", "FSIZE", "NOFILE")
+        f"RLIMIT_{name}": getattr(resource, f"RLIMIT_{name}")
+        for name in ("AS", "CORE", "CPU", "FSIZE", "NOFILE")
     }
-SIGNALS = [getattr(signal, name) for name in ("SIGALRM", "SIGINT", "SIGTERM", "SIGXFSZ") if hasattr(signal, name)]
+SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGALRM", "SIGINT", "SIGTERM", "SIGXFSZ")
+    if hasattr(signal, name)
+]
 PATIENCE = 60.0
 """Seconds that a thread or a program has to end after its test: a safety net, waited for only where one is left behind."""
 
@@ -42,8 +49,12 @@ Changes = dict[tuple[str, Any], tuple[Any, Any]]
 
 
 def state() -> Parts:
-    """Everything that is compared, by what it is and its name; it takes 30 µs, and every test asks once."""
-    variables = dict(getattr(os.environ, "_data", os.environ))  # `os.environ.copy()` decodes each and takes 50 µs
+    """Everything that is compared, by what it is and its name; it takes 30 µs, and every test asks
+    once.
+    """
+    variables = dict(
+        getattr(os.environ, "_data", os.environ)
+    )  # `os.environ.copy()` decodes each and takes 50 µs
     for name in OF_OTHERS:
         variables.pop(name, None)
     return {
@@ -57,7 +68,9 @@ def state() -> Parts:
         "default timeout of sockets": {"": socket.getdefaulttimeout()},
         "digits of the longest number": {"": sys.get_int_max_str_digits()},
         "recursion limit": {"": sys.getrecursionlimit()},
-        "thread": {one: one.name for one in threading.enumerate() if _package(one) not in LIBRARIES},
+        "thread": {
+            one: one.name for one in threading.enumerate() if _package(one) not in LIBRARIES
+        },
         "program": _children(),
     }
 
@@ -84,14 +97,25 @@ def _children() -> dict[int, str]:
     """Programs that this process has started and not waited for; only Linux names them."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except (AttributeError, ChildProcessError):  # what is asked most often, and costs least: there is none
+    except (
+        AttributeError,
+        ChildProcessError,
+    ):  # what is asked most often, and costs least: there is none
         return {}
     lists = []
     for one in Path("/proc/self/task").glob("*/children"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread may end meanwhile
+        with contextlib.suppress(
+            FileNotFoundError, ProcessLookupError
+        ):  # a thread may end meanwhile
             lists.append(one.read_text())
-    tracker = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_resource_tracker", None)
-    return {pid: "" for pid in map(int, " ".join(lists).split()) if pid != getattr(tracker, "_pid", None)}
+    tracker = getattr(
+        sys.modules.get("multiprocessing.resource_tracker"), "_resource_tracker", None
+    )
+    return {
+        pid: ""
+        for pid in map(int, " ".join(lists).split())
+        if pid != getattr(tracker, "_pid", None)
+    }
 
 
 def changes(before: Parts, after: Parts) -> Changes:
@@ -107,7 +131,10 @@ def changes(before: Parts, after: Parts) -> Changes:
 
 
 def _words(found: Changes) -> str:
-    return "\n".join(f"  {_word(what, name, *values)}" for (what, name), values in sorted(found.items(), key=repr))
+    return "\n".join(
+        f"  {_word(what, name, *values)}"
+        for (what, name), values in sorted(found.items(), key=repr)
+    )
 
 
 def _word(what: str, name: Any, old: Any, new: Any) -> str:
@@ -140,7 +167,9 @@ class Guard:
         before = state()
         result = yield
         if found := changes(before, state()):
-            if fixturedef.scope != "session":  # what one of the whole run changes goes with the process
+            if (
+                fixturedef.scope != "session"
+            ):  # what one of the whole run changes goes with the process
                 self.held[id(fixturedef)] = found
             self._expect({key: new for key, (_, new) in found.items()})
         if fixturedef.argname == "spark" and fixturedef.scope == "session":
@@ -169,7 +198,9 @@ class Guard:
         # A broker that a test has started again belongs to the cluster of the whole run.
         self.expected["program"] |= dict.fromkeys(getattr(cluster, "programs", ()), "")
         if state() != self.expected and (found := self._left()):
-            pytest.fail(f"{item.nodeid} does not give back what it changed:\n{_words(found)}", pytrace=False)
+            pytest.fail(
+                f"{item.nodeid} does not give back what it changed:\n{_words(found)}", pytrace=False
+            )
         if self.session is not None and nextitem is not None and nextitem.path != item.path:
             self.session.check()
         return result
@@ -178,7 +209,9 @@ class Guard:
         """What stays changed, threads and programs after a while; the next test is held to it."""
         until = time.monotonic() + PATIENCE
         while found := changes(self.expected, now := state()):
-            if time.monotonic() > until or not any(what in ("thread", "program") for what, _ in found):
+            if time.monotonic() > until or not any(
+                what in ("thread", "program") for what, _ in found
+            ):
                 break
             time.sleep(0.01)
         self.expected = now
@@ -186,7 +219,9 @@ class Guard:
 
 
 class SharedSession:
-    """The Spark session of all tests: a view or a setting that a file leaves in it is there for the next file."""
+    """The Spark session of all tests: a view or a setting that a file leaves in it is there for the
+    next file.
+    """
 
     def __init__(self, spark: Any) -> None:
         self.spark = spark
@@ -194,16 +229,28 @@ class SharedSession:
 
     def _state(self) -> dict[str, str]:
         settings = {f"setting {row.key}": row.value for row in self.spark.sql("SET").collect()}
-        return settings | {f"table or view {one.name}": "there" for one in self.spark.catalog.listTables()}
+        return settings | {
+            f"table or view {one.name}": "there" for one in self.spark.catalog.listTables()
+        }
 
     def check(self) -> None:
         """Fail if it is not as it was."""
         before, self.before = self.before, self._state()
         names = sorted(before.keys() | self.before.keys())
-        left = [f"{name}: {before.get(name, GONE)!r} became {self.before.get(name, GONE)!r}" for name in names]
-        left = [line for name, line in zip(names, left, strict=True) if before.get(name) != self.before.get(name)]
+        left = [
+            f"{name}: {before.get(name, GONE)!r} became {self.before.get(name, GONE)!r}"
+            for name in names
+        ]
+        left = [
+            line
+            for name, line in zip(names, left, strict=True)
+            if before.get(name) != self.before.get(name)
+        ]
         if left:
-            pytest.fail("this file leaves in the Spark session of all tests:\n  " + "\n  ".join(left), pytrace=False)
+            pytest.fail(
+                "this file leaves in the Spark session of all tests:\n  " + "\n  ".join(left),
+                pytrace=False,
+            )
 
 
 def pytest_configure(config: pytest.Config) -> None:

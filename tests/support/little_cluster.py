@@ -1,4 +1,6 @@
-"""A little RocketMQ of its own for the client half: brokers with groups, locks and offsets, a name server, and virtual time."""
+"""A little RocketMQ of its own for the client half: brokers with groups, locks and offsets, a name
+server, and virtual time.
+"""
 
 import heapq
 import itertools
@@ -51,7 +53,9 @@ class VirtualClock:
 
     def timers_due_in(self, delay):
         """How many things will happen just then."""
-        return sum(due == self._now + delay and timer.action is not None for due, _, timer in self._entries)
+        return sum(
+            due == self._now + delay and timer.action is not None for due, _, timer in self._entries
+        )
 
     def jump(self, milliseconds):
         """Time passes, but nothing that was due happens before the next `run_for`."""
@@ -116,7 +120,9 @@ class LittleBroker:
 
     def consumer_ids(self, consumer_group):
         if not self.groups.get(consumer_group):
-            raise ResponseError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {consumer_group}")
+            raise ResponseError(
+                ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {consumer_group}"
+            )
         return list(self.groups[consumer_group])
 
     def lock(self, consumer_group, client_id, queues):
@@ -138,7 +144,9 @@ class LittleBroker:
 
 
 class LittleCluster:
-    """Brokers by name, routes by topic, each with so many queues on every broker, and the clients that are connected."""
+    """Brokers by name, routes by topic, each with so many queues on every broker, and the clients
+    that are connected.
+    """
 
     def __init__(self, *names, **topics):
         self.clock = VirtualClock()
@@ -178,7 +186,9 @@ class LittleCluster:
         if self.notices:
             for factory in self.factories:
                 if consumer_group in factory.consumers:
-                    self.clock.call_later(0, lambda f=factory: f.notify_consumer_ids_changed(consumer_group))
+                    self.clock.call_later(
+                        0, lambda f=factory: f.notify_consumer_ids_changed(consumer_group)
+                    )
 
 
 class LittleRemoting:
@@ -207,19 +217,29 @@ class LittleRemoting:
         return self._ask(address, "heartbeat", address, heartbeat).heartbeat(heartbeat)
 
     def unregister_client(self, address, client_id, consumer_group):
-        self._ask(address, "unregister", address, consumer_group).unregister(client_id, consumer_group)
+        self._ask(address, "unregister", address, consumer_group).unregister(
+            client_id, consumer_group
+        )
 
     def consumer_ids(self, address, consumer_group):
-        return self._ask(address, "consumer_ids", address, consumer_group).consumer_ids(consumer_group)
+        return self._ask(address, "consumer_ids", address, consumer_group).consumer_ids(
+            consumer_group
+        )
 
     def lock_batch(self, address, consumer_group, client_id, queues, timeout):
-        return self._ask(address, "lock", address, set(queues), timeout).lock(consumer_group, client_id, queues)
+        return self._ask(address, "lock", address, set(queues), timeout).lock(
+            consumer_group, client_id, queues
+        )
 
     def unlock_batch(self, address, consumer_group, client_id, queues, oneway):
-        self._ask(address, "unlock", address, set(queues), oneway).unlock(consumer_group, client_id, queues)
+        self._ask(address, "unlock", address, set(queues), oneway).unlock(
+            consumer_group, client_id, queues
+        )
 
     def query_assignment(self, address, topic, consumer_group, client_id, strategy_name, model):
-        return self._ask(address, "assignment", topic, strategy_name, model).assignments.get((topic, client_id))
+        return self._ask(address, "assignment", topic, strategy_name, model).assignments.get(
+            (topic, client_id)
+        )
 
     def query_offset(self, address, consumer_group, queue):
         offsets = self._ask(address, "query_offset", address, queue).offsets
@@ -228,7 +248,9 @@ class LittleRemoting:
         return offsets[consumer_group, queue]
 
     def update_offset(self, address, consumer_group, queue, offset):
-        self._ask(address, "update_offset", address, queue, offset).offsets[consumer_group, queue] = offset
+        self._ask(address, "update_offset", address, queue, offset).offsets[
+            consumer_group, queue
+        ] = offset
 
     def max_offset(self, address, queue):
         return self._ask(address, "max_offset", queue).max_offsets.get(queue, 0)

@@ -1,4 +1,6 @@
-"""Clients of one group on a little cluster that come and go, and what they promise once they have settled."""
+"""Clients of one group on a little cluster that come and go, and what they promise once they have
+settled.
+"""
 
 from random import Random
 
@@ -79,7 +81,9 @@ class Fleet:
         return {consumer.client_id: queues_of(consumer) for consumer in self.running.values()}
 
     def check_settled(self):
-        """With a client ``x``, and once the locks of the dead have run out, every client has its share and no more."""
+        """With a client ``x``, and once the locks of the dead have run out, every client has its
+        share and no more.
+        """
         self.start("x")
         self.cluster.clock.run_for(SETTLED + 65_000)
         queues = sort_queues(self.running["x"].rebalance.topic_subscribe_info["T"])

@@ -1,4 +1,6 @@
-"""Groups of a real cluster that are easily read wrong: each is set up here, for the tests and for `live_evidence`."""
+"""Groups of a real cluster that are easily read wrong: each is set up here, for the tests and for
+`live_evidence`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Divided(NamedTuple):
 
 
 DIVIDED = {
-    "evidence-circle-of-160": Divided({"strategy": "CONSISTENT_HASH", "virtual_nodes": 160}, "CONSISTENT_HASH"),
+    "evidence-circle-of-160": Divided(
+        {"strategy": "CONSISTENT_HASH", "virtual_nodes": 160}, "CONSISTENT_HASH"
+    ),
     "evidence-reversed": Divided({"strategy": "REVERSED"}, None),
     "evidence-anonymous": Divided({"strategy": "ANONYMOUS_CIRCLE"}, None),
     "evidence-namesake": Divided({"strategy": "NAMESAKE"}, None),
@@ -61,7 +65,12 @@ def join_popping(cluster: LiveCluster, java: Consumers, group: str, **told: Any)
     for address in cluster.running.values():
         java.do("mode", topic=TOPIC, group=group, broker=address, mode="POP", share=2)
     for member in MEMBERS:
-        java.join(group, f"{group}-{member}", [TOPIC], **({"strategy": "AVG", "server_assignment": True} | told))
+        java.join(
+            group,
+            f"{group}-{member}",
+            [TOPIC],
+            **({"strategy": "AVG", "server_assignment": True} | told),
+        )
 
 
 def plain_group(release: str, kind: str) -> str:
@@ -82,7 +91,9 @@ def start_pair(cluster: LiveCluster, **settings: Any) -> None:
     more = {"brokerName": GONE, "haSendHeartbeatInterval": 1000, **settings}
     cluster.start_broker("pair-master", **more)
     cluster.wait_for_broker("pair-master")
-    cluster.start_broker("pair-slave", **more, brokerId=1, brokerRole="SLAVE", brokerClusterName="live")
+    cluster.start_broker(
+        "pair-slave", **more, brokerId=1, brokerRole="SLAVE", brokerClusterName="live"
+    )
     cluster.wait_for_broker("pair-slave")
 
 
@@ -97,7 +108,10 @@ def lose_master(cluster: LiveCluster, java: Consumers, group: str, topic: str) -
     wait_for(lambda: group in asyncio.run(_groups_of(slave)), "the slave knows the group")
     cluster.kill_broker("pair-master")
     wait_until(
-        cluster, (group,), lambda one: GONE in slaves_of(one) and bool(one.groups[0].clients), "the slave is seen"
+        cluster,
+        (group,),
+        lambda one: GONE in slaves_of(one) and bool(one.groups[0].clients),
+        "the slave is seen",
     )
 
 
@@ -114,7 +128,11 @@ def slaves_of(snapshot: Snapshot) -> list[str]:
 
 
 def wait_until(
-    cluster: LiveCluster, groups: tuple[str, ...], is_so: Callable[[Snapshot], bool], what: str, lag: bool = False
+    cluster: LiveCluster,
+    groups: tuple[str, ...],
+    is_so: Callable[[Snapshot], bool],
+    what: str,
+    lag: bool = False,
 ) -> Snapshot:
     """The first snapshot in which something is so."""
     deadline = time.monotonic() + SETTLES_WITHIN

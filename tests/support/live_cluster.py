@@ -1,7 +1,8 @@
-"""A real RocketMQ on loopback: released servers from Maven Central, on two cores and half a gigabyte.
+"""A real RocketMQ on loopback: released servers from Maven Central, on two cores and half a
+gigabyte.
 
-``python -m live_cluster start DIR`` and ``stop DIR`` are what ``make cluster`` and ``make cluster-stop`` run; the tests use
-`LiveCluster`.
+``python -m live_cluster start DIR`` and ``stop DIR`` are what ``make cluster`` and ``make
+cluster-stop`` run; the tests use `LiveCluster`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class LiveCluster:
     Parameters
     ----------
     home : path, optional
-        Directory for everything the servers write; a new temporary one by default. `stop` removes it.
+        Directory for everything the servers write; a new temporary one by default. `stop` removes
+        it.
     outlives : bool
         Whether the servers go on when the process that starts them ends.
     options : sequence of str
@@ -64,7 +66,9 @@ class LiveCluster:
         self.home = home or Path(tempfile.mkdtemp(prefix="rmqalloc-cluster-"))
         self.home.mkdir(parents=True, exist_ok=True)
         self.classpath = maven_classpath(PROJECT, version)
-        for program in LOGGED_4_9 if version is not None else ():  # servers of 4.9 do not start without
+        for program in (
+            LOGGED_4_9 if version is not None else ()
+        ):  # servers of 4.9 do not start without
             file = self.home / "conf" / f"logback_{program}.xml"
             file.parent.mkdir(exist_ok=True)
             file.write_text("<configuration/>\n", encoding="utf-8")
@@ -102,12 +106,20 @@ class LiveCluster:
         self._wait("namesrv")
 
     def start_broker(self, name: str, **settings: Any) -> None:
-        """Start one broker, on the port it had if it ran before; settings are those of its file, brokerName and all."""
-        port = int(self.brokers[name].rpartition(":")[2]) if name in self.brokers else free_ports(4) + 2
+        """Start one broker, on the port it had if it ran before; settings are those of its file,
+        brokerName and all.
+        """
+        port = (
+            int(self.brokers[name].rpartition(":")[2])
+            if name in self.brokers
+            else free_ports(4) + 2
+        )
         self.brokers[name] = f"127.0.0.1:{port}"
         self.configure_broker(name, port, **settings)
         memory = ("-Xmx192m", "-XX:MaxDirectMemorySize=96m")
-        self._run(name, "org.apache.rocketmq.broker.BrokerStartup", *memory, *self._options, *OPENED)
+        self._run(
+            name, "org.apache.rocketmq.broker.BrokerStartup", *memory, *self._options, *OPENED
+        )
 
     def configure_broker(self, name: str, port: int, **settings: Any) -> None:
         """Write the settings of a broker into its file."""
@@ -220,21 +232,29 @@ def mqadmin(cluster: LiveCluster, *arguments: str) -> str:
 
 def without_logging(text: str) -> str:
     """What a Java program printed, without what its logging says about itself."""
-    return "\n".join(line for line in text.splitlines() if "|-INFO" not in line and "|-WARN" not in line)
+    return "\n".join(
+        line for line in text.splitlines() if "|-INFO" not in line and "|-WARN" not in line
+    )
 
 
 def _runs(pid: int, home: Path) -> bool:
-    """Whether a process runs and is a server of this directory; its number may have gone to somebody else since."""
+    """Whether a process runs and is a server of this directory; its number may have gone to
+    somebody else since.
+    """
     try:
         os.kill(pid, 0)
         line = Path(f"/proc/{pid}/cmdline")
-        return str(home).encode() in line.read_bytes() if Path("/proc/self/cmdline").exists() else True
+        return (
+            str(home).encode() in line.read_bytes() if Path("/proc/self/cmdline").exists() else True
+        )
     except (ProcessLookupError, FileNotFoundError, PermissionError):
         return False
 
 
 def _end(pid_file: Path, *how: signal.Signals) -> None:
-    """End the process that a file names: by each signal in turn, with some patience, and by force in the end."""
+    """End the process that a file names: by each signal in turn, with some patience, and by force
+    in the end.
+    """
     if not pid_file.exists():
         return
     pid = int(pid_file.read_text(encoding="utf-8"))
@@ -248,7 +268,9 @@ def _end(pid_file: Path, *how: signal.Signals) -> None:
 
 
 def end_all(home: Path) -> None:
-    """End all servers of a directory and remove it; at once, for what they would still write goes with it."""
+    """End all servers of a directory and remove it; at once, for what they would still write goes
+    with it.
+    """
     for pid_file in sorted(home.glob("*.pid")):
         _end(pid_file)
     shutil.rmtree(home, ignore_errors=True)
@@ -268,7 +290,10 @@ def main() -> None:
     except BaseException:
         cluster.stop()
         raise
-    print(f"name server {cluster.name_server}, brokers " + ", ".join(f"{k} {v}" for k, v in cluster.brokers.items()))
+    print(
+        f"name server {cluster.name_server}, brokers "
+        + ", ".join(f"{k} {v}" for k, v in cluster.brokers.items())
+    )
     print(f"export NAMESRV_ADDR={cluster.name_server}")
 
 

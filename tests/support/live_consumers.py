@@ -1,4 +1,6 @@
-"""Java consumers that join and leave on command: one Java process with many of them, which can also be killed."""
+"""Java consumers that join and leave on command: one Java process with many of them, which can also
+be killed.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,12 @@ class Consumers:
         """Start the program and wait until it says that it is ready."""
         self._log = (self._home / "consumers.log").open("wb")
         self.process = tied.popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0, **more
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            bufsize=0,
+            **more,
         )
         self.changes: list[dict[str, Any]] = []
         """Every change of a consumer's queues: ``at`` (ms since the epoch) and ``owns``."""
@@ -114,7 +121,16 @@ class Consumers:
 
     def join(self, group: str, member: str, topics: Sequence[str], **told: Any) -> str:
         """Start a consumer; returns its client id."""
-        return str(self.do("join", name=f"{group}/{member}", instance=member, group=group, topics=list(topics), **told))
+        return str(
+            self.do(
+                "join",
+                name=f"{group}/{member}",
+                instance=member,
+                group=group,
+                topics=list(topics),
+                **told,
+            )
+        )
 
     def leave(self, group: str, member: str) -> None:
         """Shut a consumer down in good order."""
@@ -128,7 +144,10 @@ class Consumers:
     def owns(self, group: str) -> dict[str, list[MessageQueue]]:
         """Queues of a group's consumers now, by client id."""
         shown = {name: one for name, one in self.do("show").items() if name.startswith(f"{group}/")}
-        return {one["client_id"]: sorted(MessageQueue(*queue) for queue in one["queues"]) for one in shown.values()}
+        return {
+            one["client_id"]: sorted(MessageQueue(*queue) for queue in one["queues"])
+            for one in shown.values()
+        }
 
     def log_lines(self) -> list[str]:
         """Return what its members have logged; Java's client writes files of its own."""
@@ -172,12 +191,15 @@ class Consumers:
         try:
             return self._answers.get(timeout=ANSWERS_WITHIN)
         except queue.Empty:
-            log = without_logging((self._home / "consumers.log").read_text(errors="replace"))[-2000:]
+            log = without_logging((self._home / "consumers.log").read_text(errors="replace"))[
+                -2000:
+            ]
             raise JavaFailed(f"the Java consumers do not answer; they said last:\n{log}") from None
 
 
 class WireConsumers(Consumers):
-    """A Python process whose consumers join and leave on command, spoken to as the Java ones, see ``wire_consumers.py``.
+    """A Python process whose consumers join and leave on command, spoken to as the Java ones, see
+    ``wire_consumers.py``.
 
     Parameters
     ----------
@@ -189,5 +211,7 @@ class WireConsumers(Consumers):
     def __init__(self, name_server: str, **settings: Any) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="rmqalloc-consumers-"))
         program = Path(__file__).with_name("wire_consumers.py")
-        more = {"env": environment(HOME=str(self._home))}  # offsets of broadcasting members are kept below it
+        more = {
+            "env": environment(HOME=str(self._home))
+        }  # offsets of broadcasting members are kept below it
         self._run([sys.executable, str(program), name_server, json.dumps(settings)], **more)

@@ -24,9 +24,13 @@ class GoConsumer:
         client-go's own; ten virtual nodes.
     """
 
-    def __init__(self, name_server: str, group: str, topic: str, instance: str, strategy: str) -> None:
+    def __init__(
+        self, name_server: str, group: str, topic: str, instance: str, strategy: str
+    ) -> None:
         program = [str(go_driver.built("member")), name_server, group, topic, instance, strategy]
-        self._process = tied.popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self._process = tied.popen(
+            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         assert self._process.stdout is not None
         if self._process.stdout.readline() != b"ready\n":
             self.leave()

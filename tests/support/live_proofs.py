@@ -1,4 +1,6 @@
-"""Waiting until Java consumers, running info and the engine say the same of a group, and counting what was compared."""
+"""Waiting until Java consumers, running info and the engine say the same of a group, and counting
+what was compared.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def everything(queues: list[MessageQueue], client_ids: list[str]) -> dict[str, l
 
 
 def expected(snapshot: Snapshot, group: Group, shares: Shares) -> dict[str, list[MessageQueue]]:
-    """What every client of a group owns by the engine, over all topics that the group subscribes to."""
+    """What every client of a group owns by the engine, over all topics that the group subscribes
+    to.
+    """
     client_ids = sort_client_ids(group.client_ids)
     owns: dict[str, set[MessageQueue]] = {client_id: set() for client_id in client_ids}
     for name in group.subscriptions:
@@ -76,21 +80,37 @@ def expected(snapshot: Snapshot, group: Group, shares: Shares) -> dict[str, list
 
 
 def settled(
-    cluster: LiveCluster, processes: Sequence[Consumers], group: str, n_clients: int, shares: Shares, tally: Tally
+    cluster: LiveCluster,
+    processes: Sequence[Consumers],
+    group: str,
+    n_clients: int,
+    shares: Shares,
+    tally: Tally,
 ) -> Snapshot:
-    """Wait until a group has so many clients and all three say the same; the snapshot in which they do."""
+    """Wait until a group has so many clients and all three say the same; the snapshot in which they
+    do.
+    """
     deadline = time.monotonic() + SETTLES_WITHIN
     while True:
         before = owned_by_java(processes, group)
         snapshot = take_snapshot([cluster.name_server], wanted=Wanted((group,), lag=False))
         java = owned_by_java(processes, group)
         # What changed while it was looked at says nothing.
-        wrong, compared = differences(snapshot, java, group, n_clients, shares) if java == before else (["moving"], 0)
+        wrong, compared = (
+            differences(snapshot, java, group, n_clients, shares)
+            if java == before
+            else (["moving"], 0)
+        )
         if not wrong:
-            tally.add("queues as Java consumers report, running info shows and the engine answers", compared)
+            tally.add(
+                "queues as Java consumers report, running info shows and the engine answers",
+                compared,
+            )
             return snapshot
         if time.monotonic() > deadline:
-            raise AssertionError(f"{group} not settled after {SETTLES_WITHIN:g} s: " + "; ".join(wrong[:4]))
+            raise AssertionError(
+                f"{group} not settled after {SETTLES_WITHIN:g} s: " + "; ".join(wrong[:4])
+            )
         time.sleep(LOOKS_EVERY)
 
 
@@ -103,14 +123,20 @@ def owned_by_java(processes: Sequence[Consumers], group: str) -> dict[str, list[
 
 
 def differences(
-    snapshot: Snapshot, java: Mapping[str, list[MessageQueue]], name: str, n_clients: int, shares: Shares
+    snapshot: Snapshot,
+    java: Mapping[str, list[MessageQueue]],
+    name: str,
+    n_clients: int,
+    shares: Shares,
 ) -> tuple[list[str], int]:
     """What is wrong, and how many queues are the same three times."""
     if snapshot.errors or not snapshot.groups:
         return [str(error) for error in snapshot.errors] or [f"the snapshot has no {name}"], 0
     (group,) = snapshot.groups
     if len(group.clients) != n_clients or group.broker_client_ids is not None:
-        return [f"{n_clients} clients are up, brokers list {group.broker_client_ids or group.client_ids}"], 0
+        return [
+            f"{n_clients} clients are up, brokers list {group.broker_client_ids or group.client_ids}"
+        ], 0
     says = expected(snapshot, group, shares)
     info = {client.client_id: list(client.owned or ()) for client in group.clients}
     wrong = [
@@ -122,7 +148,11 @@ def differences(
 
 
 def _brief(queues: Iterable[MessageQueue]) -> str:
-    return "[" + " ".join(f"{queue.topic}/{queue.broker_name}/{queue.queue_id}" for queue in queues) + "]"
+    return (
+        "["
+        + " ".join(f"{queue.topic}/{queue.broker_name}/{queue.queue_id}" for queue in queues)
+        + "]"
+    )
 
 
 def make_topic(cluster: LiveCluster, java: Consumers, topic: str, read: int, **more: Any) -> None:
@@ -130,7 +160,8 @@ def make_topic(cluster: LiveCluster, java: Consumers, topic: str, read: int, **m
     for address in cluster.running.values():
         java.do("topic", topic=topic, broker=address, read=read, **more)
     wait_for(
-        lambda: _queues_by_broker(cluster, topic) == dict.fromkeys(cluster.running, read), f"{topic} of {read} queues"
+        lambda: _queues_by_broker(cluster, topic) == dict.fromkeys(cluster.running, read),
+        f"{topic} of {read} queues",
     )
 
 
@@ -144,5 +175,9 @@ def wait_for(is_so: Callable[[], bool], what: str, within: float = SETTLES_WITHI
 
 
 def _queues_by_broker(cluster: LiveCluster, topic: str) -> dict[str, int]:
-    found = take_snapshot([cluster.name_server], wanted=Wanted(groups=(), topics=(topic,))).topic(topic)
-    return {one.broker_name: one.read_queue_nums for one in found.brokers} if found is not None else {}
+    found = take_snapshot([cluster.name_server], wanted=Wanted(groups=(), topics=(topic,))).topic(
+        topic
+    )
+    return (
+        {one.broker_name: one.read_queue_nums for one in found.brokers} if found is not None else {}
+    )

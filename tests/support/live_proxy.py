@@ -1,4 +1,6 @@
-"""A man in the middle: passes frames between a program and real servers, and keeps every request that left the program."""
+"""A man in the middle: passes frames between a program and real servers, and keeps every request
+that left the program.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Recording:
     async def proxy(self, stack: contextlib.AsyncExitStack, address: str) -> str:
         """Stand in for one server; its address in answers becomes the proxy's, which is as long."""
         for _ in range(50):
-            server = await asyncio.start_server(lambda r, w: self._serve(address, r, w), "127.0.0.1", 0)
+            server = await asyncio.start_server(
+                lambda r, w: self._serve(address, r, w), "127.0.0.1", 0
+            )
             own = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
             if len(own) == len(address):
                 break
@@ -36,15 +40,21 @@ class Recording:
         self._instead[address.encode()] = own.encode()
         return own
 
-    async def _serve(self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, address: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         host, _, port = address.rpartition(":")
         there, to_server = await asyncio.open_connection(host, int(port))
         answers = asyncio.create_task(self._pass(there, writer, None))
         await self._pass(reader, to_server, address)
         await answers
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str | None) -> None:
-        """Frame by frame; requests to an address are kept, answers have addresses of servers replaced."""
+    async def _pass(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str | None
+    ) -> None:
+        """Frame by frame; requests to an address are kept, answers have addresses of servers
+        replaced.
+        """
         try:
             while True:
                 length = await reader.readexactly(4)

@@ -1,7 +1,8 @@
-"""Rolling restarts of real Java consumers: what moves, what nobody or two clients own and for how long, what is read twice.
+"""Rolling restarts of real Java consumers: what moves, what nobody or two clients own and for how
+long, what is read twice.
 
-Everything is counted from what the consumers report themselves, whenever their queues change. They look every twentieth of a
-second, so shorter spans are not seen.
+Everything is counted from what the consumers report themselves, whenever their queues change. They
+look every twentieth of a second, so shorter spans are not seen.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ Report = tuple[float, str, frozenset[MessageQueue]]
 
 
 class Open(NamedTuple):
-    """Queues without an owner, and with several: most at one moment, and seconds summed over queues."""
+    """Queues without an owner, and with several: most at one moment, and seconds summed over
+    queues.
+    """
 
     unowned: int
     unowned_seconds: float
@@ -40,7 +43,8 @@ class Restart(NamedTuple):
     Attributes
     ----------
     n_queues, moved : int
-        Queues that others owned after a step, summed over all stops and starts, each settled before the next.
+        Queues that others owned after a step, summed over all stops and starts, each settled before
+        the next.
     open : Open
     n_sent, n_twice : int
         Messages sent meanwhile, and those given to consumers more than once.
@@ -73,7 +77,9 @@ class Members:
         self._process(number).join(self.group, member, [self._topic], strategy=self._name)
 
     def stop(self, member: str, number: int) -> None:
-        """Shut a consumer down: the first thing that it does is to end its listeners, so from then on it reads nothing."""
+        """Shut a consumer down: the first thing that it does is to end its listeners, so from then
+        on it reads nothing.
+        """
         process = self._process(number)
         client_id = process.do("show")[f"{self.group}/{member}"]["client_id"]
         self._departures.append((1000 * time.time(), client_id, frozenset()))
@@ -85,16 +91,27 @@ class Members:
     def reports(self, since: float) -> list[Report]:
         """What all consumers reported from a time on, in order."""
         found = [
-            (one["at"], one["owns"]["client_id"], frozenset(MessageQueue(*queue) for queue in one["owns"]["queues"]))
+            (
+                one["at"],
+                one["owns"]["client_id"],
+                frozenset(MessageQueue(*queue) for queue in one["owns"]["queues"]),
+            )
             for process in self.processes
             for one in process.changes
             if one["owns"]["name"].startswith(f"{self.group}/")
         ]
-        return sorted((one for one in [*found, *self._departures] if one[0] >= since), key=lambda one: one[0])
+        return sorted(
+            (one for one in [*found, *self._departures] if one[0] >= since), key=lambda one: one[0]
+        )
 
 
 def restarted(
-    cluster: LiveCluster, processes: Sequence[Consumers], topic: str, name: str, n_members: int, tally: Tally
+    cluster: LiveCluster,
+    processes: Sequence[Consumers],
+    topic: str,
+    name: str,
+    n_members: int,
+    tally: Tally,
 ) -> Restart:
     """Start a group, restart its members one by one, the last by name first, and end it."""
     group, shares = f"restart-{name.partition('/')[0]}-{n_members}", assigned(strategy(name))
@@ -103,7 +120,9 @@ def restarted(
     for member, number in numbers.items():
         members.start(member, number)
     snapshot = settled(cluster, processes, group, n_members, shares, tally)
-    [totals] = rollout.restart(snapshot, [group], topics=[topic], order="reversed").totals.to_pylist()
+    [totals] = rollout.restart(
+        snapshot, [group], topics=[topic], order="reversed"
+    ).totals.to_pylist()
     processes[0].do("flow", topic=topic, per_second=PER_SECOND)
     begun, states = 1000 * time.time(), [owners(processes, group, topic)]
     for member in sorted(numbers, reverse=True):  # as the prediction has it
@@ -116,7 +135,9 @@ def restarted(
     for process in processes:
         given.update(process.do("consumed", group=group))
         process.leave_all()
-    moved = sum(before[queue] != after[queue] for before, after in pairwise(states) for queue in before)
+    moved = sum(
+        before[queue] != after[queue] for before, after in pairwise(states) for queue in before
+    )
     n_twice = sum(n > 1 for n in given.values())
     return Restart(len(states[0]), moved, seen, n_sent, n_twice, totals)
 

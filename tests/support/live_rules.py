@@ -1,4 +1,6 @@
-"""Strategies of the engine by the names that ``Strategies.java`` knows them by, with the same settings."""
+"""Strategies of the engine by the names that ``Strategies.java`` knows them by, with the same
+settings.
+"""
 
 from __future__ import annotations
 

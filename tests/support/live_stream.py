@@ -1,7 +1,8 @@
 """A live plan as a program that may be killed at any moment: ``python -m live_stream FOLDER SINK``.
 
-It reads ``FOLDER/events/*.json`` to their end, a file per micro-batch, into a sink below ``FOLDER``: parquet, delta or iceberg.
-It goes on from the checkpoint that is there, and writes all rows of the sink to ``FOLDER/rows.json`` when it is done.
+It reads ``FOLDER/events/*.json`` to their end, a file per micro-batch, into a sink below
+``FOLDER``: parquet, delta or iceberg. It goes on from the checkpoint that is there, and writes all
+rows of the sink to ``FOLDER/rows.json`` when it is done.
 """
 
 import json
@@ -19,7 +20,11 @@ STRATEGY, BUCKETS = "CONSISTENT_HASH", 4
 def session(settings: dict[str, str]) -> SparkSession:
     """A small one of its own."""
     builder = SparkSession.builder.master("local[2]")
-    own = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
+    own = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.memory": "1g",
+    }
     for key, value in {**own, "spark.sql.session.timeZone": "UTC", **settings}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -28,15 +33,23 @@ def session(settings: dict[str, str]) -> SparkSession:
 def run(spark: SparkSession, folder: Path, sink: str, **how: Any) -> DataFrame:
     """Follow the events to their end; the sink as a table."""
     events = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "events"))
-    rows = live_plans(events, **{"strategy": STRATEGY, "buckets": BUCKETS, "max_age": "876000h", **how})
-    writer = rows.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
+    rows = live_plans(
+        events, **{"strategy": STRATEGY, "buckets": BUCKETS, "max_age": "876000h", **how}
+    )
+    writer = rows.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(
+        availableNow=True
+    )
     if sink == "iceberg":
         spark.sql("CREATE NAMESPACE IF NOT EXISTS ice.db")
         query = writer.format(sink).toTable("ice.db.live")
     else:
         query = writer.format(sink).start(str(folder / "sink"))
     query.awaitTermination()
-    return spark.table("ice.db.live") if sink == "iceberg" else spark.read.format(sink).load(str(folder / "sink"))
+    return (
+        spark.table("ice.db.live")
+        if sink == "iceberg"
+        else spark.read.format(sink).load(str(folder / "sink"))
+    )
 
 
 def plain(table: DataFrame) -> list[dict[str, Any]]:

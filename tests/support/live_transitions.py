@@ -1,8 +1,10 @@
-"""What the clients of a real group own from moment to moment while something changes: queues without an owner, queues with two.
+"""What the clients of a real group own from moment to moment while something changes: queues
+without an owner, queues with two.
 
-All clients are asked at once, through their broker, again and again. One round takes some milliseconds, so it is no moment; but
-what is the same in two rounds, one after the other, was so between them. Only that is counted. So what lasts for less than a
-round is not seen, and whatever is seen has happened: bounds that are predicted may not lie below.
+All clients are asked at once, through their broker, again and again. One round takes some
+milliseconds, so it is no moment; but what is the same in two rounds, one after the other, was so
+between them. Only that is counted. So what lasts for less than a round is not seen, and whatever is
+seen has happened: bounds that are predicted may not lie below.
 """
 
 from __future__ import annotations
@@ -81,9 +83,13 @@ class Transition(NamedTuple):
 
 
 def observed_transition(
-    cluster: LiveCluster, group: str, change: Callable[[], object], is_right: Callable[[Owned], bool]
+    cluster: LiveCluster,
+    group: str,
+    change: Callable[[], object],
+    is_right: Callable[[Owned], bool],
 ) -> Transition:
-    """Make a change while all clients of a group are asked what they own, until that is right and stays the same.
+    """Make a change while all clients of a group are asked what they own, until that is right and
+    stays the same.
 
     Parameters
     ----------
@@ -92,7 +98,8 @@ def observed_transition(
     change : callable
         Makes the change, on a thread of its own; it may take as long as it likes.
     is_right : callable
-        Whether clients own what they should in the end. Where they never do, what they own is seen after `SETTLES_WITHIN`.
+        Whether clients own what they should in the end. Where they never do, what they own is seen
+        after `SETTLES_WITHIN`.
     """
     rounds, changed_at = asyncio.run(_watched(cluster, group, change, is_right))
     queues = frozenset(queues_of(cluster, group))
@@ -116,20 +123,26 @@ def observed_transition(
 def queues_of(cluster: LiveCluster, group: str) -> Iterator[MessageQueue]:
     """Queues of all topics to which a client of a group subscribes."""
     snapshot = take_snapshot([cluster.name_server], wanted=Wanted((group,), lag=False))
-    for name in {topic for client in snapshot.groups[0].clients for topic in client.subscriptions or ()}:
+    for name in {
+        topic for client in snapshot.groups[0].clients for topic in client.subscriptions or ()
+    }:
         topic = snapshot.topic(name)
         yield from topic.queues() if topic is not None else ()
 
 
 def worst_moments(before: Owned, after: Owned, queues: Iterable[MessageQueue]) -> tuple[int, int]:
-    """Most queues without an owner, and most with several, over all sets of clients that know of the change, topic by topic.
+    """Most queues without an owner, and most with several, over all sets of clients that know of
+    the change, topic by topic.
 
-    A client rebalances one topic after the other, so at one moment it may know of the change in some topics alone.
+    A client rebalances one topic after the other, so at one moment it may know of the change in
+    some topics alone.
     """
     clients, unowned, double = sorted({*before, *after}), Counter[str](), Counter[str]()
     for topic, mine in _by_topic(queues).items():
         for knows in product((before, after), repeat=len(clients)):
-            shares = [state.get(one, frozenset()) for one, state in zip(clients, knows, strict=True)]
+            shares = [
+                state.get(one, frozenset()) for one, state in zip(clients, knows, strict=True)
+            ]
             owners = [sum(queue in share for share in shares) for queue in mine]
             unowned[topic] = max(unowned[topic], owners.count(0))
             double[topic] = max(double[topic], sum(n > 1 for n in owners))
@@ -139,10 +152,13 @@ def worst_moments(before: Owned, after: Owned, queues: Iterable[MessageQueue]) -
 def kept_by_nobody(before: Owned, after: Owned, queues: Iterable[MessageQueue]) -> int:
     """Queues that no client has before and after a change.
 
-    A client drops all queues that it loses and then asks for the offset of each that it gains, which takes milliseconds. So for
-    a moment more queues can have no owner than over any set of clients that know of the change; but never more than these.
+    A client drops all queues that it loses and then asks for the offset of each that it gains,
+    which takes milliseconds. So for a moment more queues can have no owner than over any set of
+    clients that know of the change; but never more than these.
     """
-    kept = frozenset[MessageQueue]().union(*(before[one] & after[one] for one in before.keys() & after.keys()))
+    kept = frozenset[MessageQueue]().union(
+        *(before[one] & after[one] for one in before.keys() & after.keys())
+    )
     return len(frozenset(queues) - kept)
 
 
@@ -154,9 +170,14 @@ def _by_topic(queues: Iterable[MessageQueue]) -> dict[str, list[MessageQueue]]:
 
 
 async def _watched(
-    cluster: LiveCluster, group: str, change: Callable[[], object], is_right: Callable[[Owned], bool]
+    cluster: LiveCluster,
+    group: str,
+    change: Callable[[], object],
+    is_right: Callable[[Owned], bool],
 ) -> tuple[list[Round], float]:
-    """Rounds from shortly before a change until the owners have stayed the same for a while, and when the change began."""
+    """Rounds from shortly before a change until the owners have stayed the same for a while, and
+    when the change began.
+    """
     loop, rounds = asyncio.get_running_loop(), list[Round]()
     access = Access(timeout=SETTLES_WITHIN, retries=0, relayed_per_second=10_000)
     async with Remote([cluster.name_server], access) as remote:
@@ -172,7 +193,9 @@ async def _watched(
             return is_steady and (is_right(rounds[-1].owned) or loop.time() > until)
 
         while not is_settled():
-            assert loop.time() < until + SETTLES_WITHIN, f"{group} has not settled after {2 * SETTLES_WITHIN:g} s"
+            assert loop.time() < until + SETTLES_WITHIN, (
+                f"{group} has not settled after {2 * SETTLES_WITHIN:g} s"
+            )
             rounds += await asking.round()
             if not changing.done() or rounds[-1].owned != rounds[-2].owned:
                 steady_since = loop.time()
@@ -181,7 +204,9 @@ async def _watched(
 
 
 class _Asking:
-    """Asks all clients of a group again and again, each only once at a time: several questions would stop it, see `Remote`."""
+    """Asks all clients of a group again and again, each only once at a time: several questions
+    would stop it, see `Remote`.
+    """
 
     def __init__(self, remote: Remote, brokers: Sequence[str], group: str) -> None:
         self._remote, self._brokers, self._group = remote, brokers, group
@@ -192,13 +217,17 @@ class _Asking:
         """What all clients own now, if all of them answer."""
         begun = asyncio.get_running_loop().time()
         lists = await asyncio.gather(*map(self._ids, self._brokers))
-        through = {one: broker for broker, ids in zip(self._brokers, lists, strict=True) for one in ids}
+        through = {
+            one: broker for broker, ids in zip(self._brokers, lists, strict=True) for one in ids
+        }
         late = [one for one in through if one in self._under_way]
         for one in through.keys() - set(late):
             self._under_way[one] = asyncio.create_task(self._owned(through[one], one))
         if through:
             await asyncio.wait([self._under_way[one] for one in through], timeout=self._patience)
-        done = {one: self._under_way.pop(one).result() for one in through if self._under_way[one].done()}
+        done = {
+            one: self._under_way.pop(one).result() for one in through if self._under_way[one].done()
+        }
         owned = {one: queues for one, queues in done.items() if queues is not None}
         is_whole = not late and len(owned) == len(through)
         self._patience = ANSWERS_WITHIN if is_whole else min(2 * self._patience, MOST_PATIENCE)
@@ -233,13 +262,19 @@ def _unowned(now: Round, later: Round, queues: frozenset[MessageQueue]) -> froze
 def _double_owned(now: Round, later: Round) -> frozenset[MessageQueue]:
     """Queues that the same two clients, or more, report in both of two rounds."""
     kept = Counter(
-        queue for one in now.owned.keys() & later.owned.keys() for queue in now.owned[one] & later.owned[one]
+        queue
+        for one in now.owned.keys() & later.owned.keys()
+        for queue in now.owned[one] & later.owned[one]
     )
     return frozenset(queue for queue, n in kept.items() if n > 1)
 
 
-def _longest(between: Sequence[tuple[Round, Round]], found: Sequence[frozenset[MessageQueue]]) -> float:
-    """Longest time for which a queue was among those found that was not so at the first and is not at the last."""
+def _longest(
+    between: Sequence[tuple[Round, Round]], found: Sequence[frozenset[MessageQueue]]
+) -> float:
+    """Longest time for which a queue was among those found that was not so at the first and is not
+    at the last.
+    """
     since: dict[MessageQueue, float] = {}
     longest = 0.0
     for (now, later), queues in zip(between, found, strict=True):

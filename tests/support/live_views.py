@@ -1,4 +1,6 @@
-"""Real groups whose strategy nobody reports, or whose clients differ: what is planned of them, and what becomes of them."""
+"""Real groups whose strategy nobody reports, or whose clients differ: what is planned of them, and
+what becomes of them.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,11 @@ def shares_of(clients: dict[str, Told]) -> Shares:
             told = clients[one[-len(JOINING) :]]
             is_read = queues[0].topic.startswith(RETRY_PREFIX) or queues[0].topic in told["topics"]
             given = queues[::-1] if told["strategy"] == "REVERSED" else queues
-            found[one] = _RULES[told["strategy"]].allocate("", one, given, client_ids) or [] if is_read else []
+            found[one] = (
+                _RULES[told["strategy"]].allocate("", one, given, client_ids) or []
+                if is_read
+                else []
+            )
         return found
 
     return shares
@@ -110,25 +116,36 @@ def repair(java: Consumers, group: str) -> None:
 def without_notices(cluster: LiveCluster, java: Consumers, group: str) -> None:
     """Make a group of which brokers do not tell the clients when others join."""
     for address in cluster.running.values():
-        assert java.do("group", group=group, broker=address, notify=False) is False, "the broker has taken it over"
+        assert java.do("group", group=group, broker=address, notify=False) is False, (
+            "the broker has taken it over"
+        )
 
 
-def carried_out(cluster: LiveCluster, java: Consumers, group: str, plan: Plan, change: Callable[[], object]) -> Outcome:
-    """Make a change, and compare the owners of every queue before and after it with those of its plan.
+def carried_out(
+    cluster: LiveCluster, java: Consumers, group: str, plan: Plan, change: Callable[[], object]
+) -> Outcome:
+    """Make a change, and compare the owners of every queue before and after it with those of its
+    plan.
 
     Owners are those that the Java consumers themselves report and running info shows.
     """
     [name] = {row["scenario"] for row in plan.queues.to_pylist()} - {"current"}
     before, after = (planned_owners(plan, name, when) for when in ("before", "after"))
     was = real_owners(java, group)
-    transition = observed_transition(cluster, group, change, lambda owned: not differing(after, by_queue(owned)))
+    transition = observed_transition(
+        cluster, group, change, lambda owned: not differing(after, by_queue(owned))
+    )
     wrong_before = differing(before, was) | differing(before, by_queue(transition.before))
-    wrong_after = differing(after, real_owners(java, group)) | differing(after, by_queue(transition.after))
+    wrong_after = differing(after, real_owners(java, group)) | differing(
+        after, by_queue(transition.after)
+    )
     return Outcome(len(before), wrong_before, wrong_after, transition)
 
 
 def planned_owners(plan: Plan, scenario: str, when: str) -> Owners:
-    """The owners of every queue, ``"before"`` or ``"after"`` a scenario; queues without one are there, too."""
+    """The owners of every queue, ``"before"`` or ``"after"`` a scenario; queues without one are
+    there, too.
+    """
     return {
         MessageQueue(row["topic"], row["broker_name"], row["queue_id"]): frozenset(
             {row[f"owner_{when}"], *(row[f"others_{when}"] or ())} - {None}
@@ -140,17 +157,23 @@ def planned_owners(plan: Plan, scenario: str, when: str) -> Owners:
 
 def real_owners(java: Consumers, group: str) -> Owners:
     """The owners of all queues that have one, as the Java consumers report."""
-    return by_queue({one: frozenset(queues) for one, queues in owned_by_java([java], group).items()})
+    return by_queue(
+        {one: frozenset(queues) for one, queues in owned_by_java([java], group).items()}
+    )
 
 
 def by_queue(owned: Owned) -> Owners:
     """The owners of all queues that have one."""
     queues = frozenset[MessageQueue]().union(*owned.values())
-    return {queue: frozenset(one for one, mine in owned.items() if queue in mine) for queue in queues}
+    return {
+        queue: frozenset(one for one, mine in owned.items() if queue in mine) for queue in queues
+    }
 
 
 def differing(one: Owners, other: Owners) -> set[MessageQueue]:
     """Queues that have not the same owners twice."""
     return {
-        queue for queue in one.keys() | other.keys() if one.get(queue, frozenset()) != other.get(queue, frozenset())
+        queue
+        for queue in one.keys() | other.keys()
+        if one.get(queue, frozenset()) != other.get(queue, frozenset())
     }

@@ -1,4 +1,5 @@
-"""Run pytest as `make test` does: its output goes to a log, too, and the last lines say what failed and how to run it again.
+"""Run pytest as `make test` does: its output goes to a log, too, and the last lines say what failed
+and how to run it again.
 
     python tests/support/logged_run.py -q --part quick
 
@@ -20,7 +21,12 @@ MOST = 10
 """Failed tests that are named; all of them are in the log."""
 SGR = re.compile(r"\x1b\[[\d;]*m")
 USUAL_CACHE = str(Path(".cache").absolute())
-SET_BY_MAKE = {"LC_ALL": "", "PYTHONSAFEPATH": "", "RMQALLOC_CACHE": USUAL_CACHE, "RMQALLOC_WHEEL_OF": ""}
+SET_BY_MAKE = {
+    "LC_ALL": "",
+    "PYTHONSAFEPATH": "",
+    "RMQALLOC_CACHE": USUAL_CACHE,
+    "RMQALLOC_WHEEL_OF": "",
+}
 """Variables that the Makefile exports, with the values that a test has without them."""
 
 
@@ -39,7 +45,9 @@ class Tee:
 
 
 class Failures:
-    """A plugin of pytest that notes the ids of tests that fail and of files that cannot be collected."""
+    """A plugin of pytest that notes the ids of tests that fail and of files that cannot be
+    collected.
+    """
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -52,9 +60,15 @@ class Failures:
 
 
 def command(test: str = "") -> str:
-    """Give the command that runs a test again; the whole run for what is no test, as a worker that collected other tests."""
+    """Give the command that runs a test again; the whole run for what is no test, as a worker that
+    collected other tests.
+    """
     variables = {name: os.environ.get(name, usual) for name, usual in SET_BY_MAKE.items()}
-    settings = [f"{name}={shlex.quote(value)}" for name, value in variables.items() if value != SET_BY_MAKE[name]]
+    settings = [
+        f"{name}={shlex.quote(value)}"
+        for name, value in variables.items()
+        if value != SET_BY_MAKE[name]
+    ]
     is_test = Path(test.partition("::")[0]).is_file()
     arguments = ["-m", "pytest", "-q", test] if is_test else sys.argv
     return " ".join([*settings, shlex.join([os.path.relpath(sys.executable), *arguments])])

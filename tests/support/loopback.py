@@ -1,4 +1,6 @@
-"""A name server and brokers on loopback, in a thread: as many, and as silent, wrong or hostile, as a test wants them."""
+"""A name server and brokers on loopback, in a thread: as many, and as silent, wrong or hostile, as
+a test wants them.
+"""
 
 import asyncio
 import contextlib
@@ -21,7 +23,9 @@ QUEUES = 8
 
 
 class InThread:
-    """What serves on loopback in a thread of its own, while a block runs: `_run` sets ``_ready`` and ends with ``_end``."""
+    """What serves on loopback in a thread of its own, while a block runs: `_run` sets ``_ready``
+    and ends with ``_end``.
+    """
 
     def __init__(self):
         self._ready = threading.Event()
@@ -70,7 +74,9 @@ class Loopback(InThread):
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
         servers = []
         for name in ("name server", *self.names):
-            server = await asyncio.start_server(lambda r, w, name=name: self._serve(name, r, w), "127.0.0.1", 0)
+            server = await asyncio.start_server(
+                lambda r, w, name=name: self._serve(name, r, w), "127.0.0.1", 0
+            )
             servers.append(server)
             self.addresses[name] = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         self._ready.set()
@@ -81,7 +87,9 @@ class Loopback(InThread):
     async def _serve(self, name, reader, writer):
         try:
             while True:
-                request = decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+                request = decode(
+                    await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+                )
                 self.asked.append((name, ReadCode(request.code), request.ext_fields))
                 if name not in self.frozen and (answer := self.answer(name, request)) is not None:
                     writer.write(answer)
@@ -122,7 +130,9 @@ class Loopback(InThread):
         return json.dumps({"topicList": [TOPIC]})
 
     def get_all_subscription_group_config(self, _fields):
-        return json.dumps({"subscriptionGroupTable": {name: {"groupName": name} for name in self.groups}})
+        return json.dumps(
+            {"subscriptionGroupTable": {name: {"groupName": name} for name in self.groups}}
+        )
 
     def get_consumer_connection_list(self, fields):
         ids = self.groups[fields["consumerGroup"]]
@@ -154,7 +164,8 @@ class Loopback(InThread):
 
 
 class SimulatedLoopback(Loopback):
-    """The same servers on a simulated clock: every `asyncio.run` in the block runs on it, and reaches no other servers.
+    """The same servers on a simulated clock: every `asyncio.run` in the block runs on it, and
+    reaches no other servers.
 
     So do the pauses after which silent servers and clients are asked again.
     """
@@ -192,7 +203,9 @@ def consume_stats(n, topic=TOPIC):
 def running_info(queues, topic=TOPIC):
     """What a client of 5.5 that owns these queues of a broker says of itself."""
     process = '{"cachedMsgCount":0,"commitOffset":4,"droped":false,"lastPullTimestamp":1795247990144,"locked":false}'
-    table = ",".join(f'{{"brokerName":"broker-0","queueId":{i},"topic":"{topic}"}}:{process}' for i in queues)
+    table = ",".join(
+        f'{{"brokerName":"broker-0","queueId":{i},"topic":"{topic}"}}:{process}' for i in queues
+    )
     return (
         f'{{"mqPopTable":{{}},"mqTable":{{{table}}},"properties":{{"PROP_CONSUMEORDERLY":"false","PROP_CONSUME_TYPE":'
         f'"CONSUME_PASSIVELY","clientRebalance":"true"}},"subscriptionSet":[{{"topic":"{topic}","subString":"*"}}]}}'

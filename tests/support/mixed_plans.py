@@ -21,7 +21,10 @@ def clients(draw):
         virtual_nodes=draw(st.integers(0, 9)) if name == "CONSISTENT_HASH" else None,
         subscriptions=draw(st.none() | st.just((TOPIC,)) | st.just(("other",))),
         sees_read_queue_nums=draw(
-            st.none() | topics.map(lambda one: {TOPIC: {b.broker_name: b.read_queue_nums for b in one.brokers}})
+            st.none()
+            | topics.map(
+                lambda one: {TOPIC: {b.broker_name: b.read_queue_nums for b in one.brokers}}
+            )
         ),
     )
 
@@ -33,7 +36,10 @@ def groups(draw):
     name = draw(st.sampled_from(NAMES))
     params = {"virtual_nodes": draw(st.integers(0, 9))} if name == "CONSISTENT_HASH" else {}
     listed = st.lists(st.sampled_from([one.client_id for one in made] + ["c0"]), max_size=7)
-    lists = draw(st.none() | st.dictionaries(st.sampled_from("abc"), listed.map(tuple), min_size=1, max_size=3))
+    lists = draw(
+        st.none()
+        | st.dictionaries(st.sampled_from("abc"), listed.map(tuple), min_size=1, max_size=3)
+    )
     return Group(
         "g",
         (TOPIC,),
@@ -60,23 +66,30 @@ def changed(change, topic, group):
     [(kind, what)] = change.items()
     if kind == "set_strategy":
         alike = (replace(one, strategy=None, virtual_nodes=None) for one in group.clients)
-        return topic, replace(group, clients=tuple(alike), strategy=what["strategy"], strategy_params={})
+        return topic, replace(
+            group, clients=tuple(alike), strategy=what["strategy"], strategy_params={}
+        )
     if kind == "remove_clients":
         lists = {
-            b: tuple(one for one in ids if one != what["ids"]) for b, ids in (group.broker_client_ids or {}).items()
+            b: tuple(one for one in ids if one != what["ids"])
+            for b, ids in (group.broker_client_ids or {}).items()
         }
         left = tuple(one for one in group.clients if one.client_id != what["ids"])
         return topic, replace(group, clients=left, broker_client_ids=lists or None)
     if kind == "add_clients":
         lists = {b: (*ids, what["ids"]) for b, ids in (group.broker_client_ids or {}).items()}
-        return topic, replace(group, clients=(*group.clients, Client(what["ids"])), broker_client_ids=lists or None)
+        return topic, replace(
+            group, clients=(*group.clients, Client(what["ids"])), broker_client_ids=lists or None
+        )
     n = what["read_queue_nums"]
     stale = [
         one
         if one.sees_read_queue_nums is None
-        else replace(one, sees_read_queue_nums={TOPIC: dict.fromkeys(one.sees_read_queue_nums[TOPIC], n)})
+        else replace(
+            one, sees_read_queue_nums={TOPIC: dict.fromkeys(one.sees_read_queue_nums[TOPIC], n)}
+        )
         for one in group.clients
     ]
-    return Topic(topic.name, tuple(replace(one, read_queue_nums=n) for one in topic.brokers)), replace(
-        group, clients=tuple(stale)
-    )
+    return Topic(
+        topic.name, tuple(replace(one, read_queue_nums=n) for one in topic.brokers)
+    ), replace(group, clients=tuple(stale))

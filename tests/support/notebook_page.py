@@ -1,4 +1,5 @@
-"""The notebook of the guide: it is run from beginning to end, and its page is made of what it shows.
+"""The notebook of the guide: it is run from beginning to end, and its page is made of what it
+shows.
 
     python -m notebook_page            runs it; 1 if it fails, or shows other text than the page
     python -m notebook_page --update   writes docs/notebook.md and its pictures
@@ -36,7 +37,10 @@ def run() -> Any:
     os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
-            notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}}
+            notebook,
+            timeout=SECONDS,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
         )
         client.execute()
     return notebook
@@ -65,7 +69,8 @@ def page(notebook: Any) -> tuple[str, dict[str, str]]:
 def _shown(outputs: list[Any]) -> list[Any]:
     """What a cell printed, drew or has for a last value; warnings of the libraries are none of it.
 
-    What is printed before and after a warning is one text: the kernel cuts it there or not, as it comes to hear of either.
+    What is printed before and after a warning is one text: the kernel cuts it there or not, as it
+    comes to hear of either.
     """
     shown: list[Any] = []
     for one in outputs:
@@ -102,7 +107,10 @@ def main() -> int:
     if text != PAGE.read_text(encoding="utf-8"):
         (ROOT / "build").mkdir(exist_ok=True)
         (ROOT / "build" / PAGE.name).write_text(text, encoding="utf-8")
-        print(f"the notebook shows something else than {PAGE.name}: see build/{PAGE.name}", file=sys.stderr)
+        print(
+            f"the notebook shows something else than {PAGE.name}: see build/{PAGE.name}",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

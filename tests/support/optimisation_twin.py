@@ -1,7 +1,9 @@
-"""Changes of one group done in every possible way, in plain Python: the slow twin of the search for the best ways.
+"""Changes of one group done in every possible way, in plain Python: the slow twin of the search for
+the best ways.
 
-Strategies are those of `reference`. Every permutation of the clients is tried with every batch, however many come to the same;
-while a step lasts, every set of the clients that hear of it is tried.
+Strategies are those of `reference`. Every permutation of the clients is tried with every batch,
+however many come to the same; while a step lasts, every set of the clients that hear of it is
+tried.
 """
 
 from functools import cache
@@ -33,9 +35,15 @@ def shares(rule, queues, ids):
 class Moment:
     """The group after a step: who reads what, which queues are there, and which are written to."""
 
-    def __init__(self, reads, there, written, hears=(), begins_with_one=False, begins_batch=False, wait=0):
+    def __init__(
+        self, reads, there, written, hears=(), begins_with_one=False, begins_batch=False, wait=0
+    ):
         self.reads, self.there, self.written = reads, there, written
-        self.hears, self.begins_with_one, self.begins_batch = frozenset(hears), begins_with_one, begins_batch
+        self.hears, self.begins_with_one, self.begins_batch = (
+            frozenset(hears),
+            begins_with_one,
+            begins_batch,
+        )
         self.wait = wait  # seconds until the last client has heard, where timers say that
         self.key = (frozenset(reads.items()), there, written, self.hears, begins_with_one)
 
@@ -48,7 +56,8 @@ class Moment:
 
 @cache
 def worst(before, after):
-    """Most written queues without an owner, most queues with two, of all sets of clients that have heard.
+    """Most written queues without an owner, most queues with two, of all sets of clients that have
+    heard.
 
     And whether one is without an owner in some set that has one at the end.
     """
@@ -84,7 +93,8 @@ def figures(moments, goals, step_seconds):
         "idle": loads.count(0),
         "unowned": max((one for one, _, _ in worsts), default=0),
         "double_owned": max((two for _, two, _ in worsts), default=0),
-        "duration": step_seconds * len(pairs) + sum(b.wait * of[2] for (_, b), of in zip(pairs, worsts, strict=True)),
+        "duration": step_seconds * len(pairs)
+        + sum(b.wait * of[2] for (_, b), of in zip(pairs, worsts, strict=True)),
         "batches": sum(one.begins_batch for one in moments),
         "load": max(loads),
         "clients": len(loads),
@@ -114,7 +124,10 @@ class Course:
         gone_over = set()
         for turn in turns:
             gone_over |= set(turn)
-            reads = {one: shares(rule if one in gone_over else self.rule, self.see, self.now)[one] for one in self.now}
+            reads = {
+                one: shares(rule if one in gone_over else self.rule, self.see, self.now)[one]
+                for one in self.now
+            }
             self.step(turn, reads, begins_with_one=True, begins_batch=True)
         self.rule = rule
 
@@ -126,8 +139,8 @@ class Course:
 def moments_of(ids, rule, counts, way, restart, stable):
     """A change done in one way.
 
-    ``way``: ``order`` of the ids, ``batch``, ``surge``, ``rule`` to come or None, ``n_clients``, and ``queues`` of each broker
-    to come or None.
+    ``way``: ``order`` of the ids, ``batch``, ``surge``, ``rule`` to come or None, ``n_clients``,
+    and ``queues`` of each broker to come or None.
     """
     course, order, batch = Course(ids, rule, counts), list(way["order"]), way["batch"]
     old = course.see
@@ -139,7 +152,9 @@ def moments_of(ids, rule, counts, way, restart, stable):
         course.step()
     if way["rule"] is not None:
         course.switch(batches(order, batch), way["rule"])
-    for turn in batches([f"what-if-{i:06d}" for i in range(1, way["n_clients"] - len(ids) + 1)], batch):
+    for turn in batches(
+        [f"what-if-{i:06d}" for i in range(1, way["n_clients"] - len(ids) + 1)], batch
+    ):
         course.come_and_go(come=turn)
     leaving = max(0, len(ids) - way["n_clients"])
     for turn in batches(order[leaving:], batch) if restart else []:
@@ -162,9 +177,20 @@ def all_ways(ids, rules, clients, queues, restart, stable):
     surges = (False, True) if restart and not stable else (False,)
     for rule, n, q, surge in product(rules, clients, queues, surges):
         leaving = max(0, len(ids) - n)
-        going = max(len(ids) if rule is not None else 0, abs(n - len(ids)), len(ids) - leaving if restart else 0)
+        going = max(
+            len(ids) if rule is not None else 0,
+            abs(n - len(ids)),
+            len(ids) - leaving if restart else 0,
+        )
         for batch, order in product(range(min(1, going), going + 1), permutations(ids)):
-            yield {"rule": rule, "n_clients": n, "queues": q, "surge": surge, "batch": batch, "order": order}
+            yield {
+                "rule": rule,
+                "n_clients": n,
+                "queues": q,
+                "surge": surge,
+                "batch": batch,
+                "order": order,
+            }
 
 
 def pareto(points):
@@ -173,5 +199,8 @@ def pareto(points):
     return sorted(
         one
         for one in points
-        if not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in points)
+        if not any(
+            other != one and all(a <= b for a, b in zip(other, one, strict=True))
+            for other in points
+        )
     )

@@ -1,6 +1,8 @@
-"""``--shuffle SEED``: files in a random order, and the tests of each; the same seed gives the same order.
+"""``--shuffle SEED``: files in a random order, and the tests of each; the same seed gives the same
+order.
 
-A file stays together, as its fixtures are set up once. What shares a server still begins first, as it takes longest.
+A file stays together, as its fixtures are set up once. What shares a server still begins first, as
+it takes longest.
 """
 
 import random
@@ -10,7 +12,9 @@ import selected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--shuffle", metavar="SEED", help="run files, and the tests of each, in a random order")
+    parser.addoption(
+        "--shuffle", metavar="SEED", help="run files, and the tests of each, in a random order"
+    )
 
 
 @pytest.hookimpl(trylast=True)  # after pytest has put tests of one parameter together

@@ -1,9 +1,11 @@
-"""Finds the tables of ORDINAL: for m queues an order of all slots each, so that every subset of slots is balanced.
+"""Finds the tables of ORDINAL: for m queues an order of all slots each, so that every subset of
+slots is balanced.
 
-Each queue goes to the first present slot of its order. That a subset S of slots is balanced says, for each s in S, how many
-orders may have s first among S: m/|S| rounded down or up. These are linear bounds on how often each order is taken, and a
-mixed-integer solver finds such numbers or proves that there are none. Slots may be renamed in all orders at once, so the order
-0, 1, 2, ... is taken to be one of them: that leaves the solver a 720th of the work, and it decides every m.
+Each queue goes to the first present slot of its order. That a subset S of slots is balanced says,
+for each s in S, how many orders may have s first among S: m/|S| rounded down or up. These are
+linear bounds on how often each order is taken, and a mixed-integer solver finds such numbers or
+proves that there are none. Slots may be renamed in all orders at once, so the order 0, 1, 2, ... is
+taken to be one of them: that leaves the solver a 720th of the work, and it decides every m.
 
     python -m order_tables --out FILE [--seconds 60]    writes the table of all m up to 60
 """
@@ -28,7 +30,9 @@ def subsets(n_slots: int) -> list[tuple[int, ...]]:
 
 
 def constraints(n_slots: int) -> tuple[csr_matrix, np.ndarray]:
-    """A row for each subset and slot in it, a column for each order; and the size of each row's subset."""
+    """A row for each subset and slot in it, a column for each order; and the size of each row's
+    subset.
+    """
     orders = list(permutations(range(n_slots)))
     rows, columns, sizes = [], [], []
     for subset in subsets(n_slots):
@@ -43,7 +47,9 @@ def constraints(n_slots: int) -> tuple[csr_matrix, np.ndarray]:
 
 
 def orders_of(n_queues: int, n_slots: int, seconds: float) -> list[tuple[int, ...]] | None:
-    """Orders for so many queues; an empty list if there are none, None if that was not found out in time."""
+    """Orders for so many queues; an empty list if there are none, None if that was not found out in
+    time.
+    """
     matrix, sizes = constraints(n_slots)
     bound = LinearConstraint(matrix, n_queues // sizes, -(-n_queues // sizes))
     whole = LinearConstraint(np.ones((1, matrix.shape[1])), n_queues, n_queues)
@@ -59,7 +65,11 @@ def orders_of(n_queues: int, n_slots: int, seconds: float) -> list[tuple[int, ..
     if found.x is None:
         return [] if found.status == 2 else None
     counts = np.rint(found.x).astype(int)
-    return [order for order, n in zip(permutations(range(n_slots)), counts, strict=True) for _ in range(n)]
+    return [
+        order
+        for order, n in zip(permutations(range(n_slots)), counts, strict=True)
+        for _ in range(n)
+    ]
 
 
 def is_balanced(orders: list[tuple[int, ...]], n_slots: int) -> bool:
@@ -85,10 +95,14 @@ def main() -> None:
         while not orders:
             n_slots -= 1
             orders = orders_of(n_queues, n_slots, options.seconds)
-            said.append(f"{n_slots} {'found' if orders else 'impossible' if orders == [] else 'not known'}")
+            said.append(
+                f"{n_slots} {'found' if orders else 'impossible' if orders == [] else 'not known'}"
+            )
         assert is_balanced(orders, n_slots)
         print(f"{n_queues} queues: slots {', '.join(said)}", flush=True)
-        lines.append(f"{n_queues} {n_slots} " + " ".join("".join(map(str, order)) for order in orders) + "\n")
+        lines.append(
+            f"{n_queues} {n_slots} " + " ".join("".join(map(str, order)) for order in orders) + "\n"
+        )
         options.out.write_text("".join(lines))
 
 

@@ -1,12 +1,14 @@
-"""Is the rmqalloc that Python imports the one that the tests are meant for? Content decides, not times of files.
+"""Is the rmqalloc that Python imports the one that the tests are meant for? Content decides, not
+times of files.
 
-Tests of a checkout mean the package in that checkout, with its modules compiled in place from ``pyx/`` as it is now. Where
-RMQALLOC_WHEEL_OF names the checkout, as the Makefile does, they mean its wheel: installed beside them and built from these
-sources. A copy of the tree that is no checkout (mutants, bounds checks) is compiled by the program that made it: what its
-modules are compiled from is not looked at.
+Tests of a checkout mean the package in that checkout, with its modules compiled in place from
+``pyx/`` as it is now. Where RMQALLOC_WHEEL_OF names the checkout, as the Makefile does, they mean
+its wheel: installed beside them and built from these sources. A copy of the tree that is no
+checkout (mutants, bounds checks) is compiled by the program that made it: what its modules are
+compiled from is not looked at.
 
-``python -m package_under_test``: 1 if the modules in place are to be compiled; with ``digests`` print the digests of what
-they are compiled from.
+``python -m package_under_test``: 1 if the modules in place are to be compiled; with ``digests``
+print the digests of what they are compiled from.
 """
 
 import importlib.util
@@ -51,12 +53,19 @@ def imported_from():
 
 def digests(root=ROOT):
     """Digest of every file that decides what is compiled, by name."""
-    files = [root / "setup.py", *sorted(path for path in (root / "pyx").rglob("*") if path.is_file())]
-    return {path.relative_to(root).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
+    files = [
+        root / "setup.py",
+        *sorted(path for path in (root / "pyx").rglob("*") if path.is_file()),
+    ]
+    return {
+        path.relative_to(root).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files
+    }
 
 
 def not_compiled(root, noted):
-    """What of ``pyx/`` is not compiled as it is now, by the digests noted at the last build; None if all is."""
+    """What of ``pyx/`` is not compiled as it is now, by the digests noted at the last build; None
+    if all is.
+    """
     try:
         lines = noted.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -74,8 +83,16 @@ def _wrong_checkout(root, imported):
     if not _is_checkout(root):
         return None
     kernels = {path.stem for path in (root / "pyx").glob("*.pyx")}
-    missing = {name for name in kernels if not (root / f"rmqalloc/_engine/{name}{EXTENSION_SUFFIXES[0]}").exists()}
-    return f"not compiled in place: {_few(sorted(missing))}" if missing else not_compiled(root, root / IN_PLACE)
+    missing = {
+        name
+        for name in kernels
+        if not (root / f"rmqalloc/_engine/{name}{EXTENSION_SUFFIXES[0]}").exists()
+    }
+    return (
+        f"not compiled in place: {_few(sorted(missing))}"
+        if missing
+        else not_compiled(root, root / IN_PLACE)
+    )
 
 
 def _wrong_wheel(root, imported, environment):

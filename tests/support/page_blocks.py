@@ -1,16 +1,20 @@
-"""The blocks of pages, run in order in a folder of the page's own: ``python -m page_blocks [--update] [PAGE ...]``.
+"""The blocks of pages, run in order in a folder of the page's own: ``python -m page_blocks
+[--update] [PAGE ...]``.
 
-In a ``console`` block the lines after a prompt are commands and the rest is what they print, word by word; dots stand for
-anything. In ``bash`` blocks every command must end well. ``python`` blocks share one namespace per page; with prompts they are
-doctests that ignore blanks. ``sql`` blocks go to Spark. ``--update`` writes what commands print now into the pages.
+In a ``console`` block the lines after a prompt are commands and the rest is what they print, word
+by word; dots stand for anything. In ``bash`` blocks every command must end well. ``python`` blocks
+share one namespace per page; with prompts they are doctests that ignore blanks. ``sql`` blocks go
+to Spark. ``--update`` writes what commands print now into the pages.
 
-The folder holds files such as ``cluster.yaml``; ``10.0.0.1:9876`` is a name server on loopback; ``mqadmin`` prints what was
-recorded; ``make`` only says what it would do. A comment before a block says more:
+The folder holds files such as ``cluster.yaml``; ``10.0.0.1:9876`` is a name server on loopback;
+``mqadmin`` prints what was recorded; ``make`` only says what it would do. A comment before a block
+says more:
 
 ``<!-- file: NAME -->``
     The block is written to a file of that name.
 ``<!-- needs: REASON -->``
-    The block is not run here, for one of the reasons of `NEEDS`; its commands are parsed, and options of rmqalloc known.
+    The block is not run here, for one of the reasons of `NEEDS`; its commands are parsed, and
+    options of rmqalloc known.
 """
 
 import argparse
@@ -41,7 +45,10 @@ from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import ClusterReading, GroupAges
 from rmqalloc.watching import Observer
 
-PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "notebook.md")]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "notebook.md"),
+]
 """Pages whose blocks are run; the notebook's page is written by running it."""
 
 NEEDS = {
@@ -55,7 +62,10 @@ NEEDS = {
 }
 """Why a block is not run, and what that means."""
 
-BLOCK = re.compile(r"^(?:<!-- (file|needs): ([^\n]*?) -->\n\n?)?```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^(?:<!-- (file|needs): ([^\n]*?) -->\n\n?)?```(\w*)[^\n]*\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 GOOD = (0, 2, 3, 4)
 """Exit codes that are an answer."""
 SHELL = re.compile(r"[|<>;&$`*(]|^(for|if|while|cd)\b")
@@ -106,8 +116,16 @@ class Folder:
     def __enter__(self):
         self._before = os.getcwd(), dict(os.environ)
         os.chdir(self.path)
-        os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "100", "PYTHONSAFEPATH": ""}
-        os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path), "XDG_CONFIG_HOME": str(self.path / ".config")}
+        os.environ |= {
+            "PATH": f"{self._programs()}:{os.environ['PATH']}",
+            "COLUMNS": "100",
+            "PYTHONSAFEPATH": "",
+        }
+        os.environ |= {
+            "HOME": str(self.path),
+            "TMPDIR": str(self.path),
+            "XDG_CONFIG_HOME": str(self.path / ".config"),
+        }
         try:
             self._fill()
             if self.spark is not None:
@@ -143,9 +161,15 @@ class Folder:
     def _fill(self):
         """The files that pages name without making them."""
         orders = yaml.safe_load(Path(examples.find("orders").path).read_text(encoding="utf-8"))
-        orders["topics"].append({"name": "refunds", "brokers": [{"broker_name": "broker-a", "read_queue_nums": 8}]})
-        group = orders["groups"][0]  # order-svc; its clients fill a batch, and do not say what they own
-        group["clients"] = [{"client_id": f"10.1.0.{i}@77", "machine_room": "hz"} for i in range(11, 23)]
+        orders["topics"].append(
+            {"name": "refunds", "brokers": [{"broker_name": "broker-a", "read_queue_nums": 8}]}
+        )
+        group = orders["groups"][
+            0
+        ]  # order-svc; its clients fill a batch, and do not say what they own
+        group["clients"] = [
+            {"client_id": f"10.1.0.{i}@77", "machine_room": "hz"} for i in range(11, 23)
+        ]
         for name in ("cluster.yaml", "snapshot.yaml", "orders.yaml"):
             Path(name).write_text(yaml.safe_dump(orders), encoding="utf-8")
         for name in ("what-if.yaml", "more-pods.yaml"):
@@ -155,7 +179,9 @@ class Folder:
         Path("1795247990144").symlink_to(DATA / "mqadmin" / "1795247990144")
         Path(".local/share/bash-completion/completions").mkdir(parents=True)
         Path(".config/rmqalloc").mkdir(parents=True)
-        Path(".config/rmqalloc/tools.yml").write_text("accessKey: reader\nsecretKey: secret-of-a-page\n")
+        Path(".config/rmqalloc/tools.yml").write_text(
+            "accessKey: reader\nsecretKey: secret-of-a-page\n"
+        )
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             assert main(["convert", "cluster.yaml", "--out", "cluster.json"]) == 0
             assert main(["plan", "-f", "cluster.yaml", "--scale", "14", "--out", "plan.json"]) == 0
@@ -223,7 +249,11 @@ class Folder:
         """Exit code and output of one command."""
         if command.strip() == "echo $?":
             return 0, f"{self.last_code}\n"
-        words = [] if SHELL.search(without_quoted(command)) else shlex.split(self._reachable(command), comments=True)
+        words = (
+            []
+            if SHELL.search(without_quoted(command))
+            else shlex.split(self._reachable(command), comments=True)
+        )
         if words[:1] == ["export"]:
             os.environ |= dict(word.split("=", 1) for word in words[1:])
             return 0, ""
@@ -253,19 +283,25 @@ class Folder:
 
     def _reachable(self, command):
         """The command with the name server on loopback in it, and a short time to settle."""
-        command = command.replace("--settle 20s", "--settle 100ms").replace("--wait 120s", "--wait 1s")
+        command = command.replace("--settle 20s", "--settle 100ms").replace(
+            "--wait 120s", "--wait 1s"
+        )
         if not NAME_SERVERS.search(command):
             return command
         if self.cluster is None:
             told = {ReadCode.GET_CONSUMER_RUNNING_INFO: owned_by_average}
-            self.cluster = self.open.enter_context(Loopback(groups={"order-svc": CLIENTS}, more=told))
+            self.cluster = self.open.enter_context(
+                Loopback(groups={"order-svc": CLIENTS}, more=told)
+            )
         return NAME_SERVERS.sub(self.cluster.name_server, command)
 
 
 def served(words):
     """Exit code and output of a server that gets SIGTERM once it serves, at any port."""
     command = [sys.executable, "-m", "rmqalloc", *words, "--port", "0"]
-    with tied.popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with tied.popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         first = process.stdout.readline()
         if address := re.search(r"http://\S+?:(\d+)/", first):
             urllib.request.urlopen(f"http://127.0.0.1:{address[1]}/healthz", timeout=300).close()
@@ -279,8 +315,13 @@ def recorded(path, snapshot):
     observer, end = Observer(), moment_of("03:20")
     with Recorder(path, gap_after=90) as recorder:
         for at in (end - 60.0 * minutes for minutes in range(20, -1, -1)):
-            ages = {one.name: GroupAges(at, None, {c.client_id: at for c in one.clients}) for one in snapshot.groups}
-            recorder.record(observer.observe(ClusterReading(snapshot, at, at, ages, frozenset(), True, {})))
+            ages = {
+                one.name: GroupAges(at, None, {c.client_id: at for c in one.clients})
+                for one in snapshot.groups
+            }
+            recorder.record(
+                observer.observe(ClusterReading(snapshot, at, at, ages, frozenset(), True, {}))
+            )
 
 
 def called(function, words):
@@ -292,7 +333,9 @@ def called(function, words):
 
 
 def owned_by_average(_server, request):
-    """What a client of the cluster on loopback says: it owns what AVG gives it of two brokers with eight queues each."""
+    """What a client of the cluster on loopback says: it owns what AVG gives it of two brokers with
+    eight queues each.
+    """
     at = CLIENTS.index(request.ext_fields["clientId"])
     first, last = (0, 6, 11, 16)[at : at + 2]
     low, high = (
@@ -318,7 +361,9 @@ def commands_of(text):
     command = ""
     for line in text.splitlines():
         command += line
-        if line.endswith("\\") or (re.match(r"(for|if|while) ", command) and not re.search(r"\n(done|fi)", command)):
+        if line.endswith("\\") or (
+            re.match(r"(for|if|while) ", command) and not re.search(r"\n(done|fi)", command)
+        ):
             command += "\n"
         else:
             if command.strip() and not command.lstrip().startswith("#"):
@@ -333,18 +378,25 @@ def fits(shown, printed):
     >>> fits("a  b\\n... d", "a b c d"), fits("a", "b")
     (True, False)
     """
-    pattern = r"\s+".join(re.escape(word) for word in shown.split()).replace(re.escape("..."), ".*?")
+    pattern = r"\s+".join(re.escape(word) for word in shown.split()).replace(
+        re.escape("..."), ".*?"
+    )
     return re.fullmatch(rf"\s*{pattern}\s*", printed, re.DOTALL) is not None
 
 
 def needs_spark(text):
     """Whether blocks of a page that are run use Spark."""
-    return any(b.language == "sql" or re.search("--spark|spark_udfs", b.text) for b in blocks_of(text) if not b.needs)
+    return any(
+        b.language == "sql" or re.search("--spark|spark_udfs", b.text)
+        for b in blocks_of(text)
+        if not b.needs
+    )
 
 
 @contextlib.contextmanager
 def at_home(spark):
-    """Let relative paths of Spark's driver be those of this process while a page runs; drop its views and settings afterwards.
+    """Let relative paths of Spark's driver be those of this process while a page runs; drop its
+    views and settings afterwards.
 
     The session is that of all tests, and a view is looked up before a table of its name.
     """
@@ -367,7 +419,9 @@ def settings_of(spark):
 
 
 def restore(spark, settings):
-    """Give the session its settings back; a page that starts a session gets this one, with its settings put over them."""
+    """Give the session its settings back; a page that starts a session gets this one, with its
+    settings put over them.
+    """
     conf = spark._jsparkSession.sessionState().conf()
     for name, value in settings_of(spark).items():
         if name not in settings:
@@ -382,7 +436,9 @@ def views_of(spark):
 
 
 def run_page(page, path, spark=None):
-    """Run the blocks of a page; returns what is wrong, and the page with what its commands print now."""
+    """Run the blocks of a page; returns what is wrong, and the page with what its commands print
+    now.
+    """
     text = page.read_text(encoding="utf-8")
     with Folder(path, spark, has_history="cluster.history" in text) as folder:
         made, end = [], 0
@@ -393,8 +449,12 @@ def run_page(page, path, spark=None):
 
 
 def _main():
-    parser = argparse.ArgumentParser(prog="python -m page_blocks", description=__doc__.partition("\n")[0])
-    parser.add_argument("--update", action="store_true", help="write what commands print now into the pages")
+    parser = argparse.ArgumentParser(
+        prog="python -m page_blocks", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="write what commands print now into the pages"
+    )
     parser.add_argument("page", nargs="*", type=Path)
     given = parser.parse_args()
     n_wrong = 0

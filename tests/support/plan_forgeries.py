@@ -1,4 +1,6 @@
-"""Plans as a forger would write them: each says something that does not follow from its inputs, or asks for endless work."""
+"""Plans as a forger would write them: each says something that does not follow from its inputs, or
+asks for endless work.
+"""
 
 import hashlib
 import json
@@ -23,15 +25,22 @@ NAMED = ("consumer_group", "topic", "scenario")
 
 
 def _hidden(document):
-    """Every unit says that it could not be planned, as a file does that says so truly: no figures, no other rows."""
+    """Every unit says that it could not be planned, as a file does that says so truly: no figures,
+    no other rows.
+    """
     tables = document["tables"]
     n_rows = len(tables["units"]["err_code"])
     for column in tables["units"].keys() - {*NAMED}:
         tables["units"][column] = _cells(tables["units"][column], [None] * n_rows)
-    tables["units"] |= {"err_code": [6] * n_rows, "err_msg": {"rows": [0] * n_rows, "words": ["not planned"]}}
+    tables["units"] |= {
+        "err_code": [6] * n_rows,
+        "err_msg": {"rows": [0] * n_rows, "words": ["not planned"]},
+    }
     groups = tables["groups"]
     for column in groups.keys() - {*NAMED}:
-        groups[column] = [None if column in ("cross_room", "backlog_moved") else 0] * len(groups[column])
+        groups[column] = [None if column in ("cross_room", "backlog_moved") else 0] * len(
+            groups[column]
+        )
     for table in ("clients", "queues"):
         tables[table] = {column: _cells(cells, []) for column, cells in tables[table].items()}
 
@@ -75,7 +84,10 @@ FORGERIES = {
     "a way back of others": _put("undo", "four", 0, "groups", 0, value="h"),
     "2,097,152 queues of a broker": _put(*BROKERS, 0, "read_queue_nums", value=1 << 21),
     "16,777,216 queues of a topic": _put(
-        *BROKERS, value=[{"broker_name": f"b{number:02}", "read_queue_nums": 1 << 20} for number in range(16)]
+        *BROKERS,
+        value=[
+            {"broker_name": f"b{number:02}", "read_queue_nums": 1 << 20} for number in range(16)
+        ],
     ),
     "another strategy": _put(*STRATEGY, value="AVG_BY_CIRCLE"),
     "a pattern that backtracks": _hostile_pattern,
@@ -97,10 +109,14 @@ FORGERIES = {
 
 
 def forged(text, name):
-    """The text of a plan's file, forged: the digests of its inputs and of its content are those of what it now says."""
+    """The text of a plan's file, forged: the digests of its inputs and of its content are those of
+    what it now says.
+    """
     document = json.loads(text)
     before = document["inputDigest"]
     FORGERIES[name](document)
     if document["inputDigest"] == before:
-        document["inputDigest"] = hashlib.sha256(canonical(document["inputs"]["snapshot"]).encode()).hexdigest()
+        document["inputDigest"] = hashlib.sha256(
+            canonical(document["inputs"]["snapshot"]).encode()
+        ).hexdigest()
     return json.dumps(rehashed(document), separators=(",", ":"))

@@ -1,4 +1,6 @@
-"""Documents with one thing changed anywhere: a value, its type, a key or row more or less, or in another place."""
+"""Documents with one thing changed anywhere: a value, its type, a key or row more or less, or in
+another place.
+"""
 
 import copy
 import hashlib
@@ -6,7 +8,9 @@ import json
 
 
 def places(data, random):
-    """A way down into a document, each step as likely as any other of its level; it may end at any depth below the top."""
+    """A way down into a document, each step as likely as any other of its level; it may end at any
+    depth below the top.
+    """
     parts = []
     while isinstance(data, dict | list) and data and (not parts or random.random() < 0.93):
         key = random.choice(list(data) if isinstance(data, dict) else range(len(data)))
@@ -27,7 +31,11 @@ def mutated(document, random):
         changed = copy.deepcopy(document)
         *above, key = parts = places(changed, random)
         holder = at(changed, above)
-        ways = [way for way in (_value, _type, _gone, _more, _moved) if way(holder, key, copy.deepcopy(holder), random)]
+        ways = [
+            way
+            for way in (_value, _type, _gone, _more, _moved)
+            if way(holder, key, copy.deepcopy(holder), random)
+        ]
         if not ways:
             continue
         random.choice(ways)(holder, key, holder, random)

@@ -21,7 +21,9 @@ COLUMNS = {
 
 def batch_of(rows, *names):
     """Rows as a batch of the columns that the first one has, and those named."""
-    schema = pa.schema([(name, kind) for name, kind in COLUMNS.items() if name in rows[0] or name in names])
+    schema = pa.schema(
+        [(name, kind) for name, kind in COLUMNS.items() if name in rows[0] or name in names]
+    )
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
@@ -38,5 +40,14 @@ def assert_same(got, wanted):
 
 
 def good_row(**more):
-    brokers = [{"broker_name": "b", "read_queue_nums": 3}, {"broker_name": "a", "read_queue_nums": 2}]
-    return {"consumer_group": "g", "topic": "T", "brokers": brokers, "client_ids": ["c2", "c1"], **more}
+    brokers = [
+        {"broker_name": "b", "read_queue_nums": 3},
+        {"broker_name": "a", "read_queue_nums": 2},
+    ]
+    return {
+        "consumer_group": "g",
+        "topic": "T",
+        "brokers": brokers,
+        "client_ids": ["c2", "c1"],
+        **more,
+    }

@@ -1,4 +1,6 @@
-"""Defects that are planted in the functions that a command reaches: a call of one of them raises what only a defect raises."""
+"""Defects that are planted in the functions that a command reaches: a call of one of them raises
+what only a defect raises.
+"""
 
 import sys
 from pathlib import Path
@@ -15,7 +17,9 @@ def _traced(run, on_call):
 
     def trace(frame, event, _argument):
         path = frame.f_code.co_filename
-        if event == "call" and path.startswith((f"{PACKAGES}/rmqalloc/", f"{PACKAGES}/spark_udfs/")):
+        if event == "call" and path.startswith(
+            (f"{PACKAGES}/rmqalloc/", f"{PACKAGES}/spark_udfs/")
+        ):
             on_call(frame.f_code)
 
     before = sys.gettrace()
@@ -27,14 +31,24 @@ def _traced(run, on_call):
 
 
 def _name(code):
-    return Path(code.co_filename).relative_to(PACKAGES).as_posix(), code.co_qualname, code.co_firstlineno
+    return (
+        Path(code.co_filename).relative_to(PACKAGES).as_posix(),
+        code.co_qualname,
+        code.co_firstlineno,
+    )
 
 
 def reached(run, room):
-    """Names of the functions in the folder of a room that are called, in the order of their first calls."""
+    """Names of the functions in the folder of a room that are called, in the order of their first
+    calls.
+    """
     found = {}
     _traced(run, lambda code: found.setdefault(_name(code)))
-    return [name for name in found if name[0].startswith(f"{room}/") and "<" not in name[1].split(".")[-1]]
+    return [
+        name
+        for name in found
+        if name[0].startswith(f"{room}/") and "<" not in name[1].split(".")[-1]
+    ]
 
 
 def planted(run, name, kind):

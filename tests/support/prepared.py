@@ -1,7 +1,9 @@
-"""Makes what tests share before they start, one thing after another: ``python -m prepared quick``, ``touched`` or ``all``.
+"""Makes what tests share before they start, one thing after another: ``python -m prepared quick``,
+``touched`` or ``all``.
 
-A test that needs one of these makes it itself if it is not there; made here, it delays no worker and counts for no test. What a
-tool is missing for is named and left out, as the tests that need it are.
+A test that needs one of these makes it itself if it is not there; made here, it delays no worker
+and counts for no test. What a tool is missing for is named and left out, as the tests that need it
+are.
 """
 
 import sys
@@ -38,7 +40,11 @@ QUICK = maven("java", "live_java")
 
 OF_AREA: dict[str, Makers] = {
     "go": [go_driver.built],
-    "rocketmq": [*maven(*(f"live_java/{name}" for name in ("clients/v4", "clients/v5", "clients/grpc", "proxy")))],
+    "rocketmq": [
+        *maven(
+            *(f"live_java/{name}" for name in ("clients/v4", "clients/v5", "clients/grpc", "proxy"))
+        )
+    ],
     "spark releases": [releases],
 }
 
@@ -47,7 +53,9 @@ def chosen_areas(part: str) -> Iterable[str]:
     """List the areas of a part of the tests."""
     if part != "touched":
         return areas.AREAS if part == "all" else ()
-    choice = areas.choose(changed_files.changed(changed_files.base()), changed_files.git("rev-parse", "HEAD"))
+    choice = areas.choose(
+        changed_files.changed(changed_files.base()), changed_files.git("rev-parse", "HEAD")
+    )
     return {areas.area_of(start) or "" for start in choice.all()}
 
 

@@ -1,4 +1,6 @@
-"""Programs of the package in a process of their own: what they print, where, and the code they leave with."""
+"""Programs of the package in a process of their own: what they print, where, and the code they
+leave with.
+"""
 
 import importlib.util
 import os
@@ -15,8 +17,9 @@ SNAPPY = "libsnappyjava.so"
 
 
 def beside_musl(loader="/lib/ld-musl-x86_64.so.1", folder=cache.HOME / "snappy"):
-    """Options for a machine with glibc where musl is installed, too: snappy-java, by which Spark writes Parquet, looks for
-    musl's loader alone and then takes a library that glibc cannot load; these name the right one.
+    """Options for a machine with glibc where musl is installed, too: snappy-java, by which Spark
+    writes Parquet, looks for musl's loader alone and then takes a library that glibc cannot load;
+    these name the right one.
     """
     found = importlib.util.find_spec("pyspark")
     if not Path(loader).exists() or platform.libc_ver()[0] != "glibc" or found is None:
@@ -41,4 +44,6 @@ def environment(**more):
 def python(*arguments, **more):
     """Run the interpreter to its end; ``more`` are environment variables."""
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=1800, check=False)
+    return subprocess.run(
+        command, env=environment(**more), capture_output=True, text=True, timeout=1800, check=False
+    )

@@ -1,13 +1,21 @@
-"""Where the project lives: ``python tests/support/project_urls.py`` writes ``Homepage`` of pyproject.toml into all papers.
+"""Where the project lives: ``python tests/support/project_urls.py`` writes ``Homepage`` of
+pyproject.toml into all papers.
 
-A maintainer changes that one line and runs this once; ``tests/house/test_papers.py`` fails until it was run.
+A maintainer changes that one line and runs this once; ``tests/house/test_papers.py`` fails until it
+was run.
 """
 
 import tomllib
 
 from checkout import ROOT
 
-FILES = ["pyproject.toml", "CITATION.cff", "SECURITY.md", "CODE_OF_CONDUCT.md", ".github/ISSUE_TEMPLATE/config.yml"]
+FILES = [
+    "pyproject.toml",
+    "CITATION.cff",
+    "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
+    ".github/ISSUE_TEMPLATE/config.yml",
+]
 """Files that hold addresses of the project; no other does."""
 LAST_WRITTEN = "Source"
 """The address of pyproject.toml that is as Homepage was when this ran last."""

@@ -1,6 +1,8 @@
-"""The public names of both packages, one a line; run as a program it writes tests/data/public-names.txt.
+"""The public names of both packages, one a line; run as a program it writes
+tests/data/public-names.txt.
 
-It also writes the list of stable names in docs/project/stability.md, which is made from that file alone.
+It also writes the list of stable names in docs/project/stability.md, which is made from that file
+alone.
 """
 
 import inspect
@@ -17,14 +19,24 @@ BEGIN, END = "<!-- names:begin -->\n", "\n<!-- names:end -->"
 NOT_PUBLIC = ("rmqalloc._engine", "rmqalloc.cli", "rmqalloc.documents", "rmqalloc.store")
 MODULES_OF_USERS = tuple(
     f"spark_udfs.{name}"
-    for name in ("datasource", "functions", "joins", "session", "sql_server", "streaming", "transforms")
+    for name in (
+        "datasource",
+        "functions",
+        "joins",
+        "session",
+        "sql_server",
+        "streaming",
+        "transforms",
+    )
 )
 
 
 def rooms():
     """Packages that say what is public."""
     for name, path in MODULES.items():
-        if (path.name == "__init__.py" and not name.startswith(NOT_PUBLIC)) or name in MODULES_OF_USERS:
+        if (
+            path.name == "__init__.py" and not name.startswith(NOT_PUBLIC)
+        ) or name in MODULES_OF_USERS:
             module = import_module(name)
             if hasattr(module, "__all__"):
                 yield module
@@ -33,15 +45,24 @@ def rooms():
 def described(thing):
     """A function with its parameters and their defaults, a class or a value as what it is."""
     if inspect.isfunction(thing):
-        bare = [one.replace(annotation=inspect.Parameter.empty) for one in inspect.signature(thing).parameters.values()]
+        bare = [
+            one.replace(annotation=inspect.Parameter.empty)
+            for one in inspect.signature(thing).parameters.values()
+        ]
         return str(inspect.Signature(bare))
     return " class" if inspect.isclass(thing) else " value"
 
 
 def lines():
     """All names in order."""
-    named = {f"{room.__name__}.{name}": getattr(room, name) for room in rooms() for name in room.__all__}
-    kinds = {f"rmqalloc.rollout.{name}": getattr(rollout, name) for name in vars(rollout) if not name.startswith("_")}
+    named = {
+        f"{room.__name__}.{name}": getattr(room, name) for room in rooms() for name in room.__all__
+    }
+    kinds = {
+        f"rmqalloc.rollout.{name}": getattr(rollout, name)
+        for name in vars(rollout)
+        if not name.startswith("_")
+    }
     return sorted(f"{name}{described(thing)}" for name, thing in (named | kinds).items())
 
 
@@ -54,7 +75,9 @@ def page(text, listed):
     rows = [f"| `{room}` | {', '.join(names)} |" for room, names in sorted(rooms.items())]
     head, _, rest = text.partition(BEGIN)
     tail = rest.partition(END)[2]
-    return head + BEGIN + "\n".join(["| import from | names |", "| --- | --- |", *rows]) + END + tail
+    return (
+        head + BEGIN + "\n".join(["| import from | names |", "| --- | --- |", *rows]) + END + tail
+    )
 
 
 if __name__ == "__main__":

@@ -6,12 +6,21 @@ from rmqalloc import MessageQueue, sort_client_ids, sort_queues
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, synthetic_fleet
 
 
-def row(consumer_group="g", topic="T", brokers=(("b2", 2), ("b1", 3)), client_ids=("c2", "c10", "c1")):
+def row(
+    consumer_group="g", topic="T", brokers=(("b2", 2), ("b1", 3)), client_ids=("c2", "c10", "c1")
+):
     """One unit; every part may be None, and so may what is in it."""
     if brokers is not None:
-        brokers = [b if b is None else {"broker_name": b[0], "read_queue_nums": b[1]} for b in brokers]
+        brokers = [
+            b if b is None else {"broker_name": b[0], "read_queue_nums": b[1]} for b in brokers
+        ]
     client_ids = client_ids if client_ids is None else list(client_ids)
-    return {"consumer_group": consumer_group, "topic": topic, "brokers": brokers, "client_ids": client_ids}
+    return {
+        "consumer_group": consumer_group,
+        "topic": topic,
+        "brokers": brokers,
+        "client_ids": client_ids,
+    }
 
 
 GOOD = [
@@ -40,12 +49,17 @@ BAD = [
 
 
 def mixed():
-    """A batch of good rows with the bad ones between them, and the words of each row's error, None if fine."""
+    """A batch of good rows with the bad ones between them, and the words of each row's error, None
+    if fine.
+    """
     rows, words = [], []
     for i, (bad, said) in enumerate(BAD):
         rows += [GOOD[i % len(GOOD)], bad]
         words += [None, said]
-    return pa.RecordBatch.from_pylist([*rows, *GOOD], schema=FLEET_SCHEMA), [*words, *[None] * len(GOOD)]
+    return pa.RecordBatch.from_pylist([*rows, *GOOD], schema=FLEET_SCHEMA), [
+        *words,
+        *[None] * len(GOOD),
+    ]
 
 
 def synthetic(n_units, seed=0):
@@ -56,7 +70,10 @@ def synthetic(n_units, seed=0):
 def exploded(batch):
     """The same units with a column of single queues instead of brokers."""
     kind = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
-    queues = [[{"broker_name": q.broker_name, "queue_id": q.queue_id} for q in queues_of(r)] for r in batch.to_pylist()]
+    queues = [
+        [{"broker_name": q.broker_name, "queue_id": q.queue_id} for q in queues_of(r)]
+        for r in batch.to_pylist()
+    ]
     table = pa.table(batch).drop_columns("brokers").append_column("queues", pa.array(queues, kind))
     return table.combine_chunks().to_batches()[0]
 
@@ -71,7 +88,9 @@ def queues_of(unit):
 
 
 def expected(unit, s):
-    """The row of a good unit before any change, figure by figure from the owners of its group alone."""
+    """The row of a good unit before any change, figure by figure from the owners of its group
+    alone.
+    """
     mq_all, cid_all = sort_queues(queues_of(unit)), sort_client_ids(unit["client_ids"])
     owners = s.assign(mq_all, cid_all).owners.tolist()
     loads = [owners.count(client) for client in range(len(cid_all))]
@@ -87,7 +106,9 @@ def expected(unit, s):
 
 
 def most_that_stay(owners, clients, n_queues):
-    """Queues that can stay where they are if all are owned and the loads of the clients differ by one at most."""
+    """Queues that can stay where they are if all are owned and the loads of the clients differ by
+    one at most.
+    """
     if not clients:
         return owners.count(None)
     share, extra = divmod(n_queues, len(clients))
@@ -106,5 +127,9 @@ def assert_assigned(rows, units, words, s):
         else:
             assert said in got.pop("err_msg")
             assert got.pop("err_code") > 0
-            names = {"consumer_group": unit["consumer_group"], "topic": unit["topic"], "scenario": "current"}
+            names = {
+                "consumer_group": unit["consumer_group"],
+                "topic": unit["topic"],
+                "scenario": "current",
+            }
             assert got == {**dict.fromkeys(got), **names}

@@ -1,4 +1,6 @@
-"""Snapshots without one of their sources of knowledge, as a reader leaves them that did not get that answer."""
+"""Snapshots without one of their sources of knowledge, as a reader leaves them that did not get
+that answer.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,11 +17,17 @@ def without_one(snapshot: Snapshot) -> Iterator[tuple[str, Snapshot]]:
         for what, less in _of_group(group):
             yield f"{what} of {group.name}", _with_group(snapshot, at, less)
         rest = (*snapshot.groups[:at], *snapshot.groups[at + 1 :])
-        yield f"group {group.name}", replace(snapshot, groups=rest, unknown=snapshot.unknown | {"subscriptions": WHY})
+        yield (
+            f"group {group.name}",
+            replace(snapshot, groups=rest, unknown=snapshot.unknown | {"subscriptions": WHY}),
+        )
     for at, topic in enumerate(snapshot.topics):
         rest = (*snapshot.topics[:at], *snapshot.topics[at + 1 :])
         failed = SourceError("name server", f"route of topic {topic.name}", "timeout")
-        yield f"route of {topic.name}", replace(snapshot, topics=rest, errors=(*snapshot.errors, failed))
+        yield (
+            f"route of {topic.name}",
+            replace(snapshot, topics=rest, errors=(*snapshot.errors, failed)),
+        )
         guessed = _guessed(topic, snapshot)
         yield f"guessed route of {topic.name}", replace(snapshot, topics=(*rest, *([guessed] if guessed else ())),
             unknown=snapshot.unknown | {"routes": WHY})  # fmt: skip
@@ -32,16 +40,27 @@ def _with_group(snapshot: Snapshot, at: int, group: Group) -> Snapshot:
 
 
 def _of_group(group: Group) -> Iterator[tuple[str, Group]]:
-    yield "clients", replace(group, clients=(), broker_client_ids=None, unknown=group.unknown | {"clients": WHY})
+    yield (
+        "clients",
+        replace(
+            group, clients=(), broker_client_ids=None, unknown=group.unknown | {"clients": WHY}
+        ),
+    )
     yield "lags", replace(group, lags=())
-    yield "subscriptions", replace(group, subscriptions=(), unknown=group.unknown | {"subscriptions": WHY})
+    yield (
+        "subscriptions",
+        replace(group, subscriptions=(), unknown=group.unknown | {"subscriptions": WHY}),
+    )
     for broker in group.broker_client_ids or {}:
         yield f"clients at {broker}", _without_list(group, broker)
     for at, client in enumerate(group.clients):
         rest = group.clients[:at], group.clients[at + 1 :]
         if client.owned is not None and client.client_id not in group.client_ids[:at]:
             # A cluster is asked by id, so one answer stands for all processes that share it.
-            silent = (replace(one, owned=None) if one.client_id == client.client_id else one for one in group.clients)
+            silent = (
+                replace(one, owned=None) if one.client_id == client.client_id else one
+                for one in group.clients
+            )
             yield f"owners of client {at}", replace(group, clients=tuple(silent))
         if client.subscriptions is not None:
             less = replace(client, subscriptions=None, filters=None)
@@ -61,13 +80,23 @@ def _without_list(group: Group, broker: str) -> Group:
     more = type(group.clients[0]) if group.clients else None
     clients += [more(one) for one in left] if more else []
     several = lists if len(set(lists.values())) > 1 else None
-    return replace(group, clients=tuple(clients), broker_client_ids=several, unknown=group.unknown | {"clients": WHY})
+    return replace(
+        group,
+        clients=tuple(clients),
+        broker_client_ids=several,
+        unknown=group.unknown | {"clients": WHY},
+    )
 
 
 def _guessed(topic: Topic, snapshot: Snapshot) -> Topic | None:
     """The topic as far as lags and owned queues name its queues."""
     named = [lag.queue for group in snapshot.groups for lag in group.lags]
-    named += [queue for group in snapshot.groups for client in group.clients for queue in client.owned or ()]
+    named += [
+        queue
+        for group in snapshot.groups
+        for client in group.clients
+        for queue in client.owned or ()
+    ]
     counts: dict[str, int] = {}
     for queue in named:
         if queue.topic == topic.name and queue.queue_id >= 0:
@@ -87,12 +116,16 @@ def _without_broker(snapshot: Snapshot, name: str) -> Snapshot:
         less = _without_list(group, name) if name in (group.broker_client_ids or {}) else group
         lags = tuple(lag for lag in group.lags if lag.queue.broker_name != name)
         groups.append(replace(less, lags=lags, unknown=group.unknown | {"clients": WHY}))
-    brokers = tuple(replace(one, is_silent=one.is_silent or one.broker_name == name) for one in snapshot.brokers)
+    brokers = tuple(
+        replace(one, is_silent=one.is_silent or one.broker_name == name) for one in snapshot.brokers
+    )
     return replace(snapshot, groups=tuple(groups), brokers=brokers)
 
 
 def subjects(findings: Findings) -> set[tuple[str, ...]]:
-    """What errors are about: queues and clients of groups; where an error names neither, the group itself."""
+    """What errors are about: queues and clients of groups; where an error names neither, the group
+    itself.
+    """
     found: set[tuple[str, ...]] = set()
     for one in findings:
         if one.severity == "error":
@@ -108,7 +141,9 @@ def is_all_clear(findings: Findings) -> bool:
 
 
 def wrong(before: Findings, after: Findings) -> str | None:
-    """What an audit says without a source that it must not say, given what it says with it; None if nothing."""
+    """What an audit says without a source that it must not say, given what it says with it; None if
+    nothing.
+    """
     if new := subjects(after) - subjects(before):
         return f"an error is new: {min(new)}"
     is_at_stake = bool(before.unread.num_rows or before.at_least("warning"))

@@ -1,6 +1,8 @@
-"""Replay the golden answers with nothing but the installed package: ``python tests/support/replay_golden.py``.
+"""Replay the golden answers with nothing but the installed package: ``python
+tests/support/replay_golden.py``.
 
-A short form of ``test_golden.py`` for places without pytest: every answer of `allocate`, error texts included.
+A short form of ``test_golden.py`` for places without pytest: every answer of `allocate`, error
+texts included.
 """
 
 import gzip
@@ -27,7 +29,9 @@ def made(name, params, case, queues):
     inner = params.get("inner")
     if name == "POP":
         return strategy(
-            name, inner=made(inner["strategy"], inner["params"], case, queues), pop_share_queue_num=params["share"]
+            name,
+            inner=made(inner["strategy"], inner["params"], case, queues),
+            pop_share_queue_num=params["share"],
         )
     if name.startswith("MACHINE_ROOM_NEARBY"):
         rooms = {id(queue): room for queue, room in zip(queues, params["queue_rooms"], strict=True)}
@@ -42,7 +46,11 @@ def made(name, params, case, queues):
 
 def config(params):
     """Queues of a CONFIG strategy, None where unset."""
-    return None if params.get("config") is None else [MessageQueue(*queue) for queue in params["config"]]
+    return (
+        None
+        if params.get("config") is None
+        else [MessageQueue(*queue) for queue in params["config"]]
+    )
 
 
 def answer(call):
@@ -54,9 +62,15 @@ def answer(call):
 
 
 def agrees(got, said):
-    """Whether an outcome is the Java error ``Class: message``; of a NullPointerException only the class counts."""
+    """Whether an outcome is the Java error ``Class: message``; of a NullPointerException only the
+    class counts.
+    """
     kind, _, text = said.partition(": ")
-    return isinstance(got, tuple) and got[0] is KINDS[kind] and (kind == "NullPointerException" or got[1] == text)
+    return (
+        isinstance(got, tuple)
+        and got[0] is KINDS[kind]
+        and (kind == "NullPointerException" or got[1] == text)
+    )
 
 
 def wrong_answers(case):
@@ -96,7 +110,9 @@ def main():
             bad, asked = wrong_answers(case)
             wrong += [(case["id"], client_id) for client_id in bad]
             cases, probes = cases + 1, probes + asked
-    print(f"rmqalloc {rmqalloc.__version__}: {cases} cases, {probes} answers, {len(wrong)} differ from Java")
+    print(
+        f"rmqalloc {rmqalloc.__version__}: {cases} cases, {probes} answers, {len(wrong)} differ from Java"
+    )
     print(*wrong[:20], sep="\n", end="\n" * bool(wrong))
     return bool(wrong) or cases != 3049
 

@@ -11,7 +11,8 @@ from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 
 class Replay(InThread):
-    """A name server and its only broker on one port of loopback; the real ones said what it says, and it keeps what was asked.
+    """A name server and its only broker on one port of loopback; the real ones said what it says,
+    and it keeps what was asked.
 
     Parameters
     ----------
@@ -38,7 +39,9 @@ class Replay(InThread):
     async def _serve(self, reader, writer):
         try:
             while True:
-                request = decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+                request = decode(
+                    await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+                )
                 self.asked.append(ReadCode(request.code))
                 answer = self.answer(request)
                 if answer is not None:

@@ -1,7 +1,8 @@
-"""Hold pages to the rules of axe-core: ``python tests/support/report_axe.py axe.min.js``, a file of its release.
+"""Hold pages to the rules of axe-core: ``python tests/support/report_axe.py axe.min.js``, a file of
+its release.
 
-Needs Chromium. Every page is looked at in the light and the dark theme and on a phone, all of it unfolded. Ends
-with 1 if a rule is violated.
+Needs Chromium. Every page is looked at in the light and the dark theme and on a phone, all of it
+unfolded. Ends with 1 if a rule is violated.
 """
 
 import json
@@ -49,11 +50,14 @@ def main(axe):
                 page = chromium.Page(browser, path, **options)
                 page.ask(UNFOLDED)
                 page.call("Runtime.evaluate", expression=script)
-                answer = page.call("Runtime.evaluate", expression=RUN, awaitPromise=True, returnByValue=True)
+                answer = page.call(
+                    "Runtime.evaluate", expression=RUN, awaitPromise=True, returnByValue=True
+                )
                 found = json.loads(answer["result"]["value"])
                 violated |= bool(found)
                 print(
-                    f"{name}, {screen}: {len(html.encode()):,} bytes, {len(found)} violations {found or ''}", flush=True
+                    f"{name}, {screen}: {len(html.encode()):,} bytes, {len(found)} violations {found or ''}",
+                    flush=True,
                 )
     return int(violated)
 

@@ -1,4 +1,6 @@
-"""Make the pictures of the report in ``docs/`` again: ``python tests/support/report_pictures.py``. Needs Chromium."""
+"""Make the pictures of the report in ``docs/`` again: ``python tests/support/report_pictures.py``.
+Needs Chromium.
+"""
 
 import sys
 from pathlib import Path

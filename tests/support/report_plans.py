@@ -1,4 +1,6 @@
-"""Plans to draw: one as people have it, one of names that attack whoever shows them, and one too large to draw whole."""
+"""Plans to draw: one as people have it, one of names that attack whoever shows them, and one too
+large to draw whole.
+"""
 
 import json
 from dataclasses import replace
@@ -34,25 +36,45 @@ HOSTILE = (
 
 
 def everyday():
-    """Three services on two machine rooms; what if pods join, a broker goes, or the ring gets more positions."""
+    """Three services on two machine rooms; what if pods join, a broker goes, or the ring gets more
+    positions.
+    """
     rooms = {"broker-a": "dc1", "broker-b": "dc1", "broker-c": "dc2"}
     topics = [
-        Topic(name, tuple(TopicBroker(broker, n, n, machine_room=room) for broker, room in rooms.items()))
+        Topic(
+            name,
+            tuple(TopicBroker(broker, n, n, machine_room=room) for broker, room in rooms.items()),
+        )
         for name, n in (("orders", 8), ("order-events", 4), ("payments", 6), ("audit-log", 2))
     ]
     groups = (
         Group(
-            "order-service", ("orders", "order-events"), _clients("10.0.3", 7), strategy="CONSISTENT_HASH", lags=_lags()
+            "order-service",
+            ("orders", "order-events"),
+            _clients("10.0.3", 7),
+            strategy="CONSISTENT_HASH",
+            lags=_lags(),
         ),
         Group("payment-service", ("payments", "orders"), _clients("10.0.4", 5), strategy="AVG"),
         Group("audit-writer", ("audit-log",), _clients("10.0.5", 8), strategy="AVG"),
-        Group("notifier", ("orders",), _clients("10.0.6", 3), message_model="BROADCASTING", strategy="AVG"),
+        Group(
+            "notifier",
+            ("orders",),
+            _clients("10.0.6", 3),
+            message_model="BROADCASTING",
+            strategy="AVG",
+        ),
     )
     scenarios = [
-        {"name": "two more pods", "changes": [{"add_clients": {"count": 2, "name": "10.0.9.{n}@4100"}}]},
+        {
+            "name": "two more pods",
+            "changes": [{"add_clients": {"count": 2, "name": "10.0.9.{n}@4100"}}],
+        },
         {"name": "broker-c leaves", "changes": [{"remove_broker": {"brokers": "broker-c"}}]},
     ]
-    return plan_snapshot(Snapshot(tuple(topics), groups, fetched_at="2026-11-22T12:00:00Z"), scenarios)
+    return plan_snapshot(
+        Snapshot(tuple(topics), groups, fetched_at="2026-11-22T12:00:00Z"), scenarios
+    )
 
 
 def everyday_findings():
@@ -84,7 +106,9 @@ def everyday_findings():
 
 def hostile():
     """Groups, topics, brokers, clients and scenarios of such names."""
-    scenarios = [{"name": name, "changes": [{"remove_clients": {"ids": HOSTILE[2]}}]} for name in HOSTILE[:4]]
+    scenarios = [
+        {"name": name, "changes": [{"remove_clients": {"ids": HOSTILE[2]}}]} for name in HOSTILE[:4]
+    ]
     return plan_snapshot(hostile_snapshot(), scenarios)
 
 
@@ -93,14 +117,17 @@ def hostile_snapshot():
     topics = tuple(Topic(name, (TopicBroker(name, 5, 5, machine_room=name),)) for name in HOSTILE)
     clients = tuple(Client(name, machine_room=name) for name in HOSTILE)
     groups = tuple(Group(name, tuple(HOSTILE), clients, strategy="AVG") for name in HOSTILE)
-    broken = Group("<b>broken</b>", (HOSTILE[0],), clients, strategy="<script>document.title='owned'</script>")
+    broken = Group(
+        "<b>broken</b>", (HOSTILE[0],), clients, strategy="<script>document.title='owned'</script>"
+    )
     return Snapshot(topics, (*groups, broken))
 
 
 def hostile_findings():
     """The same in an audit."""
     return tuple(
-        Finding(name, "error", name, name, (MessageQueue(name, name, 0),), (name,), name, name) for name in HOSTILE
+        Finding(name, "error", name, name, (MessageQueue(name, name, 0),), (name,), name, name)
+        for name in HOSTILE
     )
 
 
@@ -114,22 +141,38 @@ class _Tables(StoredDetails):
 
 
 def with_tables(plan, evidence=(), transitions=()):
-    """A plan that rests on other evidence and has other transitions, each as rows; without them it has none."""
+    """A plan that rests on other evidence and has other transitions, each as rows; without them it
+    has none.
+    """
     evidence = pa.Table.from_pylist(list(evidence), EVIDENCE_SCHEMA)
-    details = _Tables(plan.groups, plan.clients, plan.queues, plan.input_digest, plan.inputs, plan.undo, evidence)
+    details = _Tables(
+        plan.groups, plan.clients, plan.queues, plan.input_digest, plan.inputs, plan.undo, evidence
+    )
     details.told = pa.Table.from_pylist(list(transitions), TRANSITIONS_SCHEMA)
     return replace(plan, details=details)
 
 
 def whole(names=None, n_findings=12):
-    """`everyday` with everything a page can show; hostile names for its groups' texts where they are given."""
+    """`everyday` with everything a page can show; hostile names for its groups' texts where they
+    are given.
+    """
     texts = names or ("fitted text",)
     groups = ("order-service", "payment-service", "audit-writer")
     plan = everyday()
     told = {
-        groups[0]: {"source": "fitted", "explains": 0.961, "errors": ["GET of broker-c: timeout"], "n_reporting": 0}
+        groups[0]: {
+            "source": "fitted",
+            "explains": 0.961,
+            "errors": ["GET of broker-c: timeout"],
+            "n_reporting": 0,
+        }
         | {"parameters": json.dumps({"virtual_nodes": 20})},
-        groups[1]: {"source": "reported", "explains": 1.0, "n_reporting": 5, "may_be_cut": list(texts)},
+        groups[1]: {
+            "source": "reported",
+            "explains": 1.0,
+            "n_reporting": 5,
+            "may_be_cut": list(texts),
+        },
         groups[2]: {"source": "assumed", "strategy": texts[0], "differs": 3}
         | {"parameters": json.dumps({texts[-1]: texts[0]})},
     }
@@ -142,7 +185,11 @@ def whole(names=None, n_findings=12):
     moments = [
         row
         | transition_row(12 - place[row["scenario"]], exact=not place[row["scenario"]])
-        | {f"{kind}_{name}": n for kind in ("unowned", "double_owned") for name, n in _EXPECTED.items()}
+        | {
+            f"{kind}_{name}": n
+            for kind in ("unowned", "double_owned")
+            for name, n in _EXPECTED.items()
+        }
         for row in plan.transitions().to_pylist()
         if row["consumer_group"] in groups
     ]
@@ -154,12 +201,16 @@ _EXPECTED = {"expected": 4.25, "seconds_worst": 40.0, "seconds_p99": 21.5}
 
 
 def unread(*groups, detail="it was deleted", n=6):
-    """Who reads what, where nobody reads anything: the queues with the greatest backlog come last, that of one is not known."""
+    """Who reads what, where nobody reads anything: the queues with the greatest backlog come last,
+    that of one is not known.
+    """
 
     def made(i):
         queues = tuple(MessageQueue(f"orders-{i}", "broker-a", queue_id) for queue_id in range(4))
         waiting = dict.fromkeys(queues, 250 * i) if i else {}
-        return Answer(groups[i % len(groups)], f"orders-{i}", "no-client", queues, detail, waiting=waiting)
+        return Answer(
+            groups[i % len(groups)], f"orders-{i}", "no-client", queues, detail, waiting=waiting
+        )
 
     return Reach(lambda: map(made, range(n)))
 
@@ -183,29 +234,46 @@ def transition_row(worst, double=3, exact=True, expected=None, worst_s=None, p99
 def many(n_groups=120, n_clients=90, n_topics=12):
     """More groups, clients and topics than a page shows."""
     topics = tuple(
-        Topic(f"topic-{i:02}", (TopicBroker("broker-a", 8 + i), TopicBroker("broker-b", 8))) for i in range(n_topics)
+        Topic(f"topic-{i:02}", (TopicBroker("broker-a", 8 + i), TopicBroker("broker-b", 8)))
+        for i in range(n_topics)
     )
     names = tuple(topic.name for topic in topics)
     groups = [
-        Group(f"service-{i:03}", names[: 1 + i % n_topics], _clients(f"10.{i}.0", 3 + i % 5), strategy="AVG")
+        Group(
+            f"service-{i:03}",
+            names[: 1 + i % n_topics],
+            _clients(f"10.{i}.0", 3 + i % 5),
+            strategy="AVG",
+        )
         for i in range(n_groups)
     ]
-    groups.append(Group("large-service", names, _clients("10.200.1", n_clients), strategy="CONSISTENT_HASH"))
+    groups.append(
+        Group("large-service", names, _clients("10.200.1", n_clients), strategy="CONSISTENT_HASH")
+    )
     return plan_snapshot(
-        Snapshot(topics, tuple(groups)), [{"name": "two less", "changes": [{"remove_clients": {"count": 2}}]}]
+        Snapshot(topics, tuple(groups)),
+        [{"name": "two less", "changes": [{"remove_clients": {"count": 2}}]}],
     )
 
 
 def lost_broker(n_groups):
-    """Groups under several strategies, some of which get idle clients or a greater skew when a broker is lost."""
+    """Groups under several strategies, some of which get idle clients or a greater skew when a
+    broker is lost.
+    """
     topics = tuple(
-        Topic(f"topic-{i:02}", (TopicBroker("broker-a", 8), TopicBroker("broker-b", 8 if i % 5 else 4)))
+        Topic(
+            f"topic-{i:02}",
+            (TopicBroker("broker-a", 8), TopicBroker("broker-b", 8 if i % 5 else 4)),
+        )
         for i in range(40)
     )
     rules = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
     groups = tuple(
         Group(
-            f"service-{i:04}", (topics[i % 40].name,), _clients(f"10.0.{i % 200}", 4 + i * 7 % 9), strategy=rules[i % 3]
+            f"service-{i:04}",
+            (topics[i % 40].name,),
+            _clients(f"10.0.{i % 200}", 4 + i * 7 % 9),
+            strategy=rules[i % 3],
         )
         for i in range(n_groups)
     )
@@ -215,7 +283,9 @@ def lost_broker(n_groups):
 
 def one_group(n_queues, n_clients):
     """One group, of which each client gets one queue more."""
-    topic = Topic("orders", (TopicBroker("broker-a", n_queues // 2), TopicBroker("broker-b", n_queues // 2)))
+    topic = Topic(
+        "orders", (TopicBroker("broker-a", n_queues // 2), TopicBroker("broker-b", n_queues // 2))
+    )
     group = Group("order-service", ("orders",), _clients("10.0.3", n_clients), strategy="AVG")
     more = {"add_broker": {"broker_name": "broker-c", "read_queue_nums": n_clients}}
     snapshot = Snapshot((topic,), (group,), fetched_at="2026-11-22T12:00:00Z")
@@ -223,11 +293,15 @@ def one_group(n_queues, n_clients):
 
 
 def _clients(prefix, n):
-    return tuple(Client(f"{prefix}.{i}@{4120 + i}", machine_room=f"dc{1 + i % 2}") for i in range(1, n + 1))
+    return tuple(
+        Client(f"{prefix}.{i}@{4120 + i}", machine_room=f"dc{1 + i % 2}") for i in range(1, n + 1)
+    )
 
 
 def _lags():
     brokers = ("broker-a", "broker-b", "broker-c")
     return tuple(
-        Lag(MessageQueue("orders", broker, i), 90_000 + 977 * i, 88_000) for broker in brokers for i in range(8)
+        Lag(MessageQueue("orders", broker, i), 90_000 + 977 * i, 88_000)
+        for broker in brokers
+        for i in range(8)
     )

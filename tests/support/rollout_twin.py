@@ -1,9 +1,10 @@
-"""Rollouts in plain Python, client by client and queue by queue: the slow twin that the fleet of steps is compared with.
+"""Rollouts in plain Python, client by client and queue by queue: the slow twin that the fleet of
+steps is compared with.
 
-Nothing here comes from the rooms of planning. Every client is a dictionary of what it sees (its strategy, the list
-of clients and
-the queues of every topic) and asks its strategy alone. A moment is a dictionary of such clients. While a step lasts, every set
-of the clients that hear of it is tried.
+Nothing here comes from the rooms of planning. Every client is a dictionary of what it sees (its
+strategy, the list of clients and the queues of every topic) and asks its strategy alone. A moment
+is a dictionary of such clients. While a step lasts, every set of the clients that hear of it is
+tried.
 """
 
 import hashlib
@@ -28,13 +29,20 @@ def turns_of(client_ids, size, order, seed):
 def queues_of(counts):
     """Queues of every topic, from ``{topic: {broker: n}}``."""
     return {
-        topic: sort_queues(MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n))
+        topic: sort_queues(
+            MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n)
+        )
         for topic, brokers in counts.items()
     }
 
 
 def view(rule, client_ids, queues, reads=True):
-    return {"rule": rule, "clients": sorted(client_ids, key=utf16), "queues": queues, "reads": reads}
+    return {
+        "rule": rule,
+        "clients": sorted(client_ids, key=utf16),
+        "queues": queues,
+        "reads": reads,
+    }
 
 
 def readers(clients, queues):
@@ -44,7 +52,9 @@ def readers(clients, queues):
         for mq_all in sees["queues"].values() if sees["reads"] else ():
             if mq_all and client_id in sees["clients"]:
                 name, params = sees["rule"]
-                for queue in strategy(name, **params).allocate("g", client_id, mq_all, sees["clients"]):
+                for queue in strategy(name, **params).allocate(
+                    "g", client_id, mq_all, sees["clients"]
+                ):
                     if queue in found:
                         found[queue].append(client_id)
     return {queue: sorted(some) for queue, some in found.items()}
@@ -56,13 +66,15 @@ def shares(clients, queues):
     return {one: np.array([one in some for some in found.values()], int) for one in clients}
 
 
-# How likely it is that a client has heard after so many seconds, on the pieces between these ends. One that joins acts
-# after a second.
+# How likely it is that a client has heard after so many seconds, on the pieces between these ends.
+# One that joins acts after a second.
 TIMER = ([0, 1, 20], lambda t: t / 20)
 NOTICE = ([0, 1], lambda t: 0.95 + t / 20)
 ROUTES = (
     [0, 1, 20, 30, 50],
-    lambda t: np.where(t < 20, t**2 / 1200, np.where(t < 30, (t - 10) / 30, 1 - (50 - t) ** 2 / 1200)),
+    lambda t: np.where(
+        t < 20, t**2 / 1200, np.where(t < 30, (t - 10) / 30, 1 - (50 - t) ** 2 / 1200)
+    ),
 )
 
 
@@ -80,17 +92,22 @@ def chances(heard, p):
 def drawn_out(heard, alone, joined, hearing, begins_with_one):
     """Expected numbers, seconds and queue-seconds.
 
-    Given every set of those that were there, and which queues are open in each while those that join do nothing yet, and then.
+    Given every set of those that were there, and which queues are open in each while those that
+    join do nothing yet, and then.
     """
     found = {"after": int(joined[-1].sum())}
     if hearing is None:
-        by_number = [joined[heard.sum(axis=1) == k].sum(axis=1).mean() for k in range(heard.shape[1] + 1)]
+        by_number = [
+            joined[heard.sum(axis=1) == k].sum(axis=1).mean() for k in range(heard.shape[1] + 1)
+        ]
         expected = max(by_number[int(begins_with_one and heard.shape[1] > 0) :])
         return found | {"expected": expected, "seconds_worst": None, "queue_seconds": None}
     ends, has_heard = hearing
     at_join, last = float(has_heard(np.array(1.0))), ends[-1]
     early, late = (np.linspace(a, b, 2_001) for a, b in ((0, at_join), (at_join, 1)))
-    most = max((chances(heard, p) @ some.sum(axis=1)).max() for p, some in ((early, alone), (late, joined)))
+    most = max(
+        (chances(heard, p) @ some.sum(axis=1)).max() for p, some in ((early, alone), (late, joined))
+    )
     passing = ~joined[-1]
     seconds = np.zeros(alone.shape[1])
     nodes, weights = np.polynomial.legendre.leggauss(12)
@@ -108,7 +125,9 @@ def drawn_out(heard, alone, joined, hearing, begins_with_one):
 
 
 def worst(before, after, queues, wet, hears, begins_with_one, hearing=None):
-    """Most queues of each kind that lie open at one moment, of all the sets of clients that may have heard."""
+    """Most queues of each kind that lie open at one moment, of all the sets of clients that may
+    have heard.
+    """
     old, new = shares(before, queues), shares(after, queues)
     who = sorted(hears)
     # Whoever goes is gone from the first; whoever comes reads nothing until it has heard.
@@ -125,7 +144,11 @@ def worst(before, after, queues, wet, hears, begins_with_one, hearing=None):
         f"{which}_{name}": value
         for which, is_open in (("unowned", (count == 0) & is_wet), ("double_owned", count == 2))
         for name, value in drawn_out(
-            heard[alone][:, ~joins], is_open[alone], is_open[joined], hearing if who else TIMER, begins_with_one
+            heard[alone][:, ~joins],
+            is_open[alone],
+            is_open[joined],
+            hearing if who else TIMER,
+            begins_with_one,
         ).items()
     }
     count = count[int(begins_with_one) :]
@@ -154,12 +177,17 @@ class Course:
         wet = {queue for topic in written.values() for queue in topic}
         after, before = readers(clients, queues), self.before
         loads = {one: [queue for queue, some in after.items() if one in some] for one in clients}
-        gains = [(set(after.get(queue, [])) ^ set(before.get(queue, []))) for queue in after.keys() | before.keys()]
+        gains = [
+            (set(after.get(queue, [])) ^ set(before.get(queue, [])))
+            for queue in after.keys() | before.keys()
+        ]
         self.figures.append(
             {
                 "n_clients": len(clients),
                 "n_queues": len(after),
-                "moved": sum(after[queue] != before[queue] for queue in after.keys() & before.keys()),
+                "moved": sum(
+                    after[queue] != before[queue] for queue in after.keys() & before.keys()
+                ),
                 "clients_touched": len(set().union(*gains)),
                 **worst(self.clients, clients, queues, wet, set(hears), begins_with_one, hearing),
                 "min_load": min(map(len, loads.values()), default=0),
@@ -210,7 +238,9 @@ def change_subscription(client_ids, counts, rule, remove, size, order, seed):
 
 
 def route_steps(client_ids, rule, states):
-    """Steps of routes: each a pair of what is there and what is written to; ``{topic: {broker: n}}``."""
+    """Steps of routes: each a pair of what is there and what is written to; ``{topic: {broker:
+    n}}``.
+    """
     course, seen = None, None
     for counts, written in states:
         queues = queues_of(counts)

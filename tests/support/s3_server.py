@@ -24,11 +24,17 @@ def jars():
     """Return the jars of S3A, from Maven Central the first time."""
 
     def make(folder):
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
+        goal = [
+            "dependency:copy-dependencies",
+            f"-DoutputDirectory={folder}",
+            "-DincludeScope=runtime",
+        ]
         subprocess.run(["mvn", "-B", "-q", "-f", str(POM), *goal], check=True)
 
     folder = cache.folder("jars-s3", [POM], make)
-    return [str(path) for path in sorted(folder.glob("*.jar")) if not path.name.startswith(OF_SPARK)]
+    return [
+        str(path) for path in sorted(folder.glob("*.jar")) if not path.name.startswith(OF_SPARK)
+    ]
 
 
 class S3Server:

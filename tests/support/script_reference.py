@@ -1,4 +1,6 @@
-"""The page on what a script of a simulation may hold, from its JSON Schema: ``python tests/support/script_reference.py``."""
+"""The page on what a script of a simulation may hold, from its JSON Schema: ``python
+tests/support/script_reference.py``.
+"""
 
 from checkout import ROOT
 
@@ -50,7 +52,10 @@ def page():
     settings = items(schema, "broker_settings")
     parts += ["\n## `broker_settings`\n", settings["description"], "", table(settings)]
     at = items(schema, "events")["properties"]["at"]
-    parts += ["\n## `events`\n", f"Each is a mapping of `at` and one of the following. `at`: {at['description']}"]
+    parts += [
+        "\n## `events`\n",
+        f"Each is a mapping of `at` and one of the following. `at`: {at['description']}",
+    ]
     for kind, event in items(schema, "events")["properties"].items():
         if kind != "at":
             parts += [f"\n### `{kind}`\n", event["description"], "", table(event)]

@@ -1,14 +1,18 @@
-"""A plugin of pytest that selects the part of the tests to run, spreads it over workers, and reports the seconds it took.
+"""A plugin of pytest that selects the part of the tests to run, spreads it over workers, and
+reports the seconds it took.
 
-``--part quick`` leaves out the tests of `areas.AREAS` and those marked ``thorough``, and takes few examples of a property.
-``--part touched`` is what CI runs after it: all that are ``thorough``, all properties with all their examples, and of the areas
-the tests that a change touches or that are in turn. ``--part all``, the default, leaves nothing out.
+``--part quick`` leaves out the tests of `areas.AREAS` and those marked ``thorough``, and takes few
+examples of a property. ``--part touched`` is what CI runs after it: all that are ``thorough``, all
+properties with all their examples, and of the areas the tests that a change touches or that are in
+turn. ``--part all``, the default, leaves nothing out.
 
-``@pytest.mark.thorough`` marks a test that costs seconds while others find nearly all that it finds; ``thorough(keep=4)`` on a
-family of cases leaves four of them, drawn by the test's name, in the quick run.
+``@pytest.mark.thorough`` marks a test that costs seconds while others find nearly all that it
+finds; ``thorough(keep=4)`` on a family of cases leaves four of them, drawn by the test's name, in
+the quick run.
 
-Tests share a Spark session and a real RocketMQ, which are costly to start. Quick tests of Spark are one scope, all tests at a
-real cluster another, and every other file is a scope of its own; a scope runs on one worker.
+Tests share a Spark session and a real RocketMQ, which are costly to start. Quick tests of Spark are
+one scope, all tests at a real cluster another, and every other file is a scope of its own; a scope
+runs on one worker.
 """
 
 import functools
@@ -40,7 +44,12 @@ LONG = tuple(f"tests/strategies/test_{name}.py" for name in ("strategies", "gold
 
 def pytest_addoption(parser):
     group = parser.getgroup("rmqalloc")
-    group.addoption("--part", choices=("quick", "touched", "all"), default="all", help=__doc__.partition("\n\n")[2])
+    group.addoption(
+        "--part",
+        choices=("quick", "touched", "all"),
+        default="all",
+        help=__doc__.partition("\n\n")[2],
+    )
 
 
 def pytest_configure(config):
@@ -48,11 +57,15 @@ def pytest_configure(config):
     hypothesis_budget.load(config.getoption("part"))
 
 
-@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks, and before xdist adds scopes to their names
+@pytest.hookimpl(
+    tryfirst=True
+)  # before tests are chosen by their marks, and before xdist adds scopes to their names
 def pytest_collection_modifyitems(config, items):
     """Leave out what the part does not hold, and order the rest."""
     if apart := [item.nodeid for item in items if starts_cluster(item) and is_apart(item.nodeid)]:
-        raise pytest.UsageError(f"these start a cluster of their own: add them to selected.SCOPES: {', '.join(apart)}")
+        raise pytest.UsageError(
+            f"these start a cluster of their own: add them to selected.SCOPES: {', '.join(apart)}"
+        )
     part, left_to_thorough = config.getoption("--part"), thorough(items)
     chosen = choice() if part == "touched" else ()
     kept, left = [], []
@@ -72,7 +85,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def starts_cluster(item):
-    """Return True for a test that the one RocketMQ is started for; fixtures of other tests have the same name."""
+    """Return True for a test that the one RocketMQ is started for; fixtures of other tests have the
+    same name.
+    """
     return item.get_closest_marker("cluster") is not None and "cluster" in item.fixturenames
 
 
@@ -101,7 +116,9 @@ def thorough(items):
 
 
 def rank(config, test):
-    """Order scopes: those with servers and long files come first, so that workers end together; one process takes them last."""
+    """Order scopes: those with servers and long files come first, so that workers end together; one
+    process takes them last.
+    """
     scopes, scope = [*SCOPES.values(), *LONG], scope_of(test)
     is_spread = hasattr(config, "workerinput")
     return scopes.index(scope) if scope in scopes else len(scopes) if is_spread else -1
@@ -114,26 +131,39 @@ def scope_of(test):
     ('spark', 'tests/plans/test_undo.py')
     """
     shared = next((scope for start, scope in SCOPES.items() if test.startswith(start)), None)
-    # Tests of areas have sessions and clusters of their own, apart from those that need the one RocketMQ.
-    return shared if shared and (shared != "spark" or areas.area_of(test) is None) else test.partition("::")[0]
+    # Tests of areas have sessions and clusters of their own, apart from those that need the one
+    # RocketMQ.
+    return (
+        shared
+        if shared and (shared != "spark" or areas.area_of(test) is None)
+        else test.partition("::")[0]
+    )
 
 
 def pytest_ignore_collect(collection_path, config):
     """Do not import a file that lies in an area as a whole where the part has none of it."""
     if config.getoption("--part") == "all" or collection_path.suffix != ".py":
         return None
-    test = collection_path.relative_to(ROOT).as_posix() if collection_path.is_relative_to(ROOT) else ""
+    test = (
+        collection_path.relative_to(ROOT).as_posix() if collection_path.is_relative_to(ROOT) else ""
+    )
     if areas.area_of(test) is None:
         return None
     if config.getoption("--part") == "quick":
         return True
-    return None if any(start.startswith(test) or test.startswith(start) for start in choice().all()) else True
+    return (
+        None
+        if any(start.startswith(test) or test.startswith(start) for start in choice().all())
+        else True
+    )
 
 
 @functools.cache
 def choice():
     """Choose tests of areas for the commit that is checked out."""
-    return areas.choose(changed_files.changed(changed_files.base()), changed_files.git("rev-parse", "HEAD"))
+    return areas.choose(
+        changed_files.changed(changed_files.base()), changed_files.git("rev-parse", "HEAD")
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -174,25 +204,33 @@ def pytest_terminal_summary(terminalreporter, config):
     for name, spent in seconds.most_common():
         terminalreporter.write_line(f"{name}: {tests[name]} tests, {spent:.0f} s")
     if part == "quick":
-        left = ", ".join(f"{name} ({sum(area.seconds.values())} s)" for name, area in areas.AREAS.items())
-        terminalreporter.write_line(f"left to `make test-all`: thorough tests, more examples of properties, {left}")
+        left = ", ".join(
+            f"{name} ({sum(area.seconds.values())} s)" for name, area in areas.AREAS.items()
+        )
+        terminalreporter.write_line(
+            f"left to `make test-all`: thorough tests, more examples of properties, {left}"
+        )
     if part == "touched":
         write_choice(terminalreporter)
 
 
 def write_choice(reporter):
-    """Write why tests were chosen, what did not fit, and of failures whether the change reaches them."""
+    """Write why tests were chosen, what did not fit, and of failures whether the change reaches
+    them.
+    """
     chosen = choice()
     for start, path in chosen.touched.items():
         reporter.write_line(f"touched by {path}: {start}")
     for start in chosen.in_turn:
         reporter.write_line(f"in turn: {start}")
     for start in chosen.left_out:
-        reporter.write_line(f"touched, but over the budget of {areas.BUDGET} CPU s (make test-all runs it): {start}")
-    reporter.write_line(f"to repeat: git checkout {changed_files.git('rev-parse', 'HEAD')} && make test-touched")
+        reporter.write_line(
+            f"touched, but over the budget of {areas.BUDGET} CPU s (make test-all runs it): {start}"
+        )
+    reporter.write_line(
+        f"to repeat: git checkout {changed_files.git('rev-parse', 'HEAD')} && make test-touched"
+    )
     for report in (*reporter.stats.get("failed", []), *reporter.stats.get("error", [])):
         if any(report.nodeid.startswith(start) for start in chosen.in_turn):
-            why = (
-                f"area {areas.area_of(report.nodeid)!r} depends on none of the changed files; does the base fail, too?"
-            )
+            why = f"area {areas.area_of(report.nodeid)!r} depends on none of the changed files; does the base fail, too?"
             reporter.write_line(f"{report.nodeid} ran in turn: {why}")

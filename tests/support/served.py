@@ -48,8 +48,12 @@ def readings_of(*given, observer=None, every=30.0, keepers=()):
 @contextlib.contextmanager
 def served(readings, host="127.0.0.1", token=None, cluster="c", most_groups=1000, **more):
     """A client of a service over readings."""
-    service = Service(readings, MetricsText(readings, cluster, most_groups), Admission.of(host, token))
+    service = Service(
+        readings, MetricsText(readings, cluster, most_groups), Admission.of(host, token)
+    )
     with contextlib.closing(service):
-        client = TestClient(service.app, base_url="http://127.0.0.1", raise_server_exceptions=False, **more)
+        client = TestClient(
+            service.app, base_url="http://127.0.0.1", raise_server_exceptions=False, **more
+        )
         client.service = service
         yield client

@@ -1,4 +1,6 @@
-"""The metrics that rules and the dashboard may read, with their labels: those of the service and of others."""
+"""The metrics that rules and the dashboard may read, with their labels: those of the service and of
+others.
+"""
 
 _GROUP = ("cluster", "consumer_group")
 
@@ -42,7 +44,13 @@ OTHERS = {
     "rocketmq_group_diff": ("group", "topic", "countOfOnlineConsumers", "msgModel"),
     "rocketmq_group_retrydiff": ("group", "topic", "countOfOnlineConsumers", "msgModel"),
     "rocketmq_consumer_tps": ("cluster", "broker", "topic", "group"),
-    "rocketmq_consumer_lag_messages": ("cluster", "node_type", "node_id", "topic", "consumer_group"),
+    "rocketmq_consumer_lag_messages": (
+        "cluster",
+        "node_type",
+        "node_id",
+        "topic",
+        "consumer_group",
+    ),
 }
 """Of Prometheus itself, of rocketmq-exporter, and of RocketMQ's brokers."""
 

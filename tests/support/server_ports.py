@@ -1,4 +1,6 @@
-"""Ports for servers of the tests: below those that the kernel gives to connections, which take one while a server starts."""
+"""Ports for servers of the tests: below those that the kernel gives to connections, which take one
+while a server starts.
+"""
 
 import fcntl
 import os
@@ -12,7 +14,9 @@ RESERVED = Path(tempfile.gettempdir()) / f"rmqalloc-test-ports-{os.getuid()}"
 
 
 def free_ports(n: int) -> int:
-    """The first of ``n`` neighbouring ports that are free, and that no other run of tests gets before a server takes them."""
+    """The first of ``n`` neighbouring ports that are free, and that no other run of tests gets
+    before a server takes them.
+    """
     kernels = Path("/proc/sys/net/ipv4/ip_local_port_range")
     below = int(kernels.read_text().split()[0]) if kernels.exists() else 32_768
     for _ in range(100):

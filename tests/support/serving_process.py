@@ -12,7 +12,9 @@ from programs import environment
 def running(*arguments):
     """A program that says where it serves; it is ended if it has not been."""
     command = [sys.executable, *arguments]
-    program = tied.popen(command, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    program = tied.popen(
+        command, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     try:
         line = program.stderr.readline()
         assert "at http://127.0.0.1:" in line, line + program.stderr.read()

@@ -15,7 +15,11 @@ TOPIC = Topic("T", (TopicBroker("a", 8), TopicBroker("b", 4), TopicBroker("c", 4
 def group(**others: Any) -> Group:
     """Return the group: four clients of 5.3 under AVG, unless other fields say otherwise."""
     clients = tuple(Client(one, version="5.3.1") for one in IDS)
-    made: dict[str, Any] = {"subscriptions": ("T", "%RETRY%g"), "clients": clients, "strategy": "AVG"}
+    made: dict[str, Any] = {
+        "subscriptions": ("T", "%RETRY%g"),
+        "clients": clients,
+        "strategy": "AVG",
+    }
     return Group("g", **(made | others))
 
 

@@ -1,9 +1,11 @@
-"""An event loop whose clock jumps to the next timer as soon as nothing else is left to do, with the servers in the same loop.
+"""An event loop whose clock jumps to the next timer as soon as nothing else is left to do, with the
+servers in the same loop.
 
-What a program does about time-outs, deadlines and pauses is then the same on every machine: the clock stands still while code
-runs, however slowly, and no test waits for it. A connection is a pair of sockets of this process, in which bytes arrive as soon
-as they are written: a loop that has nothing to read knows that nothing is under way. In real time it waits for functions that
-were given to threads by ``run_in_executor``, and for nothing else.
+What a program does about time-outs, deadlines and pauses is then the same on every machine: the
+clock stands still while code runs, however slowly, and no test waits for it. A connection is a pair
+of sockets of this process, in which bytes arrive as soon as they are written: a loop that has
+nothing to read knows that nothing is under way. In real time it waits for functions that were given
+to threads by ``run_in_executor``, and for nothing else.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ class Simulation:
         return self._last_port
 
     def accept(self, port: int) -> asyncio.BaseProtocol:
-        """Return the server's end of a new connection, or raise ConnectionRefusedError where nobody listens."""
+        """Return the server's end of a new connection, or raise ConnectionRefusedError where nobody
+        listens.
+        """
         if port not in self._servers:
             raise ConnectionRefusedError(f"nobody listens at port {port} of this simulation")
         return self._servers[port]()
@@ -85,12 +89,16 @@ class _Loop(asyncio.SelectorEventLoop):
         self.simulation = simulation
         self.n_in_threads = 0
         super().__init__(_Selector(self))
-        self._clock_resolution = 1e-6  # a timer is due before the clock's next number, which may be more than 1 ns away
+        self._clock_resolution = (
+            1e-6  # a timer is due before the clock's next number, which may be more than 1 ns away
+        )
 
     def time(self) -> float:
         return self.simulation.now
 
-    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **more: Any) -> Any:
+    async def create_connection(
+        self, protocol_factory: Any, host: Any = None, port: Any = None, **more: Any
+    ) -> Any:
         if host is None:
             return await super().create_connection(protocol_factory, **more)
         protocol = self.simulation.accept(port)
@@ -119,7 +127,9 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class _Selector(selectors.DefaultSelector):
-    """Looks what can be read or written; where nothing can, it lets the clock jump in place of waiting."""
+    """Looks what can be read or written; where nothing can, it lets the clock jump in place of
+    waiting.
+    """
 
     def __init__(self, loop: _Loop) -> None:
         super().__init__()

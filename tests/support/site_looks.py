@@ -1,7 +1,8 @@
-"""Measure pages of the guide in Chromium: ``make site``, then ``python tests/support/site_looks.py``.
+"""Measure pages of the guide in Chromium: ``make site``, then ``python
+tests/support/site_looks.py``.
 
-On a laptop's 1280 px, in light and dark: what stands in blocks has a contrast of 4.5:1 at least, no line of a block and no
-table is wider than its frame, and no name of an option is broken.
+On a laptop's 1280 px, in light and dark: what stands in blocks has a contrast of 4.5:1 at least, no
+line of a block and no table is wider than its frame, and no name of an option is broken.
 """
 
 import argparse
@@ -14,7 +15,16 @@ import chromium
 from page_measures import LOW_CONTRAST_IN
 from site_search import SITE
 
-PAGES = ("index", "data-engineer", "client-author", "command-line", "commands", "plan", "how-to/deploy", "api/plans")
+PAGES = (
+    "index",
+    "data-engineer",
+    "client-author",
+    "command-line",
+    "commands",
+    "plan",
+    "how-to/deploy",
+    "api/plans",
+)
 SHOWN = 5
 SCHEMES = {"light": "default", "dark": "slate"}
 AT_ONCE = """
@@ -48,7 +58,10 @@ def main():
     if chromium.find() is None:
         return chromium.HOW_TO_INSTALL
     n_faults = 0
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium.Chromium(folder) as browser:
+    with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        chromium.Chromium(folder) as browser,
+    ):
         for name in PAGES:
             page = chromium.Page(browser, site / f"{name}.html", size=(1280, 900))
             found = list(faults(page))

@@ -1,8 +1,10 @@
-"""Rank the right page of each question in users' words: ``make site``, then ``python tests/support/site_search.py``.
+"""Rank the right page of each question in users' words: ``make site``, then ``python
+tests/support/site_search.py``.
 
-The site's own worker answers from the site's own index, in Chromium, after ``docs/search.js`` as on the site. A page counts
-once, by its best section, as in the list of hits. ``--at-least N`` ends with 1 if fewer than N questions find their page
-first, or if a page of names or figures stands before another one.
+The site's own worker answers from the site's own index, in Chromium, after ``docs/search.js`` as on
+the site. A page counts once, by its best section, as in the list of hits. ``--at-least N`` ends
+with 1 if fewer than N questions find their page first, or if a page of names or figures stands
+before another one.
 """
 
 import argparse
@@ -18,7 +20,18 @@ SITE = ROOT / "build" / "site"
 QUESTIONS = DATA / "search-questions.tsv"
 LAST = ("api/", "evidence.html", "changelog.html")
 """Pages of names, figures and history come after all others."""
-WORDS = ("plan", "rollout", "gates", "lag", "rebalance", "fleet", "consistent hash", "evidence", "optimise", "allocate")
+WORDS = (
+    "plan",
+    "rollout",
+    "gates",
+    "lag",
+    "rebalance",
+    "fleet",
+    "consistent hash",
+    "evidence",
+    "optimise",
+    "allocate",
+)
 """Words that such pages have in their titles."""
 # The worker runs as a script of the page: its messages go through these two functions.
 BRIDGE = """
@@ -37,8 +50,14 @@ ASK = """
 
 def questions():
     """Return the questions, each with the pages that answer it."""
-    lines = [line for line in QUESTIONS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return {question: pages.split() for question, pages, _ in (line.split("\t") for line in lines[1:])}
+    lines = [
+        line
+        for line in QUESTIONS.read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
+    return {
+        question: pages.split() for question, pages, _ in (line.split("\t") for line in lines[1:])
+    }
 
 
 def hits(site, asked):
@@ -46,7 +65,10 @@ def hits(site, asked):
     (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.min.js")
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     data = f"const INDEX = {json.dumps(index | {'options': {'suggest': False}})}, QUESTIONS = {json.dumps(asked)};"
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium.Chromium(f"{folder}/profile") as browser:
+    with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        chromium.Chromium(f"{folder}/profile") as browser,
+    ):
         texts = {
             "bridge": BRIDGE,
             "search": (site / "search.js").read_text("utf-8"),
@@ -57,7 +79,9 @@ def hits(site, asked):
             (Path(folder) / f"{name}.js").write_text(text, encoding="utf-8")
         page = Path(folder) / "page.html"
         page.write_text(
-            '<meta charset="utf-8">' + "".join(f'<script src="{name}.js"></script>' for name in texts), "utf-8"
+            '<meta charset="utf-8">'
+            + "".join(f'<script src="{name}.js"></script>' for name in texts),
+            "utf-8",
         )
         opened = chromium.Page(browser, page)
         opened.until("typeof hits === 'object'")

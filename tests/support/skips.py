@@ -1,4 +1,5 @@
-"""Tests that need a missing tool are skipped, in one line for each tool; ``--no-skips`` fails where a test is skipped.
+"""Tests that need a missing tool are skipped, in one line for each tool; ``--no-skips`` fails where
+a test is skipped.
 
 `ALLOWED` has the skips that ``--no-skips`` lets pass.
 """
@@ -26,10 +27,14 @@ class Allowed(NamedTuple):
 
 ALLOWED = [
     Allowed(
-        "tests/house/test_workflows.py::*", "no actionlint:*", "a program of Go; the job `workflows` of ci.yml runs it"
+        "tests/house/test_workflows.py::*",
+        "no actionlint:*",
+        "a program of Go; the job `workflows` of ci.yml runs it",
     ),
     Allowed(
-        "tests/fleet/test_free_threads.py::*", "*", "of a Python without the interpreter lock; `make pythons` has one"
+        "tests/fleet/test_free_threads.py::*",
+        "*",
+        "of a Python without the interpreter lock; `make pythons` has one",
     ),
     Allowed("*", "only root gives files away", "a runner may work as a plain user"),
     Allowed("*", "snappy-java looks for musl's loader of x86-64 alone", "a runner may be an ARM"),
@@ -40,19 +45,27 @@ def needed(item: pytest.Item) -> set[str]:
     """Tools that a test needs, by its marks and fixtures."""
     marks = {name for mark in item.iter_markers("needs") for name in mark.args}
     marks |= {IMPLIED[mark.name] for mark in item.iter_markers() if mark.name in IMPLIED}
-    return marks | {FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES}
+    return marks | {
+        FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES
+    }
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip before a fixture is set up; all skips for one tool have one place, so that pytest counts them in one line."""
+    """Skip before a fixture is set up; all skips for one tool have one place, so that pytest counts
+    them in one line.
+    """
     for name in sorted(needed(item)):
         if not tools.is_here(name):
             pytest.skip(WHERE.format(name, tools.TOOLS[name].install))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--no-skips", action="store_true", help="fail where a test is skipped, but for those in skips.py")
+    parser.addoption(
+        "--no-skips",
+        action="store_true",
+        help="fail where a test is skipped, but for those in skips.py",
+    )
 
 
 def reason(report: Any) -> str:
@@ -66,7 +79,9 @@ def unexpected(reports: list[Any]) -> list[str]:
     return sorted(
         f"{test}: {said}"
         for test, said in found
-        if not any(fnmatch.fnmatch(test, one.test) and fnmatch.fnmatch(said, one.said) for one in ALLOWED)
+        if not any(
+            fnmatch.fnmatch(test, one.test) and fnmatch.fnmatch(said, one.said) for one in ALLOWED
+        )
     )
 
 
@@ -76,7 +91,11 @@ def _skipped(config: pytest.Config) -> list[Any]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if session.config.option.no_skips and not session.exitstatus and unexpected(_skipped(session.config)):
+    if (
+        session.config.option.no_skips
+        and not session.exitstatus
+        and unexpected(_skipped(session.config))
+    ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -84,7 +103,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = [reason(report) for report in skipped]
     starts = {name: WHERE.format(name, "") for name in tools.TOOLS}
-    missing = {name: n for name, start in starts.items() if (n := sum(text.startswith(start) for text in reasons))}
+    missing = {
+        name: n
+        for name, start in starts.items()
+        if (n := sum(text.startswith(start) for text in reasons))
+    }
     if missing:
         counts = ", ".join(f"{n} without {name}" for name, n in missing.items())
         terminalreporter.write_line(f"skipped: {counts}; to run them: {tools.command_for(missing)}")

@@ -62,7 +62,9 @@ def imports_of(module, source, is_package, walk=ast.walk):
 
 
 def imports(module, walk=ast.walk):
-    return imports_of(module, MODULES[module].read_text(), MODULES[module].name == "__init__.py", walk)
+    return imports_of(
+        module, MODULES[module].read_text(), MODULES[module].name == "__init__.py", walk
+    )
 
 
 def as_module(name, modules=MODULES):
@@ -80,7 +82,9 @@ def needs_of(modules):
 
 
 def circles(needs):
-    """What is left when modules that need nothing of the rest, or are not needed by it, are taken away again and again."""
+    """What is left when modules that need nothing of the rest, or are not needed by it, are taken
+    away again and again.
+    """
     while True:
         needed = set().union(*needs.values()) if needs else set()
         kept = {
@@ -97,7 +101,9 @@ def repeated(modules):
     """Names of modules, classes and functions that several modules have."""
     names = {kind: defaultdict(set) for kind in ("modules", "classes", "functions")}
     for name, path in modules.items():
-        if path.name not in ("__init__.py", "__main__.py") and not name.startswith("rmqalloc.whatif"):
+        if path.name not in ("__init__.py", "__main__.py") and not name.startswith(
+            "rmqalloc.whatif"
+        ):
             names["modules"][name.rpartition(".")[2].lstrip("_")].add(name)
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef):
@@ -105,5 +111,6 @@ def repeated(modules):
             elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 names["functions"][node.name].add(name)
     return {
-        kind: {key: sorted(where) for key, where in found.items() if len(where) > 1} for kind, found in names.items()
+        kind: {key: sorted(where) for key, where in found.items() if len(where) > 1}
+        for kind, found in names.items()
     }

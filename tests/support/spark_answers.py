@@ -1,7 +1,9 @@
-"""The same questions to any Spark there is: ``python spark_answers.py MASTER SOURCE TARGET SETTINGS [ARCHIVE]``.
+"""The same questions to any Spark there is: ``python spark_answers.py MASTER SOURCE TARGET SETTINGS
+[ARCHIVE]``.
 
-MASTER is as `spark_udfs.session.session` takes it, SETTINGS is JSON, TARGET a directory for what jobs write, and ARCHIVE an
-environment to be shipped to the executors. The answers are printed as JSON.
+MASTER is as `spark_udfs.session.session` takes it, SETTINGS is JSON, TARGET a directory for what
+jobs write, and ARCHIVE an environment to be shipped to the executors. The answers are printed as
+JSON.
 """
 
 import json
@@ -20,7 +22,13 @@ from rmqalloc.snapshot.synthetic import write_fleet
 ASSIGN = {"AVG": {}, "AVG_BY_CIRCLE": {}, "CONSISTENT_HASH": {"virtual_nodes": 7}}
 SCENARIOS = [
     {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]},
-    {"name": "ring of 5", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}, {"scale_clients": {"to": 5}}]},
+    {
+        "name": "ring of 5",
+        "changes": [
+            {"set_strategy": {"strategy": "CONSISTENT_HASH"}},
+            {"scale_clients": {"to": 5}},
+        ],
+    },
 ]
 PLAN = ["metrics", "owners", "best"]
 
@@ -42,7 +50,8 @@ def without_spark(source):
     specs = {name: PlanSpec(name, params, output="owners") for name, params in ASSIGN.items()}
     specs |= {output: PlanSpec("AVG", {}, SCENARIOS, output) for output in PLAN}
     return {
-        name: in_order(pa.Table.from_batches(plan_stream(batches, spec)).to_pylist()) for name, spec in specs.items()
+        name: in_order(pa.Table.from_batches(plan_stream(batches, spec)).to_pylist())
+        for name, spec in specs.items()
     }
 
 
@@ -72,7 +81,12 @@ def owners_in(answers):
     kept = ("consumer_group", "topic", "owners")
     return {
         name: sorted(
-            ({key: row[key] for key in kept} for row in rows if None not in (row[kept[0]], row[kept[1]])), key=str
+            (
+                {key: row[key] for key in kept}
+                for row in rows
+                if None not in (row[kept[0]], row[kept[1]])
+            ),
+            key=str,
         )
         for name, rows in assigned_in(answers).items()
     }
@@ -90,9 +104,13 @@ def written(spark, source, target):
     answers = {}
     for name, params in ASSIGN.items():
         spec, out = PlanSpec(name, params, output="owners"), str(target / name)
-        once, again = (plan_table(spark, f"file:{source}", spec, out=f"file:{out}") for _ in range(2))
+        once, again = (
+            plan_table(spark, f"file:{source}", spec, out=f"file:{out}") for _ in range(2)
+        )
         assert (once.was_complete, again.was_complete) == (False, True)
-        answers[name] = in_order(ds.dataset(out, format="parquet").to_table().drop_columns("plan_id").to_pylist())
+        answers[name] = in_order(
+            ds.dataset(out, format="parquet").to_table().drop_columns("plan_id").to_pylist()
+        )
     return answers
 
 
@@ -107,8 +125,14 @@ def rows_of(frame):
 
 
 def workers(spark, n_executors):
-    """Interpreter, package and working directory of the Python workers; an executor may come long after the others."""
-    frame = spark.range(0, 8, 1, 8).mapInArrow(look, "prefix string, package string, place string").distinct()
+    """Interpreter, package and working directory of the Python workers; an executor may come long
+    after the others.
+    """
+    frame = (
+        spark.range(0, 8, 1, 8)
+        .mapInArrow(look, "prefix string, package string, place string")
+        .distinct()
+    )
     found, until = frame.toArrow().to_pylist(), time.monotonic() + EXECUTORS_WITHIN
     while len(found) < n_executors and time.monotonic() < until:
         found = frame.toArrow().to_pylist()
@@ -123,11 +147,15 @@ def look(batches):
 
     for _ in batches:
         time.sleep(0.3)  # a task that ended at once might leave nothing for the other executor
-        yield pa.RecordBatch.from_pylist([{"prefix": sys.prefix, "package": rmqalloc.__file__, "place": os.getcwd()}])
+        yield pa.RecordBatch.from_pylist(
+            [{"prefix": sys.prefix, "package": rmqalloc.__file__, "place": os.getcwd()}]
+        )
 
 
 def session_of(master, settings, archive=None):
-    """A session as a user would make it, with an environment shipped as Spark's documentation has it."""
+    """A session as a user would make it, with an environment shipped as Spark's documentation has
+    it.
+    """
     from spark_udfs.session import session
 
     if archive is None:
@@ -142,7 +170,10 @@ def session_of(master, settings, archive=None):
 
 def main(master, source, target, settings, archive=None):
     spark = session_of(master, json.loads(settings), archive)
-    answers = {"kind": type(spark).__module__, "workers": workers(spark, 1 if archive is None else 2)}
+    answers = {
+        "kind": type(spark).__module__,
+        "workers": workers(spark, 1 if archive is None else 2),
+    }
     answers |= {"transformed": transformed(spark, source), "columns": columns(spark, source)}
     answers["written"] = written(spark, Path(source), Path(target))
     print(json.dumps(answers))

@@ -1,4 +1,6 @@
-"""What is shipped to the executors of a cluster: a packed virtual environment with the wheel and what it needs."""
+"""What is shipped to the executors of a cluster: a packed virtual environment with the wheel and
+what it needs.
+"""
 
 import shutil
 import subprocess
@@ -35,12 +37,16 @@ def packed_environment(where: Path) -> Path:
 
 
 def wheel(where: Path) -> Path:
-    """The wheel that the tests run against; one made from this tree where they run against the tree itself."""
+    """The wheel that the tests run against; one made from this tree where they run against the tree
+    itself.
+    """
     if Path(rmqalloc.__file__).parents[1] != ROOT:
         return next((ROOT / "build" / "wheel").glob("*.whl"))
     tree = where / "tree"
     for name in ("pyx", "rmqalloc", "spark_udfs"):
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        shutil.copytree(
+            ROOT / name, tree / name, ignore=shutil.ignore_patterns("*.so", "__pycache__")
+        )
     for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
     _pip("wheel", "--no-build-isolation", "--no-deps", "-w", where, tree)
@@ -48,7 +54,9 @@ def wheel(where: Path) -> Path:
 
 
 def _copy(name: str, site_packages: Path) -> None:
-    """Copy an installed distribution, file by file, without what no program imports: it is unpacked by every executor."""
+    """Copy an installed distribution, file by file, without what no program imports: it is unpacked
+    by every executor.
+    """
     found = distribution(name)
     for file in found.files or []:
         if not {"..", "__pycache__", "tests", "include"} & set(file.parts):

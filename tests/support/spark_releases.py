@@ -1,7 +1,9 @@
-"""Releases of Spark beside the installed one: an environment of each, and the connectors that are published for it.
+"""Releases of Spark beside the installed one: an environment of each, and the connectors that are
+published for it.
 
-An environment holds third-party packages alone; the packages under test come by ``PYTHONPATH``, as links to those that this
-process has imported. Environments and jars are made once and kept by `cache`; ``python -m spark_releases`` makes all of them.
+An environment holds third-party packages alone; the packages under test come by ``PYTHONPATH``, as
+links to those that this process has imported. Environments and jars are made once and kept by
+`cache`; ``python -m spark_releases`` makes all of them.
 """
 
 import functools
@@ -31,7 +33,10 @@ class Release(NamedTuple):
 
 RELEASES = {
     "3.5": Release(
-        "3.5.9", "2.12", "io.delta:delta-spark_2.12:3.3.3", "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0"
+        "3.5.9",
+        "2.12",
+        "io.delta:delta-spark_2.12:3.3.3",
+        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",
     ),
     "4.0": Release(
         "4.0.5",
@@ -57,7 +62,9 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 
 @functools.cache
 def python(name: str) -> Path:
-    """Return the interpreter of an environment with that release, made on the first call (half a minute, 700 MB)."""
+    """Return the interpreter of an environment with that release, made on the first call (half a
+    minute, 700 MB).
+    """
     if version("pyspark") == RELEASES[name].version:
         return Path(sys.executable)
     packages = (f"pyspark=={RELEASES[name].version}", *_WITH)
@@ -74,13 +81,25 @@ def fitting_pyarrow() -> Path:
     """Return a folder with a pyarrow that Spark 3.5 can keep state with."""
 
     def make(folder: Path) -> None:
-        _run(python("3.5"), "-m", "pip", "install", "-q", "--no-deps", "--target", folder, "pyarrow<26")
+        _run(
+            python("3.5"),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--target",
+            folder,
+            "pyarrow<26",
+        )
 
     return cache.folder("pyarrow-25", [sys.version], make)
 
 
 def variables(name: str, *folders: Path) -> dict[str, str]:
-    """The environment variables of a program on that release, which imports the packages under test, and these folders."""
+    """The environment variables of a program on that release, which imports the packages under
+    test, and these folders.
+    """
     packages = [Path(str(one.__file__)).parent for one in (rmqalloc, spark_udfs)]
 
     def link(folder: Path) -> None:
@@ -89,7 +108,11 @@ def variables(name: str, *folders: Path) -> dict[str, str]:
 
     tested = cache.folder("tested", map(str, packages), link)
     interpreter = str(python(name))
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("SPARK_", "PYSPARK_"))
+    }
     return kept | {
         "PYTHONPATH": os.pathsep.join(map(str, [tested, *folders])),
         "PYSPARK_PYTHON": interpreter,
@@ -102,12 +125,18 @@ def variables(name: str, *folders: Path) -> dict[str, str]:
 
 @functools.cache
 def jars(name: str, connector: str) -> list[str]:
-    """Return the jars of a connector, "delta" or "iceberg", for that release: those that Spark has not itself."""
+    """Return the jars of a connector, "delta" or "iceberg", for that release: those that Spark has
+    not itself.
+    """
     coordinate = getattr(RELEASES[name], connector)
 
     def make(folder: Path) -> None:
         (folder / "pom.xml").write_text(_POM.format(*coordinate.split(":")), encoding="utf-8")
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
+        goal = [
+            "dependency:copy-dependencies",
+            f"-DoutputDirectory={folder}",
+            "-DincludeScope=runtime",
+        ]
         _run("mvn", "-B", "-q", "-f", folder / "pom.xml", *goal)
 
     folder = cache.folder(f"jars-{connector}-{name}", [coordinate], make)
@@ -117,7 +146,9 @@ def jars(name: str, connector: str) -> list[str]:
 
 
 def settings(name: str, *connectors: str, warehouse: Path) -> dict[str, str]:
-    """Settings of a session that has these connectors: Delta as the session's own catalog, Iceberg as the catalog ``ice``."""
+    """Settings of a session that has these connectors: Delta as the session's own catalog, Iceberg
+    as the catalog ``ice``.
+    """
     found = {
         "spark.jars": ",".join(jar for one in connectors for jar in jars(name, one)),
         "spark.sql.warehouse.dir": str(warehouse / "spark"),
@@ -137,21 +168,32 @@ def settings(name: str, *connectors: str, warehouse: Path) -> dict[str, str]:
     return found | ({"spark.sql.extensions": ",".join(extensions)} if extensions else {})
 
 
-def run(name: str, *command: object, folders: Iterable[Path] = (), **how: object) -> subprocess.CompletedProcess[str]:
+def run(
+    name: str, *command: object, folders: Iterable[Path] = (), **how: object
+) -> subprocess.CompletedProcess[str]:
     """Run that release's interpreter; its output is in the answer, whatever its exit code is."""
-    with_defaults = {"capture_output": True, "text": True, "timeout": 1800, "env": variables(name, *folders)} | how
+    with_defaults = {
+        "capture_output": True,
+        "text": True,
+        "timeout": 1800,
+        "env": variables(name, *folders),
+    } | how
     return subprocess.run([str(python(name)), *map(str, command)], check=False, **with_defaults)  # type: ignore[call-overload,no-any-return]
 
 
 def _artifact(path: Path) -> str:
     """A jar's name without its version."""
     parts = path.stem.split("-")
-    return "-".join(parts[: next((i for i, part in enumerate(parts) if i and part[:1].isdigit()), len(parts))])
+    return "-".join(
+        parts[: next((i for i, part in enumerate(parts) if i and part[:1].isdigit()), len(parts))]
+    )
 
 
 def _run(*command: object) -> None:
     """Run a program; its output is seen only if it fails."""
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=1800, check=False)
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, timeout=1800, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

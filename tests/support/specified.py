@@ -1,7 +1,9 @@
-"""The specifications of our own strategies as programs: the Python blocks of a page, as the slow twin of the compiled code.
+"""The specifications of our own strategies as programs: the Python blocks of a page, as the slow
+twin of the compiled code.
 
-The pages are `docs/strategies/ordinal.md` and `docs/strategies/stable.md`. What they define is used as it stands there, so
-that a reader who implements a page and these tests cannot come to different answers.
+The pages are `docs/strategies/ordinal.md` and `docs/strategies/stable.md`. What they define is used
+as it stands there, so that a reader who implements a page and these tests cannot come to different
+answers.
 """
 
 import functools
@@ -21,7 +23,9 @@ def page(name):
     7
     """
     path = ROOT / "docs" / "strategies" / f"{name}.md"
-    blocks = re.findall(r"^```python\n(.*?)^```$", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     names = {"__name__": f"the page {name}"}
     for block in blocks:
         exec(compile(block, str(path), "exec"), names)
@@ -36,11 +40,15 @@ def tables():
 
 
 def ordinal(queues, client_ids, pattern="-#", with_tables=False):
-    """Owners under ORDINAL, as positions; queues are (topic, broker name, queue id), all of one topic."""
+    """Owners under ORDINAL, as positions; queues are (topic, broker name, queue id), all of one
+    topic.
+    """
     twin, topic = page("ordinal"), queues[0][0]
     if with_tables:
         return twin.ordinal_by_tables(topic, len(queues), client_ids, tables(), pattern)
-    return twin.ordinal(topic, [(broker_name, queue_id) for _, broker_name, queue_id in queues], client_ids, pattern)
+    return twin.ordinal(
+        topic, [(broker_name, queue_id) for _, broker_name, queue_id in queues], client_ids, pattern
+    )
 
 
 def ordinal_2(queues, client_ids, pattern="-#"):
@@ -50,6 +58,8 @@ def ordinal_2(queues, client_ids, pattern="-#"):
 
 
 def stable(queues, client_ids, slack=0):
-    """Owners under STABLE, as positions; queues are (topic, broker name, queue id), all of one topic."""
+    """Owners under STABLE, as positions; queues are (topic, broker name, queue id), all of one
+    topic.
+    """
     brokers = [(broker_name, queue_id) for _, broker_name, queue_id in queues]
     return page("stable").stable(queues[0][0], brokers, client_ids, slack)

@@ -1,7 +1,8 @@
-"""Counts what a run of tests starts: JVMs, browsers, compilers, interpreters, Maven; shown at the end of the run.
+"""Counts what a run of tests starts: JVMs, browsers, compilers, interpreters, Maven; shown at the
+end of the run.
 
-Each costs more than most tests. Programs that are started by programs are not counted, apart from Spark's JVM, which is what
-``spark-submit`` becomes.
+Each costs more than most tests. Programs that are started by programs are not counted, apart from
+Spark's JVM, which is what ``spark-submit`` becomes.
 """
 
 import re
@@ -32,7 +33,9 @@ def kind_of(program):
     name = Path(program).name
     if COMPILERS.fullmatch(name):
         return "C compiler"
-    return next((kind for start, kind in NAMES.items() if re.fullmatch(rf"{start}[\d.]*", name)), "")
+    return next(
+        (kind for start, kind in NAMES.items() if re.fullmatch(rf"{start}[\d.]*", name)), ""
+    )
 
 
 def _count(event, arguments):

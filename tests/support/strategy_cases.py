@@ -44,13 +44,17 @@ def client_room(client_id):
 
 
 def crowded(key):
-    """A hash with few values, some of them negative: clients take each other's entries all the time."""
+    """A hash with few values, some of them negative: clients take each other's entries all the
+    time.
+    """
     return sum(map(ord, key)) % 23 - 11
 
 
 def scattered(key):
     """A hash over the whole of int64."""
-    return int.from_bytes(reference.hashlib.sha256(reference.utf16(key)).digest()[:8], "big", signed=True)
+    return int.from_bytes(
+        reference.hashlib.sha256(reference.utf16(key)).digest()[:8], "big", signed=True
+    )
 
 
 def ring(**parameters):
@@ -58,7 +62,9 @@ def ring(**parameters):
 
 
 def nearby(inner):
-    return lambda: strategy("MACHINE_ROOM_NEARBY", inner=inner(), broker_room=broker_room, client_room=client_room)
+    return lambda: strategy(
+        "MACHINE_ROOM_NEARBY", inner=inner(), broker_room=broker_room, client_room=client_room
+    )
 
 
 def nearby_reference(inner):
@@ -91,7 +97,10 @@ def canary_reference(inner, points=3000, is_canary=lambda client: client.endswit
 
 def pooled(inner):
     return lambda: strategy(
-        "MACHINE_ROOM_NEARBY_POOLED", inner=inner(), broker_room=broker_room, client_room=client_room
+        "MACHINE_ROOM_NEARBY_POOLED",
+        inner=inner(),
+        broker_room=broker_room,
+        client_room=client_room,
     )
 
 
@@ -118,12 +127,24 @@ RULES = [
     Rule("CONSISTENT_HASH-0", ring(virtual_nodes=0), reference.ConsistentHash(0)),
     Rule("CONSISTENT_HASH-1", ring(virtual_nodes=1), reference.ConsistentHash(1)),
     Rule("CONSISTENT_HASH-130", ring(virtual_nodes=130), reference.ConsistentHash(130)),
-    Rule("CONSISTENT_HASH-crowded", ring(virtual_nodes=4, hash_function=crowded), reference.ConsistentHash(4, crowded)),
-    Rule("CONSISTENT_HASH-scattered", ring(hash_function=scattered), reference.ConsistentHash(10, scattered)),
+    Rule(
+        "CONSISTENT_HASH-crowded",
+        ring(virtual_nodes=4, hash_function=crowded),
+        reference.ConsistentHash(4, crowded),
+    ),
+    Rule(
+        "CONSISTENT_HASH-scattered",
+        ring(hash_function=scattered),
+        reference.ConsistentHash(10, scattered),
+    ),
     Rule("MACHINE_ROOM", rooms({"hz"}), reference.MachineRoom({"hz"})),
     Rule("MACHINE_ROOM-odd", rooms({"", "a", "😀"}), reference.MachineRoom({"", "a", "😀"})),
     Rule("GO-CONSISTENT_HASH", ring(dialect="go"), go_reference.GoConsistentHash()),
-    Rule("GO-CONSISTENT_HASH-130", ring(dialect="go", virtual_nodes=130), go_reference.GoConsistentHash(130)),
+    Rule(
+        "GO-CONSISTENT_HASH-130",
+        ring(dialect="go", virtual_nodes=130),
+        go_reference.GoConsistentHash(130),
+    ),
     Rule("GO-MACHINE_ROOM", go_rooms({"hz", "a"}), go_reference.GoMachineRoom({"hz", "a"})),
     Rule("NEARBY-AVG", nearby(avg), nearby_reference(reference.Avg())),
     Rule("NEARBY-AVG_BY_CIRCLE", nearby(circle), nearby_reference(reference.AvgByCircle())),
@@ -133,10 +154,22 @@ RULES = [
         nearby(ring(virtual_nodes=4, hash_function=crowded)),
         nearby_reference(reference.ConsistentHash(4, crowded)),
     ),
-    Rule("NEARBY-MACHINE_ROOM", nearby(rooms({"hz", "a"})), nearby_reference(reference.MachineRoom({"hz", "a"}))),
-    Rule("NEARBY-NEARBY-AVG", nearby(nearby(avg)), nearby_reference(nearby_reference(reference.Avg()))),
+    Rule(
+        "NEARBY-MACHINE_ROOM",
+        nearby(rooms({"hz", "a"})),
+        nearby_reference(reference.MachineRoom({"hz", "a"})),
+    ),
+    Rule(
+        "NEARBY-NEARBY-AVG",
+        nearby(nearby(avg)),
+        nearby_reference(nearby_reference(reference.Avg())),
+    ),
     Rule("BOUNDED", bounded(), reference_own.ConsistentHashBounded()),
-    Rule("BOUNDED-1", bounded(load_factor=1, virtual_nodes=1), reference_own.ConsistentHashBounded(100, 1)),
+    Rule(
+        "BOUNDED-1",
+        bounded(load_factor=1, virtual_nodes=1),
+        reference_own.ConsistentHashBounded(100, 1),
+    ),
     Rule("CANARY-AVG", canary(avg), canary_reference(reference.Avg())),
     Rule(
         "CANARY-ROTATED-NEARBY-AVG",
@@ -156,17 +189,31 @@ RULES = [
         reference_own.Rotated(reference.ConsistentHash(4, crowded)),
     ),
     Rule(
-        "ROTATED-MACHINE_ROOM", rotated(rooms({"hz", "a"})), reference_own.Rotated(reference.MachineRoom({"hz", "a"}))
+        "ROTATED-MACHINE_ROOM",
+        rotated(rooms({"hz", "a"})),
+        reference_own.Rotated(reference.MachineRoom({"hz", "a"})),
     ),
-    Rule("NEARBY-ROTATED-AVG", nearby(rotated(avg)), nearby_reference(reference_own.Rotated(reference.Avg()))),
     Rule(
-        "CONFIG", lambda: strategy("CONFIG", message_queues=CONFIGURED), reference.Config(CONFIGURED), one_owner=False
+        "NEARBY-ROTATED-AVG",
+        nearby(rotated(avg)),
+        nearby_reference(reference_own.Rotated(reference.Avg())),
+    ),
+    Rule(
+        "CONFIG",
+        lambda: strategy("CONFIG", message_queues=CONFIGURED),
+        reference.Config(CONFIGURED),
+        one_owner=False,
     ),
     Rule("POP-0", pop(0, avg), reference.Pop(reference.Avg(), 0), one_owner=False),
     Rule("POP-1", pop(1, circle), reference.Pop(reference.AvgByCircle(), 1), one_owner=False),
     Rule("POP-2", pop(2, avg), reference.Pop(reference.Avg(), 2), one_owner=False),
     Rule("POP-ring", pop(1, ring()), reference.Pop(reference.ConsistentHash(), 1), one_owner=False),
-    Rule("POP-room", pop(2, rooms({"hz"})), reference.Pop(reference.MachineRoom({"hz"}), 2), one_owner=False),
+    Rule(
+        "POP-room",
+        pop(2, rooms({"hz"})),
+        reference.Pop(reference.MachineRoom({"hz"}), 2),
+        one_owner=False,
+    ),
     Rule(
         "NEARBY-CONFIG",
         nearby(lambda: strategy("CONFIG", message_queues=CONFIGURED)),
@@ -176,8 +223,12 @@ RULES = [
 ]
 ONE_OWNER = [rule for rule in RULES if rule.one_owner]
 every_rule = pytest.mark.parametrize("rule", RULES, ids=str)
-shared_rule = pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.one_owner], ids=str)
-pop_rule = pytest.mark.parametrize("rule", [rule for rule in RULES if rule.label.startswith("POP")], ids=str)
+shared_rule = pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if not rule.one_owner], ids=str
+)
+pop_rule = pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.label.startswith("POP")], ids=str
+)
 one_owner_rule = pytest.mark.parametrize("rule", ONE_OWNER, ids=str)
 
 ERRORS = {
@@ -189,7 +240,9 @@ ERRORS = {
 
 
 def outcome(ask, *arguments):
-    """What a call gives, or its error: the text of a ValueError is Java's, that of a TypeError is free."""
+    """What a call gives, or its error: the text of a ValueError is Java's, that of a TypeError is
+    free.
+    """
     try:
         return ask(*arguments)
     except tuple(ERRORS) as error:
@@ -198,20 +251,29 @@ def outcome(ask, *arguments):
 
 
 def same_objects(result, mq_all):
-    """A list of queues as positions in the caller's list, or as values where the queue is not the caller's."""
+    """A list of queues as positions in the caller's list, or as values where the queue is not the
+    caller's.
+    """
     position_of = {id(queue): position for position, queue in enumerate(mq_all)}
     if not isinstance(result, list):
         return result
-    return [position_of[id(queue)] if id(queue) in position_of else tuple(queue) for queue in result]
+    return [
+        position_of[id(queue)] if id(queue) in position_of else tuple(queue) for queue in result
+    ]
 
 
 def pairs(assigned):
-    """Which client id has which queue, the error where there is one; equal queues may have changed places."""
+    """Which client id has which queue, the error where there is one; equal queues may have changed
+    places.
+    """
     if not hasattr(assigned, "owners"):
         return assigned
     owners = [assigned.client_ids[i] if i >= 0 else None for i in assigned.owners.tolist()]
     return sorted(
-        ((tuple(map(repr, queue)), repr(owner)) for queue, owner in zip(assigned.mq_all, owners, strict=True))
+        (
+            (tuple(map(repr, queue)), repr(owner))
+            for queue, owner in zip(assigned.mq_all, owners, strict=True)
+        )
     )
 
 

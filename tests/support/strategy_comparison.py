@@ -1,4 +1,6 @@
-"""Random cases for the strategies of other languages, and what the specification and the engine answer to them."""
+"""Random cases for the strategies of other languages, and what the specification and the engine
+answer to them.
+"""
 
 import os
 from collections import defaultdict
@@ -59,7 +61,9 @@ def engine_answers(cases: list[StrategyCase]) -> list[str]:
             (f"g{i}", one.queues[0].topic, one.queues, one.client_ids) for i, one in enumerate(some)
         )
         owners = strategy(some[0].strategy, **_parameters(some[0])).assign_fleet(fleet).tolist()
-        for i, start, end in zip(alike, fleet.queue_offsets[:-1], fleet.queue_offsets[1:], strict=True):
+        for i, start, end in zip(
+            alike, fleet.queue_offsets[:-1], fleet.queue_offsets[1:], strict=True
+        ):
             answers[i] = as_text(owners[start:end])
     return answers
 
@@ -71,5 +75,8 @@ def _parameters(one: StrategyCase) -> dict[str, Any]:
     if "tables" in given:
         given["tables"] = True
     if one.strategy == "MACHINE_ROOM_NEARBY_POOLED":
-        given |= {"broker_room": lambda queue: first_character(queue.broker_name), "client_room": first_character}
+        given |= {
+            "broker_room": lambda queue: first_character(queue.broker_name),
+            "client_room": first_character,
+        }
     return given

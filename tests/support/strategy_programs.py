@@ -15,7 +15,9 @@ ORDINAL_TABLES = ROOT / "rmqalloc" / "strategies" / "ordinal-tables.txt"
 
 
 def tested_java() -> str:
-    """Build the Java project and run its tests; returns the class path of its own classes, without RocketMQ's."""
+    """Build the Java project and run its tests; returns the class path of its own classes, without
+    RocketMQ's.
+    """
     folder = _tested()
     return os.pathsep.join(str(folder / name) for name in ("test-classes", "classes"))
 
@@ -43,7 +45,9 @@ def java_answers(cases: Iterable[StrategyCase], rocketmq: str | None = None) -> 
 
 def go(*arguments: str) -> str:
     """Run ``go`` in the module and return what it prints."""
-    return java_driver.run([go_driver.command(), "-C", str(GO_MODULE), *arguments], f"go {' '.join(arguments)}")
+    return java_driver.run(
+        [go_driver.command(), "-C", str(GO_MODULE), *arguments], f"go {' '.join(arguments)}"
+    )
 
 
 def go_answers(cases: Iterable[StrategyCase]) -> list[str]:

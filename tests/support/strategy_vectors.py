@@ -1,10 +1,12 @@
-"""Groups for the strategies of our own, in a form that every language reads, and the vectors of ORDINAL, ORDINAL/2 and STABLE.
+"""Groups for the strategies of our own, in a form that every language reads, and the vectors of
+ORDINAL, ORDINAL/2 and STABLE.
 
-``python -m strategy_vectors`` writes ``<name>-vectors.tsv`` of all of them to `tests/data`; the owners come from the pages that
-specify them. A line has fields between tabs: strategy, parameters (``name=value`` between ``;``), topic, queues
-(``broker:id`` between ``,``), client ids (between ``,``), owners (positions in the client ids between ``,``; -1 is nobody).
-Queues and client ids are in RocketMQ's order. Texts are ASCII: all but letters, digits and ``- . _ @ # * ? / %`` stands
-as ``\\u`` and four hexadecimal digits for each UTF-16 code unit.
+``python -m strategy_vectors`` writes ``<name>-vectors.tsv`` of all of them to `tests/data`; the
+owners come from the pages that specify them. A line has fields between tabs: strategy, parameters
+(``name=value`` between ``;``), topic, queues (``broker:id`` between ``,``), client ids (between
+``,``), owners (positions in the client ids between ``,``; -1 is nobody). Queues and client ids are
+in RocketMQ's order. Texts are ASCII: all but letters, digits and ``- . _ @ # * ? / %`` stands as
+``\\u`` and four hexadecimal digits for each UTF-16 code unit.
 """
 
 import re
@@ -16,16 +18,54 @@ from checkout import DATA
 
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues
 
-TOPICS = ["TopicTest", "orders", "%RETRY%order-svc", "a", "", "订单", "x😀y", "\uffff", "payments_2026", "T" * 60]
+TOPICS = [
+    "TopicTest",
+    "orders",
+    "%RETRY%order-svc",
+    "a",
+    "",
+    "订单",
+    "x😀y",
+    "\uffff",
+    "payments_2026",
+    "T" * 60,
+]
 BROKERS = ["broker-a", "broker-a-1", "broker-b", "broker-10", "hz@b1", "", "中", "😀", "b,:;=\\ \t"]
-ODD_IDS = ["", " ", "a", "@", "a@", "a@-5", "@-5", "a@b-007", "a@b-0", "a@b-00", "a@b-1@", "a@b-1@u@v", "a@b-", "b-3"]
-ODD_IDS += ["a@x-999999999", "a@x-1000000000", "a@x-٣", "a@x-3\u0661", "中@中-2", "😀@😀-3", "a@b--4", "a@4", "a,b@c-6"]
+ODD_IDS = [
+    "",
+    " ",
+    "a",
+    "@",
+    "a@",
+    "a@-5",
+    "@-5",
+    "a@b-007",
+    "a@b-0",
+    "a@b-00",
+    "a@b-1@",
+    "a@b-1@u@v",
+    "a@b-",
+    "b-3",
+]
+ODD_IDS += [
+    "a@x-999999999",
+    "a@x-1000000000",
+    "a@x-٣",
+    "a@x-3\u0661",
+    "中@中-2",
+    "😀@😀-3",
+    "a@b--4",
+    "a@4",
+    "a,b@c-6",
+]
 PLAIN = re.compile(r"[A-Za-z0-9._@#*?/%-]*")
 PATTERNS = ["-#", "#", "pod-#", "-#-eu", "中#", "#😀", "_#"]
 
 
 class StrategyCase(NamedTuple):
-    """One group: the strategy with its parameters, queues of one topic and client ids, as RocketMQ sorts them."""
+    """One group: the strategy with its parameters, queues of one topic and client ids, as RocketMQ
+    sorts them.
+    """
 
     strategy: str
     parameters: dict[str, Any]
@@ -35,7 +75,9 @@ class StrategyCase(NamedTuple):
     def line(self, owners: list[int] | None = None) -> str:
         """The case as it is written to a file or given to a program of another language."""
         queues = ",".join(f"{encoded(queue.broker_name)}:{queue.queue_id}" for queue in self.queues)
-        parameters = ";".join(f"{name}={encoded(str(value))}" for name, value in self.parameters.items())
+        parameters = ";".join(
+            f"{name}={encoded(str(value))}" for name, value in self.parameters.items()
+        )
         fields = [
             self.strategy,
             parameters,
@@ -68,14 +110,20 @@ def encoded(text: str) -> str:
     return "".join(chr(u) if PLAIN.fullmatch(chr(u)) else f"\\u{u:04x}" for u in units)
 
 
-def case(strategy: str, parameters: dict[str, Any], queues: list[MessageQueue], client_ids: list[str]) -> StrategyCase:
+def case(
+    strategy: str, parameters: dict[str, Any], queues: list[MessageQueue], client_ids: list[str]
+) -> StrategyCase:
     """A case in RocketMQ's order."""
     return StrategyCase(strategy, parameters, sort_queues(queues), sort_client_ids(client_ids))
 
 
 def topic_queues(topic: str, n_brokers: int, per_broker: int, first: int = 0) -> list[MessageQueue]:
     """Whole brokers of one topic."""
-    return [MessageQueue(topic, f"broker-{b}", first + i) for b in range(n_brokers) for i in range(per_broker)]
+    return [
+        MessageQueue(topic, f"broker-{b}", first + i)
+        for b in range(n_brokers)
+        for i in range(per_broker)
+    ]
 
 
 def slot_ids(slots: Any, suffix: str = "") -> list[str]:
@@ -93,10 +141,15 @@ def random_queues(random: Random) -> list[MessageQueue]:
     brokers = random.sample(BROKERS, random.randint(1, 5))
     if random.random() < 0.7:
         return [
-            MessageQueue(topic, broker, first + i) for broker in brokers for i in range(random.choice([1, 2, 4, 8]))
+            MessageQueue(topic, broker, first + i)
+            for broker in brokers
+            for i in range(random.choice([1, 2, 4, 8]))
         ]
     n_queues = random.choice([1, 2, 3, 5, 8, random.randint(9, 40)])
-    return [MessageQueue(topic, random.choice(brokers), first + random.randint(0, 30)) for _ in range(n_queues)]
+    return [
+        MessageQueue(topic, random.choice(brokers), first + random.randint(0, 30))
+        for _ in range(n_queues)
+    ]
 
 
 def random_ids(random: Random, pattern: str = "-#") -> list[str]:
@@ -111,17 +164,23 @@ def random_ids(random: Random, pattern: str = "-#") -> list[str]:
     if random.random() < 0.3:
         ids[: random.randint(0, size)] = random.choices(ODD_IDS, k=random.randint(1, size))
     if random.random() < 0.3:
-        ids += random.choices(ids, k=random.randint(1, 3)) + [f"11.{one}" for one in random.choices(ids, k=2)]
+        ids += random.choices(ids, k=random.randint(1, 3)) + [
+            f"11.{one}" for one in random.choices(ids, k=2)
+        ]
     return ids
 
 
 def random_case(random: Random, strategy: str) -> StrategyCase:
     """A group for ORDINAL, ORDINAL/2 or STABLE."""
     if strategy == "STABLE":
-        return case(strategy, random.choice([{}, {"slack": 1}]), random_queues(random), random_ids(random))
+        return case(
+            strategy, random.choice([{}, {"slack": 1}]), random_queues(random), random_ids(random)
+        )
     if strategy == "ORDINAL" and random.random() < 0.1:
         queues = random_queues(random)
-        slots = random.sample(range(table_slots(len(queues))), random.randint(1, table_slots(len(queues))))
+        slots = random.sample(
+            range(table_slots(len(queues))), random.randint(1, table_slots(len(queues)))
+        )
         return case(strategy, {"tables": "true"}, queues, slot_ids(slots))
     pattern = random.choice(PATTERNS) if random.random() < 0.2 else "-#"
     parameters = {} if pattern == "-#" else {"pattern": pattern}
@@ -129,7 +188,9 @@ def random_case(random: Random, strategy: str) -> StrategyCase:
 
 
 def random_wrapped_case(random: Random, strategy: str) -> StrategyCase:
-    """A group for a strategy over another one, or over RocketMQ's ring. Its machine rooms are those of `first_character`."""
+    """A group for a strategy over another one, or over RocketMQ's ring. Its machine rooms are those
+    of `first_character`.
+    """
     inner = random.choice(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "ORDINAL", "STABLE"])
     parameters = {
         "ROTATED": {"inner": inner},
@@ -146,7 +207,9 @@ def random_wrapped_case(random: Random, strategy: str) -> StrategyCase:
     }[strategy]
     ids = random_ids(random)
     if random.random() < 0.5:
-        ids += [f"{one.partition('@')[0]}@gray" for one in random.choices(ids, k=random.randint(1, 3))]
+        ids += [
+            f"{one.partition('@')[0]}@gray" for one in random.choices(ids, k=random.randint(1, 3))
+        ]
     return case(strategy, parameters, random_queues(random), ids)
 
 
@@ -157,7 +220,17 @@ def first_character(text: str) -> str:
 
 # --- Vectors ----------------------------------------------------------------------------------------------------------
 
-SHAPES = [(1, 1, 1), (1, 1, 2), (1, 5, 40), (1, 7, 3), (3, 8, 4), (3, 8, 5), (4, 16, 16), (16, 4, 16), (8, 24, 48)]
+SHAPES = [
+    (1, 1, 1),
+    (1, 1, 2),
+    (1, 5, 40),
+    (1, 7, 3),
+    (3, 8, 4),
+    (3, 8, 5),
+    (4, 16, 16),
+    (16, 4, 16),
+    (8, 24, 48),
+]
 SHAPES += [(16, 64, 100)]
 """Brokers, queues of each, clients."""
 
@@ -170,7 +243,12 @@ def vectors(strategy: str) -> list[StrategyCase]:
     random = Random(f"{strategy} vectors")
     parameters = [{}, {"slack": 1}] if strategy == "STABLE" else [{}]
     cases = [
-        case(strategy, given, topic_queues("orders", n_brokers, per_broker), slot_ids(range(n_clients)))
+        case(
+            strategy,
+            given,
+            topic_queues("orders", n_brokers, per_broker),
+            slot_ids(range(n_clients)),
+        )
         for given in parameters
         for n_brokers, per_broker, n_clients in SHAPES
     ]
@@ -198,8 +276,17 @@ def vectors(strategy: str) -> list[StrategyCase]:
         )
     ]
     cases += [case(strategy, {}, topic_queues(topic, 2, 8, -3), ids) for topic in TOPICS]
-    cases += [case(strategy, {}, [MessageQueue("T", broker, i) for broker in BROKERS for i in (0, 0, 1)], ids)]
-    cases += [random_case(random, strategy) for _ in range(60 - len(cases) + 10 * (strategy != "STABLE"))]
+    cases += [
+        case(
+            strategy,
+            {},
+            [MessageQueue("T", broker, i) for broker in BROKERS for i in (0, 0, 1)],
+            ids,
+        )
+    ]
+    cases += [
+        random_case(random, strategy) for _ in range(60 - len(cases) + 10 * (strategy != "STABLE"))
+    ]
     return cases + (table_vectors() if strategy == "ORDINAL" else [])
 
 

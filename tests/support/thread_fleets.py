@@ -15,6 +15,11 @@ def fleet_of(seed, n_units=400):
 
     def unit(u):
         queues = [(f"hz@broker-{q % 3}", q) for q in range(1 + (u * seed) % 24)]
-        return f"group-{seed}-{u}", f"topic-{u}", queues, [f"10.0.{seed}.{c}@{u}" for c in range(1 + u % 6)]
+        return (
+            f"group-{seed}-{u}",
+            f"topic-{u}",
+            queues,
+            [f"10.0.{seed}.{c}@{u}" for c in range(1 + u % 6)],
+        )
 
     return Fleet.from_groups(map(unit, range(n_units)))

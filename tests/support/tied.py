@@ -1,4 +1,6 @@
-"""Programs that end with the process that started them, however it ends: a test run leaves no server behind."""
+"""Programs that end with the process that started them, however it ends: a test run leaves no
+server behind.
+"""
 
 import ctypes
 import os
@@ -12,10 +14,12 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def popen(command: list[str], **options: Any) -> subprocess.Popen[Any]:
-    """Start a program that the kernel ends as soon as the thread that starts it here ends, be it by SIGKILL.
+    """Start a program that the kernel ends as soon as the thread that starts it here ends, be it by
+    SIGKILL.
 
-    Fixtures and context managers end servers in good order; this is for runs that do not get that far. Linux alone can do
-    it; elsewhere a run that is killed leaves its servers, as any program would.
+    Fixtures and context managers end servers in good order; this is for runs that do not get that
+    far. Linux alone can do it; elsewhere a run that is killed leaves its servers, as any program
+    would.
     """
     parent = os.getpid()
 

@@ -1,7 +1,9 @@
-"""How long a test may take, with what its fixtures take to start. A test that takes longer fails and shows where it stands.
+"""How long a test may take, with what its fixtures take to start. A test that takes longer fails
+and shows where it stands.
 
-The limit is for a test that hangs, not for one that is slow: at least ten times what the longest of each kind takes on a quiet
-machine. All limits are below `faulthandler_timeout`, which ends the whole run.
+The limit is for a test that hangs, not for one that is slow: at least ten times what the longest of
+each kind takes on a quiet machine. All limits are below `faulthandler_timeout`, which ends the
+whole run.
 """
 
 import hypothesis_budget

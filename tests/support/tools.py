@@ -1,7 +1,8 @@
-"""Programs and packages that tests need beside the package itself: how each is found, and what installs it.
+"""Programs and packages that tests need beside the package itself: how each is found, and what
+installs it.
 
-A test names them by ``@pytest.mark.needs("chromium")`` (`skips`). ``python -m tools java maven`` asks for some before anything
-is built; it needs the standard library alone.
+A test names them by ``@pytest.mark.needs("chromium")`` (`skips`). ``python -m tools java maven``
+asks for some before anything is built; it needs the standard library alone.
 """
 
 import functools
@@ -23,7 +24,9 @@ WHEEL_TOOLS = Path(__file__).resolve().parents[2] / ".github" / "requirements" /
 
 
 class Tool(NamedTuple):
-    """Whether a tool is here, and the packages that bring it: of Debian, Fedora and Homebrew, or after a command of its own."""
+    """Whether a tool is here, and the packages that bring it: of Debian, Fedora and Homebrew, or
+    after a command of its own.
+    """
 
     is_here: Callable[[], bool]
     debian: str = ""
@@ -69,14 +72,21 @@ def _program(name: str) -> Callable[[], bool]:
 
 
 def _package(module: str, distribution: str = "") -> Tool:
-    return Tool(lambda: importlib.util.find_spec(module) is not None, otherwise=f"pip install {distribution or module}")
+    return Tool(
+        lambda: importlib.util.find_spec(module) is not None,
+        otherwise=f"pip install {distribution or module}",
+    )
 
 
 def wheel_tool_release() -> str:
-    """The release of cibuildwheel that the workflows take; empty in a copy of the tree that has no workflows."""
+    """The release of cibuildwheel that the workflows take; empty in a copy of the tree that has no
+    workflows.
+    """
     if not WHEEL_TOOLS.exists():
         return ""
-    pinned = re.search(r"^cibuildwheel==(\S+)$", WHEEL_TOOLS.read_text(encoding="utf-8"), re.MULTILINE)
+    pinned = re.search(
+        r"^cibuildwheel==(\S+)$", WHEEL_TOOLS.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return pinned[1] if pinned else ""
 
 
@@ -89,11 +99,14 @@ def _cibuildwheel() -> bool:
 
 TOOLS = {
     "actionlint": Tool(
-        _program("actionlint"), otherwise="go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+        _program("actionlint"),
+        otherwise="go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12",
     ),
     "bash": Tool(_program("bash"), "bash"),
     "chromium": Tool(lambda: chromium.find() is not None, "chromium"),
-    "cibuildwheel": Tool(_cibuildwheel, otherwise=f"pip install cibuildwheel=={wheel_tool_release()}"),
+    "cibuildwheel": Tool(
+        _cibuildwheel, otherwise=f"pip install cibuildwheel=={wheel_tool_release()}"
+    ),
     "clang": Tool(_program("clang"), "clang libclang-rt-dev"),
     "curl": Tool(_program("curl"), "curl"),
     "duckdb": _package("duckdb"),
@@ -104,7 +117,9 @@ TOOLS = {
     "java": Tool(_java, "openjdk-17-jre-headless", "java-17-openjdk-headless", "openjdk@17"),
     "kubernetes-validate": _package("kubernetes_validate", "kubernetes-validate"),
     "lief": _package("lief"),
-    "maven": Tool(_maven, "openjdk-17-jdk-headless maven", "java-17-openjdk-devel maven", "openjdk@17 maven"),
+    "maven": Tool(
+        _maven, "openjdk-17-jdk-headless maven", "java-17-openjdk-devel maven", "openjdk@17 maven"
+    ),
     "pandas": _package("pandas", '"pandas<3"'),
     "polars": _package("polars"),
     "promql-parser": _package("promql_parser", "promql-parser"),

@@ -1,5 +1,7 @@
 # pyright: strict
-"""A client whose strategy is named by configuration: `tests/house/test_typing.py` checks its types and runs it."""
+"""A client whose strategy is named by configuration: `tests/house/test_typing.py` checks its types
+and runs it.
+"""
 
 import json
 import sys
@@ -36,7 +38,9 @@ class Member:
 
     def rebalance(self, queues: Sequence[Partition], client_ids: Sequence[str]) -> list[Partition]:
         """Take what the strategy gives, and return what is new."""
-        given = self.strategy.allocate("orders", self.client_id, sort_queues(queues), sort_client_ids(client_ids))
+        given = self.strategy.allocate(
+            "orders", self.client_id, sort_queues(queues), sort_client_ids(client_ids)
+        )
         gained = [queue for queue in given if queue not in self.owned]
         self.owned = given
         return gained
@@ -52,7 +56,10 @@ def main(text: str) -> None:
     member = Member(Settings(given["client_id"], given["strategy"], given.get("parameters", {})))
     queues = [Partition("orders", "broker-a", i) for i in range(8)]
     print([queue.queue_id for queue in member.rebalance(queues, ["x", "y"])])
-    print([queue.queue_id for queue in member.rebalance(queues, ["x"])], plain("AVG", queues, ["x", "y", "z"]))
+    print(
+        [queue.queue_id for queue in member.rebalance(queues, ["x"])],
+        plain("AVG", queues, ["x", "y", "z"]),
+    )
 
 
 if __name__ == "__main__":

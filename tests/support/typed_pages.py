@@ -1,4 +1,6 @@
-"""The Python of README.md and docs/*.md as modules that a type checker takes: a page is a module, its blocks in order."""
+"""The Python of README.md and docs/*.md as modules that a type checker takes: a page is a module,
+its blocks in order.
+"""
 
 import re
 from pathlib import Path
@@ -14,14 +16,19 @@ NOTEBOOK = "notebook.md"
 
 PAGES = [
     ROOT / "README.md",
-    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name not in SPECIFICATIONS | {NOTEBOOK}),
+    *sorted(
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if page.name not in SPECIFICATIONS | {NOTEBOOK}
+    ),
 ]
 
 _PROMPT = re.compile(r"\s*(?:>>>|\.\.\.)(?: |$)(.*)")
 
 
 def module_of(page: str) -> str:
-    """The statements of a page's Python blocks, each on the line where the page has it, so that errors name lines of the page.
+    """The statements of a page's Python blocks, each on the line where the page has it, so that
+    errors name lines of the page.
 
     Of a block with prompts only what stands behind them is taken: the rest is output.
 
@@ -31,7 +38,10 @@ def module_of(page: str) -> str:
     made = [""] * len(page.splitlines())
     for block in blocks_of(page):
         if block.language == "python":
-            first, statements = page.count("\n", 0, block.start), _statements(block.text.splitlines())
+            first, statements = (
+                page.count("\n", 0, block.start),
+                _statements(block.text.splitlines()),
+            )
             made[first : first + len(statements)] = statements
     return "\n".join(made) + "\n"
 
@@ -44,7 +54,9 @@ def _statements(block: list[str]) -> list[str]:
 
 
 def write_modules(where: Path) -> list[Path]:
-    """Write the modules of all pages that have Python, named ``README_md.py`` and ``docs_plan_md.py``; returns their files."""
+    """Write the modules of all pages that have Python, named ``README_md.py`` and
+    ``docs_plan_md.py``; returns their files.
+    """
     files = []
     for page in PAGES:
         text = module_of(page.read_text(encoding="utf-8"))

@@ -1,4 +1,5 @@
-"""What a type checker makes of the public names; checked by mypy in tests/house/test_typing.py, never run.
+"""What a type checker makes of the public names; checked by mypy in tests/house/test_typing.py,
+never run.
 
 A line that must not pass has ``# type: ignore[code]``: mypy reports one that is not needed.
 """
@@ -10,7 +11,15 @@ from typing import Any, assert_type
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc import Assignment, Fleet, MessageQueue, SharedAssignment, Strategy, sort_queues, strategy
+from rmqalloc import (
+    Assignment,
+    Fleet,
+    MessageQueue,
+    SharedAssignment,
+    Strategy,
+    sort_queues,
+    strategy,
+)
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.scenarios import Scenario
 from rmqalloc.strategies import (
@@ -58,7 +67,9 @@ def wrong_parameters(mine: list[Mine], ids: list[str]) -> None:
 def parameters_of_a_mapping(
     name: str, any_: dict[str, Any], numbers: dict[str, int], rooms: dict[str, list[str]]
 ) -> None:
-    assert_type(strategy("CONSISTENT_HASH", **any_), Any)  # mypy's word for several overloads that fit
+    assert_type(
+        strategy("CONSISTENT_HASH", **any_), Any
+    )  # mypy's word for several overloads that fit
     assert_type(strategy("CONSISTENT_HASH", **numbers), ConsistentHash)
     assert_type(strategy("MACHINE_ROOM", **rooms), MachineRoom)
     for one in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
@@ -66,7 +77,9 @@ def parameters_of_a_mapping(
     assert_type(strategy(name, **any_), Strategy)
 
 
-def own_queues(mine: list[Mine], tuples: Sequence[Pair], plain: tuple[MessageQueue, ...], ids: list[str]) -> None:
+def own_queues(
+    mine: list[Mine], tuples: Sequence[Pair], plain: tuple[MessageQueue, ...], ids: list[str]
+) -> None:
     assert_type(sort_queues(mine), list[Mine])
     assert_type(strategy("AVG").allocate("g", "c", mine, ids), list[Mine])
     assert_type(strategy("AVG_BY_CIRCLE").allocate("g", "c", tuples, ids), list[Pair])
@@ -99,8 +112,12 @@ def shared_queues(mine: list[Mine], tuples: list[Pair], ids: list[str]) -> None:
     assert_type(by_client.assign(mine, ids), Assignment[Mine])
 
 
-def rooms(mine: list[Mine], ids: list[str], room: Mapping[str, str], ask: Callable[[str], str | None]) -> None:
-    nearby = strategy("MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=room, client_room=ask)
+def rooms(
+    mine: list[Mine], ids: list[str], room: Mapping[str, str], ask: Callable[[str], str | None]
+) -> None:
+    nearby = strategy(
+        "MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=room, client_room=ask
+    )
     assert_type(nearby, MachineRoomNearby[Averagely])
     assert_type(nearby.inner, Averagely)
     assert_type(nearby.allocate("g", "c", mine, ids), list[Mine])
@@ -119,7 +136,9 @@ def any_name(name: str, mine: list[Mine], ids: list[str], params: dict[str, Any]
     assert_type(strategy(name).allocate("g", "c", mine, ids), list[Mine])
 
 
-def bare(plain: Assignment, shared: SharedAssignment, nearby: MachineRoomNearby, pop: Pop, config: Config) -> None:
+def bare(
+    plain: Assignment, shared: SharedAssignment, nearby: MachineRoomNearby, pop: Pop, config: Config
+) -> None:
     """Without a parameter, as programs had them before there was one."""
     assert_type(plain, Assignment[Any])
     assert_type(shared, SharedAssignment[Any])

@@ -1,7 +1,8 @@
-"""A name server and brokers on loopback, in the loop of a test: RocketMQ's frames over the product's own broker half.
+"""A name server and brokers on loopback, in the loop of a test: RocketMQ's frames over the
+product's own broker half.
 
-They hold messages, answer long polls, take heartbeats, locks, offsets and what is sent back, and notify members; a test may
-freeze a broker, break its connections, or delay what it answers.
+They hold messages, answer long polls, take heartbeats, locks, offsets and what is sent back, and
+notify members; a test may freeze a broker, break its connections, or delay what it answers.
 """
 
 import asyncio
@@ -64,7 +65,9 @@ class WireChannel:
 
     async def ask(self, code, fields, body=b""):
         """The member's answer to a request of its broker."""
-        self.answers[self.send(code, fields, body)] = answer = asyncio.get_running_loop().create_future()
+        self.answers[self.send(code, fields, body)] = answer = (
+            asyncio.get_running_loop().create_future()
+        )
         return await asyncio.wait_for(answer, 120)
 
 
@@ -73,7 +76,9 @@ class WireBroker:
 
     def __init__(self, cluster, name):
         self.name, self.cluster = name, cluster
-        self.half = Broker(name, LoopClock(asyncio.get_running_loop()), DEFAULT_PROFILE, topic_route=cluster.route)
+        self.half = Broker(
+            name, LoopClock(asyncio.get_running_loop()), DEFAULT_PROFILE, topic_route=cluster.route
+        )
         self.logs = defaultdict(list)
         self.first = defaultdict(int)
         """Offset of the first message that is kept, by queue."""
@@ -89,7 +94,9 @@ class WireBroker:
         """Pulls that wait for messages."""
 
     def freeze(self):
-        """Take requests and answer none, as after SIGSTOP; codes in ``slow`` alone if there are any."""
+        """Take requests and answer none, as after SIGSTOP; codes in ``slow`` alone if there are
+        any.
+        """
         self.frozen.clear()
 
     def thaw(self):
@@ -122,7 +129,9 @@ class WireBroker:
         tasks = set()
         try:
             while True:
-                command = decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+                command = decode(
+                    await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+                )
                 if command.is_response:
                     channel.answers.pop(command.opaque).set_result(command)
                     continue
@@ -145,12 +154,16 @@ class WireBroker:
         try:
             if command.code in self.refused:
                 raise ResponseError(self.refused[command.code], "refused by the test")
-            answer = await getattr(self, f"_on_{command.code}")(channel, command.ext_fields, command.body)
+            answer = await getattr(self, f"_on_{command.code}")(
+                channel, command.ext_fields, command.body
+            )
         except ResponseError as error:
             answer = Command(error.code, remark=error.remark)
         if not command.flag & ONEWAY:
             fields, body = answer.ext_fields, answer.body
-            channel.writer.write(encode(Command(answer.code, command.opaque, fields, body, answer.remark, RESPONSE)))
+            channel.writer.write(
+                encode(Command(answer.code, command.opaque, fields, body, answer.remark, RESPONSE))
+            )
 
     # --- Requests ---
 
@@ -170,8 +183,12 @@ class WireBroker:
 
     async def _on_41(self, _channel, _fields, body):
         asked = json.loads(body)
-        held = self.half.lock_batch(asked["consumerGroup"], asked["clientId"], queues_of(asked["mqSet"]))
-        return Command(0, body=json.dumps({"lockOKMQSet": [as_json(queue) for queue in held]}).encode())
+        held = self.half.lock_batch(
+            asked["consumerGroup"], asked["clientId"], queues_of(asked["mqSet"])
+        )
+        return Command(
+            0, body=json.dumps({"lockOKMQSet": [as_json(queue) for queue in held]}).encode()
+        )
 
     async def _on_42(self, _channel, _fields, body):
         asked = json.loads(body)
@@ -192,7 +209,9 @@ class WireBroker:
         return Command(0, ext_fields={"offset": str(offset)})
 
     async def _on_15(self, _channel, fields, _body):
-        self.cluster.offsets[fields["consumerGroup"], self._queue(fields)] = int(fields["commitOffset"])
+        self.cluster.offsets[fields["consumerGroup"], self._queue(fields)] = int(
+            fields["commitOffset"]
+        )
         return Command(0)
 
     async def _on_30(self, _channel, fields, _body):
@@ -207,7 +226,12 @@ class WireBroker:
         stored = self.cluster.brokers[queue.broker_name].logs[queue][offset]
         retry = MessageQueue(RETRY_PREFIX + fields["group"], self.name, 0)
         if int(fields["delayLevel"]) >= 0:
-            again = Stored(stored.body, stored.tag, stored.reconsume_times + 1, {"RETRY_TOPIC": fields["originTopic"]})
+            again = Stored(
+                stored.body,
+                stored.tag,
+                stored.reconsume_times + 1,
+                {"RETRY_TOPIC": fields["originTopic"]},
+            )
             await self.put(retry, again)
         return Command(0)
 
@@ -248,7 +272,9 @@ class WireBroker:
 
     def _encoded(self, queue, offset, stored):
         properties = dict(stored.properties, **({"TAGS": stored.tag} if stored.tag else {}))
-        return message_bytes(queue, offset, self.cluster.log_offset(queue, offset), stored, properties)
+        return message_bytes(
+            queue, offset, self.cluster.log_offset(queue, offset), stored, properties
+        )
 
 
 class WireCluster:
@@ -295,11 +321,19 @@ class WireCluster:
     async def _name(self, reader, writer):
         try:
             while True:
-                command = decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
+                command = decode(
+                    await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+                )
                 route = self.route(command.ext_fields["topic"])
                 answer = Command(ResponseCode.TOPIC_NOT_EXIST, remark="no such topic") if route is None else Command(
                     0, body=json.dumps(route_json(route)).encode())  # fmt: skip
-                writer.write(encode(Command(answer.code, command.opaque, {}, answer.body, answer.remark, RESPONSE)))
+                writer.write(
+                    encode(
+                        Command(
+                            answer.code, command.opaque, {}, answer.body, answer.remark, RESPONSE
+                        )
+                    )
+                )
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
@@ -332,7 +366,11 @@ class WireCluster:
         return self._places[number]
 
     def stored(self, group, topic="orders"):
-        return {queue: offset for (one, queue), offset in self.offsets.items() if one == group and queue.topic == topic}
+        return {
+            queue: offset
+            for (one, queue), offset in self.offsets.items()
+            if one == group and queue.topic == topic
+        }
 
 
 def message_bytes(queue, offset, log_offset, stored, properties):
@@ -340,7 +378,9 @@ def message_bytes(queue, offset, log_offset, stored, properties):
     topic = queue.topic.encode()
     text = "".join(f"{key}\x01{value}\x02" for key, value in properties.items()).encode()
     host = bytes([127, 0, 0, 1]) + (10911).to_bytes(4)
-    rest = struct.pack(">iiii", MAGIC, 0, queue.queue_id, 0) + struct.pack(">qqi", offset, log_offset, 0)
+    rest = struct.pack(">iiii", MAGIC, 0, queue.queue_id, 0) + struct.pack(
+        ">qqi", offset, log_offset, 0
+    )
     rest += struct.pack(">q8sq8siq", 1_000, host, 2_000, host, stored.reconsume_times, 0)
     rest += struct.pack(">i", len(stored.body)) + stored.body + bytes([len(topic)]) + topic
     rest += struct.pack(">h", len(text)) + text
@@ -378,5 +418,8 @@ def heartbeat_of(said):
         for one in said["consumerDataSet"]
     )  # fmt: skip
     return HeartbeatData(
-        said["clientID"], consumers, said.get("heartbeatFingerprint", 0), said.get("withoutSub", False)
+        said["clientID"],
+        consumers,
+        said.get("heartbeatFingerprint", 0),
+        said.get("withoutSub", False),
     )

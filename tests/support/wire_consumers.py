@@ -1,9 +1,11 @@
-"""Python members that join and leave on command: the twin of ``Consumers.java``, spoken to in the same way.
+"""Python members that join and leave on command: the twin of ``Consumers.java``, spoken to in the
+same way.
 
-``python wire_consumers.py NAME_SERVER SETTINGS``: every line of standard input is a command, every line of standard output one
-JSON object, an answer or, whenever the queues of a member change, its queues. Commands: ``join`` with what ``Member.java``
-reads, ``leave``, ``show``. The end of the input ends the program with all its members. SETTINGS is a JSON object:
-``deliveries``, the file that `Deliveries` writes, and ``intervals``, milliseconds of `rmqalloc.rebalance.Intervals`.
+``python wire_consumers.py NAME_SERVER SETTINGS``: every line of standard input is a command, every
+line of standard output one JSON object, an answer or, whenever the queues of a member change, its
+queues. Commands: ``join`` with what ``Member.java`` reads, ``leave``, ``show``. The end of the
+input ends the program with all its members. SETTINGS is a JSON object: ``deliveries``, the file
+that `Deliveries` writes, and ``intervals``, milliseconds of `rmqalloc.rebalance.Intervals`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ RECORD = struct.Struct("<iiqq")
 
 
 class Deliveries:
-    """Every message that members were given, in a file of its own, as ``Deliveries.java`` writes it.
+    """Every message that members were given, in a file of its own, as ``Deliveries.java`` writes
+    it.
 
     Parameters
     ----------
@@ -49,7 +52,9 @@ class Deliveries:
         with self._lock:
             self._records.write(
                 b"".join(
-                    RECORD.pack(self._key(group, name, one), number(bytes(one.body)), one.queue_offset, now)
+                    RECORD.pack(
+                        self._key(group, name, one), number(bytes(one.body)), one.queue_offset, now
+                    )
                     for one in messages
                 )
             )
@@ -101,7 +106,9 @@ class Members:
             listener=lambda messages: note(group, name, messages),
             instance_name=command.get("instance", name),
             orderly=bool(command.get("orderly")),
-            message_model=MessageModel.BROADCASTING if command.get("broadcasting") else MessageModel.CLUSTERING,
+            message_model=MessageModel.BROADCASTING
+            if command.get("broadcasting")
+            else MessageModel.CLUSTERING,
             consume_from_where=ConsumeFromWhere.FIRST_OFFSET
             if command.get("from_first")
             else ConsumeFromWhere.LAST_OFFSET,
@@ -145,14 +152,18 @@ def say(what: dict[str, Any]) -> None:
 async def commands() -> AsyncIterator[dict[str, Any]]:
     """The commands of standard input."""
     reader = asyncio.StreamReader(limit=1 << 20)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
     while line := await reader.readline():
         yield json.loads(line)
 
 
 async def main() -> None:
     """Obey until the input ends."""
-    logging.basicConfig(format="%(asctime)s %(name)s %(message)s", level=logging.INFO)  # on standard error
+    logging.basicConfig(
+        format="%(asctime)s %(name)s %(message)s", level=logging.INFO
+    )  # on standard error
     members = Members(sys.argv[1], json.loads(sys.argv[2]))
     watch = asyncio.create_task(members.watch())
     say({"ready": True})

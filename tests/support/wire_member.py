@@ -1,4 +1,6 @@
-"""What a member of a group says to a broker, on a socket of its own, in the bodies of `rmqalloc.remoting`."""
+"""What a member of a group says to a broker, on a socket of its own, in the bodies of
+`rmqalloc.remoting`.
+"""
 
 import itertools
 import socket
@@ -23,7 +25,9 @@ class Refused(Exception):
 
 
 class WireMember:
-    """A connection that brokers take for a client; it is `rmqalloc.rebalance`'s Remoting as far as heartbeats need one."""
+    """A connection that brokers take for a client; it is `rmqalloc.rebalance`'s Remoting as far as
+    heartbeats need one.
+    """
 
     def __init__(self):
         self._sockets, self._numbers = {}, itertools.count(1)
@@ -42,11 +46,15 @@ class WireMember:
     def send_heartbeat(self, address, heartbeat):
         """Send it; what the broker says of the second form."""
         self.n_short += heartbeat.without_subscriptions
-        return read_heartbeat_reply(self.ask(address, HEART_BEAT, body=heartbeat_body(heartbeat)).ext_fields)
+        return read_heartbeat_reply(
+            self.ask(address, HEART_BEAT, body=heartbeat_body(heartbeat)).ext_fields
+        )
 
     def consumer_ids(self, address, consumer_group):
         """Client ids of a group, sorted."""
-        return sorted(read_client_ids(self.ask(address, CONSUMER_LIST, group_fields(consumer_group)).body))
+        return sorted(
+            read_client_ids(self.ask(address, CONSUMER_LIST, group_fields(consumer_group)).body)
+        )
 
     def ask(self, address, code, fields=None, body=b"", accept=(0,)):
         """The answer of a broker; `Refused` if its code is another one."""

@@ -9,13 +9,21 @@ from rmqalloc.rebalance import Intervals
 from rmqalloc.remoting import DEFAULT_PROFILE
 
 QUICK = Intervals(rebalance=300, route_poll=300, heartbeat=300, persist=200, lock=300)
-AT_ONCE = replace(DEFAULT_PROFILE, min_interval=0, retry_interval=100, dispatch_delay=0, lock_retry_delay=50)
+AT_ONCE = replace(
+    DEFAULT_PROFILE, min_interval=0, retry_interval=100, dispatch_delay=0, lock_retry_delay=50
+)
 
 
 def member(cluster, listener, group="g", **settings):
     """A consumer of the topic ``orders`` from its first message on."""
-    quick = {"intervals": QUICK, "profile": AT_ONCE, "consume_from_where": ConsumeFromWhere.FIRST_OFFSET}
-    consumer = PushConsumer(group, name_server=cluster.name_server, listener=listener, **quick | settings)
+    quick = {
+        "intervals": QUICK,
+        "profile": AT_ONCE,
+        "consume_from_where": ConsumeFromWhere.FIRST_OFFSET,
+    }
+    consumer = PushConsumer(
+        group, name_server=cluster.name_server, listener=listener, **quick | settings
+    )
     consumer.subscribe("orders")
     return consumer
 
@@ -48,7 +56,9 @@ class Heard:
         return self._answer(messages)
 
     async def in_loop(self, messages):
-        """The same listener without a thread: for tests on a simulated clock, which does not wait for threads."""
+        """The same listener without a thread: for tests on a simulated clock, which does not wait
+        for threads.
+        """
         return self(messages)
 
     @property

@@ -1,4 +1,6 @@
-"""How long clients take to be informed: closed forms against draws, and the percentile against drawn transitions."""
+"""How long clients take to be informed: closed forms against draws, and the percentile against
+drawn transitions.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,8 @@ HEARINGS = {way: hearing_of(way) for way in WAYS} | {
 def drawn(hearing, n_clients, n, rng):
     """Times of clients without the common wait: a row for every draw."""
     waits = sum(
-        (rng.uniform(0, wait, (n, n_clients)) for wait in hearing.waits), np.full((n, n_clients), hearing.fixed)
+        (rng.uniform(0, wait, (n, n_clients)) for wait in hearing.waits),
+        np.full((n, n_clients), hearing.fixed),
     )
     return np.where(rng.random((n, n_clients)) < hearing.at_once, 0.0, waits)
 
@@ -31,14 +34,20 @@ def test_closed_forms_are_what_is_drawn(name):
     hearing, rng = HEARINGS[name], np.random.default_rng(5)
     one, other = drawn(hearing, 2, N, rng).T
     scale = hearing.spread / np.sqrt(N) * 4
-    assert hearing.before_a_join == pytest.approx(np.maximum(hearing.join_delay - one, 0).mean(), abs=scale)
-    assert hearing.after_a_join == pytest.approx(np.maximum(one - hearing.join_delay, 0).mean(), abs=scale)
+    assert hearing.before_a_join == pytest.approx(
+        np.maximum(hearing.join_delay - one, 0).mean(), abs=scale
+    )
+    assert hearing.after_a_join == pytest.approx(
+        np.maximum(one - hearing.join_delay, 0).mean(), abs=scale
+    )
     assert hearing.mean - sum(hearing.first) / 2 == pytest.approx(one.mean(), abs=scale)
     assert hearing.half_difference == pytest.approx(np.maximum(one - other, 0).mean(), abs=scale)
     for x in np.linspace(0, hearing.spread, 9):
         at = np.array([x])
         assert hearing.later_than(at)[0] == pytest.approx((one > x).mean(), abs=4 / np.sqrt(N))
-        assert hearing.later_and_apart(at)[1][0] == pytest.approx((one - other > x).mean(), abs=4 / np.sqrt(N))
+        assert hearing.later_and_apart(at)[1][0] == pytest.approx(
+            (one - other > x).mean(), abs=4 / np.sqrt(N)
+        )
     assert one.max(initial=0) <= hearing.spread <= hearing.latest
 
 
@@ -64,8 +73,12 @@ def handovers(n, old, new, joins=()):
     )  # fmt: skip
 
 
-@pytest.mark.holds("docs/plan.md", "Expected numbers and queue-seconds are exact, the longest time is a bound")
-@pytest.mark.parametrize("name", ["notice", "timer", "scan", "routes", "brokers", "fixed and drawn"])
+@pytest.mark.holds(
+    "docs/plan.md", "Expected numbers and queue-seconds are exact, the longest time is a bound"
+)
+@pytest.mark.parametrize(
+    "name", ["notice", "timer", "scan", "routes", "brokers", "fixed and drawn"]
+)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_percentile_is_never_too_low_nor_the_sum_wrong(name, seed):
     rng, hearing = np.random.default_rng(seed), HEARINGS[name]
@@ -78,7 +91,10 @@ def test_the_percentile_is_never_too_low_nor_the_sum_wrong(name, seed):
     times[:, joins] = hearing.join_delay
     gone = np.where(old < 0, 0.0, times[:, old])
     step = handovers(n, old, new, joins)
-    for queues, waits in ((step.unowned(), times[:, new] - gone), (step.double_owned(), gone - times[:, new])):
+    for queues, waits in (
+        (step.unowned(), times[:, new] - gone),
+        (step.double_owned(), gone - times[:, new]),
+    ):
         found = open_queues(queues, [hearing], np.array([0]))
         seconds = np.where(old == new, 0.0, np.maximum(waits, 0.0))
         longest = seconds.max(axis=1)
@@ -90,17 +106,35 @@ def test_the_percentile_is_never_too_low_nor_the_sum_wrong(name, seed):
 
 
 def test_what_waits_for_nobody_takes_no_time():
-    still = open_queues(handovers(3, [0, 1, 2], [0, 1, 2]).unowned(), [hearing_of("timer")], np.array([0]))
-    assert (still.most[0], still.expected[0], still.seconds_worst[0], still.queue_seconds[0]) == (0, 0, 0, 0)
-    joined = open_queues(handovers(2, [0, 0], [0, 1], joins=[1]).unowned(), [hearing_of("timer")], np.array([0]))
+    still = open_queues(
+        handovers(3, [0, 1, 2], [0, 1, 2]).unowned(), [hearing_of("timer")], np.array([0])
+    )
+    assert (still.most[0], still.expected[0], still.seconds_worst[0], still.queue_seconds[0]) == (
+        0,
+        0,
+        0,
+        0,
+    )
+    joined = open_queues(
+        handovers(2, [0, 0], [0, 1], joins=[1]).unowned(), [hearing_of("timer")], np.array([0])
+    )
     assert joined.seconds_worst[0] == 1  # until it acts
     assert joined.expected[0] == pytest.approx(1 / 20)
     assert joined.queue_seconds[0] == pytest.approx(1 / 40)
-    new = open_queues(handovers(2, [-1, 0], [1, 0], joins=[1]).unowned(), [hearing_of("timer")], np.array([0]))
-    assert (new.expected[0], new.seconds_worst[0], new.seconds_p99[0], new.queue_seconds[0]) == (1, 1, 1, 1)
+    new = open_queues(
+        handovers(2, [-1, 0], [1, 0], joins=[1]).unowned(), [hearing_of("timer")], np.array([0])
+    )
+    assert (new.expected[0], new.seconds_worst[0], new.seconds_p99[0], new.queue_seconds[0]) == (
+        1,
+        1,
+        1,
+        1,
+    )
     unknown = open_queues(handovers(2, [0, 1], [1, 0]).unowned(), [None], np.array([0]))
     assert np.isnan(unknown.seconds_worst[0]) and unknown.expected[0] == 1
-    lost = open_queues(handovers(2, [0, 1], [-1, 1]).unowned(), [hearing_of("timer")], np.array([0]))
+    lost = open_queues(
+        handovers(2, [0, 1], [-1, 1]).unowned(), [hearing_of("timer")], np.array([0])
+    )
     assert (lost.after[0], lost.seconds_worst[0]) == (1, 0)
 
 

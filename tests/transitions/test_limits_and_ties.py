@@ -1,4 +1,6 @@
-"""The expected number against all sets of informed clients: by their number where no timer applies, else by their share."""
+"""The expected number against all sets of informed clients: by their number where no timer applies,
+else by their share.
+"""
 
 from itertools import combinations
 
@@ -13,12 +15,18 @@ from rmqalloc.transitions.open_queues import open_queues
 def unowned(old, new, informed):
     """Queues without an owner once these clients have followed; -1 is nobody."""
     has_left = [o < 0 or o in informed for o in old]
-    return sum(gone and n not in informed for gone, o, n in zip(has_left, old, new, strict=True) if o != n or o < 0)
+    return sum(
+        gone and n not in informed
+        for gone, o, n in zip(has_left, old, new, strict=True)
+        if o != n or o < 0
+    )
 
 
 def greatest_mean(old, new, n, needs_one):
     sizes = range(int(needs_one), n + 1)
-    return max(np.mean([unowned(old, new, set(some)) for some in combinations(range(n), k)]) for k in sizes)
+    return max(
+        np.mean([unowned(old, new, set(some)) for some in combinations(range(n), k)]) for k in sizes
+    )
 
 
 def opened(old, new, n, needs_one=False, hearing=None):
@@ -27,7 +35,16 @@ def opened(old, new, n, needs_one=False, hearing=None):
     counted = np.ones(old.size, bool)
     at = np.zeros(old.size, np.int64)
     of = Handovers(
-        np.array([0, n]), np.arange(n), at, old, new, old >= 0, new >= 0, counted, np.array([needs_one]), nobody
+        np.array([0, n]),
+        np.arange(n),
+        at,
+        old,
+        new,
+        old >= 0,
+        new >= 0,
+        counted,
+        np.array([needs_one]),
+        nobody,
     )
     return open_queues(of.unowned(), [hearing], np.array([0]))
 
@@ -42,7 +59,10 @@ def test_the_expected_number_is_the_greatest_mean_over_sets_of_one_size(seed, ne
     rng = np.random.default_rng(seed)
     n, n_queues = int(rng.integers(1, 6)), int(rng.integers(1, 9))
     old, new = rng.integers(-1, n, (2, n_queues)).tolist()
-    assert found(old, new, n, needs_one) == pytest.approx(greatest_mean(old, new, n, needs_one)), (old, new)
+    assert found(old, new, n, needs_one) == pytest.approx(greatest_mean(old, new, n, needs_one)), (
+        old,
+        new,
+    )
 
 
 @pytest.mark.parametrize("needs_one", [False, True])
@@ -67,7 +87,18 @@ def test_by_a_timer_it_is_the_greatest_mean_over_shares_of_informed_clients(seed
     n, n_queues = int(rng.integers(1, 6)), int(rng.integers(1, 9))
     old, new = rng.integers(-1, n, (2, n_queues))
     row, is_there, every = np.zeros(n_queues, np.int64), np.ones(n_queues, bool), np.zeros(n, bool)
-    step = Handovers(np.array([0, n]), np.arange(n), row, old, new, old >= 0, new >= 0, is_there, ~is_there[:1], every)
+    step = Handovers(
+        np.array([0, n]),
+        np.arange(n),
+        row,
+        old,
+        new,
+        old >= 0,
+        new >= 0,
+        is_there,
+        ~is_there[:1],
+        every,
+    )
     shares, means = np.linspace(0, 1, 1_001), np.zeros((2, 1_001))
     for informed in (set(some) for k in range(n + 1) for some in combinations(range(n), k)):
         double = sum(
@@ -76,12 +107,17 @@ def test_by_a_timer_it_is_the_greatest_mean_over_shares_of_informed_clients(seed
         )
         chance = shares ** len(informed) * (1 - shares) ** (n - len(informed))
         means += np.outer([unowned(old.tolist(), new.tolist(), informed), double], chance)
-    found = [open_queues(one, [hearing_of("timer")], np.array([0])) for one in (step.unowned(), step.double_owned())]
+    found = [
+        open_queues(one, [hearing_of("timer")], np.array([0]))
+        for one in (step.unowned(), step.double_owned())
+    ]
     assert [one.expected[0] for one in found] == pytest.approx(means.max(axis=1), abs=1e-4)
 
 
 def test_one_client_that_takes_over_from_many_bounds_the_percentile_by_itself():
-    """It waits longer than x with 0.05 (1 - x), so 0.8 s are enough, however many queues wait for it."""
+    """It waits longer than x with 0.05 (1 - x), so 0.8 s are enough, however many queues wait for
+    it.
+    """
     taken_over = opened(range(1, 21), [0] * 20, 21, hearing=hearing_of("notice"))
     assert taken_over.seconds_p99[0] == pytest.approx(0.8, abs=0.0011)
 
@@ -89,7 +125,23 @@ def test_one_client_that_takes_over_from_many_bounds_the_percentile_by_itself():
 @pytest.mark.parametrize("client", [0, 1])
 def test_a_client_that_need_not_be_informed_and_reads_a_queue_throughout_opens_nothing(client):
     stays, no = np.array([client]), np.zeros(1, bool)
-    of = Handovers(np.array([0, 2]), np.arange(2), np.array([0]), stays, stays, no, no, ~no, no, np.zeros(2, bool))
+    of = Handovers(
+        np.array([0, 2]),
+        np.arange(2),
+        np.array([0]),
+        stays,
+        stays,
+        no,
+        no,
+        ~no,
+        no,
+        np.zeros(2, bool),
+    )
     for one in (of.unowned(), of.double_owned()):
         found = open_queues(one, [hearing_of("timer")], np.array([0]))
-        assert (found.most[0], found.expected[0], found.after[0], found.seconds_worst[0]) == (0, 0, 0, 0)
+        assert (found.most[0], found.expected[0], found.after[0], found.seconds_worst[0]) == (
+            0,
+            0,
+            0,
+            0,
+        )

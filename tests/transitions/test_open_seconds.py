@@ -1,4 +1,6 @@
-"""For how long queues of several readers are open: known values, and draws of the times at which clients are informed."""
+"""For how long queues of several readers are open: known values, and draws of the times at which
+clients are informed.
+"""
 
 import math
 
@@ -24,7 +26,12 @@ def kinds(*rows):
 @pytest.mark.parametrize(
     ("kind", "hearing", "unowned", "double"),
     [
-        ((1, 1, 0, 0), LEAVE, (20.0, LEAVE.half_difference), (20.0, LEAVE.half_difference)),  # passes to another
+        (
+            (1, 1, 0, 0),
+            LEAVE,
+            (20.0, LEAVE.half_difference),
+            (20.0, LEAVE.half_difference),
+        ),  # passes to another
         ((0, 1, 0, 0), LEAVE, (30.0, LEAVE.mean), NEVER),  # unread from the change on
         ((1, 0, 0, 1), LEAVE, NEVER, (30.0, LEAVE.mean)),  # read twice from the change on
         ((1, 0, 0, 0), LEAVE, NEVER, NEVER),  # stays unread
@@ -60,12 +67,23 @@ def lasts(is_open, times):
 @pytest.mark.parametrize("seed", range(4))
 def test_draws_last_as_long_on_average_and_none_longer(name, seed):
     """Readers of one queue: the last one joins if the change is a join."""
-    hearing = {"leave": LEAVE, "join": JOIN, "brokers": hearing_of("notice", n_brokers=3)}.get(name) or hearing_of(name)
+    hearing = {"leave": LEAVE, "join": JOIN, "brokers": hearing_of("notice", n_brokers=3)}.get(
+        name
+    ) or hearing_of(name)
     rng, joins = np.random.default_rng(seed), name == "join"
-    kind = gives_up, takes_up, joined, stays = *rng.integers(0, 3, 2), int(joins), int(rng.integers(0, 2))
+    kind = gives_up, takes_up, joined, stays = (
+        *rng.integers(0, 3, 2),
+        int(joins),
+        int(rng.integers(0, 2)),
+    )
     n, draws = gives_up + takes_up + joined, 40_000
-    waits = sum((rng.uniform(0, wait, (draws, n)) for wait in hearing.waits), np.full((draws, n), hearing.fixed))
-    times = np.where(rng.random((draws, n)) < hearing.at_once, 0.0, waits) + rng.uniform(*hearing.first, (draws, 1))
+    waits = sum(
+        (rng.uniform(0, wait, (draws, n)) for wait in hearing.waits),
+        np.full((draws, n), hearing.fixed),
+    )
+    times = np.where(rng.random((draws, n)) < hearing.at_once, 0.0, waits) + rng.uniform(
+        *hearing.first, (draws, 1)
+    )
     times[:, gives_up + takes_up :] = hearing.join_delay
 
     def readers(informed):
@@ -74,17 +92,30 @@ def test_draws_last_as_long_on_average_and_none_longer(name, seed):
     at_last = stays + takes_up + joined
     found = open_seconds(kinds(kind), hearing)
     for one, few, most, is_over in ((found[0], -1, 0, at_last > 0), (found[1], 2, 99, at_last < 2)):
-        seconds = lasts(lambda informed: (readers(informed) <= most) & (readers(informed) >= few), times) * is_over  # noqa: B023
-        assert one.total == pytest.approx(seconds.mean(), abs=seconds.std() / np.sqrt(draws) * 4 + 1e-9)
+
+        def within(informed, most=most, few=few):
+            return (readers(informed) <= most) & (readers(informed) >= few)
+
+        seconds = lasts(within, times) * is_over
+        assert one.total == pytest.approx(
+            seconds.mean(), abs=seconds.std() / np.sqrt(draws) * 4 + 1e-9
+        )
         assert seconds.max() <= one.longest + 1e-9
 
 
 @pytest.mark.parametrize(
-    ("seconds", "unowned_after", "bound"), [(2.5, 0, 2.5), (0.0, 0, 0.0), (2.5, 1, math.inf), (None, 0, math.inf)]
+    ("seconds", "unowned_after", "bound"),
+    [(2.5, 0, 2.5), (0.0, 0, 0.0), (2.5, 1, math.inf), (None, 0, math.inf)],
 )
 @pytest.mark.parametrize("of", ["worst", "p99"])
-def test_a_row_has_no_bound_if_queues_stay_unowned_or_no_timer_applies(of, seconds, unowned_after, bound):
-    row = {"unowned_seconds_worst": -1.0, "unowned_seconds_p99": -1.0, "unowned_after": unowned_after}
+def test_a_row_has_no_bound_if_queues_stay_unowned_or_no_timer_applies(
+    of, seconds, unowned_after, bound
+):
+    row = {
+        "unowned_seconds_worst": -1.0,
+        "unowned_seconds_p99": -1.0,
+        "unowned_after": unowned_after,
+    }
     row[f"unowned_seconds_{of}"] = seconds
     assert SecondsBound(9.0, of).of_row(row) == bound
 
@@ -94,6 +125,11 @@ def test_a_violation_names_the_reason():
     row = {"unowned_seconds_worst": 1234.5, "unowned_after": 0}
     allowed = "at most 2 s are allowed"
     assert bound.violation(row) == f"a queue has no owner for up to 1,234.500 s (worst), {allowed}"
-    assert bound.violation(row | {"unowned_seconds_worst": None}) == f"no timer says when clients follow, {allowed}"
+    assert (
+        bound.violation(row | {"unowned_seconds_worst": None})
+        == f"no timer says when clients follow, {allowed}"
+    )
     for n, said in ((1, "1 queue has"), (2, "2 queues have")):
-        assert bound.violation(row | {"unowned_after": n}).startswith(f"{said} no owner when all clients have followed")
+        assert bound.violation(row | {"unowned_after": n}).startswith(
+            f"{said} no owner when all clients have followed"
+        )

@@ -19,7 +19,9 @@ def drawn(seed):
 def opened(old, new, counts, written, informed):
     """Queues without a reader and with several, once these clients are informed."""
     unowned = double = 0
-    for a, b, count, is_written in zip(old.tolist(), new.tolist(), counts.tolist(), written.tolist(), strict=True):
+    for a, b, count, is_written in zip(
+        old.tolist(), new.tolist(), counts.tolist(), written.tolist(), strict=True
+    ):
         n_readers = ((a & ~informed) | (b & informed)).bit_count()
         unowned += count * (n_readers == 0 and is_written)
         double += count * (n_readers > 1)
@@ -30,7 +32,8 @@ def reader_counts(old, new, counts, written, joins):
     """Queues by how many clients change or stay."""
     goes, comes, stays = old & ~new, new & ~old, old & new
     columns = (
-        np.array([one.bit_count() for one in bits.tolist()]) for bits in (goes, comes & ~joins, comes & joins, stays)
+        np.array([one.bit_count() for one in bits.tolist()])
+        for bits in (goes, comes & ~joins, comes & joins, stays)
     )
     return ReaderCounts(*columns, counts * written, counts).distinct()
 
@@ -48,7 +51,9 @@ def test_the_most_over_all_sets(seed, needs_one):
 
 @pytest.mark.parametrize("needs_one", [False, True])
 def test_one_client_has_to_be_informed_if_there_is_one(needs_one):
-    """It gives up what another reads, too: double until then. Without a client there is nobody to inform."""
+    """It gives up what another reads, too: double until then. Without a client there is nobody to
+    inform.
+    """
     one = np.ones(1, np.int64)
     assert most_in_subsets(0b11 * one, 0b10 * one, (one, one), 2, needs_one) == (0, 1)
     assert most_in_subsets(0b1 * one, 0b1 * one, (one, one), 1, needs_one) == (0, 0)
@@ -63,11 +68,16 @@ def test_the_greatest_mean_over_sets_of_one_size(seed, least):
     kinds = reader_counts(old, new, counts, written | True, 0)
     n_informees = max(n, least)
     means = [
-        np.mean([opened(old, new, counts, written | True, sum(some)) for some in combinations(bits, k)], axis=0)
+        np.mean(
+            [opened(old, new, counts, written | True, sum(some)) for some in combinations(bits, k)],
+            axis=0,
+        )
         for bits in [[1 << client for client in range(n_informees)]]
         for k in range(least, n_informees + 1)
     ]
-    assert expected_by_number(kinds, n_informees, least) == pytest.approx(tuple(np.max(means, axis=0)))
+    assert expected_by_number(kinds, n_informees, least) == pytest.approx(
+        tuple(np.max(means, axis=0))
+    )
 
 
 @pytest.mark.parametrize("joins", [0, 0b1, 0b11])

@@ -1,4 +1,6 @@
-"""The worst moment against all sets of informed clients, many graphs at once, with ties and with few clients."""
+"""The worst moment against all sets of informed clients, many graphs at once, with ties and with
+few clients.
+"""
 
 import numpy as np
 import pytest
@@ -48,7 +50,11 @@ def agrees(graphs, needs_one):
 def test_no_set_is_missed(seed, most_weight, reach):
     rng = np.random.default_rng(seed)
     graphs = drawn(rng, rng.permutation(SIZES).tolist(), most_weight, reach)
-    for needs_one in (np.zeros(len(SIZES), bool), np.ones(len(SIZES), bool), rng.random(len(SIZES)) < 0.5):
+    for needs_one in (
+        np.zeros(len(SIZES), bool),
+        np.ones(len(SIZES), bool),
+        rng.random(len(SIZES)) < 0.5,
+    ):
         agrees(graphs, needs_one)
 
 
@@ -63,7 +69,10 @@ def test_no_set_is_missed_of_rows_that_are_passed_along_at_once(seed, monkeypatc
     many = drawn(rng, plain.tolist(), 4, 1)
     by_rounds = _worst_moment._by_rounds(many, _worst_moment.FEW_ROUNDS)
     along = _worst_moment._solved(many)
-    assert along.most.tolist() == by_rounds.most.tolist() and along.is_exact.tolist() == by_rounds.is_exact.tolist()
+    assert (
+        along.most.tolist() == by_rounds.most.tolist()
+        and along.is_exact.tolist() == by_rounds.is_exact.tolist()
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -86,7 +95,9 @@ def test_rows_of_clients_are_solved_in_parts_of_any_size(monkeypatch, at_once):
 
 
 @pytest.mark.parametrize("reach", [1, 3, 9])
-def test_a_table_of_exactly_the_bound_is_tried_and_a_larger_one_is_bounded_from_above(monkeypatch, reach):
+def test_a_table_of_exactly_the_bound_is_tried_and_a_larger_one_is_bounded_from_above(
+    monkeypatch, reach
+):
     rng = np.random.default_rng(reach)
     graphs = drawn(rng, [10] * 12, 3, reach)
     none = np.zeros_like(graphs.informed)
@@ -96,13 +107,19 @@ def test_a_table_of_exactly_the_bound_is_tried_and_a_larger_one_is_bounded_from_
     assert worst_moments(graphs).is_exact.all() and worst_moments(graphs).most.tolist() == true
     monkeypatch.setattr(_worst_moment, "MOST_VALUES", 1)
     found = worst_moments(graphs)
-    assert (found.most >= true).all() and (found.most == true)[found.is_exact].all() and not found.is_exact.all()
+    assert (
+        (found.most >= true).all()
+        and (found.most == true)[found.is_exact].all()
+        and not found.is_exact.all()
+    )
 
 
 def test_the_bound_of_clients_that_are_each_forced_takes_in_its_limit(monkeypatch):
     """Two clients, nobody informed is best, no edge: the cost is 2 * 2."""
     none = np.zeros(0, np.int64)
-    graphs = Graphs(np.array([0, 2]), np.array([1]), np.array([0, 0]), np.array([2, 3]), none, none, none)
+    graphs = Graphs(
+        np.array([0, 2]), np.array([1]), np.array([0, 0]), np.array([2, 3]), none, none, none
+    )
     for most_forced, most, is_exact in ((4, 4, True), (3, 6, False)):
         monkeypatch.setattr(_worst_moment, "MOST_FORCED", most_forced)
         found = worst_moments(graphs, np.array([True]))
@@ -111,7 +128,9 @@ def test_the_bound_of_clients_that_are_each_forced_takes_in_its_limit(monkeypatc
 
 @pytest.mark.parametrize(("informed", "uninformed"), [(2, 0), (0, 2)])
 def test_a_client_whose_two_sides_are_equal_is_decided(monkeypatch, informed, uninformed):
-    """Two clients swap two queues each way; no table may be used, so that only the rule of decided clients solves it."""
+    """Two clients swap two queues each way; no table may be used, so that only the rule of decided
+    clients solves it.
+    """
     monkeypatch.setattr(_worst_moment, "MOST_VALUES", 0)
     ends = np.array([0, 1])
     graphs = Graphs(

@@ -1,4 +1,6 @@
-"""Clients that join and leave, queues that move, groups that settle, findings that last: reading by reading."""
+"""Clients that join and leave, queues that move, groups that settle, findings that last: reading by
+reading.
+"""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -25,14 +27,30 @@ def group(*ids, name="g", owned=None, topics=("T",), **more):
     return Group(name, topics, clients, strategy="AVG", **more)
 
 
-def reading(at, *groups, topics=None, not_read=(), is_whole=True, owned_at=None, listed_at=None, took=0.0, **more):
-    """A reading that ends at a moment, all read then: clients at ``listed_at``, reports by client id at ``owned_at``."""
+def reading(
+    at,
+    *groups,
+    topics=None,
+    not_read=(),
+    is_whole=True,
+    owned_at=None,
+    listed_at=None,
+    took=0.0,
+    **more,
+):
+    """A reading that ends at a moment, all read then: clients at ``listed_at``, reports by client
+    id at ``owned_at``.
+    """
     began = at - took
     ages = {
         one.name: GroupAges(
             began if listed_at is None else listed_at,
             None,
-            {c.client_id: (owned_at or {}).get(c.client_id, at) for c in one.clients if c.owned is not None},
+            {
+                c.client_id: (owned_at or {}).get(c.client_id, at)
+                for c in one.clients
+                if c.owned is not None
+            },
         )
         for one in groups
     }
@@ -41,12 +59,16 @@ def reading(at, *groups, topics=None, not_read=(), is_whole=True, owned_at=None,
 
 
 def members(seen):
-    return [(one.key[1], one.before, one.after, one.last_seen_before, one.first_seen_after) for one in seen.members]
+    return [
+        (one.key[1], one.before, one.after, one.last_seen_before, one.first_seen_after)
+        for one in seen.members
+    ]
 
 
 def moves(seen):
     return [
-        (one.key[1].queue_id, one.before, one.after, one.last_seen_before, one.first_seen_after) for one in seen.moves
+        (one.key[1].queue_id, one.before, one.after, one.last_seen_before, one.first_seen_after)
+        for one in seen.moves
     ]
 
 
@@ -63,12 +85,23 @@ def told(seen, what):
 
 
 def test_clients_that_stay_join_and_leave():
-    seen = observed(*(reading(at, group(*ids)) for at, ids in enumerate(["a", "a", "ab", "ab", "b", "b", "b"], 1)))
-    assert told(seen, members) == [("a", None, 1, None, 1), ("b", None, 1, 2, 3), ("a", 1, None, 4, 5)]
+    seen = observed(
+        *(
+            reading(at, group(*ids))
+            for at, ids in enumerate(["a", "a", "ab", "ab", "b", "b", "b"], 1)
+        )
+    )
+    assert told(seen, members) == [
+        ("a", None, 1, None, 1),
+        ("b", None, 1, 2, 3),
+        ("a", 1, None, 4, 5),
+    ]
 
 
 def test_the_moments_hold_lists_that_were_read_one_after_the_other():
-    seen = observed(*(reading(10 * at, group(*ids), took=5) for at, ids in enumerate(["a", "a", "ab", "ab"], 1)))
+    seen = observed(
+        *(reading(10 * at, group(*ids), took=5) for at, ids in enumerate(["a", "a", "ab", "ab"], 1))
+    )
     assert told(seen, members)[1:] == [("b", None, 1, 15, 30)]
     assert [one[3:] for one in told(seen, moves)[2:]] == [(15, 30)]
 
@@ -76,7 +109,9 @@ def test_the_moments_hold_lists_that_were_read_one_after_the_other():
 def test_lists_that_were_not_read_again_are_no_sighting():
     a, ab = group("a"), group("a", "b")
     looks = [(a, 1), (a, 2), (ab, 3), (ab, 3), (ab, 3), (ab, 6)]
-    seen = observed(*(reading(at, one, listed_at=listed) for at, (one, listed) in enumerate(looks, 1)))
+    seen = observed(
+        *(reading(at, one, listed_at=listed) for at, (one, listed) in enumerate(looks, 1))
+    )
     assert [len(one.members) for one in seen] == [0, 1, 0, 0, 0, 1]
     assert [len(one.moves) for one in seen] == [0, 2, 0, 0, 0, 1]
 
@@ -91,7 +126,9 @@ def test_the_moments_at_which_a_group_goes_hold_the_whole_reading():
 
 
 def test_an_id_that_is_listed_twice_is_a_state_of_its_own():
-    seen = observed(*(reading(at, group(*ids)) for at, ids in enumerate(["a", "a", "aa", "aa", "a", "a"], 1)))
+    seen = observed(
+        *(reading(at, group(*ids)) for at, ids in enumerate(["a", "a", "aa", "aa", "a", "a"], 1))
+    )
     assert told(seen, members)[1:] == [("a", 1, 2, 2, 3), ("a", 2, 1, 4, 5)]
 
 
@@ -121,10 +158,17 @@ def test_what_is_gone_is_forgotten():
     observer, keep = Observer(), group("x", name="keep")
     for i in range(20):
         for at in range(2):
-            observer.observe(reading(10 * i + at, keep, group(f"c{i}", name=f"g{i}"), topics=[topic()]))
+            observer.observe(
+                reading(10 * i + at, keep, group(f"c{i}", name=f"g{i}"), topics=[topic()])
+            )
     for at in (1000, 1001):
         observer.observe(reading(at, keep))
-    assert len(observer._members._states) == len(observer._members._ids) == len(observer._members._read_at) == 1
+    assert (
+        len(observer._members._states)
+        == len(observer._members._ids)
+        == len(observer._members._read_at)
+        == 1
+    )
     assert observer._moves._groups.keys() == {"keep"}
     assert observer._settling._marks.keys() == {"keep"}
 
@@ -140,7 +184,12 @@ def test_clients_and_queues_that_come_and_go_leave_nothing_behind():
 
 def test_a_group_that_comes_had_no_clients_at_the_reading_before():
     other = group("x", name="other")
-    seen = observed(reading(1, other), reading(2, other), reading(3, other, group("a")), reading(4, other, group("a")))
+    seen = observed(
+        reading(1, other),
+        reading(2, other),
+        reading(3, other, group("a")),
+        reading(4, other, group("a")),
+    )
     assert members(seen[3]) == [("a", None, 1, 2, 3)]
     seen = observed(
         reading(1, other),
@@ -152,7 +201,9 @@ def test_a_group_that_comes_had_no_clients_at_the_reading_before():
 
 
 def test_queues_that_are_added_and_removed():
-    seen = observed(*(reading(at, group("a"), topics=[topic(n)]) for at, n in enumerate([1, 1, 2, 2, 1, 1], 1)))
+    seen = observed(
+        *(reading(at, group("a"), topics=[topic(n)]) for at, n in enumerate([1, 1, 2, 2, 1, 1], 1))
+    )
     assert told(seen, moves)[1:] == [(1, None, ("a",), 2, 3), (1, ("a",), None, 4, 5)]
 
 
@@ -161,7 +212,10 @@ def test_queues_that_are_added_and_removed():
 def test_queues_of_a_group_whose_last_client_leaves_have_no_owner(topics, is_reported):
     full = group("a", owned={"a": tuple(Q[:2])} if is_reported else None)
     seen = observed(
-        *(reading(at, one) for at, one in enumerate([full, full, *[group(topics=topics)] * 2, full, full], 1))
+        *(
+            reading(at, one)
+            for at, one in enumerate([full, full, *[group(topics=topics)] * 2, full, full], 1)
+        )
     )
     assert moves(seen[3]) == [(i, ("a",), (), 2, 3) for i in (0, 1)]
     assert moves(seen[5]) == [(i, (), ("a",), 4, 5) for i in (0, 1)]
@@ -174,7 +228,12 @@ def owning(a, b):
 def test_reports_that_fail_to_come_are_no_move():
     both, none = owning([1], [0]), group("a", "b")
     one = group("a", "b", owned={"a": (Q[1],)})
-    seen = observed(*(reading(at, it) for at, it in enumerate([both, both, none, none, none, one, one, both, both], 1)))
+    seen = observed(
+        *(
+            reading(at, it)
+            for at, it in enumerate([both, both, none, none, none, one, one, both, both], 1)
+        )
+    )
     assert [len(moves(it)) for it in seen] == [0, 2, 0, 0, 0, 0, 0, 0, 0]
 
 
@@ -191,7 +250,9 @@ def test_reports_count_as_seen_once_all_were_read_since():
 
 def test_a_clock_that_goes_back_begins_again():
     a, b = group("a"), group("a", "b")
-    seen = observed(*(reading(at, it) for at, it in [(100, a), (101, a), (50, b), (51, b), (52, b)]))
+    seen = observed(
+        *(reading(at, it) for at, it in [(100, a), (101, a), (50, b), (51, b), (52, b)])
+    )
     assert members(seen[3]) == [("a", None, 1, None, 50), ("b", None, 1, None, 50)]
     assert {one[3] for one in moves(seen[3])} == {None}
     assert seen[4].members == seen[4].moves == ()
@@ -199,7 +260,10 @@ def test_a_clock_that_goes_back_begins_again():
 
 def test_only_groups_that_are_looked_at():
     seen = observed(
-        *(reading(at, group(*ids), group(*ids, name="h")) for at, ids in enumerate(["a", "a", "ab", "ab"], 1)),
+        *(
+            reading(at, group(*ids), group(*ids, name="h"))
+            for at, ids in enumerate(["a", "a", "ab", "ab"], 1)
+        ),
         groups=["h"],
     )
     assert {one.key[0] for it in seen for one in (*it.members, *it.moves)} == {"h"}
@@ -214,7 +278,9 @@ def test_a_group_settles_once_every_queue_has_its_owner_by_reports_from_after_th
     moving = group("a", "b", owned={"a": tuple(Q[:2]), "b": ()})
     done = owning([0], [1])
     looks = [(alone, {}), (alone, {}), (moving, {}), (done, {"a": 28}), (done, {})]
-    seen = observed(*(reading(10 * at, it, owned_at=ages, took=1) for at, (it, ages) in enumerate(looks, 1)))
+    seen = observed(
+        *(reading(10 * at, it, owned_at=ages, took=1) for at, (it, ages) in enumerate(looks, 1))
+    )
     assert [dict(it.unsettled) for it in seen] == [{}, {}, {"g": 29}, {"g": 29}, {}]
     assert [dict(it.settled) for it in seen] == [{}, {}, {}, {}, {"g": 21}]
 
@@ -238,12 +304,19 @@ def test_of_a_group_that_reports_nothing_it_is_not_known():
 @pytest.mark.holds("rmqalloc.watching.fault_of", "Return what makes two findings the same fault")
 def test_findings_are_raised_and_cleared_between_moments():
     idle, busy = group("a", "b", "c"), group("a", "b")
-    seen = observed(*(reading(10 * at, it, took=1) for at, it in enumerate([busy, busy, idle, idle, busy], 1)))
-    raised, cleared = [one for it in seen for one in it.raised], [one for it in seen for one in it.cleared]
-    assert [(one.key[0], one.before, one.last_seen_before, one.first_seen_after) for one in raised] == [
-        ("idle-client", None, 19, 30)
+    seen = observed(
+        *(reading(10 * at, it, took=1) for at, it in enumerate([busy, busy, idle, idle, busy], 1))
+    )
+    raised, cleared = (
+        [one for it in seen for one in it.raised],
+        [one for it in seen for one in it.cleared],
+    )
+    assert [
+        (one.key[0], one.before, one.last_seen_before, one.first_seen_after) for one in raised
+    ] == [("idle-client", None, 19, 30)]
+    assert [(one.before, one.last_seen_before, one.first_seen_after) for one in cleared] == [
+        (raised[0].after, 39, 50)
     ]
-    assert [(one.before, one.last_seen_before, one.first_seen_after) for one in cleared] == [(raised[0].after, 39, 50)]
     assert [it.lasting for it in seen] == [(), (), (), (raised[0].after,), ()]
 
 
@@ -252,7 +325,13 @@ def test_what_a_look_lacks_is_not_cleared_and_its_moments_stay_true():
     lack = {"errors": (SourceError("b", "x", "no answer"),)}
     looks = [(busy, lack), (idle, {}), (idle, {}), (busy, lack), (busy, {})]
     seen = observed(*(reading(at, it, **more) for at, (it, more) in enumerate(looks, 1)))
-    assert [(len(it.raised), len(it.cleared)) for it in seen] == [(0, 0), (0, 0), (1, 0), (0, 0), (0, 1)]
+    assert [(len(it.raised), len(it.cleared)) for it in seen] == [
+        (0, 0),
+        (0, 0),
+        (1, 0),
+        (0, 0),
+        (0, 1),
+    ]
     assert (seen[2].raised[0].last_seen_before, seen[2].raised[0].first_seen_after) == (None, 2)
     assert (seen[4].cleared[0].last_seen_before, seen[4].cleared[0].first_seen_after) == (3, 5)
 
@@ -273,7 +352,10 @@ def test_a_finding_that_is_not_grave_any_more_is_cleared():
 @examples(40, nightly=1000)
 @given(
     st.lists(
-        st.tuples(st.sets(st.sampled_from("abc")), st.sampled_from(["read", "not read", "gone", "part gone"])),
+        st.tuples(
+            st.sets(st.sampled_from("abc")),
+            st.sampled_from(["read", "not read", "gone", "part gone"]),
+        ),
         max_size=14,
     )
 )
@@ -283,7 +365,12 @@ def test_members_are_told_as_they_were(looks):
     for at, (ids, how) in enumerate(looks, 1):
         groups = (other,) if "gone" in how else (group(*sorted(ids)), other)
         seen = observer.observe(
-            reading(at, *groups, not_read=["g"] if how == "not read" else [], is_whole=how != "part gone")
+            reading(
+                at,
+                *groups,
+                not_read=["g"] if how == "not read" else [],
+                is_whole=how != "part gone",
+            )
         )
         told_ones += [one for one in seen.members if one.key[0] == "g"]
         if how in ("read", "gone"):

@@ -38,13 +38,18 @@ def sightings_of(begins, gaps, seen_at):
 
 
 def slow_twin(sightings):
-    """The changes: what is seen twice in a row and differs from what was seen twice in a row before."""
+    """The changes: what is seen twice in a row and differs from what was seen twice in a row
+    before.
+    """
     told, known = [], []
     for i in range(1, len(sightings)):
         value = sightings[i][0]
         if value == sightings[i - 1][0] and known[-1:] != [value]:
             first = next(j for j in range(i, -1, -1) if j == 0 or sightings[j - 1][0] != value)
-            before = next((j for j in range(first - 1, -1, -1) if known and sightings[j][0] == known[-1]), None)
+            before = next(
+                (j for j in range(first - 1, -1, -1) if known and sightings[j][0] == known[-1]),
+                None,
+            )
             told.append(
                 (
                     known[-1] if known else None,
@@ -72,7 +77,8 @@ def test_what_is_told_is_what_the_slow_twin_tells_and_holds_the_truth(steps, gap
         else:  # a moment at which this state begins lies between
             assert one.last_seen_before <= one.first_seen_after
             assert any(
-                value == one.after and one.last_seen_before <= at <= one.first_seen_after for at, value in begins
+                value == one.after and one.last_seen_before <= at <= one.first_seen_after
+                for at, value in begins
             )
     for (value, *_), (again, *_) in pairwise(sightings):
         assert value != again or any(one.after == value for one in told)

@@ -1,4 +1,6 @@
-"""A webhook against receivers on loopback that fail, hang, redirect and refuse; and the options of ``check --watch``."""
+"""A webhook against receivers on loopback that fail, hang, redirect and refuse; and the options of
+``check --watch``.
+"""
 
 import json
 import ssl
@@ -31,8 +33,12 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
-                receiver.got.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
-                answer = receiver.answers.pop(0) if len(receiver.answers) > 1 else receiver.answers[0]
+                receiver.got.append(
+                    (self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                )
+                answer = (
+                    receiver.answers.pop(0) if len(receiver.answers) > 1 else receiver.answers[0]
+                )
                 status, headers = answer if isinstance(answer, tuple) else (answer, {})
                 if status is None:
                     receiver.end.wait(PATIENCE)
@@ -87,7 +93,10 @@ def test_what_is_raised_and_cleared_is_posted_once():
     with Receiver(200) as receiver:
         assert sent(receiver, ([ONE], []), ([], []), ([], [ONE])) == []
         assert [path for path, _ in receiver.got] == [SECRET] * 2
-        assert [[one["status"] for one in body["findings"]] for _, body in receiver.got] == [["raised"], ["cleared"]]
+        assert [[one["status"] for one in body["findings"]] for _, body in receiver.got] == [
+            ["raised"],
+            ["cleared"],
+        ]
 
 
 @pytest.mark.parametrize(
@@ -102,11 +111,16 @@ def test_a_failure_that_passes_is_tried_again_and_nothing_after_success(passing)
 @pytest.mark.holds("docs/how-to/alert.md", "six times within a minute at most")
 def test_tries_are_bounded_in_number():
     with Receiver(500) as receiver:
-        assert sent(receiver) == [f"{receiver.host} answered 500", f"1 finding not sent to {receiver.host}"]
+        assert sent(receiver) == [
+            f"{receiver.host} answered 500",
+            f"1 finding not sent to {receiver.host}",
+        ]
         assert len(receiver.got) == sending._MOST_TRIES
 
 
-@pytest.mark.parametrize("after", ["3600", pytest.param("9" * 400, id="400 digits"), formatdate(2**32, usegmt=True)])
+@pytest.mark.parametrize(
+    "after", ["3600", pytest.param("9" * 400, id="400 digits"), formatdate(2**32, usegmt=True)]
+)
 def test_a_pause_that_is_asked_for_is_bounded(after):
     with Receiver((429, {"Retry-After": after}), 200) as receiver:
         assert sent(receiver)[0] == f"{receiver.host} answered 429"
@@ -124,9 +138,14 @@ REDIRECTS = ", and redirects are not followed"
 
 
 @pytest.mark.holds("docs/how-to/alert.md", "another answer is final")
-@pytest.mark.parametrize(("status", "said"), [(400, ""), (404, ""), (300, REDIRECTS), (302, REDIRECTS)])
+@pytest.mark.parametrize(
+    ("status", "said"), [(400, ""), (404, ""), (300, REDIRECTS), (302, REDIRECTS)]
+)
 def test_a_refusal_is_final(status, said):
-    with Receiver(200) as other, Receiver((status, {"Location": f"{other.host}/elsewhere"})) as receiver:
+    with (
+        Receiver(200) as other,
+        Receiver((status, {"Location": f"{other.host}/elsewhere"})) as receiver,
+    ):
         assert sent(receiver)[0] == f"{receiver.host} answered {status}{said}"
         assert (len(receiver.got), other.got) == (1, [])
 
@@ -165,7 +184,10 @@ def test_an_end_does_not_wait_for_another_try(monkeypatch):
         hook.after([ONE], [])
         wait_until(lambda: receiver.got)
         hook.close(20)
-        assert hook.notes()[-1] == f"1 finding not sent to {receiver.host}" and not hook._thread.is_alive()
+        assert (
+            hook.notes()[-1] == f"1 finding not sent to {receiver.host}"
+            and not hook._thread.is_alive()
+        )
 
 
 def test_many_findings_are_several_messages():
@@ -178,8 +200,12 @@ def test_many_findings_are_several_messages():
 def test_nobody_there():
     with Receiver(200) as receiver:
         address = receiver.host
-    assert sent(SimpleNamespace(host=address))[0] == f"{address} cannot be reached: Connection refused"
-    assert sent(SimpleNamespace(host="http://a..b"))[0].startswith("http://a..b cannot be reached: ")
+    assert (
+        sent(SimpleNamespace(host=address))[0] == f"{address} cannot be reached: Connection refused"
+    )
+    assert sent(SimpleNamespace(host="http://a..b"))[0].startswith(
+        "http://a..b cannot be reached: "
+    )
 
 
 def test_a_receiver_without_tls_gets_nothing():
@@ -217,12 +243,16 @@ def test_a_certificate_is_verified_and_one_that_is_not_trusted_is_final(monkeypa
 def test_an_address_that_is_none_is_refused_and_not_shown(address):
     with pytest.raises(WebhookError) as error:
         Webhook(address, "c")
-    assert str(error.value).startswith("the address of the webhook is none: it must be like https://")
+    assert str(error.value).startswith(
+        "the address of the webhook is none: it must be like https://"
+    )
     assert "s3" not in str(error.value) or address == ""
 
 
 def test_what_is_shown_of_an_address():
-    assert shown_address(f"https://hooks.example.com:8443{SECRET}") == "https://hooks.example.com:8443"
+    assert (
+        shown_address(f"https://hooks.example.com:8443{SECRET}") == "https://hooks.example.com:8443"
+    )
     assert shown_address("http://[::1]:80/x") == "http://[::1]:80"
 
 
@@ -237,7 +267,9 @@ def test_pauses_grow_and_are_bounded(monkeypatch):
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Runs ``check --watch`` on a cluster that has a fault at the second, third and fourth look, and ends at the fifth."""
+    """Runs ``check --watch`` on a cluster that has a fault at the second, third and fourth look,
+    and ends at the fifth.
+    """
     looks = iter([[], [ONE], [ONE], [ONE], []])
 
     def sleep(_):
@@ -247,9 +279,14 @@ def run(monkeypatch, capsys):
 
     left, close = [None] * 4, Webhook.close
     monkeypatch.setattr(Webhook, "close", lambda hook: close(hook, PATIENCE))  # not two seconds
-    monkeypatch.setattr("rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime))
+    monkeypatch.setattr(
+        "rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime)
+    )
     monkeypatch.setattr("rmqalloc.cli._check_command._Looking.look", lambda _: next(looks))
-    return lambda *argv: (main(["check", "-n", "127.0.0.1:1", *map(str, argv)]), *capsys.readouterr())
+    return lambda *argv: (
+        main(["check", "-n", "127.0.0.1:1", *map(str, argv)]),
+        *capsys.readouterr(),
+    )
 
 
 @pytest.mark.thorough(keep=1)
@@ -259,7 +296,10 @@ def test_a_watch_posts_what_it_says(run, way, monkeypatch, tmp_path):
         (tmp_path / "hook").write_text(f"{receiver.host}{SECRET}\n")
         if way == "variable":
             monkeypatch.setenv("RMQALLOC_CHECK_WEBHOOK", receiver.host + SECRET)
-        option = {"option": ["--webhook", receiver.host + SECRET], "file": ["--webhook-file", tmp_path / "hook"]}
+        option = {
+            "option": ["--webhook", receiver.host + SECRET],
+            "file": ["--webhook-file", tmp_path / "hook"],
+        }
         code, out, err = run("--watch", "--webhook-form", "alertmanager", *option.get(way, []))
         assert code == 130 and "s3cret" not in out + err and "webhook" not in err
         (_, (raised,)), (_, (cleared,)) = receiver.got
@@ -281,9 +321,15 @@ def test_what_could_not_be_posted_is_said(run):
     [
         (["--webhook", "http://h/s3cret"], "give --watch too"),
         (["--webhook-file", "hook"], "give --watch too"),
-        (["--watch", "--webhook", "http://h/s3cret", "--webhook-file", "hook"], "leave one of them out"),
+        (
+            ["--watch", "--webhook", "http://h/s3cret", "--webhook-file", "hook"],
+            "leave one of them out",
+        ),
         (["--watch", "--webhook", "h/s3cret"], "--webhook: the address of the webhook is none"),
-        (["--watch", "--webhook-file", "no-such-file"], "--webhook-file no-such-file: No such file"),
+        (
+            ["--watch", "--webhook-file", "no-such-file"],
+            "--webhook-file no-such-file: No such file",
+        ),
         (["--watch", "--webhook-file", "hook"], "it must hold an address in one line"),
     ],
 )

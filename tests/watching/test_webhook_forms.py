@@ -10,7 +10,14 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.watching.webhook_forms import CLEARED, FORMS, MOST_FINDINGS, RAISED, FindingNews
 
 ONE = Finding(
-    "unowned-queue", "error", "orders", "T", (MessageQueue("T", "b", 3),), ("c1",), "1 of 4 queues.", "Start one."
+    "unowned-queue",
+    "error",
+    "orders",
+    "T",
+    (MessageQueue("T", "b", 3),),
+    ("c1",),
+    "1 of 4 queues.",
+    "Start one.",
 )
 SET_UP, OVER = FindingNews(RAISED, ONE, 0.0), FindingNews(CLEARED, ONE, 0.0, 60.5)
 HOSTILE = "<!channel> <http://x|y> & *b* `c` \x1b[2J\n\u202e\ud800"
@@ -29,7 +36,12 @@ def test_json():
         "cluster": "n:9876",
         "findings": [
             {"status": "raised", "since": "1970-01-01T00:00:00.000Z", "until": None, **finding},
-            {"status": "cleared", "since": "1970-01-01T00:00:00.000Z", "until": "1970-01-01T00:01:00.500Z", **finding},
+            {
+                "status": "cleared",
+                "since": "1970-01-01T00:00:00.000Z",
+                "until": "1970-01-01T00:01:00.500Z",
+                **finding,
+            },
         ],
     }
 
@@ -59,12 +71,22 @@ def test_alertmanager():
     assert raised["annotations"] == {
         "summary": "1 of 4 queues.", "description": "Start one.", "queues": "T b:3", "clients": "c1"
     }  # fmt: skip
-    assert (raised["startsAt"], raised["endsAt"]) == ("1970-01-01T00:00:00.000Z", "1970-01-31T00:00:00.000Z")
+    assert (raised["startsAt"], raised["endsAt"]) == (
+        "1970-01-01T00:00:00.000Z",
+        "1970-01-31T00:00:00.000Z",
+    )
     assert cleared["labels"] == {**raised["labels"], "fault": fault}
-    assert (cleared["startsAt"], cleared["endsAt"]) == ("1970-01-01T00:00:00.000Z", "1970-01-01T00:01:00.500Z")
-    other = FORMS["alertmanager"]("n:9876", [FindingNews(RAISED, replace(ONE, clients=("c2",)), 0.0)])
+    assert (cleared["startsAt"], cleared["endsAt"]) == (
+        "1970-01-01T00:00:00.000Z",
+        "1970-01-01T00:01:00.500Z",
+    )
+    other = FORMS["alertmanager"](
+        "n:9876", [FindingNews(RAISED, replace(ONE, clients=("c2",)), 0.0)]
+    )
     assert other[0]["labels"]["fault"] != fault
-    no_topic = FORMS["alertmanager"]("n:9876", [FindingNews(RAISED, replace(ONE, topic=None, consumer_group=""), 0.0)])
+    no_topic = FORMS["alertmanager"](
+        "n:9876", [FindingNews(RAISED, replace(ONE, topic=None, consumer_group=""), 0.0)]
+    )
     assert not {"topic", "consumer_group"} & no_topic[0]["labels"].keys()
 
 
@@ -88,12 +110,17 @@ def test_hostile_names_are_escaped_and_of_bounded_length(form):
     assert all(text.replace("\n", "").isprintable() for text in texts)
     assert max(map(len, texts)) < 3000
     assert len(json.dumps(message)) < 600_000
-    short = FORMS[form]("c", [FindingNews(RAISED, replace(ONE, message=HOSTILE, consumer_group=HOSTILE), 0.0)])
+    short = FORMS[form](
+        "c", [FindingNews(RAISED, replace(ONE, message=HOSTILE, consumer_group=HOSTILE), 0.0)]
+    )
     if form == "slack":
         shown = short["blocks"][1]["text"]["text"]
         assert "<" not in shown and ">" not in shown and "`" not in shown and shown.count("*") == 2
         assert shown.split("\n")[1].startswith("&lt;!channel&gt; &lt;http://x|y&gt; &amp; ")
-        assert all(len(one["text"]["text"]) <= 3000 for one in message["blocks"]) and len(message["blocks"]) <= 50
+        assert (
+            all(len(one["text"]["text"]) <= 3000 for one in message["blocks"])
+            and len(message["blocks"]) <= 50
+        )
         assert not any(
             "&" in one["text"]["text"].replace("&amp;", "").replace("&lt;", "").replace("&gt;", "")
             for one in message["blocks"]

@@ -1,4 +1,6 @@
-"""All columns read and written again by pyarrow: the floor of whoever reads the whole input and writes as much."""
+"""All columns read and written again by pyarrow: the floor of whoever reads the whole input and
+writes as much.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""Owners in DuckDB's SQL, as its users write them: the closed forms, without order, checks or figures."""
+"""Owners in DuckDB's SQL, as its users write them: the closed forms, without order, checks or
+figures.
+"""
 
 import sys
 

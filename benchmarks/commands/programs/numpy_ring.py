@@ -1,4 +1,6 @@
-"""CONSISTENT_HASH of ten virtual nodes by hashlib and NumPy, one ring for each group, as a person writes it."""
+"""CONSISTENT_HASH of ten virtual nodes by hashlib and NumPy, one ring for each group, as a person
+writes it.
+"""
 
 import sys
 from hashlib import md5
@@ -34,5 +36,7 @@ def owners_of(topic: str, brokers: list[dict[str, Any]], client_ids: list[str]) 
 table = pq.read_table(source)
 rows = zip(*(table[name].to_pylist() for name in ("topic", "brokers", "client_ids")), strict=True)
 owners = pa.array([owners_of(*row) for row in rows], pa.list_(pa.int32()))
-made = pa.table({"consumer_group": table["consumer_group"], "topic": table["topic"], "owners": owners})
+made = pa.table(
+    {"consumer_group": table["consumer_group"], "topic": table["topic"], "owners": owners}
+)
 pq.write_table(made, target, compression="zstd")

@@ -16,9 +16,16 @@ OWNER = {
 sizes = pl.scan_parquet(f"{source}/*.parquet").select(
     "consumer_group",
     "topic",
-    m=pl.col("brokers").list.eval(pl.element().struct.field("read_queue_nums")).list.sum().cast(pl.Int64),
+    m=pl.col("brokers")
+    .list.eval(pl.element().struct.field("read_queue_nums"))
+    .list.sum()
+    .cast(pl.Int64),
     n=pl.col("client_ids").list.len().cast(pl.Int64),
 )
 rows = sizes.with_row_index("row").with_columns(i=pl.int_ranges(0, m)).explode("i")
-owners = rows.with_columns(owner=OWNER[strategy].cast(pl.Int32)).group_by("row", maintain_order=True)
-owners.agg(pl.col("consumer_group", "topic").first(), owners=pl.col("owner")).drop("row").sink_parquet(target)
+owners = rows.with_columns(owner=OWNER[strategy].cast(pl.Int32)).group_by(
+    "row", maintain_order=True
+)
+owners.agg(pl.col("consumer_group", "topic").first(), owners=pl.col("owner")).drop(
+    "row"
+).sink_parquet(target)

@@ -1,4 +1,6 @@
-"""A plan as one file of HTML that needs no network, runs no script but its own, and is whole without any."""
+"""A plan as one file of HTML that needs no network, runs no script but its own, and is whole
+without any.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,11 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     Parameters
     ----------
     plan : Plan
-        What to show. Tables hold the worst groups, pictures the worst of those; the whole is in the saved plan.
+        What to show. Tables hold the worst groups, pictures the worst of those; the whole is in the
+        saved plan.
     findings : sequence of Finding
-        What an audit of the same snapshot found in the groups of the plan, to be shown above the figures; `Findings` begin
-        with the messages that nobody reads.
+        What an audit of the same snapshot found in the groups of the plan, to be shown above the
+        figures; `Findings` begin with the messages that nobody reads.
     gates : Gates, optional
         Bounds that the plan is held to.
 
@@ -61,7 +64,5 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
         ("origin", "Origin", origin_section(plan)),
     ]
     title = f"rmqalloc plan of {counted(plan.n_groups, 'consumer group')}"
-    made = (
-        f"Made by rmqalloc {plan.tool_version} from a snapshot and a what-if plan; nothing was changed in the cluster."
-    )
+    made = f"Made by rmqalloc {plan.tool_version} from a snapshot and a what-if plan; nothing was changed in the cluster."
     return report_page(title, evidence_line(evidence), sections, made)

@@ -13,8 +13,8 @@ from rmqalloc.version import __version__
 
 
 def check_page(findings: Findings) -> str:
-    """Return the page of an audit: messages that nobody reads, if there is a table of them, the findings, and what both
-    rest on.
+    """Return the page of an audit: messages that nobody reads, if there is a table of them, the
+    findings, and what both rest on.
 
     Examples
     --------
@@ -32,4 +32,9 @@ def check_page(findings: Findings) -> str:
         ("evidence", "Evidence", evidence_section(evidence)),
     ]
     made = f"Made by rmqalloc {__version__} from a snapshot; nothing was changed in the cluster."
-    return report_page(f"rmqalloc check: {counted(len(findings), 'finding')}", evidence_line(evidence), sections, made)
+    return report_page(
+        f"rmqalloc check: {counted(len(findings), 'finding')}",
+        evidence_line(evidence),
+        sections,
+        made,
+    )

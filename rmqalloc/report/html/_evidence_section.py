@@ -36,19 +36,31 @@ Row = Mapping[str, Any]
 
 
 def plan_evidence(plan: Plan) -> pa.Table:
-    """Return what a plan says it rests on, a row for every group; if it does not, what can be seen in its tables."""
+    """Return what a plan says it rests on, a row for every group; if it does not, what can be seen
+    in its tables.
+    """
     return plan.evidence if plan.evidence.num_rows else _of_plan(plan)
 
 
 def _of_plan(plan: Plan) -> pa.Table:
     """Return strategies before any change, and the time of the snapshot."""
-    current = plan.units.take(pa.array(range(0, plan.units.num_rows, len(plan.scenarios) + 1), pa.int64()))
-    known = current.filter(pc.is_valid(current["strategy"])).group_by(["consumer_group", "strategy"], use_threads=False)
-    names: dict[str, dict[str, None]] = {group: {} for group in plan.groups["consumer_group"].unique().to_pylist()}
+    current = plan.units.take(
+        pa.array(range(0, plan.units.num_rows, len(plan.scenarios) + 1), pa.int64())
+    )
+    known = current.filter(pc.is_valid(current["strategy"])).group_by(
+        ["consumer_group", "strategy"], use_threads=False
+    )
+    names: dict[str, dict[str, None]] = {
+        group: {} for group in plan.groups["consumer_group"].unique().to_pylist()
+    }
     for row in known.aggregate([]).to_pylist():
         names[row["consumer_group"]].update(dict.fromkeys(row["strategy"].split("+")))
     rows = [
-        {"consumer_group": group, "strategy": " + ".join(each) or None, "fetched_at": plan.snapshot_time}
+        {
+            "consumer_group": group,
+            "strategy": " + ".join(each) or None,
+            "fetched_at": plan.snapshot_time,
+        }
         | {"source": BY_CLIENT if len(each) > 1 else None}
         for group, each in names.items()
     ]
@@ -56,7 +68,9 @@ def _of_plan(plan: Plan) -> pa.Table:
 
 
 def evidence_line(evidence: pa.Table | None) -> str:
-    """Return the line below the title, as markup: of one group all that is known, of many how many are known how."""
+    """Return the line below the title, as markup: of one group all that is known, of many how many
+    are known how.
+    """
     if evidence is None or not evidence.num_rows:
         return ""
     rows = evidence.to_pylist()
@@ -71,21 +85,30 @@ def group_evidence(row: Row) -> str:
 
 
 def evidence_section(evidence: pa.Table | None) -> str:
-    """Return a row for all groups of which the same is known, those in doubt first; nothing if the line below the title says
-    all."""
+    """Return a row for all groups of which the same is known, those in doubt first; nothing if the
+    line below the title says all.
+    """
     if evidence is None or evidence.num_rows < 2:
         return ""
     alike: dict[tuple[bool, str, str], list[str]] = {}
-    for row in sorted(evidence.to_pylist(), key=lambda row: (not _is_doubtful(row), str(row["consumer_group"]))):
+    for row in sorted(
+        evidence.to_pylist(), key=lambda row: (not _is_doubtful(row), str(row["consumer_group"]))
+    ):
         said = (_is_doubtful(row), _strategy(row), "; ".join(_faults(row)))
         alike.setdefault(said, []).append(row["consumer_group"])
     rows = [
-        [_names(groups), len(groups), _said(strategy), _said(doubt)] for (_, strategy, doubt), groups in alike.items()
+        [_names(groups), len(groups), _said(strategy), _said(doubt)]
+        for (_, strategy, doubt), groups in alike.items()
     ]
     cells = rows[:MOST_ROWS]
     caption = "How the strategies of groups are known, those in doubt first"
     caption += "" if len(cells) == len(rows) else f"; {len(cells)} of {counted(len(rows), 'row')}"
-    columns = [TableColumn("groups"), *number_columns("how many"), TableColumn("strategy"), TableColumn("doubt")]
+    columns = [
+        TableColumn("groups"),
+        *number_columns("how many"),
+        TableColumn("strategy"),
+        TableColumn("doubt"),
+    ]
     return section("evidence", "Evidence", html_table(caption, columns, cells))
 
 
@@ -101,7 +124,11 @@ def _said(text: str) -> Markup:
 def _together(rows: Sequence[Row]) -> str:
     counts = Counter(row["source"] for row in rows)
     parts = [f"{counts[source]:,} {said}" for source, said in SOURCES.items() if counts[source]]
-    parts += [f"{n:,} {_short(source)}" for source, n in counts.items() if source and source not in SOURCES]
+    parts += [
+        f"{n:,} {_short(source)}"
+        for source, n in counts.items()
+        if source and source not in SOURCES
+    ]
     known = [f"strategies of {counted(len(rows), 'group')}: {', '.join(parts)}"] if parts else []
     partly = sum(map(_is_partial, rows))
     known += [f"{counted(partly, 'group')} not wholly explained"] if partly else []
@@ -111,8 +138,12 @@ def _together(rows: Sequence[Row]) -> str:
 
 
 def _strategy(row: Row) -> str:
-    """Return its name, its parameters, how it is known, and how much of the known owners it explains."""
-    parameters = ", ".join(f"{key}={value}" for key, value in json.loads(row["parameters"] or "{}").items())
+    """Return its name, its parameters, how it is known, and how much of the known owners it
+    explains.
+    """
+    parameters = ", ".join(
+        f"{key}={value}" for key, value in json.loads(row["parameters"] or "{}").items()
+    )
     given = [_short(one) for one in (row["strategy"], parameters) if one]
     source = row["source"]
     said = [f"Strategy {' '.join(given) or 'not known'}"]
@@ -120,14 +151,22 @@ def _strategy(row: Row) -> str:
     share = row["explains"]
     said += [] if share is None else [f"explains {floor(share * 100)} % of the known owners"]
     reporting = row["n_reporting"]
-    said += [counted(reporting, "client reports its queues", "clients report their queues")] if reporting else []
+    said += (
+        [counted(reporting, "client reports its queues", "clients report their queues")]
+        if reporting
+        else []
+    )
     return ", ".join(said)
 
 
 def _faults(row: Row) -> list[str]:
-    """Return why its strategy is in doubt, what the snapshot lacks of a group, and what in it does not agree."""
+    """Return why its strategy is in doubt, what the snapshot lacks of a group, and what in it does
+    not agree.
+    """
     errors, cut, differs = row["errors"] or (), row["may_be_cut"] or (), row["differs"] or 0
-    doubt = row["doubt"] if row["source"] != BY_CLIENT else ""  # such a group is planned exactly, client by client
+    doubt = (
+        row["doubt"] if row["source"] != BY_CLIENT else ""
+    )  # such a group is planned exactly, client by client
     told = (
         (len(doubt or ""), _short(doubt)),
         (len(errors), counted(len(errors), "request was", "requests were") + " not answered"),

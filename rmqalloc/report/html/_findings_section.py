@@ -18,7 +18,9 @@ MOST_SHOWN, MOST_FINDINGS = 3, 200
 """Findings that stand open above the figures of a plan, and findings in all."""
 
 _SIGNS = {"error": ("bad", "✗ error"), "warning": ("warn", "! warning"), "note": ("soft", "· note")}
-_COLUMNS = [TableColumn(title) for title in ("severity", "group", "topic", "finding", "advice", "concerns")]
+_COLUMNS = [
+    TableColumn(title) for title in ("severity", "group", "topic", "finding", "advice", "concerns")
+]
 
 
 def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str:
@@ -31,7 +33,9 @@ def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str
         table = html_table(caption, _COLUMNS, (_row(one, _concerned(one, None)) for one in ordered))
         return section("findings", "Findings", table, _lead(findings))
     caption += f"; the first {MOST_FINDINGS}" if len(findings) > MOST_FINDINGS else ""
-    table = html_table(caption, _COLUMNS, (_row(one, _concerned(one)) for one in ordered[:MOST_FINDINGS]))
+    table = html_table(
+        caption, _COLUMNS, (_row(one, _concerned(one)) for one in ordered[:MOST_FINDINGS])
+    )
     short = f'<ul class="found">{"".join(map(_item, ordered[:MOST_SHOWN]))}</ul>'
     inside = short + folded(f"{caption}, with queues and clients", table)
     return section("findings", "Findings", inside, _lead(findings))
@@ -42,9 +46,7 @@ def _lead(findings: Sequence[Finding]) -> str:
     counts = Counter(one.severity for one in findings)
     kinds = ", ".join(counted(counts[one], one) for one in SEVERITIES if counts[one])
     kind, sign = _SIGNS[next(one for one in SEVERITIES if counts[one])]
-    return (
-        f'<p class="{kind}">{sign[0]} {escaped(counted(len(findings), "finding"))} of the audit: {escaped(kinds)}</p>'
-    )
+    return f'<p class="{kind}">{sign[0]} {escaped(counted(len(findings), "finding"))} of the audit: {escaped(kinds)}</p>'
 
 
 def _item(finding: Finding) -> str:

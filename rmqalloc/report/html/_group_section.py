@@ -68,7 +68,8 @@ class GroupTables(NamedTuple):
 def group_details(
     ident: str, tables: GroupTables, evidence: Row | None, transition: Row | None, kinds: str = ""
 ) -> str:
-    """Return everything about a group in a scenario, to be unfolded; the first of a scenario is open.
+    """Return everything about a group in a scenario, to be unfolded; the first of a scenario is
+    open.
 
     ``kinds`` are its classes.
     """
@@ -78,8 +79,14 @@ def group_details(
     alike = _alike(clients, tables.queues)
     inside += alike
     if transition is not None and (transition["unowned"] or transition["double_owned"]):
-        inside += "<h4>While clients hear of it</h4>" + plan_transition(ident, transition, tables.before, tables.after)
-    inside += _tables(clients, units, is_folded=True) if alike else _pictures(ident, clients, tables.queues, units)
+        inside += "<h4>While clients hear of it</h4>" + plan_transition(
+            ident, transition, tables.before, tables.after
+        )
+    inside += (
+        _tables(clients, units, is_folded=True)
+        if alike
+        else _pictures(ident, clients, tables.queues, units)
+    )
     n_moved = pc.sum(pc.equal(tables.queues["change"], "moved")).as_py() or 0
     said = f"{counted(n_moved, 'queue')} moved, {counted(len(units[1]), 'topic')}"
     is_open = " open" if ident.endswith("g0") else ""
@@ -101,7 +108,9 @@ def _alike(clients: pa.Table, queues: pa.Table) -> str:
 
 def _kind(alike: AlikeClients, n_clients: int) -> str:
     names = alike.client_ids if len(alike.client_ids) <= MOST_NAMED else []
-    return " ".join([escaped(alike.sentence(n_clients)), *(f"<code>{name(one)}</code>" for one in names)])
+    return " ".join(
+        [escaped(alike.sentence(n_clients)), *(f"<code>{name(one)}</code>" for one in names)]
+    )
 
 
 def _pictures(ident: str, clients: pa.Table, queues: pa.Table, units: list[list[Row]]) -> str:
@@ -110,9 +119,15 @@ def _pictures(ident: str, clients: pa.Table, queues: pa.Table, units: list[list[
         return "<p>It has no clients, before or after, or could not be planned.</p>"
     order = pc.unique(clients["client_id"]).to_pylist()
     loads = Loads.of(clients, *({row["topic"]: row["mean_load"] for row in rows} for rows in units))
-    drawn = (owners_figure(ident, loads), flows_figure(ident, queues, order), heat_figure(ident, loads))
+    drawn = (
+        owners_figure(ident, loads),
+        flows_figure(ident, queues, order),
+        heat_figure(ident, loads),
+    )
     heads = ("Owners", "Movement", "Evenness")
-    return "".join(f"<h4>{head}</h4>{one}" for head, one in zip(heads, drawn, strict=True)) + _tables(clients, units)
+    return "".join(
+        f"<h4>{head}</h4>{one}" for head, one in zip(heads, drawn, strict=True)
+    ) + _tables(clients, units)
 
 
 def _tables(clients: pa.Table, units: list[list[Row]], is_folded: bool = False) -> str:
@@ -125,11 +140,15 @@ def _tables(clients: pa.Table, units: list[list[Row]], is_folded: bool = False) 
 def _in_natural_order(clients: pa.Table) -> pa.Table:
     """Return the rows of clients, 10.0.0.2 before 10.0.0.10."""
     ids = clients["client_id"].to_pylist()
-    return clients.take(pa.array(sorted(range(len(ids)), key=lambda i: natural_key(ids[i])), pa.int64()))
+    return clients.take(
+        pa.array(sorted(range(len(ids)), key=lambda i: natural_key(ids[i])), pa.int64())
+    )
 
 
 def figures(before: Row, after: Row) -> list[Any]:
-    """Return cells of `FIGURES` of a group or a unit before and after; loads are the least and the greatest."""
+    """Return cells of `FIGURES` of a group or a unit before and after; loads are the least and the
+    greatest.
+    """
     loads = [f"{number(row['min_load'])}–{number(row['max_load'])}" for row in (before, after)]
     both = Markup(arrow(*loads), "" if after["max_load"] is None else after["max_load"])
     return [after["moved"], *(BeforeAfter(before[one], after[one]) for one in _CHANGES), both]
@@ -139,7 +158,10 @@ def _topic_table(before: list[Row], after: list[Row]) -> str:
     """Return a row per topic; one without figures has its reason in a section of its own."""
     was = {row["topic"]: row for row in before}
     ordered = sorted(after, key=lambda row: (-(row["moved"] or 0), row["topic"]))
-    rows = [[row["topic"], *figures(was[row["topic"]], row), row["least_moves"]] for row in ordered[:MOST_ROWS]]
+    rows = [
+        [row["topic"], *figures(was[row["topic"]], row), row["least_moves"]]
+        for row in ordered[:MOST_ROWS]
+    ]
     columns = [TableColumn("topic"), *FIGURES, *number_columns("least", is_lesser=True)]
     caption = f"Topics, before → after, {LEAST}" + how_many(len(rows), len(after), "topic")
     return html_table(caption, columns, rows)
@@ -149,12 +171,20 @@ def _client_table(clients: pa.Table) -> str:
     """Return a row per client over all topics, those that change most first."""
     keys = ["client_id", "machine_room", "status"]
     counts = ["before", "after", "gained", "lost"]
-    summed = clients.group_by(keys, use_threads=False).aggregate([(column, "sum") for column in counts])
+    summed = clients.group_by(keys, use_threads=False).aggregate(
+        [(column, "sum") for column in counts]
+    )
     changed = pc.add(summed["gained_sum"], summed["lost_sum"])
     by_change = pc.array_sort_indices(pc.negate(changed))  # keeps the natural order of equal ones
     ordered = summed.take(by_change)
-    columns = [TableColumn("client"), TableColumn("machine room", is_lesser=True), TableColumn("status")]
+    columns = [
+        TableColumn("client"),
+        TableColumn("machine room", is_lesser=True),
+        TableColumn("status"),
+    ]
     columns += number_columns(*counts)
     rows = [list(row.values()) for row in ordered.slice(0, MOST_ROWS).to_pylist()]
-    caption = "Clients over all topics, those that change most first" + how_many(len(rows), summed.num_rows, "client")
+    caption = "Clients over all topics, those that change most first" + how_many(
+        len(rows), summed.num_rows, "client"
+    )
     return html_table(caption, columns, rows)

@@ -1,4 +1,6 @@
-"""The frame of a page: one file that loads nothing, runs nothing but its own script, and says so in its policy."""
+"""The frame of a page: one file that loads nothing, runs nothing but its own script, and says so in
+its policy.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +68,7 @@ none, and everything is shown. Texts are never read as markup."""
 def page(title: str, body: str) -> str:
     """Return a whole HTML document."""
     style = style_sheet()
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(SCRIPT)}; base-uri 'none'; form-action 'none'"
-    )
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(SCRIPT)}; base-uri 'none'; form-action 'none'"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -90,8 +90,9 @@ def page(title: str, body: str) -> str:
 
 
 def report_page(title: str, evidence: str, sections: Sequence[Section], made: str) -> str:
-    """Return a page of sections: its title, what it rests on, links, the sections in their order, and how it was
-    made."""
+    """Return a page of sections: its title, what it rests on, links, the sections in their order,
+    and how it was made.
+    """
     there = [one for one in sections if one[2]]
     nav = "".join(f'<li><a href="#{ident}">{name(said, 32)}</a></li>' for ident, said, _ in there)
     return page(

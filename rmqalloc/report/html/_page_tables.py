@@ -1,4 +1,6 @@
-"""Tables of the page: numbers right, names safe, columns that the page's script can sort by, rows that are cards on a phone."""
+"""Tables of the page: numbers right, names safe, columns that the page's script can sort by, rows
+that are cards on a phone.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ def html_table(
     has_cards: bool = True,
     kinds: Iterable[str] = repeat(""),
 ) -> str:
-    """Return a table with its caption, in a frame of its own that scrolls where it is too wide; ``kinds`` are classes of rows.
+    """Return a table with its caption, in a frame of its own that scrolls where it is too wide;
+    ``kinds`` are classes of rows.
 
     Examples
     --------
@@ -74,7 +77,9 @@ def html_table(
     True
     """
     head = "".join(f'<th scope="col"{_class(one)}>{escaped(one.title)}</th>' for one in columns)
-    body = "\n".join(_row(row, columns, has_cards, kind) for row, kind in zip(rows, kinds, strict=False))
+    body = "\n".join(
+        _row(row, columns, has_cards, kind) for row, kind in zip(rows, kinds, strict=False)
+    )
     looks = class_of(["sortable"] * is_sortable + ["cards"] * has_cards)
     return (
         f'<div class="wide" role="group" aria-label="{escaped(caption)}" tabindex="0">'
@@ -84,7 +89,9 @@ def html_table(
 
 def folded(said: str, inside: str, is_open: bool = False) -> str:
     """Return a part of the page that is unfolded by a click, and on paper."""
-    return f"<details{' open' if is_open else ''}><summary>{escaped(said)}</summary>{inside}</details>"
+    return (
+        f"<details{' open' if is_open else ''}><summary>{escaped(said)}</summary>{inside}</details>"
+    )
 
 
 def how_many(shown: int, there: int, what: str, where: str = "all are in the saved plan") -> str:
@@ -100,7 +107,8 @@ def how_many(shown: int, there: int, what: str, where: str = "all are in the sav
 
 def _row(row: Sequence[Any], columns: Sequence[TableColumn], has_cards: bool, kind: str) -> str:
     cells = [
-        _cell(value, column, i == 0, has_cards) for i, (value, column) in enumerate(zip(row, columns, strict=True))
+        _cell(value, column, i == 0, has_cards)
+        for i, (value, column) in enumerate(zip(row, columns, strict=True))
     ]
     return f"<tr{class_of(kind.split())}>{''.join(cells)}</tr>"
 

@@ -1,4 +1,6 @@
-"""Colours of the page, in light and dark. Text reaches a contrast of 4.5 and shapes one of 3 (WCAG 2, level AA)."""
+"""Colours of the page, in light and dark. Text reaches a contrast of 4.5 and shapes one of 3 (WCAG
+2, level AA).
+"""
 
 _THEMES = {
     "page": ("#f4f5f7", "#0f1319"),
@@ -14,8 +16,26 @@ _THEMES = {
 }
 LIGHT, DARK = ({name: pair[theme] for name, pair in _THEMES.items()} for theme in (0, 1))
 
-SERIES_LIGHT = ("#2f6fb7", "#c2591a", "#2a8457", "#8a55b5", "#977000", "#c03f69", "#2e8794", "#7d5b43")
-SERIES_DARK = ("#6ea8ea", "#ef9857", "#5fc48f", "#bd94e6", "#dab84c", "#ee82a3", "#62c0cc", "#c5a58a")
+SERIES_LIGHT = (
+    "#2f6fb7",
+    "#c2591a",
+    "#2a8457",
+    "#8a55b5",
+    "#977000",
+    "#c03f69",
+    "#2e8794",
+    "#7d5b43",
+)
+SERIES_DARK = (
+    "#6ea8ea",
+    "#ef9857",
+    "#5fc48f",
+    "#bd94e6",
+    "#dab84c",
+    "#ee82a3",
+    "#62c0cc",
+    "#c5a58a",
+)
 REST_LIGHT, REST_DARK = "#7d8796", "#8a97a8"
 """What stands for "others": no colour of the series."""
 
@@ -55,9 +75,15 @@ def variables(is_dark: bool) -> str:
     '--page:#f4f5f7;--card:#fffff'
     """
     named, series, rest, heat = (
-        (DARK, SERIES_DARK, REST_DARK, HEAT_DARK) if is_dark else (LIGHT, SERIES_LIGHT, REST_LIGHT, HEAT_LIGHT)
+        (DARK, SERIES_DARK, REST_DARK, HEAT_DARK)
+        if is_dark
+        else (LIGHT, SERIES_LIGHT, REST_LIGHT, HEAT_LIGHT)
     )
-    pairs = [*named.items(), *((f"s{i}", colour) for i, colour in enumerate(series)), ("rest", rest)]
+    pairs = [
+        *named.items(),
+        *((f"s{i}", colour) for i, colour in enumerate(series)),
+        ("rest", rest),
+    ]
     for i, (ground, text) in enumerate(heat):
         pairs += [(f"h{i}", ground), (f"t{i}", text)]
     return "".join(f"--{name}:{colour};" for name, colour in pairs)

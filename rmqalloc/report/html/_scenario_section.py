@@ -13,7 +13,13 @@ from rmqalloc.plans.plan_totals import scenario_summary
 from rmqalloc.plans.worst_first import Positions, WorstFirst, worst_groups
 from rmqalloc.report.html._group_section import FIGURES, LEAST, GroupTables, figures, group_details
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, html_table, number_columns
+from rmqalloc.report.html._page_tables import (
+    Markup,
+    TableColumn,
+    how_many,
+    html_table,
+    number_columns,
+)
 from rmqalloc.report.html._summary import of_scenario
 from rmqalloc.results.html_text import escaped, name
 from rmqalloc.scenarios import CURRENT
@@ -31,23 +37,33 @@ _MOVES = {
 
 
 def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table | None) -> str:
-    """Return the section of scenario *number* (1-based): figures, charts of the worst groups, evidence."""
+    """Return the section of scenario *number* (1-based): figures, charts of the worst groups,
+    evidence.
+    """
     scenario, ident = plan.scenarios[number - 1], f"s{number}"
-    groups, first = plan.groups.slice(number * plan.n_groups, plan.n_groups), worst_groups(plan, number)
+    groups, first = (
+        plan.groups.slice(number * plan.n_groups, plan.n_groups),
+        worst_groups(plan, number),
+    )
     shown_groups = first.positions[: max(LEAST_GROUPS, MOST_GROUPS // len(plan.scenarios))]
     worst, kinds = groups.take(shown_groups), _kinds(groups, first, shown_groups)
     now = plan.groups.slice(0, plan.n_groups).take(shown_groups)
     current = {row["consumer_group"]: row for row in now.to_pylist()}
     changes = escaped(shortened(json.dumps(scenario.to_data(), ensure_ascii=False), 1500))
     shown = worst["consumer_group"].slice(0, pictured)
-    tables = [_of_groups(of_scenario(rows, scenario.name), shown) for rows in (plan.clients, plan.queues, plan.units)]
+    tables = [
+        _of_groups(of_scenario(rows, scenario.name), shown)
+        for rows in (plan.clients, plan.queues, plan.units)
+    ]
     tables.append(_of_groups(of_scenario(plan.units, CURRENT), shown))
     transitions = _of_groups(of_scenario(plan.transitions(), scenario.name), shown)
     told = None if evidence is None else _of_groups(evidence, shown)
     details = [
         group_details(
             f"{ident}g{i}",
-            GroupTables(current[row["consumer_group"]], row, *(_of_group(rows, row) for rows in tables)),
+            GroupTables(
+                current[row["consumer_group"]], row, *(_of_group(rows, row) for rows in tables)
+            ),
             _only(told, row),
             _only(transitions, row),
             kinds[i],
@@ -55,7 +71,11 @@ def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table 
         for i, row in enumerate(worst.slice(0, pictured).to_pylist())
     ]
     more = groups.num_rows - len(details)
-    rest = f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>' if more else ""
+    rest = (
+        f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>'
+        if more
+        else ""
+    )
     inside = (
         f'<p>{escaped(scenario_summary(plan, number).sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
         f"{_filters(scenario.name, worst.num_rows)}{_group_table(groups, worst, current, kinds, first.n_worse)}"
@@ -86,11 +106,15 @@ def _kinds(groups: pa.Table, first: WorstFirst, shown: Positions) -> list[str]:
 
 
 def _filters(scenario: str, n_groups: int) -> str:
-    """Return the search and the filters of the groups of a scenario, which the page's script shows; none for a single group."""
+    """Return the search and the filters of the groups of a scenario, which the page's script shows;
+    none for a single group.
+    """
     if n_groups < 2:
         return ""
     boxes = (("w", "only groups that get worse"), ("m", "only groups that move"))
-    inputs = "".join(f'<label><input type="checkbox" value="{kind}"> {said}</label>' for kind, said in boxes)
+    inputs = "".join(
+        f'<label><input type="checkbox" value="{kind}"> {said}</label>' for kind, said in boxes
+    )
     return (
         f'<div class="filters" role="search" aria-label="Groups of {escaped(shortened(scenario, 100))}" hidden>'
         '<label>Group <input type="search" placeholder="part of a name" autocomplete="off" spellcheck="false"></label>'
@@ -99,7 +123,11 @@ def _filters(scenario: str, n_groups: int) -> str:
 
 
 def _group_table(
-    groups: pa.Table, worst: pa.Table, current: dict[str, dict[str, Any]], kinds: list[str], n_worse: int
+    groups: pa.Table,
+    worst: pa.Table,
+    current: dict[str, dict[str, Any]],
+    kinds: list[str],
+    n_worse: int,
 ) -> str:
     moves = [name for name in _MOVES if groups[name].null_count < groups.num_rows]
     lesser = number_columns("topics", *map(_MOVES.__getitem__, moves), is_lesser=True)
@@ -111,5 +139,11 @@ def _group_table(
         group = Markup(f"{sign}{name(row['consumer_group'])}", row["consumer_group"][:80])
         rows.append([group, *figures(before, row), row["n_topics"], *(row[one] for one in moves)])
     caption = f"Groups over all their topics, before → after, {LEAST}; "
-    caption += f"{n_worse:,} get worse (!) and stand first" if n_worse else "none gets worse; most movement first"
-    return html_table(caption + how_many(len(rows), groups.num_rows, "group"), columns, rows, kinds=kinds)
+    caption += (
+        f"{n_worse:,} get worse (!) and stand first"
+        if n_worse
+        else "none gets worse; most movement first"
+    )
+    return html_table(
+        caption + how_many(len(rows), groups.num_rows, "group"), columns, rows, kinds=kinds
+    )

@@ -1,4 +1,6 @@
-"""The page's style sheet. No style stands anywhere else, so that the page's policy can name this one by its hash."""
+"""The page's style sheet. No style stands anywhere else, so that the page's policy can name this
+one by its hash.
+"""
 
 from rmqalloc.report.html._palette import HEAT_LIGHT, SERIES_LIGHT, variables
 

@@ -1,4 +1,6 @@
-"""The figures of a plan: what comes of it, scenario by scenario; what it leaves out; what could not be planned."""
+"""The figures of a plan: what comes of it, scenario by scenario; what it leaves out; what could not
+be planned.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ _SUMS = {
 """What is added up over all groups, by its heading."""
 
 _OF_MOVES = ("moved", "least", "clients affected")
-_WORSE = {"idle": "idle clients", "unowned": "unowned queues", "double-owned": "double-owned queues"}
+_WORSE = {
+    "idle": "idle clients",
+    "unowned": "unowned queues",
+    "double-owned": "double-owned queues",
+}
 _LESSER = ("least", "clients affected", "cross-room")
 _SKEW = "worst skew"
 _CAPTION = "All groups together, by scenario; least: moves that even loads would take"
@@ -50,17 +56,29 @@ class ScenarioTotals(NamedTuple):
 
 def summary_section(plan: Plan, gates: Gates) -> str:
     """Return the section with the figures of every scenario, broken bounds and warnings."""
-    totals = [_totals(plan, one) for one in (CURRENT, *(scenario.name for scenario in plan.scenarios))]
+    totals = [
+        _totals(plan, one) for one in (CURRENT, *(scenario.name for scenario in plan.scenarios))
+    ]
     kept, broken = _gates(plan, gates)
     said = summaries(plan)[:MOST_HEADLINES]
     shown = "".join(
-        _headline(one, plan.n_groups, totals[0], after) for one, after in zip(said, totals[1:], strict=False)
+        _headline(one, plan.n_groups, totals[0], after)
+        for one, after in zip(said, totals[1:], strict=False)
     )
     if len(totals) == 1:
-        shown = f"<p>There is no scenario: this is the current state.</p>{_tiles(totals[0], totals[0])}"
+        shown = (
+            f"<p>There is no scenario: this is the current state.</p>{_tiles(totals[0], totals[0])}"
+        )
     more = len(totals) - 1 - MOST_HEADLINES
-    shown += f'<p class="soft">{counted(more, "more scenario")} in the table below.</p>' if more > 0 else ""
-    columns = [TableColumn("scenario"), *(TableColumn(one, True, one in _LESSER) for one in (*_SUMS, _SKEW))]
+    shown += (
+        f'<p class="soft">{counted(more, "more scenario")} in the table below.</p>'
+        if more > 0
+        else ""
+    )
+    columns = [
+        TableColumn("scenario"),
+        *(TableColumn(one, True, one in _LESSER) for one in (*_SUMS, _SKEW)),
+    ]
     rows = ([one.scenario, *one.figures.values()] for one in totals)
     inside = f"{shown}{_list(broken)}{_rising(totals)}{_warnings(plan.warnings)}{html_table(_CAPTION, columns, rows)}"
     return section("summary", "Figures", inside, kept)
@@ -80,7 +98,9 @@ def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
     return ScenarioTotals(scenario, {**figures, _SKEW: pc.max(groups["skew"]).as_py()})
 
 
-def _headline(summary: Summary, n_groups: int, before: ScenarioTotals, after: ScenarioTotals) -> str:
+def _headline(
+    summary: Summary, n_groups: int, before: ScenarioTotals, after: ScenarioTotals
+) -> str:
     """Return the figures of a scenario in large, and all in one sentence."""
     return (
         f'<p class="sentence"><b>{name(summary.scenario)}</b>: {escaped(summary.sentence(n_groups))}</p>'
@@ -89,7 +109,9 @@ def _headline(summary: Summary, n_groups: int, before: ScenarioTotals, after: Sc
 
 
 def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
-    """Return what moves and what gets worse or better; a figure that gets worse has a sign before its colour."""
+    """Return what moves and what gets worse or better; a figure that gets worse has a sign before
+    its colour.
+    """
     tiles = [(number(after.figures["moved"]), "moved", "")]
     for head in (*_WORSE, _SKEW):
         was, is_ = before.figures[head], after.figures[head]
@@ -99,7 +121,9 @@ def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
 
 
 def tiles_list(tiles: Iterable[tuple[str, str, str]]) -> str:
-    """Return figures in large, given the text, what it is, and "warn" or "bad" where it calls for a look."""
+    """Return figures in large, given the text, what it is, and "warn" or "bad" where it calls for a
+    look.
+    """
     items = (
         f"<li><b{class_of([kind] if kind else [])}>{'! ' if kind else ''}{escaped(said)}</b><span>{escaped(what)}</span></li>"
         for said, what, kind in tiles
@@ -152,7 +176,9 @@ def notes(said: str, texts: Sequence[str], kind: str = "warn", sign: str = "!") 
 def _list(texts: Sequence[str]) -> str:
     """Return the first texts as a list, and how many more there are."""
     items = first_of([name(text, 400) for text in texts], MOST_LISTED)
-    return f'<ul class="plain">{"".join(f"<li>{item}</li>" for item in items)}</ul>' if items else ""
+    return (
+        f'<ul class="plain">{"".join(f"<li>{item}</li>" for item in items)}</ul>' if items else ""
+    )
 
 
 def origin_section(plan: Plan) -> str:
@@ -172,8 +198,16 @@ def failed_section(plan: Plan) -> str:
     if not failed.num_rows:
         return ""
     columns = [TableColumn(title) for title in ("group", "topic", "scenario", "why")]
-    rows = failed.select(["consumer_group", "topic", "scenario", "err_msg"]).slice(0, MOST_FAILED).to_pylist()
-    caption = f"{counted(failed.num_rows, 'row')} without figures" + (
-        f"; the first {MOST_FAILED}, all are in the saved plan" if failed.num_rows > MOST_FAILED else ""
+    rows = (
+        failed.select(["consumer_group", "topic", "scenario", "err_msg"])
+        .slice(0, MOST_FAILED)
+        .to_pylist()
     )
-    return section("failed", "Not planned", html_table(caption, columns, [list(row.values()) for row in rows]))
+    caption = f"{counted(failed.num_rows, 'row')} without figures" + (
+        f"; the first {MOST_FAILED}, all are in the saved plan"
+        if failed.num_rows > MOST_FAILED
+        else ""
+    )
+    return section(
+        "failed", "Not planned", html_table(caption, columns, [list(row.values()) for row in rows])
+    )

@@ -1,11 +1,19 @@
-"""The transition of a group: what happens while its clients hear of a change one by one, as a timeline and as a table."""
+"""The transition of a group: what happens while its clients hear of a change one by one, as a
+timeline and as a table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table, number_columns
+from rmqalloc.report.html._page_tables import (
+    Markup,
+    TableColumn,
+    folded,
+    html_table,
+    number_columns,
+)
 from rmqalloc.report.html.charts._transition import Exposure, TransitionStep, transition_figure
 from rmqalloc.results.html_text import escaped
 
@@ -23,10 +31,14 @@ Row = Mapping[str, Any]
 
 
 def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
-    """Return a timeline of the steps of one group of a rollout. The table of its steps says the same."""
+    """Return a timeline of the steps of one group of a rollout. The table of its steps says the
+    same.
+    """
     steps = [
         TransitionStep(
-            str(row["step"]), f"step {row['step']} ({row['action']})" if row["step"] else "before", _exposures(row)
+            str(row["step"]),
+            f"step {row['step']} ({row['action']})" if row["step"] else "before",
+            _exposures(row),
         )
         for row in rows
     ]
@@ -34,9 +46,13 @@ def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
 
 
 def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
-    """Return a scenario of one group: a timeline of what is before, while its clients hear of the change, and after;
-    and a table."""
-    calm = [(Exposure(one["unowned"] or 0), Exposure(one["double_owned"] or 0)) for one in (before, after)]
+    """Return a scenario of one group: a timeline of what is before, while its clients hear of the
+    change, and after; and a table.
+    """
+    calm = [
+        (Exposure(one["unowned"] or 0), Exposure(one["double_owned"] or 0))
+        for one in (before, after)
+    ]
     steps = [
         TransitionStep("before", "before the change", calm[0]),
         TransitionStep("change", "while clients hear of it", _exposures(row)),
@@ -44,7 +60,10 @@ def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
     ]
     n_queues = max(before["n_queues"] or 0, after["n_queues"] or 0)
     known = [column for column in EXPECTED if row.get(column) is not None]
-    columns = [TableColumn("moment"), *number_columns("unowned", "double-owned", *map(EXPECTED.__getitem__, known))]
+    columns = [
+        TableColumn("moment"),
+        *number_columns("unowned", "double-owned", *map(EXPECTED.__getitem__, known)),
+    ]
     rows = [
         [
             step.action,
@@ -53,7 +72,9 @@ def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
         ]
         for step, others in zip(steps, ({}, row, {}), strict=True)
     ]
-    table = html_table("Most queues at one moment, while clients hear of the change and else", columns, rows)
+    table = html_table(
+        "Most queues at one moment, while clients hear of the change and else", columns, rows
+    )
     return transition_figure(ident, steps, n_queues) + folded("The same as a table", table)
 
 

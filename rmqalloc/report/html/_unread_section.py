@@ -9,7 +9,13 @@ from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.audit.reach_text import headline, messages_text, ranges_text, unknown_words
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table, number_columns
+from rmqalloc.report.html._page_tables import (
+    Markup,
+    TableColumn,
+    folded,
+    html_table,
+    number_columns,
+)
 from rmqalloc.results.html_text import escaped, name
 from rmqalloc.text import counted
 
@@ -25,13 +31,20 @@ _HEADS = (
 
 
 def unread_section(findings: Sequence[Finding]) -> str:
-    """Return messages that nobody reads, the largest backlog first, or that there are none; nothing if it was not
-    looked at."""
+    """Return messages that nobody reads, the largest backlog first, or that there are none; nothing
+    if it was not looked at.
+    """
     reach = findings.who_reads if isinstance(findings, Findings) else None
     if reach is None or not isinstance(findings, Findings):
         return ""
     is_known = not findings.missing
-    kind, sign = ("bad", "✗") if reach.unread else ("good", "✓") if is_known and not reach.unknown else ("warn", "!")
+    kind, sign = (
+        ("bad", "✗")
+        if reach.unread
+        else ("good", "✓")
+        if is_known and not reach.unknown
+        else ("warn", "!")
+    )
     said = f'<p class="{kind}">{sign} {escaped(headline(reach, is_known))}</p>'
     rows, inside = [_cells(one) for one in reach.unread[:MOST_ROWS]], ""
     if rows:

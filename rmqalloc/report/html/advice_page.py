@@ -45,11 +45,19 @@ def advice_page(advice: Advice, evidence: pa.Table | None = None) -> str:
     groups = advice.most_idle_first()
     more = groups.num_rows - MOST_PARAGRAPHS
     paragraphs = "".join(map(_paragraph, groups.slice(0, MOST_PARAGRAPHS).to_pylist()))
-    rest = f'<p class="soft">Advice on {counted(more, "more group")}: as text with --top.</p>' if more > 0 else ""
+    rest = (
+        f'<p class="soft">Advice on {counted(more, "more group")}: as text with --top.</p>'
+        if more > 0
+        else ""
+    )
     said = f'<p class="sentence">{escaped(advice.summary())}</p>'
     sections = [
         ("advice", "Advice", section("advice", "Advice", f"{said}{paragraphs}{rest}")),
-        ("groups", "Groups", section("groups", "Groups", _table(groups)) if groups.num_rows else ""),
+        (
+            "groups",
+            "Groups",
+            section("groups", "Groups", _table(groups)) if groups.num_rows else "",
+        ),
         ("left-out", "Left out", section("left-out", "Left out", _left_out(advice.warnings))),
         ("evidence", "Evidence", evidence_section(evidence)),
     ]
@@ -69,7 +77,10 @@ def _left_out(texts: Sequence[str]) -> str:
 def _table(groups: pa.Table) -> str:
     shown = groups.slice(0, MOST_GROUPS)
     known = [one for one in _FIGURES if groups[one].null_count < groups.num_rows]
-    columns = [TableColumn("group"), *(TableColumn(_FIGURES[one], True, one in _LESSER) for one in known)]
+    columns = [
+        TableColumn("group"),
+        *(TableColumn(_FIGURES[one], True, one in _LESSER) for one in known),
+    ]
     columns[1:1] = [TableColumn("strategy")]
     rows = shown.select(["consumer_group", "strategy", *known]).to_pylist()
     caption = "Groups over all their topics, most idle clients first"

@@ -50,7 +50,9 @@ _SAID = {
 _NO_FIGURES = ("consumer_group", "step", "action")
 
 
-def rollout_page(rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Table | None = None) -> str:
+def rollout_page(
+    rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Table | None = None
+) -> str:
     """Return the page of a rollout.
 
     Examples
@@ -74,7 +76,9 @@ def rollout_page(rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Ta
 
 
 def _summary(rollout: Rollout, violated: Sequence[str]) -> str:
-    """Return what speaks against it, and its figures over all groups: sums of moves, the worst moment of any group."""
+    """Return what speaks against it, and its figures over all groups: sums of moves, the worst
+    moment of any group.
+    """
     totals = rollout.totals
     tiles = [(number(pc.sum(totals["moved"]).as_py() or 0), "moved in all", "")]
     for column, said in (
@@ -85,9 +89,16 @@ def _summary(rollout: Rollout, violated: Sequence[str]) -> str:
         most = max(range(totals.num_rows), key=totals[column].to_pylist().__getitem__, default=None)
         tiles.append(("0" if most is None else texts[most], said, ""))
     tiles.append((number(pc.max(totals["n_steps"]).as_py() or 0), "steps", ""))
-    refused = notes(f"must not be done now: {counted(len(rollout.refusals), 'reason')}", rollout.refusals, "bad", "✗")
+    refused = notes(
+        f"must not be done now: {counted(len(rollout.refusals), 'reason')}",
+        rollout.refusals,
+        "bad",
+        "✗",
+    )
     broken = bounds_broken(violated) + notes("", violated) if violated else ""
-    return section("summary", "Figures", f"{refused}{broken}{tiles_list(tiles)}{_warnings(rollout.warnings)}")
+    return section(
+        "summary", "Figures", f"{refused}{broken}{tiles_list(tiles)}{_warnings(rollout.warnings)}"
+    )
 
 
 def _warnings(warnings: Sequence[str]) -> str:
@@ -98,20 +109,30 @@ def _bounded(table: pa.Table, column: str) -> list[str]:
     """Return figures as texts, upper bounds with their sign."""
     exact = f"{column}_is_exact"
     known = table[exact].to_pylist() if exact in table.column_names else [True] * table.num_rows
-    return [bound(number(n), sure) for n, sure in zip(table[column].to_pylist(), known, strict=True)]
+    return [
+        bound(number(n), sure) for n, sure in zip(table[column].to_pylist(), known, strict=True)
+    ]
 
 
 def _columns(table: pa.Table) -> dict[str, TableColumn]:
-    """Return the columns of all figures that are known; of dry queues and those written to only if a queue is dry."""
-    is_wet = not any(pc.max(table[name]).as_py() for name in table.column_names if name.endswith("_dry"))
+    """Return the columns of all figures that are known; of dry queues and those written to only if
+    a queue is dry.
+    """
+    is_wet = not any(
+        pc.max(table[name]).as_py() for name in table.column_names if name.endswith("_dry")
+    )
     unneeded = ("_is_exact", "_dry", "_written") if is_wet else ("_is_exact",)
     known = [
         name
         for name in table.column_names
-        if name not in _NO_FIGURES and table[name].null_count < table.num_rows and not name.endswith(unneeded)
+        if name not in _NO_FIGURES
+        and table[name].null_count < table.num_rows
+        and not name.endswith(unneeded)
     ]
     first = {name: TableColumn(said, True) for name, said in _FIRST.items() if name in known}
-    return first | {name: TableColumn(_said(name), True, is_lesser=True) for name in known if name not in first}
+    return first | {
+        name: TableColumn(_said(name), True, is_lesser=True) for name in known if name not in first
+    }
 
 
 def _said(name: str) -> str:
@@ -130,11 +151,15 @@ def _said(name: str) -> str:
     return said
 
 
-def _table(caption: str, heading: str, headings: list[str], table: pa.Table, whole: pa.Table) -> str:
+def _table(
+    caption: str, heading: str, headings: list[str], table: pa.Table, whole: pa.Table
+) -> str:
     """Return a table of figures, with the columns that the whole table has."""
     columns = _columns(whole)
     cells = (zip(_bounded(table, one), table[one].to_pylist(), strict=True) for one in columns)
-    marked = ([Markup(escaped(said), "" if n is None else n) for said, n in column] for column in cells)
+    marked = (
+        [Markup(escaped(said), "" if n is None else n) for said, n in column] for column in cells
+    )
     rows = [list(row) for row in zip(headings, *marked, strict=True)]
     return html_table(caption, [TableColumn(heading), *columns.values()], rows)
 
@@ -144,7 +169,9 @@ def _groups(totals: pa.Table) -> str:
     caption = "Groups; of queues without an owner or with several the most at one moment of any step, the worst first"
     caption += how_many(shown.num_rows, totals.num_rows, "group", "all with --show totals")
     names = shown["consumer_group"].to_pylist()
-    return section("groups", "Groups", _table(caption, "group", names, shown, totals) if names else "")
+    return section(
+        "groups", "Groups", _table(caption, "group", names, shown, totals) if names else ""
+    )
 
 
 def _steps(rollout: Rollout, totals: pa.Table) -> str:
@@ -161,13 +188,19 @@ def _steps(rollout: Rollout, totals: pa.Table) -> str:
             f'<span class="soft">{said}</span></summary>{drawn}{_step_table(mine, steps)}</details>'
         )
     more = totals.num_rows - len(parts)
-    rest = f'<p class="soft">{counted(more, "more group")} left out; all with --show steps.</p>' if more else ""
+    rest = (
+        f'<p class="soft">{counted(more, "more group")} left out; all with --show steps.</p>'
+        if more
+        else ""
+    )
     return section("steps", "Steps", "".join(parts) + rest)
 
 
 def _step_table(mine: pa.Table, steps: pa.Table) -> str:
     shown = mine.slice(0, MOST_STEPS)
-    heading = [f"{row['step']} {row['action']}" for row in shown.select(["step", "action"]).to_pylist()]
+    heading = [
+        f"{row['step']} {row['action']}" for row in shown.select(["step", "action"]).to_pylist()
+    ]
     caption = "Figures of every step, loads after it"
     caption += how_many(shown.num_rows, mine.num_rows, "step", "all with --show steps")
     return _table(caption, "step", heading, shown, steps)

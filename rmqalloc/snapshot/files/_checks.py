@@ -17,14 +17,20 @@ from rmqalloc.text import printable
 Part = str | int
 
 _CHOICES = {
-    cls: [(name, kind) for name, kind in kinds_of(cls).items() if getattr(getattr(kind, "kind", kind), "choices", ())]
+    cls: [
+        (name, kind)
+        for name, kind in kinds_of(cls).items()
+        if getattr(getattr(kind, "kind", kind), "choices", ())
+    ]
     for cls in (Group, Broker)
 }
 """Kinds of the fields that hold one of a few words."""
 
 
 def check_values(snapshot: Snapshot) -> None:
-    """Raise unless names are unique where they must be, and counts and words are such as RocketMQ has."""
+    """Raise unless names are unique where they must be, and counts and words are such as RocketMQ
+    has.
+    """
     _check_unique("topic", [one.name for one in snapshot.topics], lambda i: ("topics", i, "name"))
     _check_unique("group", [one.name for one in snapshot.groups], lambda i: ("groups", i, "name"))
     _check_kinds(snapshot.unknown, ())
@@ -40,21 +46,26 @@ def check_values(snapshot: Snapshot) -> None:
         _check_kinds(group.unknown, ("groups", i))
         for name in ("strategy_explains", "consume_tps"):
             if not math.isfinite(getattr(group, name) or 0):
-                raise SnapshotError(f"must be a finite number, got {getattr(group, name)}", ("groups", i, name))
+                raise SnapshotError(
+                    f"must be a finite number, got {getattr(group, name)}", ("groups", i, name)
+                )
     names = [one.broker_name for one in snapshot.brokers]
     _check_unique("broker", names, lambda i: ("brokers", i, "broker_name"))
     for i, asked in enumerate(snapshot.brokers):
         _check_words(asked, ("brokers", i))
 
 
-def _check_unique(what: str, names: Sequence[str], place: Callable[[int], tuple[Part, ...]]) -> None:
+def _check_unique(
+    what: str, names: Sequence[str], place: Callable[[int], tuple[Part, ...]]
+) -> None:
     if len(set(names)) == len(names):
         return
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:
             raise SnapshotError(
-                f"repeats {what} {printable(name)}; give each once, with all that belongs to it", place(i)
+                f"repeats {what} {printable(name)}; give each once, with all that belongs to it",
+                place(i),
             )
         seen.add(name)
 
@@ -71,11 +82,14 @@ def _check_brokers(topic: Topic, i: int) -> None:
 
 
 def _check_kinds(unknown: Mapping[str, str], place: tuple[Part, ...]) -> None:
-    """Refuse other kinds of facts: nothing would ask for them, so what is not known would pass for known."""
+    """Refuse other kinds of facts: nothing would ask for them, so what is not known would pass for
+    known.
+    """
     for kind in unknown:
         if kind not in KINDS:
             raise SnapshotError(
-                f"kind of facts {printable(kind)} is not known; {known_names(kind, KINDS)}", (*place, "unknown")
+                f"kind of facts {printable(kind)} is not known; {known_names(kind, KINDS)}",
+                (*place, "unknown"),
             )
 
 

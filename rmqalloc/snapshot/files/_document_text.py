@@ -48,7 +48,11 @@ def write(snapshot: Snapshot, form: str) -> bytes:
 
 def _json_text(document: dict[str, Any]) -> str:
     try:
-        text = "{\n" + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items()) + "\n}\n"
+        text = (
+            "{\n"
+            + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items())
+            + "\n}\n"
+        )
         json_text.check_depth(document)
         json_text.check_made(made_of_json(text))
     except DocumentError as error:
@@ -57,8 +61,12 @@ def _json_text(document: dict[str, Any]) -> str:
 
 
 def _lines(value: Any) -> str:
-    """Return JSON of a field; a list has a line for every element, so that large files stay small and can be compared."""
-    return "[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list) else _json(value)
+    """Return JSON of a field; a list has a line for every element, so that large files stay small
+    and can be compared.
+    """
+    return (
+        "[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list) else _json(value)
+    )
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

@@ -9,7 +9,15 @@ from typing import Any
 from rmqalloc.documents import DocumentError, Source, json_text
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.files._checks import check_values
-from rmqalloc.snapshot.files._table_columns import COLUMNS, OF_ANY, OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
+from rmqalloc.snapshot.files._table_columns import (
+    COLUMNS,
+    OF_ANY,
+    OF_BROKER,
+    OF_CLIENT,
+    OF_GROUP,
+    OF_QUEUE,
+    Row,
+)
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.proxy import with_shared
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
@@ -26,7 +34,9 @@ _NEEDS = {
 }
 """What must be filled as well, for every column that does not stand alone."""
 
-_GUESSED = {"routes": "read_queue_nums is not given; its read queues are counted by the highest queue_id"}
+_GUESSED = {
+    "routes": "read_queue_nums is not given; its read queues are counted by the highest queue_id"
+}
 
 _ITS_OWN = (*OF_GROUP, *OF_ANY)
 
@@ -57,7 +67,9 @@ class Rows:
     """Takes rows one by one and makes the snapshot of them."""
 
     def __init__(self, columns: Collection[str]) -> None:
-        self._silent = {} if "client_id" in columns else {"clients": "the table has no column client_id"}
+        self._silent = (
+            {} if "client_id" in columns else {"clients": "the table has no column client_id"}
+        )
         self._unknown: Row = {}
         self._unknown_of_topics: dict[str, Row] = {}
         self._topics: dict[str, dict[str, Row]] = {}
@@ -88,19 +100,30 @@ class Rows:
         if "consumer_group" not in row or said.broker:
             brokers = self._topics.setdefault(topic, {})
             if broker is not None:
-                _set(brokers.setdefault(broker, {}), row, said.broker, "topic %s on broker", broker, topic)
+                _set(
+                    brokers.setdefault(broker, {}),
+                    row,
+                    said.broker,
+                    "topic %s on broker",
+                    broker,
+                    topic,
+                )
         if broker is not None:
             seen = self._seen.setdefault(topic, {})
             seen[broker] = max(seen.get(broker, 0), row.get("queue_id", -1) + 1)
 
     def snapshot(self) -> tuple[Snapshot, tuple[str, ...]]:
         """Return the snapshot of all rows, and what had to be guessed for it."""
-        topics = self._topics or {topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()}
+        topics = self._topics or {
+            topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()
+        }
         made, guessed = [], 0
         for topic, brokers in topics.items():
             entries, n_guessed = self._brokers(brokers, self._seen.get(topic, {}))
             unknown = _GUESSED if n_guessed else {}
-            made.append(Topic(topic, entries, unknown | _reasons(self._unknown_of_topics.get(topic, {}))))
+            made.append(
+                Topic(topic, entries, unknown | _reasons(self._unknown_of_topics.get(topic, {})))
+            )
             guessed += n_guessed
         warnings = (
             f"read_queue_nums is not given for {guessed} brokers of topics; their queues were counted by the highest queue_id",
@@ -118,10 +141,16 @@ class Rows:
             raise source.error(str(error)) from None
         return with_shared(snapshot), warnings
 
-    def _brokers(self, brokers: Mapping[str, Row], seen: Mapping[str, int]) -> tuple[tuple[TopicBroker, ...], int]:
-        """Return the brokers of a topic, which topics that have equal ones share, and of how many the queues are guessed."""
+    def _brokers(
+        self, brokers: Mapping[str, Row], seen: Mapping[str, int]
+    ) -> tuple[tuple[TopicBroker, ...], int]:
+        """Return the brokers of a topic, which topics that have equal ones share, and of how many
+        the queues are guessed.
+        """
         given = {
-            name: values if "read_queue_nums" in values else {"read_queue_nums": seen[name], **values}
+            name: values
+            if "read_queue_nums" in values
+            else {"read_queue_nums": seen[name], **values}
             for name, values in brokers.items()
         }
         key = tuple((name, *values.items()) for name, values in given.items())
@@ -166,14 +195,21 @@ def _check_shape(filled: tuple[str, ...]) -> None:
     """Refuse cells that do not say what they are of."""
     for name in filled:
         if missing := [key for key in _NEEDS.get(name, ()) if key not in filled]:
-            raise SnapshotError(f"{name} is filled and {' and '.join(missing)} not; together they say what it is of")
+            raise SnapshotError(
+                f"{name} is filled and {' and '.join(missing)} not; together they say what it is of"
+            )
 
 
 def _broker(name: str, values: Row) -> TopicBroker:
-    return TopicBroker(name, **{("machine_room" if key == "broker_room" else key): one for key, one in values.items()})
+    return TopicBroker(
+        name,
+        **{("machine_room" if key == "broker_room" else key): one for key, one in values.items()},
+    )
 
 
-def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row, said: _Said) -> None:
+def _add_to_group(
+    group: _Group, topic: str | None, broker: str | None, row: Row, said: _Said
+) -> None:
     client_id = row.get("client_id")
     if client_id is not None:
         if topic is None:
@@ -181,7 +217,9 @@ def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row
             client = group.clients[-1]
             group.by_id.setdefault(client_id, client)
         else:
-            client = group.by_id.get(client_id) or group.by_id.setdefault(client_id, {"client_id": client_id})
+            client = group.by_id.get(client_id) or group.by_id.setdefault(
+                client_id, {"client_id": client_id}
+            )
         _set(client, row, said.client, "client", client_id)
     if topic is None:
         return
@@ -195,14 +233,25 @@ def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row
         queue = MessageQueue(topic, broker, row["queue_id"])
         group.implied[topic] = None
         if said.queue:
-            _set(group.lags.setdefault(queue, {}), row, said.queue, "group %s at", queue, row["consumer_group"])
+            _set(
+                group.lags.setdefault(queue, {}),
+                row,
+                said.queue,
+                "group %s at",
+                queue,
+                row["consumer_group"],
+            )
         if client_id is not None:
             group.owned.setdefault(client_id, {})[queue] = None
     else:
-        raise SnapshotError(f"a row of a group names broker {printable(broker)} and no queue_id; give both or neither")
+        raise SnapshotError(
+            f"a row of a group names broker {printable(broker)} and no queue_id; give both or neither"
+        )
 
 
-def _set(known: Row, row: Row, names: Iterable[str], kind: str, called: object, whose: str = "") -> None:
+def _set(
+    known: Row, row: Row, names: Iterable[str], kind: str, called: object, whose: str = ""
+) -> None:
     """Keep what a row says of a thing; it may be said again, but not otherwise."""
     for name in names:
         if known.setdefault(name, row[name]) != row[name]:
@@ -219,7 +268,10 @@ def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
         params["virtual_nodes"] = values.pop("virtual_nodes")
     # Clients that own queues and have no row of their own come after those that have one.
     listed = {id(client) for client in group.clients}
-    clients = [*group.clients, *(client for client in group.by_id.values() if id(client) not in listed)]
+    clients = [
+        *group.clients,
+        *(client for client in group.by_id.values() if id(client) not in listed),
+    ]
     answered = any("owned_queues" in client for client in clients)
     return Group(
         name,
@@ -233,7 +285,9 @@ def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
 
 
 def _client(values: Row, group: _Group, answered: bool) -> Client:
-    """Return a client; where no row counts owned queues, those that have none are taken to own none if others own some."""
+    """Return a client; where no row counts owned queues, those that have none are taken to own none
+    if others own some.
+    """
     client_id = values["client_id"]
     is_first = group.by_id[client_id] is values
     owned = tuple(sorted(group.owned.get(client_id, ()))) if is_first else ()
@@ -242,7 +296,9 @@ def _client(values: Row, group: _Group, answered: bool) -> Client:
         raise SnapshotError(
             f"client {printable(client_id)} has owned_queues {n_owned}, but {len(owned)} rows of its own"
         )
-    is_known = bool(owned) or "owned_queues" in values or (is_first and bool(group.owned) and not answered)
+    is_known = (
+        bool(owned) or "owned_queues" in values or (is_first and bool(group.owned) and not answered)
+    )
     topics = group.topics.get(client_id) if is_first else None
     return Client(
         client_id,
@@ -257,7 +313,9 @@ def _lag(queue: MessageQueue, values: Row) -> Lag:
     end, at, lag = values.get("broker_offset"), values.get("consumer_offset"), values.get("lag")
     if end is None:
         if lag is None:
-            raise SnapshotError(f"{queue} has a consumer_offset or a last_timestamp, and neither lag nor broker_offset")
+            raise SnapshotError(
+                f"{queue} has a consumer_offset or a last_timestamp, and neither lag nor broker_offset"
+            )
         at = 0 if at is None else at
         end = max(0, at) + lag
     elif at is None:

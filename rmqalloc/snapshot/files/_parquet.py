@@ -30,7 +30,8 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
-    """Return the snapshot of a Parquet file whose columns are `rmqalloc.snapshot.files._table_columns`, and warnings.
+    """Return the snapshot of a Parquet file whose columns are
+    `rmqalloc.snapshot.files._table_columns`, and warnings.
 
     Raises
     ------
@@ -46,8 +47,15 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
                 table.add(row)
     except SnapshotError as error:
         raise source.error(f"row {number}: {error}" if number else str(error)) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError, PageError) as error:  # of Arrow, and of the pages' headers
-        raise source.error(f"not Parquet, or damaged or cut: {' '.join(str(error).split())[:200]}") from None
+    except (
+        pa.ArrowException,
+        OSError,
+        UnicodeDecodeError,
+        PageError,
+    ) as error:  # of Arrow, and of the pages' headers
+        raise source.error(
+            f"not Parquet, or damaged or cut: {' '.join(str(error).split())[:200]}"
+        ) from None
     return table.checked(source)
 
 
@@ -76,25 +84,46 @@ def _rows(source: Source) -> Iterator[Row]:
     for batch in file.iter_batches(_ROWS_AT_ONCE, columns=given):
         batch.validate(full=True)  # a damaged file may hold places outside of its dictionaries
         columns = {
-            name: reader.values(batch.column(one)) for name, one, reader in zip(named, given, readers, strict=True)
+            name: reader.values(batch.column(one))
+            for name, one, reader in zip(named, given, readers, strict=True)
         }
-        holds_any = {name for name, one in zip(named, given, strict=True) if batch.column(one).null_count < len(batch)}
+        holds_any = {
+            name
+            for name, one in zip(named, given, strict=True)
+            if batch.column(one).null_count < len(batch)
+        }
         filled = {name: cells for name, cells in columns.items() if name in holds_any}
         for cells in zip(*filled.values(), strict=True) if filled else repeat((), len(batch)):
-            yield {name: cell for name, cell in zip(filled, cells, strict=True) if cell is not None and cell != ""}
+            yield {
+                name: cell
+                for name, cell in zip(filled, cells, strict=True)
+                if cell is not None and cell != ""
+            }
 
 
 def _is_text(kind: Any) -> bool:
-    """Return whether a column holds bytes, which may be read as a dictionary; some writers do not say that they are text."""
+    """Return whether a column holds bytes, which may be read as a dictionary; some writers do not
+    say that they are text.
+    """
     return any(
-        is_one(kind) for is_one in (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
+        is_one(kind)
+        for is_one in (
+            kinds.is_string,
+            kinds.is_large_string,
+            kinds.is_binary,
+            kinds.is_large_binary,
+        )
     )
 
 
 def _check_kind(field: pa.Field) -> None:
-    """Refuse lists and the like before they are read: a few bytes can stand for any number of their elements."""
+    """Refuse lists and the like before they are read: a few bytes can stand for any number of their
+    elements.
+    """
     kind = field.type.value_type if kinds.is_dictionary(field.type) else field.type
-    if not (_is_text(kind) or kinds.is_null(kind) or kinds.is_decimal(kind) or kinds.is_primitive(kind)):
+    if not (
+        _is_text(kind) or kinds.is_null(kind) or kinds.is_decimal(kind) or kinds.is_primitive(kind)
+    ):
         raise SnapshotError(
             f"column {shortened(printable(field.name), 80)} is of the type {kind}; text or numbers are read"
         )
@@ -108,7 +137,9 @@ def _check_size(data: bytes, n_rows: int) -> None:
     for page in pages(data):
         n_bytes += page.n_bytes
         if n_bytes > read_budget.MAX_BYTES:
-            raise SnapshotError(f"has more than {read_budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups at once")
+            raise SnapshotError(
+                f"has more than {read_budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups at once"
+            )
         if page.is_delta:
             raise SnapshotError(
                 "is written with the encoding DELTA_BYTE_ARRAY, which can grow without bound; write it plain"
@@ -127,7 +158,10 @@ class _Column:
         """Return Python values, None for null."""
         if COLUMNS[self._name] is str and kinds.is_dictionary(column.type):
             if self._dictionary is None or not column.dictionary.equals(self._dictionary):
-                self._dictionary, self._words = column.dictionary, column.dictionary.cast(pa.string()).to_pylist()
+                self._dictionary, self._words = (
+                    column.dictionary,
+                    column.dictionary.cast(pa.string()).to_pylist(),
+                )
             return [None if i is None else self._words[i] for i in column.indices.to_pylist()]
         return _values(self._name, column)
 

@@ -1,7 +1,8 @@
 """How many bytes the pages of a Parquet file unpack to, as their own headers say it.
 
-The footer says it too, but nothing holds it to the pages: a reader makes room for what a page's header says. So the headers are
-read here before any page is. They are Thrift structures in its compact protocol, of which this follows as much as they need.
+The footer says it too, but nothing holds it to the pages: a reader makes room for what a page's
+header says. So the headers are read here before any page is. They are Thrift structures in its
+compact protocol, of which this follows as much as they need.
 """
 
 from __future__ import annotations
@@ -42,9 +43,13 @@ def pages(data: bytes) -> Iterator[Page]:
     for group in _structs(footer.get(_ROW_GROUPS)):
         for column in _structs(group.get(_COLUMNS)):
             [said] = _structs([column.get(_METADATA)])
-            packed, *offsets = (_number(said, number) for number in (_ALL_PACKED, _DATA_AT, _DICTIONARY_AT))
+            packed, *offsets = (
+                _number(said, number) for number in (_ALL_PACKED, _DATA_AT, _DICTIONARY_AT)
+            )
             if packed:
-                at = min((offset for offset in offsets if offset), default=0)  # 0: there is no such page
+                at = min(
+                    (offset for offset in offsets if offset), default=0
+                )  # 0: there is no such page
                 yield from _of_column(data, at, at + packed)
 
 
@@ -70,7 +75,11 @@ def _of_column(data: bytes, at: int, end: int) -> Iterator[Page]:
         unpacked, packed = fields.get(_UNPACKED, -1), fields.get(_PACKED, -1)
         if not (isinstance(unpacked, int) and isinstance(packed, int) and unpacked >= 0 <= packed):
             raise PageError(f"the header of the page at byte {at} has no sizes")
-        inner = [(fields[kind], number) for kind, number in _ENCODING.items() if isinstance(fields.get(kind), dict)]
+        inner = [
+            (fields[kind], number)
+            for kind, number in _ENCODING.items()
+            if isinstance(fields.get(kind), dict)
+        ]
         yield Page(unpacked, any(one.get(number) == _DELTA_BYTE_ARRAY for one, number in inner))
         at = header.at + packed
 
@@ -114,7 +123,10 @@ class _Header:
         count = head >> 4 if head >> 4 < 15 else self._varint()
         if count > self._end - self.at:  # each takes a byte at least
             raise PageError("a list is longer than the file")
-        return [self._value(_BYTE if head & 15 in (_TRUE, _FALSE) else head & 15, depth + 1) for _ in range(count)]
+        return [
+            self._value(_BYTE if head & 15 in (_TRUE, _FALSE) else head & 15, depth + 1)
+            for _ in range(count)
+        ]
 
     def _byte(self) -> int:
         if self.at >= self._end:

@@ -20,7 +20,14 @@ AUTO = "auto"
 FORMS = ("json", "yaml", "csv", "parquet", "mqadmin")
 """What can be read; all but mqadmin can be written."""
 
-SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+SUFFIXES = {
+    ".json": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+}
 
 _HEAD = 1 << 18
 _MQADMIN_JSON = re.compile(
@@ -50,18 +57,24 @@ def read_snapshot(path_or_dash: str, form: str = AUTO) -> Snapshot:
     return read_snapshot_with_warnings(path_or_dash, form)[0]
 
 
-def read_snapshot_with_warnings(path_or_dash: str | Source, form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
+def read_snapshot_with_warnings(
+    path_or_dash: str | Source, form: str = AUTO
+) -> tuple[Snapshot, tuple[str, ...]]:
     """As `read_snapshot`, and what should be known about it, such as names that were probably cut."""
     return read_snapshots([path_or_dash], form)
 
 
-def read_snapshots(paths: Sequence[str | Source], form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
-    """Return the snapshot that several outputs of mqadmin make together, or the one of a single file of any form.
+def read_snapshots(
+    paths: Sequence[str | Source], form: str = AUTO
+) -> tuple[Snapshot, tuple[str, ...]]:
+    """Return the snapshot that several outputs of mqadmin make together, or the one of a single
+    file of any form.
 
     Parameters
     ----------
     paths : sequence of str or Source
-        Files; ``-`` is standard input. Of those that can be read only once, such as pipes, what was read of them.
+        Files; ``-`` is standard input. Of those that can be read only once, such as pipes, what was
+        read of them.
     form : str
         As `read_snapshot`.
 
@@ -80,8 +93,12 @@ def read_snapshots(paths: Sequence[str | Source], form: str = AUTO) -> tuple[Sna
     sources = [one if isinstance(one, Source) else read_source(one, SnapshotError) for one in paths]
     forms = [form_of(source) if form == AUTO else form for source in sources]
     if len(sources) != 1 and set(forms) != {"mqadmin"}:
-        shown = ", ".join(f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True))
-        raise SnapshotError(f"only outputs of mqadmin can be put together; else give one file, got {shown or 'none'}")
+        shown = ", ".join(
+            f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True)
+        )
+        raise SnapshotError(
+            f"only outputs of mqadmin can be put together; else give one file, got {shown or 'none'}"
+        )
     with no_collection():
         return mqadmin.read(sources) if forms[0] == "mqadmin" else _read(sources[0], forms[0])
 
@@ -124,7 +141,9 @@ def form_of(source: Source) -> str:
         return "csv"
     if mqadmin.is_named_as_output(source.path):
         return "mqadmin"
-    raise source.error(f"its form cannot be told from its name or content; say which of {', '.join(FORMS)} it is")
+    raise source.error(
+        f"its form cannot be told from its name or content; say which of {', '.join(FORMS)} it is"
+    )
 
 
 def _has_columns(text: str) -> bool:
@@ -138,21 +157,26 @@ def _has_columns(text: str) -> bool:
         return False
 
 
-def read(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], form: str = AUTO) -> Snapshot:
+def read(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], form: str = AUTO
+) -> Snapshot:
     r"""Read a snapshot from a file, from several outputs of mqadmin, or from text.
 
     Parameters
     ----------
     source : str, path, or iterable of them
-        A path, ``-`` for standard input, or ``example:NAME``; several paths if all are outputs of mqadmin. Text with a line
-        break is read itself: a snapshot in JSON, YAML or CSV, or what mqadmin prints.
+        A path, ``-`` for standard input, or ``example:NAME``; several paths if all are outputs of
+        mqadmin. Text with a line break is read itself: a snapshot in JSON, YAML or CSV, or what
+        mqadmin prints.
     form : str
-        ``json``, ``yaml``, ``csv``, ``parquet`` or ``mqadmin``; ``auto`` decides by the suffix, else by the content.
+        ``json``, ``yaml``, ``csv``, ``parquet`` or ``mqadmin``; ``auto`` decides by the suffix,
+        else by the content.
 
     Returns
     -------
     Snapshot
-        What should be known about it, such as names that mqadmin probably cut, is issued as a `UserWarning`.
+        What should be known about it, such as names that mqadmin probably cut, is issued as a
+        `UserWarning`.
 
     Raises
     ------

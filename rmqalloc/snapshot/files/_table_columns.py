@@ -1,8 +1,9 @@
-"""Columns of the long table: a row says something of a topic's broker, a group, a client, or a queue, or of several at once.
+"""Columns of the long table: a row says something of a topic's broker, a group, a client, or a
+queue, or of several at once.
 
-The filled cells show which it is; every other column belongs to one of these and repeats it wherever it is given. ``unknown``
-(JSON, reasons by kind of fact) is of the group, without one of the topic. A table without the column ``client_id`` says of no
-group which clients it has.
+The filled cells show which it is; every other column belongs to one of these and repeats it
+wherever it is given. ``unknown`` (JSON, reasons by kind of fact) is of the group, without one of
+the topic. A table without the column ``client_id`` says of no group which clients it has.
 
 ===================================================  ==========================================================
 filled                                               the row says that
@@ -32,9 +33,25 @@ from rmqalloc.text import printable, shortened
 Row = dict[str, Any]
 """Filled cells of one row."""
 
-KEYS: dict[str, type] = {"consumer_group": str, "topic": str, "broker_name": str, "queue_id": int, "client_id": str}
-OF_QUEUE: dict[str, type] = {"lag": int, "broker_offset": int, "consumer_offset": int, "last_timestamp": int}
-OF_BROKER: dict[str, type] = {"read_queue_nums": int, "write_queue_nums": int, "perm": int, "broker_room": str}
+KEYS: dict[str, type] = {
+    "consumer_group": str,
+    "topic": str,
+    "broker_name": str,
+    "queue_id": int,
+    "client_id": str,
+}
+OF_QUEUE: dict[str, type] = {
+    "lag": int,
+    "broker_offset": int,
+    "consumer_offset": int,
+    "last_timestamp": int,
+}
+OF_BROKER: dict[str, type] = {
+    "read_queue_nums": int,
+    "write_queue_nums": int,
+    "perm": int,
+    "broker_room": str,
+}
 OF_CLIENT: dict[str, type] = {
     "client_room": str,
     "language": str,
@@ -80,7 +97,9 @@ def column_names(header: Iterable[str]) -> list[str]:
     >>> column_names(["Group", "Topic", "brokerName", "Queue ID", ""])
     ['consumer_group', 'topic', 'broker_name', 'queue_id', '']
     """
-    known = {_plain(name): name for name in COLUMNS} | {_plain(name): right for name, right in _OTHER_NAMES.items()}
+    known = {_plain(name): name for name in COLUMNS} | {
+        _plain(name): right for name, right in _OTHER_NAMES.items()
+    }
     found: list[str] = []
     for given in header:
         name = known.get(_plain(given), "") if given.strip() else ""
@@ -89,7 +108,9 @@ def column_names(header: Iterable[str]) -> list[str]:
                 f"column {shortened(printable(given), 80)} is not known; {known_names(given.strip(), COLUMNS)}"
             )
         if name and name in found:
-            raise SnapshotError(f"column {name} is there twice, the second time as {printable(given)}")
+            raise SnapshotError(
+                f"column {name} is there twice, the second time as {printable(given)}"
+            )
         found.append(name)
     return found
 

@@ -18,14 +18,18 @@ _NAMES = ("consumer_group", "topic", "broker_name", "client_id")
 
 
 def to_rows(snapshot: Snapshot) -> Iterator[Row]:
-    """Yield rows that hold what a long table can hold; see `rmqalloc.snapshot.files._table_columns`."""
+    """Yield rows that hold what a long table can hold; see
+    `rmqalloc.snapshot.files._table_columns`.
+    """
     for number, cells in enumerate(_rows(snapshot)):
         if number >= most_rows():
             raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
         row = {name: value for name, value in cells.items() if value is not None}
         for name in _NAMES:
             if name in row and not _held(row[name]):
-                raise SnapshotError(f"a table cannot hold the {name} '{printable(row[name])}'; write JSON or YAML")
+                raise SnapshotError(
+                    f"a table cannot hold the {name} '{printable(row[name])}'; write JSON or YAML"
+                )
         yield row
 
 
@@ -75,13 +79,16 @@ def _group_row(group: Group) -> Row:
 
 
 def _held(text: str | None) -> str | None:
-    """Return the text, None if a cell cannot hold it: an empty one, one with blanks at its ends or a break that CSV
-    does not quote."""
+    """Return the text, None if a cell cannot hold it: an empty one, one with blanks at its ends or
+    a break that CSV does not quote.
+    """
     return text if text and text == text.strip() and "\r" not in text else None
 
 
 def _json(name: str, values: Mapping[str, Any]) -> str | None:
-    """Return a cell of a few values by name, None for none: what the reader of cells refuses is found by it."""
+    """Return a cell of a few values by name, None for none: what the reader of cells refuses is
+    found by it.
+    """
     if not values:
         return None
     text = json.dumps(values, ensure_ascii=False, default=sorted)
@@ -106,7 +113,10 @@ def _client_rows(group: Group, key: Row) -> Iterator[Row]:
             "owned_queues": _n_owned(one) if one.client_id not in seen else None,
         }
         if one.client_id not in seen:
-            yield from ({**key, "topic": topic, "client_id": one.client_id} for topic in one.subscriptions or ())
+            yield from (
+                {**key, "topic": topic, "client_id": one.client_id}
+                for topic in one.subscriptions or ()
+            )
         seen.add(one.client_id)
 
 

@@ -25,7 +25,9 @@ _UNORDERED = (("groups", 0, "lags"), ("groups", 0, "clients", 0, "owned"))
 """Lists whose order says nothing; a strategy's parameters may bear any name, these too."""
 
 
-def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe: bool = False) -> None:
+def write_snapshot(
+    snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe: bool = False
+) -> None:
     """Write a snapshot to a file, which appears whole or not at all.
 
     Parameters
@@ -34,17 +36,20 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe
     path_or_dash : str
         A file, or ``-`` for standard output.
     form : str
-        One of `WRITTEN`, or ``auto``: by the suffix, JSON if it says nothing. CSV and Parquet cannot hold all: see `losses`.
+        One of `WRITTEN`, or ``auto``: by the suffix, JSON if it says nothing. CSV and Parquet
+        cannot hold all: see `losses`.
     safe : bool
-        In CSV, put an apostrophe before what a spreadsheet takes for a formula; it is read back as it is written, with it.
+        In CSV, put an apostrophe before what a spreadsheet takes for a formula; it is read back as
+        it is written, with it.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     SnapshotError
-        If the form is not known, the snapshot has a name that the form cannot hold, or is what `read_snapshot` refuses, such
-        as one with a topic twice or with more than it reads; nothing is written then.
+        If the form is not known, the snapshot has a name that the form cannot hold, or is what
+        `read_snapshot` refuses, such as one with a topic twice or with more than it reads; nothing
+        is written then.
     ModuleNotFoundError
         If the form needs a package that is not installed (PyYAML, pyarrow).
     """
@@ -52,7 +57,9 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe
     check_values(snapshot)
     content = _bytes(snapshot, form, safe)
     if len(content) > read_budget.MAX_BYTES:
-        raise SnapshotError(f"has more than {read_budget.MAX_BYTES >> 20} MiB as {form}; give fewer groups at once")
+        raise SnapshotError(
+            f"has more than {read_budget.MAX_BYTES >> 20} MiB as {form}; give fewer groups at once"
+        )
     if path_or_dash == STDIN:
         sys.stdout.buffer.write(content)
     else:
@@ -70,7 +77,9 @@ def form_to_write(path_or_dash: str, form: str = AUTO) -> str:
     if form == AUTO:
         suffix = PurePath(path_or_dash).suffix.lower()
         if suffix and path_or_dash != STDIN and suffix not in SUFFIXES:
-            raise SnapshotError(f"suffix {suffix!r} is not known; known are {', '.join(SUFFIXES)}; or say the form")
+            raise SnapshotError(
+                f"suffix {suffix!r} is not known; known are {', '.join(SUFFIXES)}; or say the form"
+            )
         return SUFFIXES.get(suffix, "json")
     if form not in WRITTEN:
         raise SnapshotError(f"form {form!r} cannot be written; {', '.join(WRITTEN)} can")
@@ -88,7 +97,11 @@ def losses(snapshot: Snapshot, form: str) -> tuple[str, ...]:
     if form in ("json", "yaml"):
         return ()
     before, after = to_document(snapshot), to_document(from_rows(to_rows(snapshot))[0])
-    return tuple(dict.fromkeys(path_text(parts).replace("[0]", "[]") for parts in _differences(before, after, ())))
+    return tuple(
+        dict.fromkeys(
+            path_text(parts).replace("[0]", "[]") for parts in _differences(before, after, ())
+        )
+    )
 
 
 def _bytes(snapshot: Snapshot, form: str, safe: bool) -> bytes:
@@ -101,7 +114,9 @@ def _bytes(snapshot: Snapshot, form: str, safe: bool) -> bytes:
     return document_text.write(snapshot, form)
 
 
-def _differences(before: Any, after: Any, parts: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+def _differences(
+    before: Any, after: Any, parts: tuple[str | int, ...]
+) -> Iterator[tuple[str | int, ...]]:
     """Yield places at which two documents differ; all elements of a list count as its first."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in {**before, **after}:

@@ -1,4 +1,6 @@
-"""Long tables as CSV, also as spreadsheets save them: semicolons or tabs, blank rows and columns, whole numbers as 3.0."""
+"""Long tables as CSV, also as spreadsheets save them: semicolons or tabs, blank rows and columns,
+whole numbers as 3.0.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
-    """Return the snapshot of a CSV file whose first row names `rmqalloc.snapshot.files._table_columns`, and warnings.
+    """Return the snapshot of a CSV file whose first row names
+    `rmqalloc.snapshot.files._table_columns`, and warnings.
 
     Raises
     ------
@@ -51,18 +54,26 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
 
 
 def rows(source: Source) -> Any:
-    """Return a reader of the rows of a table, whose delimiter is the one that the first line has most of."""
+    """Return a reader of the rows of a table, whose delimiter is the one that the first line has
+    most of.
+    """
     text = source.text()
     first = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
     if first.count(delimiter) >= _MOST_CELLS:
-        raise source.error(f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1)
+        raise source.error(
+            f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1
+        )
     csv.field_size_limit(max(csv.field_size_limit(), read_budget.MAX_BYTES))
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+    return csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True
+    )
 
 
 def write(snapshot: Snapshot, safe: bool = False) -> bytes:
-    """Return the bytes of a CSV file with the columns that are filled anywhere; ``safe`` puts an apostrophe before formulas."""
+    """Return the bytes of a CSV file with the columns that are filled anywhere; ``safe`` puts an
+    apostrophe before formulas.
+    """
     rows = list(to_rows(snapshot))
     filled = {name for row in rows for name in row}
     if "consumer_group" in filled:
@@ -76,7 +87,8 @@ def write(snapshot: Snapshot, safe: bool = False) -> bytes:
 
 
 def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
-    """Yield the line (but for line breaks within cells), column and text of every cell that a spreadsheet takes for a formula.
+    """Yield the line (but for line breaks within cells), column and text of every cell that a
+    spreadsheet takes for a formula.
 
     Examples
     --------
@@ -85,7 +97,11 @@ def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
     [(3, 'consumer_group', '=1+1')]
     """
     for line, row in enumerate(to_rows(snapshot), 2):
-        yield from ((line, name, value) for name, value in row.items() if isinstance(value, str) and is_formula(value))
+        yield from (
+            (line, name, value)
+            for name, value in row.items()
+            if isinstance(value, str) and is_formula(value)
+        )
 
 
 def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:

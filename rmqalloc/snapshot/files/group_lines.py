@@ -26,7 +26,9 @@ def group_places(path: str | Source, form: str = AUTO) -> dict[str, Place]:
 def _of_document(source: Source, form: str) -> dict[str, Place]:
     document = parse(source, form)
     groups = document.data.get("groups") or ()
-    return {group["name"]: place for group, place in zip(groups, document.places("groups"), strict=True)}
+    return {
+        group["name"]: place for group, place in zip(groups, document.places("groups"), strict=True)
+    }
 
 
 def _of_rows(source: Source) -> dict[str, Place]:

@@ -1,7 +1,9 @@
-"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot.Snapshot` from bodies; nothing is asked here.
+"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot.Snapshot` from bodies; nothing
+is asked here.
 
-Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`, and nothing else does. What
-passes fits into a snapshot's file. In lists of all brokers, topics or groups a bad entry alone is left out, see `OnLeftOut`.
+Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`,
+and nothing else does. What passes fits into a snapshot's file. In lists of all brokers, topics or
+groups a bad entry alone is left out, see `OnLeftOut`.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ _MASTER_ID = 0
 MAX_EXPRESSION = 1 << 16
 """Characters of the expression of a subscription at most."""
 
-_LITE_MODEL = "LITE_SELECTIVE"  # of groups for lite topics, since 5.5: what MESSAGE_MODELS calls clustering
+_LITE_MODEL = (
+    "LITE_SELECTIVE"  # of groups for lite topics, since 5.5: what MESSAGE_MODELS calls clustering
+)
 _LITE_TOPICS = ("lite.bind.topic", "+lite.bind.topic")
 """The attribute of a group for lite topics; with a plus as it is set."""
 
@@ -78,7 +82,9 @@ class ClientConnection(NamedTuple):
 
 
 class Connections(NamedTuple):
-    """A group as a broker knows it; filters, None where not known, are those that leave messages out."""
+    """A group as a broker knows it; filters, None where not known, are those that leave messages
+    out.
+    """
 
     connections: tuple[ClientConnection, ...]
     subscriptions: frozenset[str]
@@ -88,7 +94,9 @@ class Connections(NamedTuple):
 
 
 class GroupConfig(NamedTuple):
-    """A group's settings at a broker: whether it may consume, and the topic whose lite topics it reads, if any."""
+    """A group's settings at a broker: whether it may consume, and the topic whose lite topics it
+    reads, if any.
+    """
 
     may_consume: bool = True
     lite_topic: str | None = None
@@ -115,7 +123,9 @@ class GroupMode(NamedTuple):
 
 
 class Modes(NamedTuple):
-    """What one broker goes by when it assigns queues: what was set by topic and group, and for all others, if known."""
+    """What one broker goes by when it assigns queues: what was set by topic and group, and for all
+    others, if known.
+    """
 
     given: Mapping[tuple[str, str], GroupMode]
     default: GroupMode | None
@@ -127,7 +137,9 @@ def is_system_group(name: str) -> bool:
 
 
 def brokers(body: Any, on_left_out: OnLeftOut = refuse) -> tuple[Broker, ...]:
-    """Return whom to ask of every broker, by name: the master, or the slave of the lowest id where there is none."""
+    """Return whom to ask of every broker, by name: the master, or the slave of the lowest id where
+    there is none.
+    """
     table = table_of(body, "cluster", "brokerAddrTable")
     found = _each(sorted(table.items()), lambda item: _broker(*item), on_left_out)
     return tuple(one for one in found if one is not None)
@@ -152,7 +164,11 @@ def _broker(name: str, content: Any) -> Broker | None:
 
 def clusters(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
     """Return names of the clusters that a name server knows."""
-    return _each(table_of(body, "cluster", "clusterAddrTable"), lambda name: text_of(name, "cluster"), on_left_out)
+    return _each(
+        table_of(body, "cluster", "clusterAddrTable"),
+        lambda name: text_of(name, "cluster"),
+        on_left_out,
+    )
 
 
 def topic_names(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
@@ -165,7 +181,9 @@ def route(name: str, body: Any) -> Topic:
     """Return a topic from its route."""
     content = object_of(body, "route")
     if content.get("topicQueueMappingByBroker"):
-        raise AnswerError(f"topic {name!r} is a static topic (logical queues); static topics are not read")
+        raise AnswerError(
+            f"topic {name!r} is a static topic (logical queues); static topics are not read"
+        )
     brokers = [
         TopicBroker(one.broker_name, one.read_queue_nums, one.write_queue_nums, one.perm)
         for one in queue_datas(content, name)
@@ -174,17 +192,23 @@ def route(name: str, body: Any) -> Topic:
 
 
 def route_brokers(body: Any) -> list[Broker]:
-    """Return the brokers of a route, see `brokers`: of one without a master the slave of the lowest id."""
+    """Return the brokers of a route, see `brokers`: of one without a master the slave of the lowest
+    id.
+    """
     found = [_broker(name, data) for name, data in broker_datas(body)]
     return [one for one in found if one is not None]
 
 
 def broker_names(body: Any) -> dict[str, str]:
-    """Return names of the brokers of a route by all addresses that they have, those of slaves among them."""
+    """Return names of the brokers of a route by all addresses that they have, those of slaves among
+    them.
+    """
     found: dict[str, str] = {}
     for name, one in broker_datas(body):
         addresses = object_of(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
-        found |= {text_of(address, f"address of broker {name}"): name for address in addresses.values()}
+        found |= {
+            text_of(address, f"address of broker {name}"): name for address in addresses.values()
+        }
     return found
 
 
@@ -212,7 +236,9 @@ def _filters(subscriptions: Mapping[str, Mapping[str, Any]]) -> dict[str, Filter
 
 
 def _filter(subscription: Mapping[str, Any]) -> Filter:
-    """Return which messages a subscription takes; brokers hold one without a type, and an empty expression, as Java does."""
+    """Return which messages a subscription takes; brokers hold one without a type, and an empty
+    expression, as Java does.
+    """
     expression = subscription.get("subString")
     if expression is None:
         tags = list_of(subscription.get("tagsSet") or [], "tagsSet")
@@ -244,7 +270,10 @@ def running_info(body: Any) -> RunningInfo:
     content = object_of(body, "running info")
     properties = table_of(content, "running info", "properties")
     listed = list_of(content.get("subscriptionSet") or [], "subscriptionSet")
-    by_topic = {text_of(one.get("topic"), "topic"): one for one in [object_of(one, "subscription") for one in listed]}
+    by_topic = {
+        text_of(one.get("topic"), "topic"): one
+        for one in [object_of(one, "subscription") for one in listed]
+    }
     started = properties.get("PROP_CONSUMER_START_TIMESTAMP")
     java_class = properties.get("allocateMessageQueueStrategy")
     table: Any = content.get("mqTable")
@@ -262,7 +291,9 @@ def running_info(body: Any) -> RunningInfo:
 
 
 def tells_queues(properties: Mapping[str, Any], table: Sized) -> bool:
-    """Return whether a client's table of queues says what it owns; that of one that pulls does not if it is empty."""
+    """Return whether a client's table of queues says what it owns; that of one that pulls does not
+    if it is empty.
+    """
     return bool(len(table)) or properties.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY"
 
 
@@ -272,17 +303,27 @@ def lags(body: Any) -> tuple[list[Lag], float]:
     found = []
     for key, value in queue_pairs(content.get("offsetTable") or {}):
         one = object_of(value, "offsets")
-        numbers = (whole_of(one.get(name), -LONG, LONG) for name in ("brokerOffset", "consumerOffset", "lastTimestamp"))
+        numbers = (
+            whole_of(one.get(name), -LONG, LONG)
+            for name in ("brokerOffset", "consumerOffset", "lastTimestamp")
+        )
         found.append(Lag(queue_of(key), *numbers))
     tps = content.get("consumeTps") or 0
-    if isinstance(tps, bool) or not isinstance(tps, (int, float)) or not abs(tps) < LONG or not math.isfinite(tps):
+    if (
+        isinstance(tps, bool)
+        or not isinstance(tps, (int, float))
+        or not abs(tps) < LONG
+        or not math.isfinite(tps)
+    ):
         raise AnswerError(f"consumeTps: a number was expected, got {shown(tps)}")
     return found, float(tps)
 
 
 def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, GroupConfig]:
     """Return groups that a broker has settings for, RocketMQ's own aside."""
-    table = object_of(object_of(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
+    table = object_of(
+        object_of(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable"
+    )
     names = _each(table, lambda name: text_of(name, "group"), on_left_out)
     return {name: _settings(table[name]) for name in names if not is_system_group(name)}
 
@@ -291,19 +332,27 @@ def _settings(settings: Any) -> GroupConfig:
     if not isinstance(settings, Mapping):
         return GroupConfig()
     attributes = settings.get("attributes")
-    lite = [attributes.get(name) for name in _LITE_TOPICS] if isinstance(attributes, Mapping) else []
-    topic = next((text_of(one, "lite.bind.topic") for one in lite if isinstance(one, str) and one), None)
+    lite = (
+        [attributes.get(name) for name in _LITE_TOPICS] if isinstance(attributes, Mapping) else []
+    )
+    topic = next(
+        (text_of(one, "lite.bind.topic") for one in lite if isinstance(one, str) and one), None
+    )
     return GroupConfig(settings.get("consumeEnable") is not False, topic)
 
 
 def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:
-    """Return how groups read topics where brokers assign the queues, by topic and group, as far as somebody has set it."""
+    """Return how groups read topics where brokers assign the queues, by topic and group, as far as
+    somebody has set it.
+    """
     found = {}
     for topic, groups in table_of(body, "request modes", "messageRequestModeMap").items():
         for group, value in object_of(groups, "request modes of a topic").items():
             one = object_of(value, "request mode")
             share = whole_of(one.get("popShareQueueNum") or 0, -INT, INT)
-            found[text_of(topic, "topic"), text_of(group, "group")] = GroupMode(one.get("mode") == "POP", share)
+            found[text_of(topic, "topic"), text_of(group, "group")] = GroupMode(
+                one.get("mode") == "POP", share
+            )
     return found
 
 
@@ -321,7 +370,8 @@ def default_mode(settings: str) -> GroupMode:
 
 
 def supports_acting_master(settings: str) -> bool:
-    """Return whether a name server lets a slave stand in for its master, by its settings; releases before 5.0 lack it.
+    """Return whether a name server lets a slave stand in for its master, by its settings; releases
+    before 5.0 lack it.
 
     Examples
     --------
@@ -333,7 +383,9 @@ def supports_acting_master(settings: str) -> bool:
 
 def _values(settings: str) -> dict[str, str]:
     """Return a server's settings by name."""
-    return {name: value for name, _, value in (line.partition("=") for line in settings.splitlines())}
+    return {
+        name: value for name, _, value in (line.partition("=") for line in settings.splitlines())
+    }
 
 
 def version_name(ordinal: int) -> str:
@@ -356,13 +408,17 @@ def _not_dropped(table: Any) -> tuple[MessageQueue, ...]:
     """Return queues of a process queue table; ``droped`` is spelt so on the wire."""
     return tuple(
         sorted(
-            queue_of(key) for key, value in queue_pairs(table) if not object_of(value, "process queue").get("droped")
+            queue_of(key)
+            for key, value in queue_pairs(table)
+            if not object_of(value, "process queue").get("droped")
         )
     )
 
 
 def _each(items: Iterable[Any], read: Callable[[Any], T], on_left_out: OnLeftOut) -> list[T]:
-    """Return what the entries of a list come to; an entry that cannot be read is reported and left out."""
+    """Return what the entries of a list come to; an entry that cannot be read is reported and left
+    out.
+    """
     found = []
     for item in items:
         try:

@@ -1,4 +1,5 @@
-"""What readings before this one found of a cluster, with when: parts of groups that a reading may carry over.
+"""What readings before this one found of a cluster, with when: parts of groups that a reading may
+carry over.
 
 Parts are compared by the numbers of their readings, never by time: clocks jump.
 """
@@ -37,7 +38,9 @@ class GroupBefore:
     views: dict[str, Reported[Connections | None]] = field(default_factory=dict)
     stats: dict[str, Reported[Stats | None]] = field(default_factory=dict)
     infos: dict[str, Reported[RunningInfo]] = field(default_factory=dict)
-    not_listed: list[str] = field(default_factory=list)  # brokers whose list could not be read in this reading
+    not_listed: list[str] = field(
+        default_factory=list
+    )  # brokers whose list could not be read in this reading
     members: Any = None
     changed_in: int = -1  # the reading that found other members than the one before
     made_from: tuple[Any, ...] | None = None
@@ -45,7 +48,9 @@ class GroupBefore:
     lags: tuple[Lag, ...] = ()
 
     def listed(self, broker: str, view: Connections | None, at: float, reading: int) -> None:
-        """Take one broker's list; who has left it is taken off lists that are not read again meanwhile."""
+        """Take one broker's list; who has left it is taken off lists that are not read again
+        meanwhile.
+        """
         before = self.views.get(broker)
         if before is not None and before.value == view:
             view = before.value
@@ -59,22 +64,36 @@ class GroupBefore:
                     self.views[other] = part._replace(value=_without(part.value, left))
 
     def view(self, brokers: Iterable[str]) -> dict[str, Connections]:
-        """Return the group as brokers know it; the last list of a silent one only if others do not have all of its clients."""
-        found = {name: part.value for name in brokers if (part := self.views.get(name)) and part.value is not None}
+        """Return the group as brokers know it; the last list of a silent one only if others do not
+        have all of its clients.
+        """
+        found = {
+            name: part.value
+            for name in brokers
+            if (part := self.views.get(name)) and part.value is not None
+        }
         if not any(name in found for name in self.not_listed):
             return found
-        heard = {one for name, view in found.items() if name not in self.not_listed for one in _ids(view)}
+        heard = {
+            one for name, view in found.items() if name not in self.not_listed for one in _ids(view)
+        }
         return {
             name: view for name, view in found.items() if name not in self.not_listed or not _ids(view) or _ids(view) - heard
         }  # fmt: skip
 
-    def observe(self, view: Mapping[str, Connections], routes: tuple[Topic | None, ...], reading: int) -> None:
-        """Note whether the members, or the queues that they divide, differ from those of the reading before."""
+    def observe(
+        self, view: Mapping[str, Connections], routes: tuple[Topic | None, ...], reading: int
+    ) -> None:
+        """Note whether the members, or the queues that they divide, differ from those of the
+        reading before.
+        """
         ids: Counter[str] = Counter()
         for one in view.values():
             ids |= Counter(c.client_id for c in one.connections)
         members = frozenset(ids.items()), routes
-        is_new = self.members is None and reading > 0  # it appeared; in the first reading nobody knows
+        is_new = (
+            self.members is None and reading > 0
+        )  # it appeared; in the first reading nobody knows
         if is_new or (self.members is not None and self.members != members):
             self.changed_in = reading
         self.members = members
@@ -86,9 +105,13 @@ class GroupBefore:
         return self.changed_in >= 0 and reading - self.changed_in <= READINGS_AFTER_A_CHANGE
 
     def current_infos(self) -> dict[str, RunningInfo]:
-        """Return what clients say of themselves; queues from before a change of the members are not current."""
+        """Return what clients say of themselves; queues from before a change of the members are not
+        current.
+        """
         return {
-            name: info.value if info.reading >= self.changed_in else info.value._replace(owned=None, popped=())
+            name: info.value
+            if info.reading >= self.changed_in
+            else info.value._replace(owned=None, popped=())
             for name, info in self.infos.items()
         }
 
@@ -97,7 +120,8 @@ class GroupBefore:
         return [
             name
             for name, info in self.infos.items()
-            if info.reading < self.changed_in and (info.value.owned is not None or info.value.popped)
+            if info.reading < self.changed_in
+            and (info.value.owned is not None or info.value.popped)
         ]
 
     def owned_at(self) -> dict[str, float]:
@@ -105,7 +129,8 @@ class GroupBefore:
         return {
             name: info.at
             for name, info in self.infos.items()
-            if info.reading >= self.changed_in and (info.value.owned is not None or info.value.popped)
+            if info.reading >= self.changed_in
+            and (info.value.owned is not None or info.value.popped)
         }
 
 
@@ -116,7 +141,9 @@ class ClusterBefore:
     reading: int = -1
     brokers: dict[str, Broker] = field(default_factory=dict)
     own_topics: set[str] = field(default_factory=set)
-    listed_at: dict[str, float] = field(default_factory=dict)  # by broker, when a name server last had it (monotonic)
+    listed_at: dict[str, float] = field(
+        default_factory=dict
+    )  # by broker, when a name server last had it (monotonic)
     topics: list[str] = field(default_factory=list)
     settings: dict[str, dict[str, GroupConfig]] = field(default_factory=dict)
     modes: dict[str, Modes] = field(default_factory=dict)
@@ -142,4 +169,6 @@ def _ids(view: Connections) -> set[str]:
 
 
 def _without(view: Connections, left: set[str]) -> Connections:
-    return view._replace(connections=tuple(one for one in view.connections if one.client_id not in left))
+    return view._replace(
+        connections=tuple(one for one in view.connections if one.client_id not in left)
+    )

@@ -33,7 +33,9 @@ def group(
     without clients subscribes to nothing that a broker knows; it has the topics of its offsets.
     """
     subscriptions, unknown = _subscriptions(view, infos, lags, lite_topic)
-    holders = {b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers}
+    holders = {
+        b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers
+    }
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
     lives = _alive({broker: one.connections for broker, one in sorted(lists.items())})
     if any(len(lives[broker]) < len(one.connections) for broker, one in lists.items()):
@@ -64,12 +66,18 @@ def group(
 
 
 def _subscriptions(
-    view: Mapping[str, Connections], infos: Mapping[str, RunningInfo], lags: Iterable[Lag], lite_topic: str | None
+    view: Mapping[str, Connections],
+    infos: Mapping[str, RunningInfo],
+    lags: Iterable[Lag],
+    lite_topic: str | None,
 ) -> tuple[list[str], dict[str, str]]:
-    """Return topics of a group, that of its lite topics among them, which nobody else says; and why there may be more."""
+    """Return topics of a group, that of its lite topics among them, which nobody else says; and why
+    there may be more.
+    """
     parents = () if lite_topic is None else (lite_topic,)
     if view:
-        # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
+        # A broker lists what the client subscribes to that sent the last heartbeat; others may
+        # subscribe to more.
         listed = {topic for one in view.values() for topic in one.subscriptions}
         return sorted(listed.union(parents, *(info.subscriptions for info in infos.values()))), {}
     committed = {lag.queue.topic for lag in lags}
@@ -85,8 +93,9 @@ def _is_shared(known: Connections) -> bool:
 
 
 def _filters(view: Iterable[Connections]) -> dict[str, tuple[Filter, ...]] | None:
-    """Return what brokers say that the group takes of topics, of those that not all of them say it takes whole; None if
-    none says."""
+    """Return what brokers say that the group takes of topics, of those that not all of them say it
+    takes whole; None if none says.
+    """
     told = [one for one in view if one.filters is not None]
     if not told:
         return None
@@ -101,10 +110,18 @@ def _filters(view: Iterable[Connections]) -> dict[str, tuple[Filter, ...]] | Non
     }
 
 
-def _alive(lists: Mapping[str, Sequence[ClientConnection]]) -> dict[str, tuple[ClientConnection, ...]]:
-    """Return lists of brokers with every client id as often as all lists have it that have it at all."""
+def _alive(
+    lists: Mapping[str, Sequence[ClientConnection]],
+) -> dict[str, tuple[ClientConnection, ...]]:
+    """Return lists of brokers with every client id as often as all lists have it that have it at
+    all.
+    """
     counts = [Counter(one.client_id for one in some) for some in lists.values()]
-    least = {one: min(count[one] for count in counts if one in count) for count in counts for one in count}
+    least = {
+        one: min(count[one] for count in counts if one in count)
+        for count in counts
+        for one in count
+    }
     found = {}
     for broker, some in lists.items():
         seen, kept = Counter[str](), []
@@ -116,7 +133,9 @@ def _alive(lists: Mapping[str, Sequence[ClientConnection]]) -> dict[str, tuple[C
 
 
 def may_be_assigned(view: Mapping[str, Connections], infos: Mapping[str, RunningInfo]) -> bool:
-    """Return whether brokers may assign a group's queues: a client says so, or none answers and some release can."""
+    """Return whether brokers may assign a group's queues: a client says so, or none answers and
+    some release can.
+    """
     if infos:
         return any(map(_is_served, infos.values()))
     listed = (one for known in view.values() for one in known.connections)
@@ -136,37 +155,54 @@ def _is_served(info: RunningInfo) -> bool:
 def _assignment(
     name: str, topics: Iterable[str], infos: Mapping[str, RunningInfo], modes: Iterable[Modes]
 ) -> tuple[str | None, int]:
-    """PULL or POP if brokers assign the queues of a group, else None; and the popShareQueueNum that all of them have, or 0.
+    """PULL or POP if brokers assign the queues of a group, else None; and the popShareQueueNum that
+    all of them have, or 0.
 
-    Where no client says whether they do, a group that somebody has set to POP is taken for one that pops.
+    Where no client says whether they do, a group that somebody has set to POP is taken for one that
+    pops.
     """
     keys = [(topic, name) for topic in topics if not topic.startswith(RETRY_PREFIX)]
     is_known = any(map(_is_served, infos.values()))
     if infos and not is_known:
         return None, 0
-    found = {one.given.get(key, one.default) for one in modes for key in keys if is_known or key in one.given}
+    found = {
+        one.given.get(key, one.default)
+        for one in modes
+        for key in keys
+        if is_known or key in one.given
+    }
     shares = {mode.share for mode in found if mode is not None and mode.is_pop}
     if shares or any(info.popped for info in infos.values()):
         return "POP", shares.pop() if len(shares) == 1 else 0
     return ("PULL", 0) if is_known else (None, 0)
 
 
-def _clients(connections: Iterable[ClientConnection], infos: Mapping[str, RunningInfo]) -> Iterable[Client]:
-    """Return clients of a list; of several connections of one id only one answers for itself, so only the first gets it."""
+def _clients(
+    connections: Iterable[ClientConnection], infos: Mapping[str, RunningInfo]
+) -> Iterable[Client]:
+    """Return clients of a list; of several connections of one id only one answers for itself, so
+    only the first gets it.
+    """
     answered = set()
     for one in connections:
         client = Client(one.client_id, language=one.language, version=one.version)
         info = None if one.client_id in answered else infos.get(one.client_id)
         answered.add(one.client_id)
         if info is not None:
-            client = replace(client, strategy=info.strategy, subscriptions=info.subscriptions, owned=_owned(info))
+            client = replace(
+                client, strategy=info.strategy, subscriptions=info.subscriptions, owned=_owned(info)
+            )
             client = replace(client, filters=info.filters, start_timestamp=info.start_timestamp)
         yield client
 
 
 def _owned(info: RunningInfo) -> tuple[MessageQueue, ...] | None:
     """Return queues that a client says it pulls or pops, None where it reports neither."""
-    return None if info.owned is None and not info.popped else tuple(sorted({*(info.owned or ()), *info.popped}))
+    return (
+        None
+        if info.owned is None and not info.popped
+        else tuple(sorted({*(info.owned or ()), *info.popped}))
+    )
 
 
 def _most(counts: Counter[str], otherwise: str) -> str:

@@ -1,8 +1,10 @@
-"""One reading of a cluster after others: everything is asked where that fits, else what is due; the rest is carried over.
+"""One reading of a cluster after others: everything is asked where that fits, else what is due; the
+rest is carried over.
 
-The order, each bounded by a share of the time: lists of groups; client lists of every group at every broker, routes
-meanwhile; then offsets, and clients, those first whose group changed, then those that were asked longest ago. Each broker has
-a lane of its own with few requests under way, so one that is silent or slow holds up no other; what is not read is named.
+The order, each bounded by a share of the time: lists of groups; client lists of every group at
+every broker, routes meanwhile; then offsets, and clients, those first whose group changed, then
+those that were asked longest ago. Each broker has a lane of its own with few requests under way, so
+one that is silent or slow holds up no other; what is not read is named.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class Pacing(NamedTuple):
 class Retaker(Taker):
     """One reading, with what those before found, which it brings up to date."""
 
-    def __init__(self, remote: Remote, wanted: Wanted, before: ClusterBefore, pacing: Pacing) -> None:
+    def __init__(
+        self, remote: Remote, wanted: Wanted, before: ClusterBefore, pacing: Pacing
+    ) -> None:
         super().__init__(remote, wanted)
         self.before, self.pacing = before, pacing
         self.is_whole = True
@@ -80,15 +84,22 @@ class Retaker(Taker):
         await self._read_routes({one for one in topics if one not in self.before.routes})
         known = {name: part for name, part in self.before.routes.items() if name in topics}
         self.before.routes = known
-        self.routes = {name: known[name].value for name in sorted(known) if known[name].value is not None}  # type: ignore[misc]
+        self.routes = {
+            name: known[name].value for name in sorted(known) if known[name].value is not None
+        }  # type: ignore[misc]
         self._observe()
         await self._read_offsets_and_infos()
-        return self._snapshot(self.routes.values(), [await self._made(name, view) for name, view in self.views.items()])
+        return self._snapshot(
+            self.routes.values(),
+            [await self._made(name, view) for name, view in self.views.items()],
+        )
 
     # --- What there is ---
 
     async def _read_cluster(self) -> None:
-        """Read whom to ask; brokers that a name server has just forgotten, as one does that was restarted, are asked, too."""
+        """Read whom to ask; brokers that a name server has just forgotten, as one does that was
+        restarted, are asked, too.
+        """
         known, now = self.before, time.monotonic()
         try:
             await super()._read_cluster()
@@ -116,10 +127,14 @@ class Retaker(Taker):
     async def _settings(self, broker: str) -> tuple[dict[str, answers.GroupConfig] | None, bool]:
         found, is_said = None, False
         try:
-            async with asyncio.timeout_at(max(self._at(_SETTINGS_UNTIL), self._began + _LEAST_FOR_SETTINGS)):
+            async with asyncio.timeout_at(
+                max(self._at(_SETTINGS_UNTIL), self._began + _LEAST_FOR_SETTINGS)
+            ):
                 found, is_said = await super()._settings(broker)
         except TimeoutError:  # everybody waits for these, so a frozen broker must not make it long
-            self._skipped(f"broker {broker}", ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG.name, _TOO_LATE)
+            self._skipped(
+                f"broker {broker}", ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG.name, _TOO_LATE
+            )
         if is_said:
             self.before.settings[broker] = found or {}
         self.is_whole &= is_said
@@ -148,7 +163,9 @@ class Retaker(Taker):
         until: Callable[[T], float],
         skip: Callable[[T], None] = lambda _: None,
     ) -> None:
-        """Ask for one thing after the other, for ``n`` at once; what has not begun when its time is over is skipped."""
+        """Ask for one thing after the other, for ``n`` at once; what has not begun when its time is
+        over is skipped.
+        """
         loop, left = asyncio.get_running_loop(), iter(items)
 
         async def work() -> None:
@@ -166,7 +183,9 @@ class Retaker(Taker):
         self.errors.append(SourceError(source, request, why))
 
     async def _read_lists(self, topics: set[str]) -> None:
-        """Ask every broker for the clients of every group, and the name server for routes that are due."""
+        """Ask every broker for the clients of every group, and the name server for routes that are
+        due.
+        """
         async with asyncio.TaskGroup() as lanes:
             lanes.create_task(self._read_routes(topics))
             for broker in self.brokers:
@@ -184,7 +203,9 @@ class Retaker(Taker):
                 groups[name].not_listed.append(broker)
 
         def skip(name: str) -> None:
-            self._skipped(f"broker {broker}", f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}")
+            self._skipped(
+                f"broker {broker}", f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}"
+            )
             groups[name].not_listed.append(broker)
 
         order = sorted(groups, key=lambda name: _reading(groups[name].views.get(broker)))
@@ -233,7 +254,9 @@ class Retaker(Taker):
                 lanes.create_task(self._read_infos_by(broker, clients))
 
     def _may_hold(self, name: str, view: dict[str, answers.Connections]) -> set[str]:
-        """Return brokers that may have offsets of a group: all that list it while a route was never read."""
+        """Return brokers that may have offsets of a group: all that list it while a route was never
+        read.
+        """
         holders = self._holders(view, self.routes)
         topics = {topic for one in view.values() for topic in one.subscriptions}
         if any(topic not in self.before.routes for topic in topics):
@@ -263,7 +286,9 @@ class Retaker(Taker):
         self._n_stats_under_way -= 1
 
     async def _read_infos_by(self, broker: str, clients: list[tuple[str, str]]) -> None:
-        """Ask clients through one broker: those of groups that changed first and longer, then those asked longest ago."""
+        """Ask clients through one broker: those of groups that changed first and longer, then those
+        asked longest ago.
+        """
         groups, reading = self.before.groups, self.before.reading
         until, moving_until = self._at(_INFOS_UNTIL), self._at(_ALL_UNTIL)
 
@@ -281,10 +306,14 @@ class Retaker(Taker):
             elif is_said:
                 infos.pop(client_id, None)
 
-        clients.sort(key=lambda one: (not is_moving(one), _reading(groups[one[0]].infos.get(one[1]))))
+        clients.sort(
+            key=lambda one: (not is_moving(one), _reading(groups[one[0]].infos.get(one[1])))
+        )
 
         def ends(one: tuple[str, str]) -> float:
-            """Return when it is too late: clients of unchanged groups make no reading longer than offsets, or half its time."""
+            """Return when it is too late: clients of unchanged groups make no reading longer than
+            offsets, or half its time.
+            """
             return moving_until if is_moving(one) or self._n_stats_under_way else until
 
         await self._lane(clients, MOST_RELAYED, ask, ends)
@@ -296,7 +325,9 @@ class Retaker(Taker):
     # --- Groups ---
 
     async def _made(self, name: str, view: dict[str, answers.Connections]) -> Group:
-        """Return one group; the same object as before where everything that it is made from is equal."""
+        """Return one group; the same object as before where everything that it is made from is
+        equal.
+        """
         before = self.before.groups[name]
         infos = before.current_infos()
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
@@ -319,17 +350,26 @@ class Retaker(Taker):
         lags = tuple(sorted((lag for part, _ in stats for lag in part), key=_queue))
         before.lags = before.lags if before.lags == lags else lags
         tps = sum(tps for _, tps in stats) if stats else None
-        group = members.group(name, view, infos, self.routes, before.lags, tps, modes, self._lite.get(name))
+        group = members.group(
+            name, view, infos, self.routes, before.lags, tps, modes, self._lite.get(name)
+        )
         unknown = self._not_answered(group, infos) | dict(group.unknown) | unknown
-        before.group, before.made_from = replace(group, paused_brokers=paused, unknown=unknown), made_from
+        before.group, before.made_from = (
+            replace(group, paused_brokers=paused, unknown=unknown),
+            made_from,
+        )
         return before.group
 
-    def _not_current(self, before: GroupBefore, view: dict[str, answers.Connections]) -> dict[str, str]:
+    def _not_current(
+        self, before: GroupBefore, view: dict[str, answers.Connections]
+    ) -> dict[str, str]:
         """Return what is not known of a group in this reading, and why."""
         unknown = {}
         if before.not_listed:
             silent = named(sorted(f"broker {one}" for one in before.not_listed))
-            unknown["clients"] = f"{silent} did not list them in this reading; what was known before is kept"
+            unknown["clients"] = (
+                f"{silent} did not list them in this reading; what was known before is kept"
+            )
         if outdated := before.outdated():
             unknown["owners"] = f"the group changed since {named(outdated)} last said what they own"
         elif never := [one for one in self._relays(view) if one not in before.infos]:

@@ -1,4 +1,6 @@
-"""A snapshot of a running cluster in one call: how it is reached, what is read, and whether anything was found."""
+"""A snapshot of a running cluster in one call: how it is reached, what is read, and whether
+anything was found.
+"""
 
 from __future__ import annotations
 
@@ -47,23 +49,26 @@ def fetch(
     deadline: float | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Snapshot:
-    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever sent.
+    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever
+    sent.
 
     Parameters
     ----------
     name_server : str, optional
         ``host:port;host:port``; by default NAMESRV_ADDR of the environment.
     groups, topics : sequence of str
-        Patterns such as ``order*``; with patterns of topics, only groups that subscribe to such a topic are read.
+        Patterns such as ``order*``; with patterns of topics, only groups that subscribe to such a
+        topic are read.
     lag, running_info : bool
         Whether to ask how far every queue has been consumed, and every client which queues it owns.
     acl_file : path, optional
-        File with accessKey and secretKey, as RocketMQ's tools.yml; by default RMQALLOC_ACCESS_KEY and RMQALLOC_SECRET_KEY of
-        the environment. Keys are never arguments.
+        File with accessKey and secretKey, as RocketMQ's tools.yml; by default RMQALLOC_ACCESS_KEY
+        and RMQALLOC_SECRET_KEY of the environment. Keys are never arguments.
     acl_address : str, optional
-        Brokers to sign requests for, as ``HOST``, ``HOST:PORT`` or a network (``10.0.0.0/16``), several parted by ``;``. Name
-        servers, and brokers on their hosts, need not be named; with TLS that verifies, no broker needs to. What would be
-        asked of another broker with keys is in ``errors``.
+        Brokers to sign requests for, as ``HOST``, ``HOST:PORT`` or a network (``10.0.0.0/16``),
+        several parted by ``;``. Name servers, and brokers on their hosts, need not be named; with
+        TLS that verifies, no broker needs to. What would be asked of another broker with keys is in
+        ``errors``.
     tls, tls_insecure : bool
         Speak TLS; every other option of it implies it. ``tls_insecure`` does not verify the server.
     tls_ca, tls_cert, tls_key : path, optional
@@ -91,7 +96,8 @@ def fetch(
     NoMatchError
         Everything could be read and a pattern matches nothing.
     OSError, ValueError
-        A file of keys or certificates cannot be read, a name server is not ``host:port``, or ``acl_address`` names no server.
+        A file of keys or certificates cannot be read, a name server is not ``host:port``, or
+        ``acl_address`` names no server.
 
     Warns
     -----
@@ -112,10 +118,17 @@ def fetch(
         "tls_cert": tls_cert,
     }
     servers, access = access_of(
-        name_server, tls_key=tls_key, tls_insecure=tls_insecure, timeout=timeout, parallel=parallel, **how
+        name_server,
+        tls_key=tls_key,
+        tls_insecure=tls_insecure,
+        timeout=timeout,
+        parallel=parallel,
+        **how,
     )
     access = replace(access, deadline=deadline)
-    snapshot = take_snapshot(servers, access, Wanted(tuple(groups), tuple(topics), lag, running_info), on_progress)
+    snapshot = take_snapshot(
+        servers, access, Wanted(tuple(groups), tuple(topics), lag, running_info), on_progress
+    )
     check_found(snapshot, servers, groups, topics)
     return snapshot
 
@@ -146,15 +159,21 @@ def access_of(
     return servers, Access(context, credentials, named, timeout, per_server=parallel)
 
 
-def check_found(snapshot: Snapshot, servers: Sequence[str], groups: Sequence[str], topics: Sequence[str]) -> None:
-    """Raise `FetchError` if there is nothing to read or nothing could be read, `NoMatchError` if a pattern matches nothing."""
+def check_found(
+    snapshot: Snapshot, servers: Sequence[str], groups: Sequence[str], topics: Sequence[str]
+) -> None:
+    """Raise `FetchError` if there is nothing to read or nothing could be read, `NoMatchError` if a
+    pattern matches nothing.
+    """
     if not snapshot.brokers:
         raise FetchError(
             f"{';'.join(servers)} knows no broker, so there is nothing to read: is it the name server of this cluster, and do "
             "brokers run? One that has just started knows none until they register, within 30 s"
         )
     if snapshot.errors and not snapshot.topics and not snapshot.groups:
-        raise FetchError(f"nothing could be read of {';'.join(servers)}: {snapshot.errors[0].message}")
+        raise FetchError(
+            f"nothing could be read of {';'.join(servers)}: {snapshot.errors[0].message}"
+        )
     if not snapshot.errors:
         check_matches(snapshot, groups, topics)
 

@@ -1,4 +1,6 @@
-"""Read a running cluster again and again over the same connections, gently: `Rereader`, `ClusterReading`."""
+"""Read a running cluster again and again over the same connections, gently: `Rereader`,
+`ClusterReading`.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +52,19 @@ class ClusterReading(NamedTuple):
     Attributes
     ----------
     snapshot : Snapshot
-        As `fetch` gives it. What was not asked this time is carried over from the reading before, as is what a server did not
-        answer now but did before: then ``Group.unknown`` and ``errors`` say so.
+        As `fetch` gives it. What was not asked this time is carried over from the reading before,
+        as is what a server did not answer now but did before: then ``Group.unknown`` and ``errors``
+        say so.
     began_at, read_at : float
         When the reading began and ended, in seconds of the Unix clock.
     ages : mapping of consumer group to GroupAges
         How old each group's parts are; those of ``not_read`` are older than the reading.
     not_read : frozenset of str
-        Groups whose client lists could not be read this time, or not from every broker: what became of them is not known.
+        Groups whose client lists could not be read this time, or not from every broker: what became
+        of them is not known.
     is_whole : bool
-        Whether every broker answered for the list of groups: only then is a group that is missing gone.
+        Whether every broker answered for the list of groups: only then is a group that is missing
+        gone.
     n_requests : mapping of broker name to int
         Requests sent in this reading.
     """
@@ -83,8 +88,9 @@ class Rereader:
     per_second : float
         Requests a second that one broker gets at most.
     every : float
-        Seconds between readings that the caller intends: a reading takes 0.9 of it at most, and what is due is chosen so that
-        it fits. Without trouble and with few groups a reading takes as long as its requests.
+        Seconds between readings that the caller intends: a reading takes 0.9 of it at most, and
+        what is due is chosen so that it fits. Without trouble and with few groups a reading takes
+        as long as its requests.
 
     Notes
     -----
@@ -127,21 +133,28 @@ class Rereader:
         return self
 
     def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         self.close()
 
     def read(self) -> ClusterReading:
-        """Read once; raises as `fetch` does, and `ClosedError` after `close`, also where `close` came meanwhile.
+        """Read once; raises as `fetch` does, and `ClosedError` after `close`, also where `close`
+        came meanwhile.
 
-        After the first reading that succeeded, a name server or broker that does not answer is no error: what it said before is
-        carried over. A second thread that calls this waits until the reading of the first has ended.
+        After the first reading that succeeded, a name server or broker that does not answer is no
+        error: what it said before is carried over. A second thread that calls this waits until the
+        reading of the first has ended.
         """
         with self._turn:
             with self._state:
                 self._check_open()
                 if self._loop is None:
-                    self._loop = _LoopInThread(Remote(self._servers, self._access, (answers.connections, answers.lags)))
+                    self._loop = _LoopInThread(
+                        Remote(self._servers, self._access, (answers.connections, answers.lags))
+                    )
                 reading = self._loop.submit(self._read)
             try:
                 found = reading.result()
@@ -156,7 +169,9 @@ class Rereader:
             return found
 
     def close(self) -> None:
-        """Close the connections; a reading under way ends with `ClosedError`. May be called from any thread, and twice."""
+        """Close the connections; a reading under way ends with `ClosedError`. May be called from
+        any thread, and twice.
+        """
         with self._state:
             self._is_closed = True
             loop = self._loop
@@ -181,7 +196,9 @@ class Rereader:
         }
         ages = {group.name: self._ages(taker, group.name) for group in snapshot.groups}
         not_read = frozenset(name for name in ages if self._before.groups[name].not_listed)
-        return ClusterReading(snapshot, began, time.time(), ages, not_read, taker.is_whole, n_requests)
+        return ClusterReading(
+            snapshot, began, time.time(), ages, not_read, taker.is_whole, n_requests
+        )
 
     def _ages(self, taker: Retaker, group: str) -> GroupAges:
         before = self._before.groups[group]

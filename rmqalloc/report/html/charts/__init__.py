@@ -1,1 +1,3 @@
-"""Pictures of one group in one scenario, as SVG inside the page; colours come from the page's style sheet."""
+"""Pictures of one group in one scenario, as SVG inside the page; colours come from the page's style
+sheet.
+"""

@@ -16,15 +16,26 @@ LEFT, PANEL, BETWEEN, TOP, ROW, BAR = 196, 336, 46, 24, 19, 13
 
 
 def owners_figure(ident: str, loads: Loads) -> str:
-    """Return bars of all clients, those before on the left and those after on the right, on one scale."""
-    key = key_of((_colour(loads, i), topic) for i, topic in enumerate(loads.topics)) if len(loads.topics) > 1 else ""
-    loads_of = (np.nan_to_num(side.each).sum(axis=1).tolist() for side in (loads.before, loads.after))
+    """Return bars of all clients, those before on the left and those after on the right, on one
+    scale.
+    """
+    key = (
+        key_of((_colour(loads, i), topic) for i, topic in enumerate(loads.topics))
+        if len(loads.topics) > 1
+        else ""
+    )
+    loads_of = (
+        np.nan_to_num(side.each).sum(axis=1).tolist() for side in (loads.before, loads.after)
+    )
     rows = zip(loads.labels, *loads_of, strict=True)
     return figure(
         f"{ident}-owners",
         "Queues by client and topic, <strong>before</strong> and <strong>after</strong>; + joins, − leaves; others: their mean",
         "Queues of every client before and after",
-        "; ".join(f"{shortened(label, LABEL)}: {number(was)} before, {number(is_)} after" for label, was, is_ in rows),
+        "; ".join(
+            f"{shortened(label, LABEL)}: {number(was)} before, {number(is_)} after"
+            for label, was, is_ in rows
+        ),
         TOP + ROW * len(loads.labels) + 4,
         _parts(loads),
         key,

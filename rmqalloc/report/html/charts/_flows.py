@@ -18,7 +18,12 @@ from rmqalloc.text import counted, shortened
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4
 _CHANGES = {"new": "new", "gone": "removed", "unowned": "without an owner after"}
 WITHOUT = {"new": "new queues", "gone": "queues that go", None: "nobody"}
-_COLOURS = {"to another client": "s0", "new": "s2", "without an owner after": "s1", "removed": "rest"}
+_COLOURS = {
+    "to another client": "s0",
+    "new": "s2",
+    "without an owner after": "s1",
+    "removed": "rest",
+}
 """Colour of a movement by what it is."""
 
 
@@ -49,7 +54,9 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
     scale = HEIGHT / sum(flows.values())
     left, right = (_nodes(flows, side, place, scale) for side in (0, 1))
     most = flows.most_common(MOST_CLIENTS)
-    description = "; ".join(f"{shortened(a.said, LABEL)} to {shortened(b.said, LABEL)}: {n}" for (a, b), n in most)
+    description = "; ".join(
+        f"{shortened(a.said, LABEL)} to {shortened(b.said, LABEL)}: {n}" for (a, b), n in most
+    )
     height = max(nodes[-1].y + max(nodes[-1].height, LEAST) for nodes in (left, right)) + 8
     return figure(
         f"{ident}-flows",
@@ -63,8 +70,9 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
 
 
 def flow_counts(queues: pa.Table) -> str:
-    """Return how many queues go from one client to another, and how many come, go or stay without an owner, as
-    markup."""
+    """Return how many queues go from one client to another, and how many come, go or stay without
+    an owner, as markup.
+    """
     counts = {row["values"]: row["counts"] for row in pc.value_counts(queues["change"]).to_pylist()}
     moved = f"<strong>{counted(counts.get('moved', 0), 'queue')}</strong> of {queues.num_rows:,} from old to new owner"
     rest = ((counts.get(change, 0), said) for change, said in _CHANGES.items())
@@ -73,12 +81,18 @@ def flow_counts(queues: pa.Table) -> str:
 
 def _flows(queues: pa.Table) -> Counter[tuple[End, End]]:
     """Return the number of queues by old and new owner, of those that do not stay."""
-    moving = queues.filter(pc.not_equal(queues["change"], "kept")).select(["owner_before", "owner_after", "change"])
-    counts = moving.group_by(["owner_before", "owner_after", "change"]).aggregate([([], "count_all")])
+    moving = queues.filter(pc.not_equal(queues["change"], "kept")).select(
+        ["owner_before", "owner_after", "change"]
+    )
+    counts = moving.group_by(["owner_before", "owner_after", "change"]).aggregate(
+        [([], "count_all")]
+    )
     flows: Counter[tuple[End, End]] = Counter()
     for row in counts.to_pylist():
         ends = [
-            End(WITHOUT[row["change"] if row["change"] == kind else None], False) if owner is None else End(owner, True)
+            End(WITHOUT[row["change"] if row["change"] == kind else None], False)
+            if owner is None
+            else End(owner, True)
             for owner, kind in ((row["owner_before"], "new"), (row["owner_after"], "gone"))
         ]
         flows[ends[0], ends[1]] += row["count_all"]
@@ -96,7 +110,10 @@ def _folded(flows: Counter[tuple[End, End]], side: int) -> Counter[tuple[End, En
     others = End(f"others ({len(rest)} clients)", False)
     folded: Counter[tuple[End, End]] = Counter()
     for (before, after), n in flows.items():
-        ends = (others if side == 0 and before in rest else before, others if side == 1 and after in rest else after)
+        ends = (
+            others if side == 0 and before in rest else before,
+            others if side == 1 and after in rest else after,
+        )
         folded[ends] += n
     return folded
 
@@ -108,13 +125,17 @@ def _kind(before: End, after: End) -> str:
     return "new" if before == End(WITHOUT["new"], False) else "to another client"
 
 
-def _nodes(flows: Counter[tuple[End, End]], side: int, place: dict[str, int], scale: float) -> list[Node]:
+def _nodes(
+    flows: Counter[tuple[End, End]], side: int, place: dict[str, int], scale: float
+) -> list[Node]:
     """Return ends of one side from top to bottom: clients in their order, then what is no client."""
     totals: Counter[End] = Counter()
     for ends, n in flows.items():
         totals[ends[side]] += n
     y, nodes = float(TOP), []
-    for end in sorted(totals, key=lambda end: (not end.is_client, place.get(end.said, len(place)), end.said)):
+    for end in sorted(
+        totals, key=lambda end: (not end.is_client, place.get(end.said, len(place)), end.said)
+    ):
         height = totals[end] * scale
         nodes.append(Node(end, y, height, totals[end]))
         y += max(height, LEAST) + GAP
@@ -125,7 +146,9 @@ def _heads() -> list[str]:
     return [text(LEFT, 13, "old owner", "head end"), text(RIGHT, 13, "new owner", "head")]
 
 
-def _bands(flows: Counter[tuple[End, End]], left: list[Node], right: list[Node], scale: float) -> Iterator[str]:
+def _bands(
+    flows: Counter[tuple[End, End]], left: list[Node], right: list[Node], scale: float
+) -> Iterator[str]:
     """Yield bands leave and reach their ends in the order of the other side, so that few cross."""
     leaves, reaches = {node.end: node.y for node in left}, {node.end: node.y for node in right}
     for source in left:
@@ -152,7 +175,9 @@ def _boxes(nodes: list[Node], x: int) -> Iterator[str]:
     on_left = x == LEFT
     for node in nodes:
         description = f"{node.end.said}: {counted(node.total, 'queue')}"
-        yield box(x if on_left else x - NODE, node.y, NODE, max(node.height, 1), "node", description)
+        yield box(
+            x if on_left else x - NODE, node.y, NODE, max(node.height, 1), "node", description
+        )
         y = node.y + max(node.height / 2, LEAST / 2) + 4
         count, label = (x - 8, x - 44) if on_left else (x + 36, x + 44)
         yield text(count, y, f"{node.total:,}", "end soft")

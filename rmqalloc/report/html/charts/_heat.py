@@ -20,7 +20,9 @@ WIDEST = 72
 def heat_figure(ident: str, loads: Loads) -> str:
     """Return a cell for every client and topic, before on the left and after on the right."""
     topics = ", ".join(f"T{i} {name(topic)}" for i, topic in enumerate(loads.topics, start=1))
-    caption = f"Load over the mean load of a client; 1 is even, 2 is twice the mean. Topics: {topics}"
+    caption = (
+        f"Load over the mean load of a client; 1 is even, 2 is twice the mean. Topics: {topics}"
+    )
     seen = loads.after.shares[~np.isnan(loads.after.shares)]
     description = (
         f"After the change shares go from {skew_text(float(seen.min()))} to {skew_text(float(seen.max()))}."
@@ -48,7 +50,13 @@ def _parts(loads: Loads) -> Iterator[str]:
         yield text(LEFT - 8, y + 13, label, "end")
         for x, when, shares in panels:
             for column, topic in enumerate(loads.topics):
-                yield _cell(x + width * column, y, width, float(shares[row, column]), f"{label}, {topic}, {when}")
+                yield _cell(
+                    x + width * column,
+                    y,
+                    width,
+                    float(shares[row, column]),
+                    f"{label}, {topic}, {when}",
+                )
 
 
 def _cell(x: float, y: float, width: float, share: float, whose: str) -> str:

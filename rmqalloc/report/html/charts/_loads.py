@@ -1,4 +1,6 @@
-"""What the clients of a group own by topic, before and after, folded to what a picture has room for."""
+"""What the clients of a group own by topic, before and after, folded to what a picture has room
+for.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,12 @@ class TopicLoads(NamedTuple):
 
     @property
     def each(self) -> NDArray[np.float64]:
-        """What every client of a row owns on the average, in the shape of ``owned``; nan for one that is not there."""
-        each: NDArray[np.float64] = self.owned / np.where(self.there > 0, self.there, np.nan)[:, None]
+        """What every client of a row owns on the average, in the shape of ``owned``; nan for one
+        that is not there.
+        """
+        each: NDArray[np.float64] = (
+            self.owned / np.where(self.there > 0, self.there, np.nan)[:, None]
+        )
         return each
 
     @property
@@ -49,7 +55,9 @@ class TopicLoads(NamedTuple):
 
     def folded(self, rows: _Fold, columns: _Fold) -> TopicLoads:
         """With some rows and some columns made one."""
-        return TopicLoads(columns.sums(rows.sums(self.owned).T).T, rows.sums(self.there), columns.sums(self.mean))
+        return TopicLoads(
+            columns.sums(rows.sums(self.owned).T).T, rows.sums(self.there), columns.sums(self.mean)
+        )
 
 
 class Loads(NamedTuple):
@@ -73,30 +81,48 @@ class Loads(NamedTuple):
 
     @classmethod
     def of(
-        cls, clients: pa.Table, means_before: Mapping[str, float | None], means_after: Mapping[str, float | None]
+        cls,
+        clients: pa.Table,
+        means_before: Mapping[str, float | None],
+        means_after: Mapping[str, float | None],
     ) -> Loads:
         """From a plan's ``clients`` of one group and scenario, and the mean loads by topic."""
         ids, rows = _codes(clients["client_id"])
         topics, columns = _codes(clients["topic"])
-        status = dict(zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True))
+        status = dict(
+            zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True)
+        )
         sides: dict[str, TopicLoads] = {}
-        for column, means, absent in (("before", means_before, "new"), ("after", means_after, "gone")):
+        for column, means, absent in (
+            ("before", means_before, "new"),
+            ("after", means_after, "gone"),
+        ):
             owned = np.zeros((len(ids), len(topics)))
             np.add.at(owned, (rows, columns), clients[column].to_numpy())
             there = np.array([status[client_id] != absent for client_id in ids], np.int64)
-            sides[column] = TopicLoads(owned, there, np.array([means.get(topic) for topic in topics], np.float64))
+            sides[column] = TopicLoads(
+                owned, there, np.array([means.get(topic) for topic in topics], np.float64)
+            )
         labels = [f"{SIGNS.get(status[client_id], '')}{client_id}" for client_id in ids]
         return cls(labels, topics, sides["before"], sides["after"])._folded()
 
     @property
     def most(self) -> float:
         """The largest load of a client over all topics."""
-        return float(max(np.nan_to_num(side.each).sum(axis=1).max(initial=0) for side in (self.before, self.after)))
+        return float(
+            max(
+                np.nan_to_num(side.each).sum(axis=1).max(initial=0)
+                for side in (self.before, self.after)
+            )
+        )
 
     def _folded(self) -> Loads:
         """With so many clients and topics that a picture has room for them."""
         most = np.maximum(self.before.owned, self.after.owned)
-        rows, columns = _Fold.of(most.sum(axis=1), MOST_CLIENTS), _Fold.of(most.sum(axis=0), MOST_TOPICS)
+        rows, columns = (
+            _Fold.of(most.sum(axis=1), MOST_CLIENTS),
+            _Fold.of(most.sum(axis=0), MOST_TOPICS),
+        )
         return Loads(
             rows.names(self.labels, "clients"),
             columns.names(self.topics, "topics"),

@@ -1,4 +1,6 @@
-"""A change as a small timeline: queues without an owner and with several, step by step, each with its worst moment."""
+"""A change as a small timeline: queues without an owner and with several, step by step, each with
+its worst moment.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class Exposure(NamedTuple):
 
 
 class TransitionStep(NamedTuple):
-    """One step of a change: its label below the axis, what it is, and its two exposures, as `KINDS` has them."""
+    """One step of a change: its label below the axis, what it is, and its two exposures, as `KINDS`
+    has them.
+    """
 
     label: str
     action: str
@@ -56,8 +60,9 @@ class TransitionStep(NamedTuple):
 
 
 def transition_figure(ident: str, steps: Sequence[TransitionStep], n_queues: int) -> str:
-    """Return two rows of bars over the same steps and on one scale; a mark over the first step that has the worst
-    moment."""
+    """Return two rows of bars over the same steps and on one scale; a mark over the first step that
+    has the worst moment.
+    """
     size = -(-len(steps) // MOST_BARS)
     bars = [_worst_of(steps[at : at + size]) for at in range(0, len(steps), size)]
     caption = "Bars: the worst moment of a step, whichever clients have heard of it by then"
@@ -84,7 +89,9 @@ def worst_moment(steps: Sequence[TransitionStep], kind: int, n_queues: int) -> s
     if not one.worst:
         return f"No queue is ever {KINDS[kind]}."
     times = [] if one.seconds_worst is None else [f"for {seconds_text(one.seconds_worst)} at most"]
-    times += [] if one.seconds_p99 is None else [f"{seconds_text(one.seconds_p99)} in 99 of 100 cases"]
+    times += (
+        [] if one.seconds_p99 is None else [f"{seconds_text(one.seconds_p99)} in 99 of 100 cases"]
+    )
     how_long = f", {', '.join(times)}" if times else ""
     return f"Worst moment: {worst.action}, {one.text()} of {counted(n_queues, 'queue')} {KINDS[kind]}{how_long}."
 
@@ -168,4 +175,10 @@ def _labels(bars: Sequence[TransitionStep]) -> Iterator[str]:
     width, _ = _places(len(bars))
     every = -(-len(bars) // MOST_LABELS)
     for i in range(0, len(bars), every):
-        yield text(LEFT + width * (i + 0.5), TOP + 2 * (HEAD + PANEL) + 16, bars[i].label, "mid soft", most=12)
+        yield text(
+            LEFT + width * (i + 0.5),
+            TOP + 2 * (HEAD + PANEL) + 16,
+            bars[i].label,
+            "mid soft",
+            most=12,
+        )

@@ -1,4 +1,6 @@
-"""What several outputs of consumerProgress say of one group: of all its topics, or of one each (``-t``)."""
+"""What several outputs of consumerProgress say of one group: of all its topics, or of one each
+(``-t``).
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,11 @@ class Consumed(NamedTuple):
 
     lags: list[Lag]
     owners: dict[MessageQueue, str]  # address of one client that has the queue
-    is_whole: bool  # whether owners are given of all topics, and every queue, retry topics aside, has one
-    # topics that the group subscribes to and of which owners are not given though those of others are
+    is_whole: (
+        bool  # whether owners are given of all topics, and every queue, retry topics aside, has one
+    )
+    # topics that the group subscribes to and of which owners are not given though those of others
+    # are
     missing: list[str]
     consume_tps: float | None
 
@@ -33,10 +38,18 @@ def put_together(given: Sequence[Progress], subscriptions: Collection[str]) -> C
         repeated += _add(one, lags)
         owners |= one.owners
     asked = {lag.queue.topic for one in given if one.owners for lag in one.lags}
-    missing = sorted(t for t in subscriptions if t not in asked and not t.startswith(RETRY_PREFIX)) if owners else []
+    missing = (
+        sorted(t for t in subscriptions if t not in asked and not t.startswith(RETRY_PREFIX))
+        if owners
+        else []
+    )
     all_lags = [*(lag for lag, _, _ in lags.values()), *repeated]
     return Consumed(
-        all_lags, owners, all(one.is_whole for one in given) and not missing, missing, _tps(given, len(lags))
+        all_lags,
+        owners,
+        all(one.is_whole for one in given) and not missing,
+        missing,
+        _tps(given, len(lags)),
     )
 
 
@@ -45,7 +58,9 @@ _Place = tuple[Lag, Section, int]
 
 
 def _add(one: Progress, lags: dict[MessageQueue, _Place]) -> list[Lag]:
-    """Add the lags of one output; what one output itself repeats is returned, for names that are cut may look alike."""
+    """Add the lags of one output; what one output itself repeats is returned, for names that are
+    cut may look alike.
+    """
     repeated = []
     for lag, offset in zip(one.lags, one.offsets, strict=True):
         there, section, line = lags.setdefault(lag.queue, (lag, one.section, offset))
@@ -65,8 +80,9 @@ def _offsets(lag: Lag) -> str:
 
 
 def _tps(given: Sequence[Progress], n_queues: int) -> float | None:
-    """Return messages consumed per second: those of an output that has all queues, else the sum over outputs that share
-    none."""
+    """Return messages consumed per second: those of an output that has all queues, else the sum
+    over outputs that share none.
+    """
     sizes = [len({lag.queue for lag in one.lags}) for one in given]
     whole = next((one for one, size in zip(given, sizes, strict=True) if size == n_queues), None)
     if whole is not None:

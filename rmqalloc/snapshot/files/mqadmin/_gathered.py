@@ -31,8 +31,8 @@ _DIFFER = "lists of its clients differ, and it is not known of which brokers the
 class Seen:
     """What was said of one group."""
 
-    # outputs of consumerConnection by the address of the broker that was asked, which is empty where that is not
-    # known
+    # outputs of consumerConnection by the address of the broker that was asked, which is empty
+    # where that is not known
     connected: dict[str, Connected] = field(default_factory=dict)
     listed: list[ClientConnection] = field(default_factory=list)  # those of consumerStatus
     progress: list[Progress] = field(default_factory=list)
@@ -69,7 +69,9 @@ class Gathered:
         """Keep an output of consumerConnection: of each broker the longest."""
         seen, broker = self.groups[group], section.asked.broker or ""
         before = seen.connected.get(broker)
-        if before is None or self._is_longer(section, seen, before.connections, connected.connections, group):
+        if before is None or self._is_longer(
+            section, seen, before.connections, connected.connections, group
+        ):
             seen.connected[broker] = connected
 
     def add_listed(self, group: str, section: Section, listed: list[ClientConnection]) -> None:
@@ -79,14 +81,21 @@ class Gathered:
             seen.listed = listed
 
     def _is_longer(
-        self, section: Section, seen: Seen, before: list[ClientConnection], now: list[ClientConnection], group: str
+        self,
+        section: Section,
+        seen: Seen,
+        before: list[ClientConnection],
+        now: list[ClientConnection],
+        group: str,
     ) -> bool:
         if before != now and seen.in_part != _DIFFER:
             command = section.asked.command or "consumerConnection"
             lost = {one.client_id for one in (before if len(before) < len(now) else now)}
             lost -= {one.client_id for one in (now if len(before) < len(now) else before)}
             without = f", without {named([printable(one) for one in sorted(lost)])}" if lost else ""
-            self.note(section, f"{command} of group {group!r} is given twice; the longer is kept{without}")
+            self.note(
+                section, f"{command} of group {group!r} is given twice; the longer is kept{without}"
+            )
             seen.in_part = _DIFFER
         return len(before) < len(now)
 
@@ -95,41 +104,64 @@ class Gathered:
         self._end_listed_names()
         groups = tuple(self._group(name, seen) for name, seen in self.groups.items())
         topics = (*self.topics.values(), *self._guessed_topics(groups))
-        return Snapshot(topics, groups, source=source, brokers=tuple(self.brokers.values()), unknown=_OTHERS)
+        return Snapshot(
+            topics, groups, source=source, brokers=tuple(self.brokers.values()), unknown=_OTHERS
+        )
 
     def _end_listed_names(self) -> None:
-        """Complete names that the list of all groups cut, where only one group of other outputs begins so."""
+        """Complete names that the list of all groups cut, where only one group of other outputs
+        begins so.
+        """
         ordered = sorted(self.groups)
-        for name in [one for one, seen in self.groups.items() if seen.counted and seen.counted.is_cut]:
+        for name in [
+            one for one, seen in self.groups.items() if seen.counted and seen.counted.is_cut
+        ]:
             at = bisect_right(ordered, name)
             begun = [one for one in ordered[at : at + 2] if one.startswith(name)]
             if len(begun) == 1:
                 self.groups[begun[0]].counted = self.groups.pop(name).counted
             else:
-                self.warnings.append(f"group {printable(name)} has a name as long as its column: it is probably cut")
+                self.warnings.append(
+                    f"group {printable(name)} has a name as long as its column: it is probably cut"
+                )
 
     def _progress(self, name: str, seen: Seen) -> Consumed | None:
         known = {*self.topics, *seen.subscriptions, RETRY_PREFIX + name}
-        return put_together([self._uncut(name, known, one) for one in seen.progress], seen.subscriptions)
+        return put_together(
+            [self._uncut(name, known, one) for one in seen.progress], seen.subscriptions
+        )
 
     def _uncut(self, group: str, known: set[str], progress: Progress) -> Progress:
-        """Return names that are as long as their column get their ends back, where only one known name begins so."""
+        """Return names that are as long as their column get their ends back, where only one known
+        name begins so.
+        """
         topics = {lag.queue.topic for lag in progress.lags}
         brokers = {lag.queue.broker_name for lag in progress.lags}
         if all(len(one) < progress.topic_width for one in topics) and all(
             len(one) < progress.broker_width for one in brokers
         ):
             return progress
-        known_brokers = {broker.broker_name for topic in self.topics.values() for broker in topic.brokers}
+        known_brokers = {
+            broker.broker_name for topic in self.topics.values() for broker in topic.brokers
+        }
         names = self._whole(group, "topic", topics, progress.topic_width, known)
         names |= self._whole(group, "broker", brokers, progress.broker_width, known_brokers)
 
         def whole(queue: MessageQueue) -> MessageQueue:
-            topic, broker = names.get(("topic", queue.topic)), names.get(("broker", queue.broker_name))
+            topic, broker = (
+                names.get(("topic", queue.topic)),
+                names.get(("broker", queue.broker_name)),
+            )
             return MessageQueue(topic or queue.topic, broker or queue.broker_name, queue.queue_id)
 
-        lags = [replace(lag, queue=whole(lag.queue)) for lag in progress.lags] if names else progress.lags
-        return progress._replace(lags=lags, owners={whole(queue): ip for queue, ip in progress.owners.items()})
+        lags = (
+            [replace(lag, queue=whole(lag.queue)) for lag in progress.lags]
+            if names
+            else progress.lags
+        )
+        return progress._replace(
+            lags=lags, owners={whole(queue): ip for queue, ip in progress.owners.items()}
+        )
 
     def _whole(
         self, group: str, kind: str, names: Iterable[str], width: int, known: Iterable[str]
@@ -153,11 +185,17 @@ class Gathered:
     def _group(self, name: str, seen: Seen) -> Group:
         progress = self._progress(name, seen)
         lags = tuple(progress.lags) if progress else ()
-        topics = seen.subscriptions.union(queue.topic for queues in seen.owned.values() for queue in queues)
+        topics = seen.subscriptions.union(
+            queue.topic for queues in seen.owned.values() for queue in queues
+        )
         if not topics:
             topics = {lag.queue.topic for lag in lags}
         view, is_placed = self._view(name, seen, progress, topics)
-        tps = progress.consume_tps if progress else (seen.counted and seen.counted.consume_tps) or None
+        tps = (
+            progress.consume_tps
+            if progress
+            else (seen.counted and seen.counted.consume_tps) or None
+        )
         group = members.group(name, view, seen.infos, self.topics if is_placed else {}, lags, tps)
         group = replace(group, unknown={**group.unknown, **_unknown(seen, progress)})
         if group.is_shared:
@@ -165,7 +203,10 @@ class Gathered:
             retry = {topic for topic in all_topics if is_retry_topic_of(topic, name, all_topics)}
             group = replace(group, subscriptions=tuple(sorted(retry.union(group.subscriptions))))
         if seen.owned:
-            owned = (replace(one, owned=tuple(seen.owned.get(one.client_id, ()))) for one in group.clients)
+            owned = (
+                replace(one, owned=tuple(seen.owned.get(one.client_id, ())))
+                for one in group.clients
+            )
             return replace(group, clients=tuple(owned))
         if progress and progress.owners and not seen.infos:
             return replace(group, clients=self._owning(name, group.clients, progress))
@@ -174,19 +215,23 @@ class Gathered:
     def _view(
         self, name: str, seen: Seen, progress: Consumed | None, topics: set[str]
     ) -> tuple[dict[str, Connections], bool]:
-        """Return the group as brokers list it, by their names, and whether the routes show which brokers these are."""
+        """Return the group as brokers list it, by their names, and whether the routes show which
+        brokers these are.
+        """
         if not seen.connected:
             model = (seen.counted and seen.counted.message_model) or "CLUSTERING"
             return {"": _listed(self._connections(name, seen, progress), topics, model)}, True
         lists = self._by_broker_name(name, seen)
         found = {
-            broker: _listed(one.connections, topics, one.message_model or "CLUSTERING") for broker, one in lists.items()
+            broker: _listed(one.connections, topics, one.message_model or "CLUSTERING")
+            for broker, one in lists.items()
         }
         return found, lists.keys() <= set(self.broker_names.values())
 
     def _by_broker_name(self, name: str, seen: Seen) -> dict[str, Connected]:
-        """Return lists of a group's clients by the names of brokers; one of a broker that is not known goes after all
-        that are."""
+        """Return lists of a group's clients by the names of brokers; one of a broker that is not
+        known goes after all that are.
+        """
         found: dict[str, Connected] = {}
         for address, connected in seen.connected.items():
             broker = self.broker_names.get(address)
@@ -209,8 +254,12 @@ class Gathered:
                 )
         return found
 
-    def _connections(self, name: str, seen: Seen, progress: Consumed | None) -> list[ClientConnection]:
-        """Return clients of a group whose consumerConnection is not given, from what else names them."""
+    def _connections(
+        self, name: str, seen: Seen, progress: Consumed | None
+    ) -> list[ClientConnection]:
+        """Return clients of a group whose consumerConnection is not given, from what else names
+        them.
+        """
         if seen.listed:
             return seen.listed
         if seen.answered:
@@ -229,7 +278,9 @@ class Gathered:
             )
         return [ClientConnection(address, None, None) for address in addresses]
 
-    def _owning(self, name: str, clients: tuple[Client, ...], progress: Consumed) -> tuple[Client, ...]:
+    def _owning(
+        self, name: str, clients: tuple[Client, ...], progress: Consumed
+    ) -> tuple[Client, ...]:
         """Return clients with the queues that consumerProgress shows at their addresses."""
         hosts = Counter(one.host for one in clients)
         queues: dict[str, list[MessageQueue]] = {}
@@ -247,7 +298,9 @@ class Gathered:
         # Who has no queue there may own one whose row says N/A.
         none = () if progress.is_whole else None
         return tuple(
-            replace(one, owned=tuple(queues.get(one.host, ())) or none) if hosts[one.host] == 1 else one
+            replace(one, owned=tuple(queues.get(one.host, ())) or none)
+            if hosts[one.host] == 1
+            else one
             for one in clients
         )
 
@@ -257,21 +310,35 @@ class Gathered:
         for queue in _named_queues(groups):
             if queue.topic not in self.topics and queue.queue_id >= 0:
                 brokers = counts.setdefault(queue.topic, {})
-                brokers[queue.broker_name] = max(brokers.get(queue.broker_name, 0), queue.queue_id + 1)
+                brokers[queue.broker_name] = max(
+                    brokers.get(queue.broker_name, 0), queue.queue_id + 1
+                )
         if counts:
-            shown = ", ".join(printable(topic) for topic in sorted(counts)[:5]) + (", ..." if len(counts) > 5 else "")
+            shown = ", ".join(printable(topic) for topic in sorted(counts)[:5]) + (
+                ", ..." if len(counts) > 5 else ""
+            )
             self.warnings.append(
                 f"no topicRoute is given for {shown}: read queues are counted by the highest queue id seen"
             )
-        guessed = {"routes": "no topicRoute is given; its read queues are counted by the highest queue id seen"}
+        guessed = {
+            "routes": "no topicRoute is given; its read queues are counted by the highest queue id seen"
+        }
         return [
-            Topic(name, tuple(TopicBroker(broker, count) for broker, count in sorted(brokers.items())), guessed)
+            Topic(
+                name,
+                tuple(TopicBroker(broker, count) for broker, count in sorted(brokers.items())),
+                guessed,
+            )
             for name, brokers in counts.items()
         ]
 
 
-def _listed(connections: Iterable[ClientConnection], topics: Iterable[str], model: str) -> Connections:
-    return Connections(tuple(sorted(connections, key=lambda one: one.client_id)), frozenset(topics), model)
+def _listed(
+    connections: Iterable[ClientConnection], topics: Iterable[str], model: str
+) -> Connections:
+    return Connections(
+        tuple(sorted(connections, key=lambda one: one.client_id)), frozenset(topics), model
+    )
 
 
 def _unknown(seen: Seen, progress: Consumed | None) -> dict[str, str]:
@@ -284,18 +351,26 @@ def _unknown(seen: Seen, progress: Consumed | None) -> dict[str, str]:
         elif seen.owned or (progress and progress.owners):
             found["clients"] = "only those that own a queue are known"
         elif seen.counted and seen.counted.n_connections:
-            found["clients"] = f"consumerProgress says that it has {seen.counted.n_connections:,}, not which"
+            found["clients"] = (
+                f"consumerProgress says that it has {seen.counted.n_connections:,}, not which"
+            )
         elif seen.counted:
-            found["clients"] = "consumerProgress lists it as OFFLINE: it has none, or could not be asked"
+            found["clients"] = (
+                "consumerProgress lists it as OFFLINE: it has none, or could not be asked"
+            )
     elif seen.in_part:
         found["clients"] = seen.in_part
     if not seen.connected and not seen.infos:
         known = "; its topics are those that it has offsets of" if progress else ""
         found["subscriptions"] = f"its consumerConnection is not given{known}"
     if progress and not progress.is_whole and not seen.infos:
-        found["owners"] = "consumerProgress says N/A where nobody owns a queue and where a client could not be asked"
+        found["owners"] = (
+            "consumerProgress says N/A where nobody owns a queue and where a client could not be asked"
+        )
         if progress.missing:
-            found["owners"] = f"consumerProgress is not given of {named(list(map(printable, progress.missing)))}"
+            found["owners"] = (
+                f"consumerProgress is not given of {named(list(map(printable, progress.missing)))}"
+            )
     return found
 
 

@@ -1,7 +1,9 @@
-"""Which group an output is about, by its retry topics: a group's own, and those that POP makes of a group and a topic.
+"""Which group an output is about, by its retry topics: a group's own, and those that POP makes of a
+group and a topic.
 
-Brokers of 5.0 and later name the retry topic of POP ``%RETRY%group_topic``, or ``%RETRY%group+topic``. No group has a plus in
-its name, but many have underscores. mqadmin cuts long names.
+Brokers of 5.0 and later name the retry topic of POP ``%RETRY%group_topic``, or
+``%RETRY%group+topic``. No group has a plus in its name, but many have underscores. mqadmin cuts
+long names.
 """
 
 from __future__ import annotations
@@ -29,15 +31,20 @@ def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
 
 
 def may_be_named(group: str, topics: Collection[str], width: int | None = None) -> bool:
-    """Return whether an output with these topics may be that of a group: it has no retry topics, or some are the group's."""
+    """Return whether an output with these topics may be that of a group: it has no retry topics, or
+    some are the group's.
+    """
     retry = [topic for topic in topics if topic.startswith(RETRY_PREFIX)]
     return not retry or any(
-        is_retry_topic_of(topic, group, topics) or (_is_cut(topic, width) and _is_front(topic, group))
+        is_retry_topic_of(topic, group, topics)
+        or (_is_cut(topic, width) and _is_front(topic, group))
         for topic in retry
     )
 
 
-def group_of_retry_topics(topics: Collection[str], known: Collection[str], width: int | None = None) -> str | None:
+def group_of_retry_topics(
+    topics: Collection[str], known: Collection[str], width: int | None = None
+) -> str | None:
     """Return the only group that all retry topics may be of, None if there is none or several.
 
     Examples
@@ -58,7 +65,8 @@ def group_of_retry_topics(topics: Collection[str], known: Collection[str], width
     possible = {
         name
         for name in names
-        if all(is_retry_topic_of(one, name, topics) for one in whole) and all(_is_front(one, name) for one in cut)
+        if all(is_retry_topic_of(one, name, topics) for one in whole)
+        and all(_is_front(one, name) for one in cut)
     }
     decided = possible if len(possible) == 1 else possible & set(known)
     return decided.pop() if len(decided) == 1 else None

@@ -31,8 +31,8 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
     Raises
     ------
     SnapshotError
-        If a file holds no output that is read, one is cut, or its topic or group is not known; or if all of them name neither
-        a topic nor a group.
+        If a file holds no output that is read, one is cut, or its topic or group is not known; or
+        if all of them name neither a topic nor a group.
     """
     gathered = _gathered(sources)
     names = ", ".join(source.name for source in sources)
@@ -66,7 +66,9 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
 
 
 def _read_sections(source: Source, gathered: Gathered) -> list[Section]:
-    """Return outputs of a file that are read; others are warned of, and are errors in a file that has nothing else."""
+    """Return outputs of a file that are read; others are warned of, and are errors in a file that
+    has nothing else.
+    """
     text = source.text()
     if is_dashboard(text):
         raise source.error(dashboard(text), 1)
@@ -108,7 +110,9 @@ def _take_json(section: Section, gathered: Gathered) -> None:
     gathered.broker_names |= answers.broker_names(content)
 
 
-def _take_allocation(owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered) -> None:
+def _take_allocation(
+    owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered
+) -> None:
     gathered.groups[_ALLOCATION].owned = owned
     gathered.note(
         section,
@@ -119,7 +123,9 @@ def _take_allocation(owned: dict[str, list[MessageQueue]], section: Section, gat
 
 def _add_topic(topic: Topic, section: Section, gathered: Gathered) -> None:
     if gathered.topics.setdefault(topic.name, topic) != topic:
-        raise section.error(f"the route of topic {topic.name!r} is given twice and is not the same; give one of them")
+        raise section.error(
+            f"the route of topic {topic.name!r} is given twice and is not the same; give one of them"
+        )
 
 
 def _take_progress(section: Section, gathered: Gathered) -> None:
@@ -133,7 +139,10 @@ def _take_connections(section: Section, gathered: Gathered) -> None:
     connected = outputs.connections(section)
     group = _group(section, connected.subscriptions, gathered)
     if connected.message_model is None:
-        gathered.note(section, f"group {printable(group)}: its message model is printed as null; CLUSTERING is assumed")
+        gathered.note(
+            section,
+            f"group {printable(group)}: its message model is printed as null; CLUSTERING is assumed",
+        )
     gathered.add_connected(group, section, connected)
 
 
@@ -141,9 +150,13 @@ def _take_clients(section: Section, gathered: Gathered) -> None:
     group = _group(section, (), gathered)
     if failed := outputs.unanswered(section):
         who = counted(len(failed), "client")
-        gathered.groups[group].in_part = f"{who} did not answer consumerStatus, which does not name them"
+        gathered.groups[
+            group
+        ].in_part = f"{who} did not answer consumerStatus, which does not name them"
         gathered.note(
-            section, f"group {printable(group)}: {who} did not answer; consumerStatus has no row for such", failed[0]
+            section,
+            f"group {printable(group)}: {who} did not answer; consumerStatus has no row for such",
+            failed[0],
         )
     gathered.add_listed(group, section, outputs.clients(section))
 
@@ -154,14 +167,20 @@ def _take_running_info(section: Section, gathered: Gathered) -> None:
     client_id = _client_id(section, properties)
     release = outputs.version(properties.get("PROP_CLIENT_VERSION", "")) or None
     gathered.groups[group].infos[client_id] = info
-    gathered.groups[group].answered[client_id] = ClientConnection(client_id, properties.get("language"), release)
+    gathered.groups[group].answered[client_id] = ClientConnection(
+        client_id, properties.get("language"), release
+    )
 
 
 def _take_all_groups(section: Section, gathered: Gathered) -> None:
     found, others = outputs.all_groups(section)
     found = [one for one in found if not answers.is_system_group(one.name)]
     if others:
-        gathered.note(section, "this line is no row of consumerProgress; it is passed over, as all like it", others[0])
+        gathered.note(
+            section,
+            "this line is no row of consumerProgress; it is passed over, as all like it",
+            others[0],
+        )
     for one in found:
         gathered.groups[one.name].counted = one
     if found:
@@ -198,8 +217,11 @@ def _topic(section: Section) -> str:
     return section.name
 
 
-def _group(section: Section, topics: Iterable[str], gathered: Gathered, width: int | None = None) -> str:
-    """Return the group of an output: as the command was asked or the file is named, else that of its retry topics.
+def _group(
+    section: Section, topics: Iterable[str], gathered: Gathered, width: int | None = None
+) -> str:
+    """Return the group of an output: as the command was asked or the file is named, else that of
+    its retry topics.
 
     One name does not stand for several outputs, unless nothing else tells their groups.
     """
@@ -213,13 +235,16 @@ def _group(section: Section, topics: Iterable[str], gathered: Gathered, width: i
         )
     if not may_be_named(group, topics, width):
         gathered.note(
-            section, f"taken for an output of group {printable(group)}, as it is named; its retry topics are others'"
+            section,
+            f"taken for an output of group {printable(group)}, as it is named; its retry topics are others'",
         )
     return group
 
 
 def _client_id(section: Section, properties: dict[str, str]) -> str:
-    """Return the client id as ``ClientConfig.buildMQClientId`` makes it; consumerStatus names its files so."""
+    """Return the client id as ``ClientConfig.buildMQClientId`` makes it; consumerStatus names its
+    files so.
+    """
     name = PurePath(section.source.path).name
     address, instance = properties.get("clientIP"), properties.get("instanceName")
     if address is None or instance is None:

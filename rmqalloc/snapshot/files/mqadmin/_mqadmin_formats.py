@@ -1,7 +1,8 @@
 """What commands of mqadmin print, by release: the first line of each form, and how it is read.
 
-From the format strings of ``org.apache.rocketmq.tools.command`` (``com.alibaba.rocketmq`` in 3.2.6). A form without a head
-begins with its first row, whose number is 001. The page of snapshots has the same table; the tests have a file of each form.
+From the format strings of ``org.apache.rocketmq.tools.command`` (``com.alibaba.rocketmq`` in
+3.2.6). A form without a head begins with its first row, whose number is 001. The page of snapshots
+has the same table; the tests have a file of each form.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ BEGINNINGS = {
 _CLASS = r"(?:[A-Za-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)"
 FAILURE = re.compile(rf'(?:Exception in thread "[^"]*" )?{_CLASS}(?::|\s*$)')
 """First line of a stack trace."""
-COMMAND_FAILED = re.compile(r"(?:\w+\.)+(?:SubCommandException\b|MQ(?:Client|Broker)Exception: CODE\b)")
+COMMAND_FAILED = re.compile(
+    r"(?:\w+\.)+(?:SubCommandException\b|MQ(?:Client|Broker)Exception: CODE\b)"
+)
 """That of a command that failed as a whole."""
 
 _DASHBOARD = re.compile(r'\A\s*\{\s*"status"\s*:\s*-?\d+\s*,\s*"(?:data|errMsg)"')
@@ -108,7 +111,9 @@ def is_dashboard(text: str) -> bool:
 
 
 def dashboard(text: str) -> str:
-    """Return what to run instead of asking RocketMQ Dashboard; with its error, if the answer is one."""
+    """Return what to run instead of asking RocketMQ Dashboard; with its error, if the answer is
+    one.
+    """
     said = f": {found[1]}" if (found := _ERROR_MESSAGE.search(text)) else ""
     instead = next((words for key, words in _DASHBOARD_HAS.items() if key in text), "run mqadmin")
     return f"this is JSON of RocketMQ Dashboard, which is not read{said}; {instead}"

@@ -1,9 +1,9 @@
 """What each output of mqadmin says, in every form of `FORMATS`.
 
-Names may have blanks. Java pads a column with blanks to its width, prints one blank or two, and lets what is longer stick
-out, so a row is read by what cannot be part of a name: the shape of the columns behind it, or the width of those that are
-cut. Blanks that a name ends with (of a client's own queues also those that a broker's name begins with) look like padding
-and are lost.
+Names may have blanks. Java pads a column with blanks to its width, prints one blank or two, and
+lets what is longer stick out, so a row is read by what cannot be part of a name: the shape of the
+columns behind it, or the width of those that are cut. Blanks that a name ends with (of a client's
+own queues also those that a broker's name begins with) look like padding and are lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from rmqalloc.text import printable, shortened
 
 NOT_KNOWN = ("N/A", "NA")
 
-_ROUTE = re.compile(r"(?P<names>.*) \{(?P<addresses>[^{}]*)\}\s+(?P<read>\d+)\s+(?P<write>\d+)\s+(?P<perm>\d+)\s*")
+_ROUTE = re.compile(
+    r"(?P<names>.*) \{(?P<addresses>[^{}]*)\}\s+(?P<read>\d+)\s+(?P<write>\d+)\s+(?P<perm>\d+)\s*"
+)
 _TWO_NAMES = re.compile(r"\S*\s+(?P<broker>\S+)\s*")
 _CONNECTION = re.compile(r"(?P<id>.*[^ ]) +[^ ]+:\d+ +(?P<language>[A-Z_]+) +(?P<version>[^ ]+) *")
 _NUMBER = re.compile(r"\d{3,}[ \t]+")
@@ -33,7 +35,9 @@ _NUMBERED_TOPIC = re.compile(r"\d{3,}\s+Topic: (\S+)\s")
 _FIRST_NUMBER = re.compile(r"\d++ ++")
 _BEHIND_ID = re.compile(r"(?<=[^ ])(?= ++(?P<version>[^ ]++) ++\d++/(?P<lead> *+))")
 _INDEX = re.compile(r"\d+ ")
-_DETAIL = re.compile(r"(?P<topic>\S++) ++(?P<broker>.*[^ ]) ++(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b")
+_DETAIL = re.compile(
+    r"(?P<topic>\S++) ++(?P<broker>.*[^ ]) ++(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b"
+)
 _NUMBERS = ("QID", "Broker Offset", "Consumer Offset", "Diff", "Inflight")
 _LAST_TIME = r"(N/A|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|)"
 _PROGRESS = {"Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset", "Diff"}
@@ -59,8 +63,11 @@ class Progress(NamedTuple):
     section: Section
     lags: list[Lag]
     offsets: list[int]  # in which line of the section each of them stands
-    owners: dict[MessageQueue, str]  # address of one client that has the queue; empty if the output has no such column
-    # whether there is no queue, retry topics aside, of which no client is shown though the output has the column
+    owners: dict[
+        MessageQueue, str
+    ]  # address of one client that has the queue; empty if the output has no such column
+    # whether there is no queue, retry topics aside, of which no client is shown though the output
+    # has the column
     is_whole: bool
     consume_tps: float
     topic_width: int  # length that names were cut to
@@ -105,8 +112,12 @@ def routes(section: Section, topic: str) -> Topic:
         row = _ROUTE.fullmatch(line)
         broker = row and _broker_of_route(row["names"], section.lines[0].find("#BrokerName"))
         if not row or not broker:
-            raise section.error("not a row of topicRoute -l: cluster, broker, addresses, read, write, perm", offset)
-        read, write, perm = (_whole(section, offset, row[name]) for name in ("read", "write", "perm"))
+            raise section.error(
+                "not a row of topicRoute -l: cluster, broker, addresses, read, write, perm", offset
+            )
+        read, write, perm = (
+            _whole(section, offset, row[name]) for name in ("read", "write", "perm")
+        )
         brokers.append(TopicBroker(broker, read, write, perm))
     raise section.error("the output of topicRoute -l is cut: its line of dashes is missing")
 
@@ -117,13 +128,16 @@ def route_addresses(section: Section) -> dict[str, str]:
     for _, line in _rows(section):
         row = _ROUTE.fullmatch(line)
         if row and (broker := _broker_of_route(row["names"], section.lines[0].find("#BrokerName"))):
-            found |= {one.partition("=")[2]: broker for one in row["addresses"].split(", ") if "=" in one}
+            found |= {
+                one.partition("=")[2]: broker for one in row["addresses"].split(", ") if "=" in one
+            }
     return found
 
 
 def _broker_of_route(names: str, start: int) -> str | None:
-    """Return the second of two names, neither of which is cut: by the column it starts in, unless the first sticks out
-    into it."""
+    """Return the second of two names, neither of which is cut: by the column it starts in, unless
+    the first sticks out into it.
+    """
     first, second = _columns(names, start)
     if first.endswith(" ") and second.strip(" "):
         return second.rstrip(" ")
@@ -143,8 +157,13 @@ def progress(section: Section) -> Progress:
             break
         row = read.row(line)
         if not row.keys() >= _PROGRESS:
-            raise section.error("a row of consumerProgress is cut, or something else stands among them", offset)
-        number, end, at = (_whole(section, offset, row[name]) for name in ("QID", "Broker Offset", "Consumer Offset"))
+            raise section.error(
+                "a row of consumerProgress is cut, or something else stands among them", offset
+            )
+        number, end, at = (
+            _whole(section, offset, row[name])
+            for name in ("QID", "Broker Offset", "Consumer Offset")
+        )
         lags.append(Lag(MessageQueue(row["Topic"], row["Broker Name"], number), end, at))
         offsets.append(offset)
         if row.get("Client IP", NOT_KNOWN[0]) not in NOT_KNOWN:
@@ -154,30 +173,50 @@ def progress(section: Section) -> Progress:
     if tps is None:
         raise section.error("the output of consumerProgress is cut: its Consume TPS is missing")
     width = head.index("#Broker Name"), head.index("#QID") - head.index("#Broker Name")
-    return Progress(section, lags, offsets, owners, is_whole or not owners, tps, width[0] - 2, width[1] - 2)
+    return Progress(
+        section, lags, offsets, owners, is_whole or not owners, tps, width[0] - 2, width[1] - 2
+    )
 
 
 class _ProgressRows:
-    """Reads rows of consumerProgress: topics and brokers by the width that they are cut to, the rest by its shape."""
+    """Reads rows of consumerProgress: topics and brokers by the width that they are cut to, the
+    rest by its shape.
+    """
 
     def __init__(self, head: str, names: list[str]) -> None:
         self._names = names
         self._columns = head.find("#Broker Name"), head.find("#QID")
-        shapes = dict.fromkeys(_NUMBERS, r"(-?\d+)") | {"Client IP": "(.*[^ ])", "LastTime": _LAST_TIME}
+        shapes = dict.fromkeys(_NUMBERS, r"(-?\d+)") | {
+            "Client IP": "(.*[^ ])",
+            "LastTime": _LAST_TIME,
+        }
         is_known = shapes.keys() >= set(names[2:]) and len(set(names)) == len(names)
-        # Blanks are taken whole, so that no row is read in more than one way; behind a time that is missing they are taken.
-        between = {name: r"(?: ++|(?<=  ))" if name == "LastTime" else " ++" for name in names[2:-1]}
-        whole = "".join(shapes[name] + between.get(name, " *+") for name in names[2:]) if is_known else ""
+        # Blanks are taken whole, so that no row is read in more than one way; behind a time that is
+        # missing they are taken.
+        between = {
+            name: r"(?: ++|(?<=  ))" if name == "LastTime" else " ++" for name in names[2:-1]
+        }
+        whole = (
+            "".join(shapes[name] + between.get(name, " *+") for name in names[2:])
+            if is_known
+            else ""
+        )
         self._rest = re.compile(whole) if is_known else None
 
     def row(self, line: str) -> dict[str, str]:
         """Return cells by the names of the head."""
         topic, broker, rest = _columns(line, *self._columns)
         is_in_columns = topic.endswith("  ") and broker.endswith("  ") and broker.strip(" ")
-        found = self._rest.fullmatch(rest.rstrip(" ") + " ") if self._rest is not None and is_in_columns else None
+        found = (
+            self._rest.fullmatch(rest.rstrip(" ") + " ")
+            if self._rest is not None and is_in_columns
+            else None
+        )
         if found is None:
             return dict(zip(self._names, line.split(), strict=False))
-        return dict(zip(self._names, [topic.rstrip(" "), broker.rstrip(" "), *found.groups()], strict=True))
+        return dict(
+            zip(self._names, [topic.rstrip(" "), broker.rstrip(" "), *found.groups()], strict=True)
+        )
 
 
 def connections(section: Section) -> Connected:
@@ -212,13 +251,16 @@ def _connection(section: Section, offset: int, line: str) -> ClientConnection:
         return ClientConnection(row["id"], row["language"], version(row["version"]))
     cells = bare.split()
     if len(cells) != 4:
-        raise section.error("not a row of consumerConnection: client id, address, language, version", offset)
+        raise section.error(
+            "not a row of consumerConnection: client id, address, language, version", offset
+        )
     return ClientConnection(cells[0], cells[2], version(cells[3]))
 
 
 def clients(section: Section) -> list[ClientConnection]:
-    """Return the table of clients that consumerStatus prints; rows go on below the stack trace of a client that did not
-    answer."""
+    """Return the table of clients that consumerStatus prints; rows go on below the stack trace of a
+    client that did not answer.
+    """
     found, in_trace = [], False
     for offset, line in _rows(section):
         if FAILURE.match(line):
@@ -232,8 +274,9 @@ def clients(section: Section) -> list[ClientConnection]:
 
 
 def unanswered(section: Section) -> list[int]:
-    """Return lines at which consumerStatus says that a client did not answer, which has no row then; 0 for what stands
-    above."""
+    """Return lines at which consumerStatus says that a client did not answer, which has no row
+    then; 0 for what stands above.
+    """
     above = [0 for line in section.before if FAILURE.match(line.lstrip())]
     return above + [offset for offset, line in _rows(section) if FAILURE.match(line)]
 
@@ -242,7 +285,8 @@ def _listed(section: Section, offset: int, line: str) -> ClientConnection:
     if number := _FIRST_NUMBER.match(line):
         bare = line.rstrip(" ")
         for row in _BEHIND_ID.finditer(bare, number.end() + 1):
-            # The longer the id is, the shorter what is left for the file: only one can be as long as the other.
+            # The longer the id is, the shorter what is left for the file: only one can be as long
+            # as the other.
             if len(bare) - row.end("lead") == row.start() - number.end():
                 client_id = bare[number.end() : row.start()]
                 if bare.endswith(client_id):
@@ -259,7 +303,9 @@ def all_groups(section: Section) -> tuple[list[ListedGroup], list[int]]:
     width = section.lines[0].index("#Count") - 2
     for offset, line in _rows(section):
         if row := _LISTED_GROUP.fullmatch(line):
-            count, tps, lag = (_whole(section, offset, row[name]) for name in ("count", "tps", "diff"))
+            count, tps, lag = (
+                _whole(section, offset, row[name]) for name in ("count", "tps", "diff")
+            )
             is_cut = len(row["name"]) >= width
             found.append(ListedGroup(row["name"], count, row["model"], tps, lag, is_cut))
         else:
@@ -278,7 +324,9 @@ def failure(section: Section) -> str:
 
 
 def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
-    """Return the properties of a client, and what it says of itself: a file of consumerStatus, or the output of its ``-i``."""
+    """Return the properties of a client, and what it says of itself: a file of consumerStatus, or
+    the output of its ``-i``.
+    """
     title, properties, topics = "", {}, []
     queues: dict[str, list[MessageQueue]] = {"Consumer MQ Detail": [], "Consumer Pop Detail": []}
     for offset, line in enumerate(section.lines):
@@ -295,19 +343,27 @@ def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
     body = {"properties": properties, "subscriptionSet": [{"topic": topic} for topic in topics]}
     info = answers.running_info(body)
     owned, popped = (tuple(sorted(found)) for found in queues.values())
-    return properties, info._replace(owned=owned if answers.tells_queues(properties, owned) else None, popped=popped)
+    return properties, info._replace(
+        owned=owned if answers.tells_queues(properties, owned) else None, popped=popped
+    )
 
 
 def allocation(section: Section, content: Any) -> dict[str, list[MessageQueue]]:
     """Read the output of allocateMQ: queues by the address they were given to."""
     result = content.get("result")
-    if not isinstance(result, dict) or not all(isinstance(given, list) for given in result.values()):
+    if not isinstance(result, dict) or not all(
+        isinstance(given, list) for given in result.values()
+    ):
         raise section.error(_NO_ALLOCATION)
-    return {address: [_allocated(section, one) for one in given] for address, given in result.items()}
+    return {
+        address: [_allocated(section, one) for one in given] for address, given in result.items()
+    }
 
 
 def _allocated(section: Section, one: Any) -> MessageQueue:
-    topic, broker, number = (one.get(name) if isinstance(one, dict) else None for name in _QUEUE_FIELDS)
+    topic, broker, number = (
+        one.get(name) if isinstance(one, dict) else None for name in _QUEUE_FIELDS
+    )
     if not isinstance(topic, str) or not isinstance(broker, str) or type(number) is not int:
         raise section.error(_NO_ALLOCATION)
     return MessageQueue(topic, broker, number)
@@ -322,7 +378,9 @@ def version(text: str) -> str:
     ('5.5.0', '5.3.3-SNAPSHOT')
     """
     numbers = text.removeprefix("V").split("_")
-    return "-".join([".".join(numbers[:3]), *numbers[3:]]) if text[:2] in ("V3", "V4", "V5") else text
+    return (
+        "-".join([".".join(numbers[:3]), *numbers[3:]]) if text[:2] in ("V3", "V4", "V5") else text
+    )
 
 
 def _rows(section: Section) -> Iterator[tuple[int, str]]:
@@ -341,7 +399,9 @@ def _columns(line: str, *starts: int) -> list[str]:
 
 def _queue(section: Section, offset: int, line: str) -> MessageQueue:
     if found := _DETAIL.match(line):
-        return MessageQueue(found["topic"], found["broker"], _whole(section, offset, found["number"]))
+        return MessageQueue(
+            found["topic"], found["broker"], _whole(section, offset, found["number"])
+        )
     cells = line.split(maxsplit=3)
     if len(cells) < 3:
         raise section.error("not a row of a client's queues: topic, broker, queue id", offset)

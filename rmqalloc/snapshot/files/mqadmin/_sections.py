@@ -1,8 +1,10 @@
-"""Which lines of a file are the output of which mqadmin command, and what the command was asked about.
+"""Which lines of a file are the output of which mqadmin command, and what the command was asked
+about.
 
-mqadmin does not print the topic or group that it was asked about. So it is taken from a line with the command above its output
-(a shell's prompt, say), else from a file name such as ``topicRoute.orders.txt``. Neither names several outputs of one kind: of
-a loop over topics nobody can tell which is which.
+mqadmin does not print the topic or group that it was asked about. So it is taken from a line with
+the command above its output (a shell's prompt, say), else from a file name such as
+``topicRoute.orders.txt``. Neither names several outputs of one kind: of a loop over topics nobody
+can tell which is which.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import (
     FORMATS,
 )
 
-_COMMAND_LINE = re.compile(rf"\bmqadmin(?:\.\w+)?\s+(?P<command>{'|'.join(COMMANDS)})\b(?P<options>.*)")
+_COMMAND_LINE = re.compile(
+    rf"\bmqadmin(?:\.\w+)?\s+(?P<command>{'|'.join(COMMANDS)})\b(?P<options>.*)"
+)
 _READ = "|".join(dict.fromkeys(one.command.split(" ")[0] for one in FORMATS))
 _FILE_NAME = re.compile(rf"(?P<command>{_READ})\.(?P<asked>.+?)(?:\.(?:txt|json|log|out))?")
 _VALUE = r"[\s=]+['\"]?([^\s'\"]+)"
@@ -81,7 +85,8 @@ class Section:
 
 
 def is_output(text: str) -> bool:
-    """Return whether a text has outputs of mqadmin, JSON aside, or something that is to be refused as such.
+    """Return whether a text has outputs of mqadmin, JSON aside, or something that is to be refused
+    as such.
 
     Examples
     --------
@@ -103,7 +108,9 @@ def is_named_as_output(path: str) -> bool:
 
 
 def sections(source: Source) -> Iterator[Section]:
-    """Yield the outputs that a file holds; lines before them, such as those of logging, are passed over."""
+    """Yield the outputs that a file holds; lines before them, such as those of logging, are passed
+    over.
+    """
     cutter = _Cutter(source)
     for number, line in enumerate(source.text().split("\n"), 1):
         cutter.take(number, line.rstrip("\r"))
@@ -155,12 +162,16 @@ class _Cutter:
         if kind == FAILED:
             return _failed(line, "clients" if now.kind == FAILED else now.kind)
         if kind == "json":
-            is_inside = now.kind == "running info" or (now.kind == "json" and indentation != now.indentation)
+            is_inside = now.kind == "running info" or (
+                now.kind == "json" and indentation != now.indentation
+            )
             return not is_inside and _JSON_BELOW.match(line) is not None
         return True
 
     def _above(self, kind: str) -> list[str]:
-        """Return lines above an output: a stack trace there does not mean that the command failed, if its output follows."""
+        """Return lines above an output: a stack trace there does not mean that the command failed,
+        if its output follows.
+        """
         now = self._section
         if now is not None and now.kind == FAILED and not _failed(now.lines[0], kind):
             return [*now.before, *now.lines]
@@ -170,14 +181,20 @@ class _Cutter:
 
 
 def _failed(line: str, kind: str) -> bool:
-    """Return whether a stack trace is that of a command; consumerStatus (clients) goes on where one client does not answer."""
-    return COMMAND_FAILED.match(line) is not None and (kind != "clients" or "SubCommandException" in line)
+    """Return whether a stack trace is that of a command; consumerStatus (clients) goes on where one
+    client does not answer.
+    """
+    return COMMAND_FAILED.match(line) is not None and (
+        kind != "clients" or "SubCommandException" in line
+    )
 
 
 def _asked(command: str, options: str) -> AskedAbout:
     pattern = _TOPIC if command in ("topicRoute", "topicStatus") else _GROUP
     name, broker = _value(pattern, options), _value(_BROKER, options)
-    return AskedAbout(command, name, broker, _value(_TOPIC, options) if command == "consumerProgress" else None)
+    return AskedAbout(
+        command, name, broker, _value(_TOPIC, options) if command == "consumerProgress" else None
+    )
 
 
 def _value(pattern: re.Pattern[str], options: str) -> str | None:

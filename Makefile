@@ -29,7 +29,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
-QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile promises release targets publishing mutation writing fuzz badday movement spark pythons
+QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutation writing fuzz badday movement spark pythons
 .PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -205,7 +205,6 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) public_faces --report $(EVIDENCE)/public-faces.md
 	$(PROOF) row_faces --report $(EVIDENCE)/row-faces.md
 	$(PROOF) hostile_streams --report $(EVIDENCE)/hostile-streams.md
-	$(PROOF) promises --report docs/promises.md
 	$(PROOF) mutation --by-hand --report $(EVIDENCE)/by-hand.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
 	$(PROOF) interrupted_writes --report $(EVIDENCE)/writing.md
@@ -283,8 +282,6 @@ quick-hostile:
 	$(PROOF) hostile_streams --quick
 quick-silence:
 	$(PROOF) silence --quick
-quick-promises:
-	$(PROOF) promises --quick
 quick-directories:
 	$(PROOF) directories --quick
 quick-bruteforce:

@@ -74,8 +74,9 @@ def allocate(
     Queues and clients are sorted as RocketMQ sorts them, and each topic is divided on its own, as
     its clients do.
 
-    \b rmqalloc allocate -t orders --queues broker-a:8,broker-b:8 -c 10.0.0.1@71,10.0.0.2@12 -s
-    CONSISTENT_HASH
+    \b
+    rmqalloc allocate -t orders --queues broker-a:8,broker-b:8 \\
+        -c 10.0.0.1@71,10.0.0.2@12 -s CONSISTENT_HASH
     """
     import rmqalloc
 

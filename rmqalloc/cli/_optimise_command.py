@@ -212,7 +212,8 @@ def restart(
 ) -> int:
     """Restart all clients: in which batches, in which order, with or without a surge.
 
-    \b rmqalloc optimise restart -f cluster.yaml -g order-svc --goal moves,duration --max-unowned 40
+    \b
+    rmqalloc optimise restart -f cluster.yaml -g order-svc --goal moves,duration --max-unowned 40
     --out runbook.md
     """
     if stable_ids and (new_addresses or surge):
@@ -275,7 +276,8 @@ def numbers(
 ) -> int:
     """Choose the numbers of clients and of queues, and the strategy, with the way there.
 
-    \b rmqalloc optimise numbers -f cluster.yaml -g order-svc --clients 4-12 --strategies
+    \b
+    rmqalloc optimise numbers -f cluster.yaml -g order-svc --clients 4-12 --strategies
     AVG,CONSISTENT_HASH:160 --goal load,moves
     """
     if not (clients or queues or strategies):

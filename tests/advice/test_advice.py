@@ -88,7 +88,6 @@ def check_lists(lists, counts, balanced):
 # --- Lists for CONFIG ---
 
 
-@pytest.mark.holds("docs/rollout.md", "no even allocation moves fewer queues")
 @given(counts_of_topics, st.integers(1, 7), rules, st.sampled_from(["topic", "total"]))
 @examples(80)
 def test_lists_are_even_and_take_the_fewest_moves(counts, n_clients, rule, balanced):

@@ -81,7 +81,6 @@ def test_of_equal_ids_the_first_position_owns():
     ]
 
 
-@pytest.mark.holds("docs/plan.md", "A queue in the lists of two present clients is refused")
 def test_a_queue_in_two_lists_is_refused_unless_one_of_the_clients_is_gone():
     made = ConfigByClient({"x": [queue(0), queue(0)], "y": [queue(0), queue(1)]})
     fleet = Fleet.from_groups(
@@ -95,7 +94,6 @@ def test_a_queue_in_two_lists_is_refused_unless_one_of_the_clients_is_gone():
         made.assign([queue(0)], ["x", "y"])
 
 
-@pytest.mark.holds("docs/plan.md", "so is one list for all clients")
 @pytest.mark.parametrize(
     ("name", "params", "said"),
     [

@@ -51,9 +51,6 @@ def loads(topics, rule, n):
     return found
 
 
-@pytest.mark.holds(
-    "docs/deploy.md", "the largest number of clients with which every one owns a queue"
-)
 @examples(60)
 @given(
     st.lists(routes, min_size=1, max_size=3),

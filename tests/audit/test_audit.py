@@ -48,7 +48,6 @@ TWO_OF_ONE_ID = tuple(
 )
 
 
-@pytest.mark.holds("docs/check.md", "so the queues named are exact")
 @examples(150)
 @example(Group("g", (TOPIC,), TWO_OF_ONE_ID, strategy="CONSISTENT_HASH"), topic(b=1))
 @given(odd_groups, topics)
@@ -115,7 +114,6 @@ def test_an_ordered_group_is_told_of_locks():
     )
 
 
-@pytest.mark.holds("docs/check.md", "Groups that broadcast are never double-owned")
 def test_who_broadcasts_owns_all_so_nothing_is_double_owned():
     clients = (
         Client("c1", owned=queues(range(4))),
@@ -152,7 +150,6 @@ def test_idle_clients_are_named_and_retry_topics_do_not_make_them_busy():
     )
 
 
-@pytest.mark.holds("docs/how-to/idle-client.md", "idle only if it owns no queue of any topic")
 def test_a_client_is_idle_only_if_it_has_no_queue_of_any_topic():
     routes = (topic(a=1), topic("pay", a=3))
     assert (
@@ -166,7 +163,6 @@ def test_a_client_is_idle_only_if_it_has_no_queue_of_any_topic():
 # --- Topics ---
 
 
-@pytest.mark.holds("docs/check.md", "a client may own nothing but queues that nobody writes to")
 def test_dry_queues_and_clients_that_own_nothing_else():
     route = Topic(
         TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2, perm=4), TopicBroker("c", 2, 1))
@@ -221,7 +217,6 @@ def test_a_broker_as_long_as_mqadmin_prints_may_be_cut(length, n):
 # --- Patterns, rules, limits ---
 
 
-@pytest.mark.holds("rmqalloc.check", "A pattern matches nothing.")
 def test_patterns_choose_groups_and_topics():
     routes = (topic(), topic("pay"))
     both = group("c1", "c1", name="both", subscriptions=(TOPIC, "pay"))
@@ -310,8 +305,6 @@ def test_messages_that_wait_are_counted():
     assert only(found, "unowned-queue").message.endswith("; 1,200 messages wait there.")
 
 
-@pytest.mark.holds("rmqalloc.show", "Two groups or topics have one name")
-@pytest.mark.holds("rmqalloc.groups", "Two groups or topics have one name")
 @pytest.mark.parametrize(
     ("groups", "topics"), [((group("c1"), group("c2")), None), ((), (topic(), topic()))]
 )

@@ -87,7 +87,6 @@ def test_without_any_answer_nothing_is_said_of_owners():
     assert not ACTUAL & {f.rule for f in check_snapshot(snapshot(group("c1", "c2")))}
 
 
-@pytest.mark.holds("docs/check.md", "unowned only if every client id has answered")
 def test_with_some_answers_it_is_said_what_is_not_known():
     one = owning()
     silent = (*one.clients[:2], Client("c3"))
@@ -100,7 +99,6 @@ def test_with_some_answers_it_is_said_what_is_not_known():
     )
 
 
-@pytest.mark.holds("docs/check.md", "unowned only if every client id has answered")
 def test_a_silent_client_does_not_hide_what_two_others_own_or_what_is_owned_in_its_place():
     one = owning()
     first = replace(

@@ -152,7 +152,6 @@ def test_clients_that_no_broker_lists_get_no_queue_by_any_strategy(rule, listed)
     )
 
 
-@pytest.mark.holds("docs/check.md", "every client has a queue if a topic has as many")
 def test_as_many_queues_as_clients_are_enough_and_one_less_is_not():
     for n_queues in (4, 5, 6):
         found = idle(snapshot(group(*(f"c{i}" for i in range(5))), topics=(topic(a=n_queues),)))

@@ -176,7 +176,6 @@ def test_gos_nearby_is_computed_as_avg():
     assert check_snapshot(snapshot(group(java, java_too, **nearby), topics=routes)) == ()
 
 
-@pytest.mark.holds("docs/check.md", "Java clients before 5.0 rebalance by other timers")
 def test_releases_before_and_after_5():
     own = [
         Client("c1", version="4.9.3"),
@@ -190,7 +189,6 @@ def test_releases_before_and_after_5():
     assert "4.x: 1 client, 5.x: 2 clients" in finding.message
 
 
-@pytest.mark.holds("docs/check.md", "Only clients of one language are compared")
 def test_what_other_sdks_put_for_a_release_is_not_compared_with_javas():
     """Go's SDK sends 317, Java's 4.5.2, in all of its releases."""
     go = [

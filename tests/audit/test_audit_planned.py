@@ -27,9 +27,6 @@ def told(*names):
     return with_owned(group(*names), (topic(),))
 
 
-@pytest.mark.holds(
-    "rmqalloc.audit.owners_after", "Return owners of all queues after a scenario of a plan."
-)
 def test_owners_after_are_those_of_the_scenario():
     after = owners_after(plan_snapshot(BEFORE, ONE_MORE))
     assert after == {
@@ -140,7 +137,6 @@ def test_of_several_scenarios_one_must_be_named():
     assert owners_after(plan, "x") != owners_after(plan, "y")
 
 
-@pytest.mark.holds("docs/check.md", "--rule differs-from-plan checks nothing else")
 def test_the_command_compares_with_a_saved_plan(tmp_path, capsys):
     save_plan(plan_snapshot(BEFORE, ONE_MORE), tmp_path / "plan.json")
     for name, ids in (("before", ("c1", "c2")), ("after", ("c1", "c2", "c3"))):

@@ -34,7 +34,6 @@ def checked(*groups, topics=None, **options):
 # --- Nobody there ---
 
 
-@pytest.mark.holds("docs/check.md", "no-consumer is an error if messages wait")
 def test_a_group_without_clients_and_with_a_backlog_is_an_error():
     found = checked(avg(lags=(*lags(0, 3), Lag(*queues([1]), 7, 7))))
     finding = only(found, "no-consumer")
@@ -45,7 +44,6 @@ def test_a_group_without_clients_and_with_a_backlog_is_an_error():
     )
 
 
-@pytest.mark.holds("docs/check.md", "a note if the backlog is not known, nothing if none wait")
 def test_without_a_backlog_nobody_is_missed_and_an_unknown_one_is_a_note():
     assert checked(avg(lags=(Lag(*queues([1]), 7, 7),))) == ()
     (finding,) = checked(avg(subscriptions=(TOPIC, RETRY)))
@@ -106,7 +104,6 @@ def test_clients_of_which_none_subscribes_consume_nothing(fields, rules):
     assert {f.rule for f in found} == rules
 
 
-@pytest.mark.holds("docs/check.md", "no queue has an owner and none is looked for")
 def test_clients_that_share_messages_own_no_queues():
     clients = (
         Client("c1", owned=queues([0])),
@@ -180,7 +177,6 @@ def test_a_topic_that_nobody_may_read_is_written_all_the_same():
     assert {f.rule for f in found} == {"unreadable-broker", "topic-without-route"}
 
 
-@pytest.mark.holds("docs/check.md", "the broker refuses every pull and pop of the group")
 def test_a_broker_that_does_not_let_the_group_consume():
     route = Topic(
         TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2), TopicBroker("c", 2, 2, perm=2))
@@ -312,7 +308,6 @@ def in_rooms(name=TOPIC, **rooms):
     )
 
 
-@pytest.mark.holds("docs/check.md", "Java refuses for every client")
 def test_one_client_without_a_room_fails_all():
     found = checked(
         near(Client("c1", "hz"), Client("c2"), Client("c3", "hz")), topics=(in_rooms(a="hz"),)

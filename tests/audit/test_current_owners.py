@@ -192,7 +192,6 @@ def test_a_time_that_is_none_is_null(time):
     assert (row["messages"], row["last_consumed"]) == (5, None)
 
 
-@pytest.mark.holds("docs/command-line.md", "every group in one line, worst first")
 def test_the_worst_come_first():
     groups = (
         group("c1", name="fine", lags=TIMES),
@@ -255,7 +254,6 @@ def test_a_cluster_that_answered_in_part_is_shown_in_part():
     assert "its clients are not known" in " ".join(str(current_owners(cluster)).split())
 
 
-@pytest.mark.holds("rmqalloc.show", "A pattern matches nothing.")
 def test_clients_are_chosen_by_id_and_by_host():
     ids = ("10.0.0.1@a", "10.0.0.1@b", "10.0.0.2@a")
     cluster = snapshot(group(*ids), topics=(topic(a=3),))

@@ -95,7 +95,6 @@ def test_lag_and_unread_queues_are_those_that_show_and_check_have(seed):
 # --- Single snapshots ---
 
 
-@pytest.mark.holds("docs/show.md", "What is not known is null, never 0")
 def test_of_what_is_not_known_figures_are_null_and_never_zero():
     rows = listed(
         group("c1", name="fine", lags=LAGS),
@@ -131,8 +130,6 @@ def test_groups_that_share_queues_say_how():
     assert rows["all"]["messages"] is None and rows["all"]["not_known"] == []
 
 
-@pytest.mark.holds("docs/commands.md", "List every consumer group in one line, worst first")
-@pytest.mark.holds("README.md", "groups lists every group in one line, worst first")
 def test_the_worst_come_first_and_null_is_not_taken_for_nothing():
     many = Lag(MessageQueue(TOPIC, "a", 0), 10**9, 0)
     rows = listed(
@@ -148,7 +145,6 @@ def test_the_worst_come_first_and_null_is_not_taken_for_nothing():
     assert list(rows) == ["twice", "dead", "gone", "doubt", "idle", "skewed", "b-lag", "a-fine"]
 
 
-@pytest.mark.holds("rmqalloc.groups", "A pattern matches nothing.")
 def test_patterns_choose_groups_and_topics():
     retry = f"{RETRY_PREFIX}g"
     one = group("c1", "c2", subscriptions=(TOPIC, retry), lags=LAGS)
@@ -169,7 +165,6 @@ def test_patterns_choose_groups_and_topics():
 # --- Text ---
 
 
-@pytest.mark.holds("docs/show.md", "A column of problems that no group has is left out")
 def test_columns_of_problems_that_no_group_has_are_left_out():
     fine = str(group_list(snapshot(group("c1"))))
     assert fine.splitlines()[:3] == [

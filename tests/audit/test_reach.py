@@ -51,7 +51,6 @@ def reasons(findings):
 # --- Random snapshots ---
 
 
-@pytest.mark.holds("docs/check.md", "of several that hold, the first is given")
 @examples(120, nightly=3000)
 @given(st.integers(0, 2**32))
 def test_every_queue_has_the_reason_that_the_twin_gives(seed):
@@ -316,7 +315,6 @@ def test_topics_of_rocketmq_itself_need_no_group():
     assert reasons(check_snapshot(read)) == {("g", "%DLQ%g", "a", 0): "no-client"}
 
 
-@pytest.mark.holds("docs/check.md", "there only a backlog counts")
 def test_a_retry_topic_of_a_group_without_clients_gets_nothing_new():
     routes = (*ONE, topic("%RETRY%g", a=2))
     dead = group(lags=(Lag(*queues([1], name="%RETRY%g"), 5, 2),))

@@ -67,9 +67,6 @@ def test_a_parquet_file_has_no_lines(tmp_path):
     assert regions(path) == dict.fromkeys(NAMES)
 
 
-@pytest.mark.holds(
-    "rmqalloc.snapshot.files.mqadmin.group_lines", "that are the first to speak of each group"
-)
 def test_outputs_of_mqadmin_point_at_their_first_line(tmp_path):
     parts = [
         ("$ mqadmin consumerStatus -g audit\n", "consumerStatus.audit.txt"),

@@ -8,7 +8,6 @@ that does not get an answer.
 from collections import Counter
 from random import Random
 
-import pytest
 import removed_sources
 from audited import group, snapshot
 from bruteforce import reached
@@ -21,7 +20,6 @@ from rmqalloc.snapshot.plain_data import from_document
 from rmqalloc.snapshot.snapshot import SourceError
 
 
-@pytest.mark.holds("docs/check.md", "never an error, never an all-clear")
 @examples(25, nightly=5000)
 @given(st.integers(0, 2**32))
 def test_without_a_source_no_error_is_new_and_no_fault_becomes_an_all_clear(seed):

@@ -37,7 +37,6 @@ def beat(broker, channel, client_id, *data, **more):
     return broker.heartbeat(channel, HeartbeatData(client_id, data, **more))
 
 
-@pytest.mark.holds("rmqalloc.broker.Broker", "One broker.")
 @pytest.mark.parametrize("profile", BOTH)
 def test_a_heartbeat_registers_every_group_and_makes_its_retry_topic(clock, profile):
     broker = Broker("broker-a", clock, profile)
@@ -212,9 +211,6 @@ def test_8_the_expiry_of_channels_can_be_set(clock):
     assert channels[1].closed
 
 
-@pytest.mark.holds(
-    "rmqalloc.broker.ConsumerIdsChangeListener", "Who hears of what happens to groups."
-)
 def test_other_listeners_hear_of_everything(clock):
     listener = RememberingListener()
     broker = Broker("broker-a", clock, NEW, listeners=[listener])
@@ -232,7 +228,6 @@ def test_locks_are_given_up_by_request(clock):
     assert broker.lock_batch("g", "x", [QUEUE]) == {QUEUE}
 
 
-@pytest.mark.holds("rmqalloc.broker.ConsumerOffsetManager", "Committed offsets of one broker.")
 def test_7_offsets_are_believed_forward_and_backward():
     offsets = ConsumerOffsetManager()
     with pytest.raises(ResponseError) as error:
@@ -245,7 +240,6 @@ def test_7_offsets_are_believed_forward_and_backward():
         offsets.query_offset("h", QUEUE)
 
 
-@pytest.mark.holds("rmqalloc.broker.EmptyStore", "A store without a single message.")
 def test_a_store_without_messages_begins_and_ends_at_zero(clock):
     store = Broker("broker-a", clock, NEW).store
     assert isinstance(store, EmptyStore)

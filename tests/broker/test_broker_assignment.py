@@ -84,7 +84,6 @@ def queues_of(assignments):
 # --- Modes ---
 
 
-@pytest.mark.holds("rmqalloc.broker.RequestModes", "Modes by topic and group.")
 def test_6_5_modes_are_stored_ones_or_pull_for_retries_or_the_brokers_default():
     modes = RequestModes(default=POP)
     assert modes.get("t", "g") == RequestMode(POP, -1)
@@ -116,7 +115,6 @@ def test_6_5_setting_a_mode_is_checked(clock):
 # --- Who gets what ---
 
 
-@pytest.mark.holds("rmqalloc.broker.QueryAssignment", "which queues are mine")
 @pytest.mark.parametrize("name", ["AVG", "AVG_BY_CIRCLE"])
 def test_6_5_clients_divide_the_sorted_queues_by_the_named_strategy(clock, names, name):
     ask = asking(clock, names)
@@ -164,10 +162,6 @@ def test_6_5_without_the_load_balancer_everybody_gets_everything(clock, names):
     assert ask(topic="unknown") is None
 
 
-@pytest.mark.holds(
-    "rmqalloc.broker.BrokerRouteViews",
-    "asked for when first needed, after a second and then every 30 s",
-)
 def test_6_5_routes_are_fetched_when_needed_after_a_second_and_then_every_30_s(clock, names):
     ask, begin = asking(clock, names, client_ids=["c1"]), clock.now()
     assert names.n_asked == 0

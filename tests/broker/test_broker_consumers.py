@@ -42,7 +42,6 @@ def manager(clock, listener):
 # --- 6.1 ConsumerGroupInfo ---
 
 
-@pytest.mark.holds("rmqalloc.broker.ConsumerGroupInfo", "One consumer group as one broker sees it.")
 def test_6_1_the_last_heartbeat_says_how_the_whole_group_consumes():
     group = ConsumerGroupInfo(heard_of("g"))
     first, second = RememberingChannel(), RememberingChannel()
@@ -97,7 +96,6 @@ def test_6_1_clients_with_different_topics_undo_each_other_for_ever(manager, lis
     assert list(manager.groups["g"].subscriptions) == ["u"]
 
 
-@pytest.mark.holds("rmqalloc.broker.Channel", "two connections are two channels")
 def test_6_1_a_client_with_two_channels_is_listed_twice(manager):
     manager.register(RememberingChannel(), "x", heard_of("g"))
     manager.register(RememberingChannel(), "y", heard_of("g"))

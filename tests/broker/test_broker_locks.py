@@ -25,7 +25,6 @@ def wait(clock, milliseconds):
     clock.run(clock.now() + milliseconds)
 
 
-@pytest.mark.holds("rmqalloc.broker.RebalanceLockManager", "A lock belongs to a client id")
 def test_6_4_a_lock_is_held_by_one_client_id(locks):
     assert locks.try_lock("g", A, "x") and locks.try_lock("g", A, "x")
     assert not locks.try_lock("g", A, "y")

@@ -22,7 +22,6 @@ def notices(told):
     return [len(channel.notices) for channel in told]
 
 
-@pytest.mark.holds("rmqalloc.broker.ConsumerIdsChangeNotifier", "at once or collected")
 def test_6_3_every_channel_is_told_at_once(clock):
     told = channels(3)
     ConsumerIdsChangeNotifier(clock, NEW).handle(CHANGE, "g", told)
@@ -54,7 +53,6 @@ def test_6_3_both_flags_for_heartbeats_and_the_brokers_alone_for_a_close(
     assert len(staying.notices) == before + broker_flag
 
 
-@pytest.mark.holds("rmqalloc.broker.ConsumerIdsChangeNotifier", "at once or collected")
 def test_6_3_collected_notices_go_out_after_30_s_and_then_every_15_s(clock):
     begin = clock.now()
     notifier, early, late = (

@@ -272,7 +272,6 @@ def test_generate_then_bulk(run, tmp_path):
     units.assert_assigned(rows, read(tmp_path / "fleet").to_pylist(), [None] * 300, s)
 
 
-@pytest.mark.holds("docs/data-engineer.md", "A bad row never fails a run.")
 def test_bulk_counts_bad_rows_and_goes_on(run, tmp_path):
     pq.write_table(pa.table(units.mixed()[0]), tmp_path / "fleet.parquet")
     code, out, _ = run(

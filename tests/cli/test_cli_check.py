@@ -54,7 +54,6 @@ def test_the_example_has_four_unowned_and_four_double_owned_queues(run):
     assert err == ""
 
 
-@pytest.mark.holds("docs/how-to/alert.md", "check ends with 0 if nothing is wrong")
 def test_a_clean_snapshot_ends_with_0(run, file):
     assert run("-f", file(group("c1", "c2"))) == (
         0,
@@ -106,7 +105,6 @@ def test_rules_can_be_chosen_and_left_out(run):
         assert "no rule 'unowned'; there are unowned-queue" in err
 
 
-@pytest.mark.holds("docs/check.md", "Exit codes: 0 nothing found")
 def test_what_is_shown_and_what_fails_are_two_things(run, file):
     idle = file(group("c1", "c2", "c3"), topics=(topic(a=2),))
     assert run("-f", idle)[0] == 2
@@ -118,10 +116,6 @@ def test_what_is_shown_and_what_fails_are_two_things(run, file):
     assert run("-f", note, "--fail-on", "note")[0] == 2
 
 
-@pytest.mark.holds(
-    "docs/how-to/alert.md", "4 if nothing was found but part of the cluster did not answer"
-)
-@pytest.mark.holds("docs/check.md", "4 nothing found as far as is known")
 def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
     clean, bad = file(group("c1"), errors=lost), file(group("c1", "c1"), errors=lost)
@@ -143,7 +137,6 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     assert run("-f", bad)[0] == 2
 
 
-@pytest.mark.holds("docs/check.md", "never decides the exit code")
 def test_missing_lags_alone_never_end_with_4(run, file):
     lost = (SourceError("broker b", "GET_CONSUME_STATS g", "timeout"),)
     code, out, err = run("-f", file(group("c1"), errors=lost))
@@ -152,7 +145,6 @@ def test_missing_lags_alone_never_end_with_4(run, file):
     assert "GET_CONSUME_STATS g" in err
 
 
-@pytest.mark.holds("docs/check.md", "never an error, never an all-clear")
 def test_what_a_file_says_it_does_not_know_is_never_an_all_clear(run, file):
     unknown = file(group(unknown={"clients": "nobody was asked"}))
     code, out, _ = run("-f", unknown)

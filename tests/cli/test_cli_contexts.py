@@ -96,7 +96,6 @@ def test_the_nearest_name_counts(folder, asked, monkeypatch, capsys):
     assert reached(asked, "--context", "test")[0] == "10.1.0.1:9876"
 
 
-@pytest.mark.holds("docs/command-line.md", "the keys of one cluster are never sent to another")
 @pytest.mark.parametrize("how", ["use", "variable"])
 def test_keys_of_a_context_go_to_no_other_cluster(how, folder, asked, monkeypatch):
     if how == "use":

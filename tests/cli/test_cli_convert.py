@@ -102,7 +102,6 @@ def test_the_schema_is_printed(run):
         ([ORDERS, "--from", "json", "--out", "x.json"], exit_codes.FAILURE, "orders.yaml:1:1: not JSON"),
     ],
 )  # fmt: skip
-@pytest.mark.holds("docs/flow.md", "exit code 1, with file:line:column")
 def test_what_is_wrong_writes_nothing(run, arguments, code, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found, out, err = run(*arguments)

@@ -175,9 +175,6 @@ def test_a_command_of_a_group_and_repeated_options(run):
     assert run(*restart, **variables) == by_flags
 
 
-@pytest.mark.holds(
-    "docs/command-line.md", "every other option given beside a context replaces its value"
-)
 def test_the_command_line_wins(run):
     assert "AVG_BY_CIRCLE" in run(*GROUP, RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE")[1]
     assert "AVG/1" not in run(*GROUP, "-s", "AVG", RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE")[2]

@@ -52,9 +52,6 @@ def command(verb, path, *groups):
     ]
 
 
-@pytest.mark.holds("docs/snapshots.md", "leaves out groups whose strategy rests on less")
-@pytest.mark.holds("docs/commands.md", "groups with less are left out")
-@pytest.mark.holds("docs/command-line.md", "groups with less are left out, and the exit code is 3")
 @pytest.mark.parametrize("verb", LEAST)
 @pytest.mark.parametrize(
     ("group", "least", "is_enough"),
@@ -205,7 +202,6 @@ def test_every_verb_takes_rooms(verb, nearby, tmp_path, capsys):
     )
 
 
-@pytest.mark.holds("rmqalloc.evidence.with_rooms", "give one broker or client different rooms")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -229,7 +225,6 @@ def test_two_rooms_of_one_name_are_an_error_that_names_both(
     assert all(one in err for one in said), err
 
 
-@pytest.mark.holds("rmqalloc.evidence.with_rooms", "Nothing matches an entry that must match.")
 def test_a_flag_that_matches_nothing_is_an_error_and_an_entry_of_a_file_is_not(
     nearby, tmp_path, capsys
 ):
@@ -245,7 +240,6 @@ def test_a_room_without_a_pattern_is_a_wrong_usage(text, nearby, capsys):
     assert "PATTERN=ROOM" in capsys.readouterr().err
 
 
-@pytest.mark.holds("rmqalloc.evidence.read_rooms", "the message names file, line, column and field")
 def test_a_wrong_file_names_the_place(nearby, tmp_path, capsys):
     assert main(["check", "-f", nearby, "--rooms", rooms_file(tmp_path, "brokers:\n  a: 1\n")]) == 1
     assert "rooms.yaml:2:" in capsys.readouterr().err

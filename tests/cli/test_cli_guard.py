@@ -31,7 +31,6 @@ def run(tmp_path, capsys):
     return run
 
 
-@pytest.mark.holds("docs/guard.md", "as an exit code that a deployment can wait for")
 @pytest.mark.parametrize(
     ("cluster", "target", "code", "text"),
     [

@@ -82,7 +82,6 @@ def test_verbs_take_a_moment(file, capsys):
     assert {row["client_id"] for row in json.loads(capsys.readouterr().out)} == {"c1", "c3"}
 
 
-@pytest.mark.holds("docs/history.md", "A moment that is not known ends with exit code 4")
 def test_a_moment_that_is_not_known_ends_with_4(file, capsys):
     for moment, said in ((-60, "begins at"), (75, "it changed"), (5000, "yet")):
         assert main(["show", "--history", file, "--at", at(moment)]) == 4

@@ -47,9 +47,6 @@ def test_numbers_are_ranges_and_lists(capsys):
     assert json.loads(capsys.readouterr().out)[0]["broker_queues"] == 12
 
 
-@pytest.mark.holds(
-    "docs/optimise.md", "the exit code is 3, and the message says which bound is in the way"
-)
 def test_a_bound_that_excludes_all_is_a_gate(capsys):
     assert (
         main(["optimise", "restart", *SEED, "--max-unowned", "3", "--max-double-owned", "99"]) == 3

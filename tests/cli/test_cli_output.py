@@ -162,7 +162,6 @@ def named(command, name):
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds("docs/snapshots.md", "Names cannot inject escapes.")
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 def test_whatever_things_are_called_people_see_only_text_in_lines_of_ours(
     name, tmp_path, monkeypatch, capsys
@@ -197,7 +196,6 @@ def test_a_terminal_is_told_nothing_by_results_for_programs_either(
         assert invisible(terminal.text()) == [], command
 
 
-@pytest.mark.holds("docs/snapshots.md", "stay exact in files and pipes")
 def test_results_for_programs_stay_exact_where_no_terminal_gets_them(
     tmp_path, monkeypatch, capfdbinary
 ):
@@ -243,7 +241,6 @@ def test_a_name_that_was_forgotten_is_harmless_where_no_terminal_is_too(capsys):
     assert capsys.readouterr().out == "Group g\\x1b[2J\n  \\u202e1 queue\n"
 
 
-@pytest.mark.holds("docs/snapshots.md", "one line of at most 4,000 characters")
 def test_a_message_of_somebody_else_is_one_line_of_bounded_length():
     assert message("a\r\nb\x1b") == "a\\r\\nb\\x1b"
     long = message("x" * 200_000 + "\n" * 5000)
@@ -266,7 +263,6 @@ class Boom(Exception):
     pass
 
 
-@pytest.mark.holds("docs/flow.md", "exit code 70: a defect of rmqalloc")
 @pytest.mark.parametrize(
     "kind",
     [

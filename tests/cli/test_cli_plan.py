@@ -99,9 +99,6 @@ def with_retry_topic():
     )
 
 
-@pytest.mark.holds(
-    "docs/plan.md", "have one queue on every broker that a client sends heartbeats to"
-)
 @pytest.mark.parametrize(
     ("flag", "orders", "retry"),
     [
@@ -174,7 +171,6 @@ def test_what_becomes_worse_is_marked(run, saved):
     assert "! 4 queues are owned by nobody\n" in run("--scale 0", saved(cluster()))[1]
 
 
-@pytest.mark.holds("docs/plan.md", "a ring that leaves the loads uneven can move less")
 def test_a_ring_may_move_less_than_even_loads_would(run, saved):
     path = saved(cluster(n_clients=6, strategy="CONSISTENT_HASH"))
     assert (
@@ -191,7 +187,6 @@ def test_very_many_clients_are_cut_to_those_that_change(run, saved):
     assert lines[7] == "  and 85 more clients"
 
 
-@pytest.mark.holds("docs/plan.md", "Up to three groups are shown client by client")
 def test_many_groups_are_ranked(run, saved):
     snapshot = cluster(5, n_clients=2)
     big = dataclasses.replace(snapshot.groups[0], name="biggest", subscriptions=("T", "U"))
@@ -306,7 +301,6 @@ def test_clients_and_hosts_over_all_groups(run):
     assert (code, "there is no column 'beauty'; there are scenario, host" in err) == (64, True)
 
 
-@pytest.mark.holds("docs/plan.md", "equal snapshot, change and version give equal bytes")
 def test_a_saved_plan(run, tmp_path):
     path = tmp_path / "plan.json"
     code, _, err = run(f"{LEAVES} --out {path}")
@@ -327,9 +321,6 @@ def test_a_snapshot_from_standard_input():
 # --- Exit codes ---
 
 
-@pytest.mark.holds("docs/plan.md", "2 if a client gains or loses a queue")
-@pytest.mark.holds("docs/how-to/scale.md", "a gate fails the change (exit code 3)")
-@pytest.mark.holds("docs/flow.md", "a gate that is not kept — plans, rollouts — exit code 3")
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
@@ -364,7 +355,6 @@ def test_queues_that_go_away_are_a_difference(run):
     ) == (2, True)
 
 
-@pytest.mark.holds("docs/plan.md", "If a topic can no longer be planned, all gates fail")
 @pytest.mark.parametrize("gate", ["--max-moved 0", "--max-skew 9", "--fail-if-worse"])
 def test_what_cannot_be_assigned_any_more_keeps_no_gate(run, saved, gate):
     path = saved(cluster(n_clients=2000))
@@ -390,7 +380,6 @@ def test_gates_are_in_the_page(run):
     assert "bound is not kept" in run(f"{LEAVES} --max-moved 7 -o html")[1]
 
 
-@pytest.mark.holds("docs/how-to/index.md", "A partial snapshot says so, and ends with 4")
 def test_partial_data(run, saved):
     errors = tuple(SourceError(f"broker-{i}", "consumer list", "timed out") for i in range(7))
     errors += tuple(SourceError("broker-7", f"lags of g{i}", f"reason {i}") for i in range(7))
@@ -503,7 +492,6 @@ def test_flags_together_are_one_change(run):
 # --- On a terminal ---
 
 
-@pytest.mark.holds("docs/command-line.md", "names lose their middle, on a terminal alone")
 def test_long_names_lose_their_middle_on_a_terminal_alone(run, saved, monkeypatch):
     snapshot = cluster()
     long = Client("order-service-7d9f8b-x2kq9-and-so-on-and-on@4121")

@@ -91,7 +91,6 @@ def test_lists_are_saved(run, file, tmp_path):
     )
 
 
-@pytest.mark.holds("rmqalloc.recommend", "A pattern matches nothing")
 def test_errors(run, file, tmp_path):
     code, out, err = run("-f", file, "-g", "nobody")
     assert (code, out) == (1, "")

@@ -93,7 +93,6 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     assert code == 1 and "the plan was made from another snapshot" in said
 
 
-@pytest.mark.holds("docs/report.md", "refuses if anything is otherwise than in the file")
 def test_a_plan_that_its_snapshot_does_not_give_is_no_page(run, tmp_path):
     snapshot = read("example:seed")
     made = plan_snapshot(snapshot, [{"name": "6", "changes": [{"scale_clients": {"to": 6}}]}])

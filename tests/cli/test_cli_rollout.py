@@ -72,7 +72,6 @@ def test_text_shows_totals_and_steps(run, file):
     assert len(steps.strip().splitlines()) == 1 + 5
 
 
-@pytest.mark.holds("docs/rollout.md", "more groups are listed, one a line, the worst first")
 def test_text_lists_many_groups_the_worst_first(run, tmp_path):
     topics = tuple(Topic(f"T{n}", (TopicBroker("a", n),)) for n in (2, 4, 16, 8))
     clients = tuple(Client(f"c{i}@1") for i in range(2))
@@ -125,9 +124,6 @@ def test_who_goes_first_can_be_chosen(run):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/rollout.md", "so every size up to --max-batch N is tried")
-@pytest.mark.holds("docs/rollout.md", "with at most X moves per queue")
-@pytest.mark.holds("docs/commands.md", "choose the smallest with at most X moves per queue")
 def test_the_smallest_batch_within_a_budget(run):
     code, out, err = run("restart", "-f", PODS, "-g", "by-average", "--budget", 10, "-o", "json")
     rows = json.loads(out)
@@ -189,7 +185,6 @@ def test_budgets_that_are_none(budget, most):
         within_budget(read_snapshot(str(PODS)), budget, max_batch=most)
 
 
-@pytest.mark.holds("docs/rollout.md", "If none keeps to the budget, the exit code is 3")
 def test_a_budget_that_cannot_be_kept_names_the_best(run):
     code, out, err = run(
         "restart", "-f", PODS, "-g", "by-average", "--budget", 1, "--max-batch", 16, "-o", "json"
@@ -206,7 +201,6 @@ def test_a_budget_that_cannot_be_kept_names_the_best(run):
     assert not any(column(out, "chosen"))
 
 
-@pytest.mark.holds("docs/how-to/deploy.md", "Gates for a pipeline")
 def test_gates(run, file):
     code, _, err = run(
         "restart", "-f", file, "-g", "g", "--max-moved-per-queue", 0.5, "--max-unowned", 1
@@ -273,10 +267,6 @@ def test_queues_grow_and_shrink(run, file):
     assert (code, column(out, "n_queues")) == (0, [8, 8, 4])
 
 
-@pytest.mark.holds("docs/rollout.md", "Refused (exit 3) while any group has")
-@pytest.mark.holds(
-    "docs/how-to/change-queues.md", "refuses (exit code 3) while any group has a backlog"
-)
 def test_a_backlog_forbids_to_shrink(run, file):
     document = json.loads(file.read_text())
     document["groups"][0]["lags"][3]["broker_offset"] = 12
@@ -291,11 +281,6 @@ def test_a_backlog_forbids_to_shrink(run, file):
     )
 
 
-@pytest.mark.holds(
-    "docs/how-to/decommission-a-broker.md",
-    "it is made read-only, goes, comes back, and is writable again",
-)
-@pytest.mark.holds("docs/commands.md", "read-only, gone, back, writable")
 def test_a_broker_goes_and_comes_back(run, file):
     code, out, _ = run("broker", "-f", file, "--name", "a", "-o", "json")
     assert (code, column(out, "n_queues")) == (0, [8, 8, 4, 8, 8])

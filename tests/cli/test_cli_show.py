@@ -156,7 +156,6 @@ def test_what_is_not_known_is_no_failure_and_can_be_stated(run):
         assert rows(run, "show", "-g", "doubt", *given)[0]["owners"] == ["10.0.0.9@d"]
 
 
-@pytest.mark.holds("docs/command-line.md", "show — 4 — the snapshot is partial")
 @pytest.mark.parametrize("verb", ["show", "groups"])
 def test_a_partial_snapshot_ends_with_4_and_a_weak_strategy_with_3(run, verb):
     lost = SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST twice", "timeout")

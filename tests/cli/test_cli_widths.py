@@ -215,7 +215,6 @@ def test_what_says_what_to_do_is_whole(width, files, capsys):
     )
 
 
-@pytest.mark.holds("docs/command-line.md", "colour never says anything that the text does not")
 def test_severities_have_a_colour_and_a_mark_that_says_the_same(files, monkeypatch):
     rows = dict(coloured_rows(shown("check -f example:duplicate-id", files, 80)[0]))
     assert set(map(str, rows.values())) == {"{'red'}"} and all(

@@ -113,7 +113,6 @@ def test_help_lists_the_codes_of_the_verb(path, run):
     assert {int(code): text for code, text in listed} == exit_codes.codes_of(path[0])
 
 
-@pytest.mark.holds("README.md", "Exit codes: 0 done, 1 failed")
 def test_the_help_of_all_lists_every_code(run):
     said = run("--help")[1]
     assert all(f"  {code:<3}  {text}" in said for code, text in exit_codes.MEANINGS.items())
@@ -197,15 +196,6 @@ def in_doubt_and_partial():
     return {"partial.json": partial, "doubt.json": doubt, "alone.json": alone}
 
 
-@pytest.mark.holds("docs/diff.md", "ends with 4 unless --allow-partial is given")
-@pytest.mark.holds("docs/diff.md", "ends with 2 if anything differs")
-@pytest.mark.holds("docs/command-line.md", "3 — a gate is not kept, or the change is refused")
-@pytest.mark.holds("docs/command-line.md", "rollout — 3 — a gate is not kept")
-@pytest.mark.holds("docs/command-line.md", "plan — 3 — a gate is not kept")
-@pytest.mark.holds("docs/command-line.md", "--allow-partial ends with 0")
-@pytest.mark.holds("docs/command-line.md", "rests on less than --require asks for")
-@pytest.mark.holds("docs/command-line.md", "left out because its strategy is in doubt")
-@pytest.mark.holds("docs/command-line.md", "the exit codes it can end with")
 @pytest.mark.parametrize(("verb", "arguments", "code"), CASES)
 def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run):
     for name, data in in_doubt_and_partial().items():
@@ -217,7 +207,6 @@ def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run)
     assert code in exit_codes.codes_of(verb)
 
 
-@pytest.mark.holds("docs/command-line.md", "the exit codes it can end with")
 def test_every_code_of_a_verb_has_a_case():
     """Those of all verbs, and codes that need a cluster (`snapshot`: 4, see test_live_faults),
     aside.
@@ -287,7 +276,6 @@ def test_options_before_the_kind_of_change_name_what_is_missing(verb, said, run)
 # --- Suggestions ---
 
 
-@pytest.mark.holds("docs/plan.md", "An unknown name is an error that suggests a similar one")
 @pytest.mark.parametrize(("argv", "meant"), [
     (["pln"], "plan"), (["rollout", "restrat"], "restart"), (["plan", *SEED, "--scal", "3"], "--scale"),
     (["allocate", "-t", "t", "--queues", "b:1", "-c", "c", "-s", "AVGG"], "AVG"),

@@ -61,7 +61,6 @@ def test_examples_are_listed_and_printed(tmp_path, capsys):
     assert main(["example", "--out", str(tmp_path / "x")]) == exit_codes.USAGE
 
 
-@pytest.mark.holds("rmqalloc.read", "There is no example of that name.")
 def test_a_name_that_is_not_there_lists_those_that_are():
     with pytest.raises(
         ExampleError,

@@ -66,7 +66,6 @@ def test_a_plain_listener_never_runs_in_the_loop():
     assert threading.current_thread() not in threads
 
 
-@pytest.mark.holds("docs/member.md", "An async listener runs in the loop")
 def test_an_async_listener_runs_in_the_loop():
     async def listener(messages):
         assert threading.current_thread() is threading.main_thread()
@@ -75,7 +74,6 @@ def test_an_async_listener_runs_in_the_loop():
     assert set(run(listener, batches(100)).values()) == {CONSUME_SUCCESS}
 
 
-@pytest.mark.holds("docs/member.md", "up to consume_concurrently calls at once")
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("kind", ["plain", "async"])
 def test_as_many_work_at_once_as_may_and_no_more(kind, most):

@@ -238,7 +238,6 @@ def test_what_a_listener_ends_while_closing_is_committed():
     simulated_time.run(run())
 
 
-@pytest.mark.holds("docs/member.md", "so a message may come twice, and none is lost")
 def test_messages_that_a_listener_does_not_give_back_are_sent_back():
     async def run():
         async with WireCluster({"orders": 1}) as cluster:

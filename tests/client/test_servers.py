@@ -40,8 +40,6 @@ def run(work, credentials=None, **more):
     return simulated_time.run(ran())
 
 
-@pytest.mark.holds("docs/member.md", "Heartbeats and pulls always leave")
-@pytest.mark.holds("docs/member.md", "A silent broker is spared")
 def test_a_silent_server_is_spared_what_others_wait_for():
     async def work(cluster, broker, address, servers, remoting):
         broker.freeze()

@@ -88,7 +88,6 @@ def run(tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/deploy.md", "comments the groups that change, the worst first")
 def test_a_plan_that_makes_groups_worse_is_told_with_its_table(run):
     outputs, summary, report = run(SNAPSHOT="example:orders", SCENARIO="example:what-if", TOP="3")
     assert (outputs["plan-exit-code"], outputs["check-exit-code"]) == ("3", "2")

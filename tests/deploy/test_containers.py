@@ -44,7 +44,6 @@ def test_hadolint_finds_nothing_and_sees_a_fault():
     assert "DL3006" in found("FROM debian\n")[1]
 
 
-@pytest.mark.holds("docs/deploy.md", "with a read-only root file system")
 def test_the_image_runs_the_service_as_nobody_and_writes_to_its_volume_alone():
     final = DOCKERFILE.split("\nFROM ")[-1]
     assert re.search(r"^USER 10001:10001$", final, re.MULTILINE)
@@ -94,7 +93,6 @@ def test_a_manifest_holds_to_the_schema_of_kubernetes(name):
         kubernetes_validate.validate(spoilt, "1.34", strict=True)
 
 
-@pytest.mark.holds("docs/deploy.md", "with a read-only root file system")
 @pytest.mark.parametrize("name", OURS)
 def test_our_pods_have_no_rights(name):
     pod = pods_of(MANIFESTS[name])["spec"]
@@ -201,7 +199,6 @@ def stopped(tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/guard.md", 'The hook can wait for "yes", it cannot refuse')
 @pytest.mark.needs("curl")
 @pytest.mark.parametrize("name", CONSUMERS)
 def test_the_hook_waits_until_the_client_may_stop_and_not_for_ever(name, stopped):

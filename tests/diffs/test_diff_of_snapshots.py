@@ -62,7 +62,6 @@ def moved_by_step(found, group):
     }
 
 
-@pytest.mark.holds("docs/diff.md", "the changes lead exactly to the owners in B")
 @examples(40, nightly=20_000)
 @given(twin.pairs())
 def test_queues_clients_and_causes_are_those_of_every_client_on_its_own(pair):
@@ -297,7 +296,6 @@ def test_names_are_harmless_wherever_they_stand(name):
     assert found.queues["topic"].to_pylist() == [name] * found.queues.num_rows
 
 
-@pytest.mark.holds("rmqalloc.diff", "A pattern matches nothing on either side.")
 def test_patterns_choose_groups_and_topics():
     before, after = (
         cluster(group("x"), group("x", name="h")),

@@ -324,8 +324,6 @@ for case, (name, data, how) in CASES.items():
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/how-it-works.md", "Every reader has a budget of bytes, values and depth")
-@pytest.mark.holds("docs/command-line.md", "every reader has a budget of bytes, values and rows")
 def test_memory_of_a_hostile_file_is_a_bounded_multiple_of_the_budget(tmp_path):
     """The figures are rises of one process's high-water mark, so that all of them together bound
     each.

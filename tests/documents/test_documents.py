@@ -56,12 +56,6 @@ EVERY_KEY = [
 # --- Keys that are given twice ---
 
 
-@pytest.mark.holds(
-    "docs/rebalance-cost.md", "a key that is given twice, such as a second events, is refused"
-)
-@pytest.mark.holds(
-    "docs/plan.md", "a key that is given twice, which would lose a change, is refused"
-)
 @styles
 @pytest.mark.parametrize("equal", [True, False], ids=["equal", "other"])
 @pytest.mark.parametrize(("kind", "parts", "key"), EVERY_KEY)
@@ -120,7 +114,6 @@ MAPPINGS = st.dictionaries(TEXT, DATA, min_size=1, max_size=5)
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds("docs/snapshots.md", "A key that is given twice in one mapping is an error")
 @styles
 @given(data=st.data(), document=MAPPINGS)
 @examples(150)
@@ -261,7 +254,6 @@ MERGES = "b0: &b0 {" + ", ".join(f"k{i}: 1" for i in range(600)) + "}\n" + "\n".
 )  # fmt: skip
 
 
-@pytest.mark.holds("docs/snapshots.md", "NaN, infinity, tags other than those")
 @kinds
 @pytest.mark.parametrize(
     ("form", "text", "said"),

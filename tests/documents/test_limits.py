@@ -33,7 +33,6 @@ from rmqalloc.store import _staging as staging
 from rmqalloc.store import _writing as writing
 
 
-@pytest.mark.holds("docs/snapshots.md", "a file has at most 64 levels")
 @pytest.mark.parametrize("form", [json_text, yaml_text])
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
 def test_text_may_be_nested_so_deep(form, opening, closing):

@@ -68,7 +68,6 @@ def limits(monkeypatch):
 
 
 @pytest.mark.thorough(keep=3)
-@pytest.mark.holds("docs/snapshots.md", "could not be read back is not written")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("make", "sizes", "small"),
@@ -134,7 +133,6 @@ def test_a_number_that_is_none_is_not_written(number, form, where, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.holds("docs/snapshots.md", "could not be read back is not written")
 @pytest.mark.parametrize("name", ["p.json", "p.json.gz"])
 def test_a_plan_that_could_not_be_read_is_not_written(name, tmp_path, monkeypatch):
     path = tmp_path / name

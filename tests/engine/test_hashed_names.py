@@ -5,7 +5,6 @@ hash, wherever they stand.
 import re
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
@@ -100,9 +99,6 @@ def slot_of(text, before, after):
     return int(found[1])
 
 
-@pytest.mark.holds(
-    "docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name"
-)
 @examples(300)
 @given(ids=st.lists(IDS, max_size=20), before=PARTS, after=PARTS)
 def test_slots_of_client_ids(ids, before, after):

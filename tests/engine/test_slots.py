@@ -5,7 +5,6 @@ Which owner a queue has by draws is compared with the page in tests/strategies/t
 """
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,9 +58,6 @@ def test_numbers_of_clients(lists):
     assert numbers[: offsets[-1]].tolist() == [number for of_list, _ in want for number in of_list]
 
 
-@pytest.mark.holds(
-    "docs/strategies/ordinal.md", "The loads of present clients differ by one at most"
-)
 @given(
     given_slots=LISTS,
     numbers=st.lists(SEEDS, min_size=1, max_size=300) | st.integers(1, 1500),

@@ -240,9 +240,6 @@ def test_one_figure_alone_is_the_same(units, first):
     ]
 
 
-@pytest.mark.holds(
-    "docs/how-to/scale.md", "The least possible is what any even assignment would have to move"
-)
 @given(changes(st.integers(0, 5), st.integers(0, 4), most_units=9))
 def test_least_moves_is_the_best_of_all_even_assignments(units):
     out = np.full((3, len(units)), FENCE, np.int32)

@@ -58,7 +58,6 @@ def test_every_queue_has_the_values_of_its_unit():
     )
 
 
-@pytest.mark.holds("docs/spark.md", "take at most 64 MiB of a batch")
 def test_values_that_repeat_are_put_out_in_pieces(monkeypatch):
     monkeypatch.setattr(carried, "MAX_CARRIED_BYTES", 600)
     batch, spec = noted(), PlanSpec("AVG", scenarios=TRIED)

@@ -44,7 +44,6 @@ def test_every_row_is_assigned_as_its_group_alone(spec):
     units.assert_assigned(out.to_pylist(), table.to_pylist(), [None] * 300, spec.rule())
 
 
-@pytest.mark.holds("docs/data-engineer.md", "A bad row never fails a run.")
 @every_rule
 def test_a_bad_row_never_raises(spec):
     batch, words = units.mixed()
@@ -233,9 +232,6 @@ def test_files_are_assigned_in_their_order(tmp_path, n_files, threads):
     assert seen == [(i + 1, seen[-1][1]) for i in range(seen[-1][1])]
 
 
-@pytest.mark.holds(
-    "rmqalloc.evaluation.plan_files", "Plan every unit of a Parquet file or directory."
-)
 def test_one_file_of_many_row_groups_is_shared_among_threads(tmp_path):
     table = units.synthetic(100)
     pq.write_table(table, tmp_path / "fleet.parquet", row_group_size=30)
@@ -302,7 +298,6 @@ def test_a_fleet_depends_on_nothing_but_its_seed(tmp_path):
     assert not units.synthetic(3000, seed=6).equals(fleet)
 
 
-@pytest.mark.holds("docs/commands.md", "Equal seeds give equal fleets")
 def test_files_are_equal_bytes_by_seed(tmp_path):
     for name in "ab":
         write_fleet(tmp_path / name, 500, seed=2, n_files=3)
@@ -406,10 +401,6 @@ def foreign_file(path):
     (path / "thesis.txt").write_text("the only copy")
 
 
-@pytest.mark.holds(
-    "rmqalloc.evaluation.plan_files", "If target holds files that are not an earlier result."
-)
-@pytest.mark.holds("docs/writing.md", "and refuse one that holds anything else")
 @pytest.mark.parametrize(
     ("kind", "make", "said"),
     [

@@ -214,7 +214,6 @@ def test_what_a_scenario_makes_impossible_is_said_in_its_row_alone():
     assert [(row["scenario"], row["err_code"]) for row in best] == [(None, ErrCode.REFUSED)]
 
 
-@pytest.mark.holds("docs/rows.md", "at most 16777216 can be planned")
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
@@ -349,7 +348,6 @@ def test_neither_pickling_nor_slicing_changes_an_answer(data):
     )
 
 
-@pytest.mark.holds("rmqalloc.evaluation.plan_stream", "comes out in several pieces")
 def test_pieces_stay_within_their_bounds(monkeypatch):
     monkeypatch.setattr(batch_sizes, "MAX_ROWS", 7)
     rows = [good_row() for _ in range(5)]
@@ -377,10 +375,6 @@ def owned_rows(row, rule, scenarios):
     return found
 
 
-@pytest.mark.holds(
-    "rmqalloc.evaluation.client_load",
-    "Count the queues of every client over all topics and groups of a batch",
-)
 @examples(30)
 @given(st.data())
 def test_owners_and_loads_by_name(data):

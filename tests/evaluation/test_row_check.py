@@ -88,7 +88,6 @@ def test_the_list_has_every_code_but_the_one_of_strategies_that_refuse():
 
 
 @pytest.mark.thorough(keep=4)
-@pytest.mark.holds("docs/rows.md", "judged once, by one check, whatever reads the table")
 @pytest.mark.parametrize("row", HOSTILE_ROWS, ids=lambda row: row.kind)
 def test_every_face_says_the_same_of_a_row(row, tmp_path):
     batch = row.batch()
@@ -220,7 +219,6 @@ BROKERS_CAST = (
 CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
 
 
-@pytest.mark.holds("docs/rows.md", "names the cast that corrects it")
 @pytest.mark.parametrize(
     ("name", "value", "kind", "said"),
     [

@@ -132,7 +132,6 @@ def test_hidden_names_are_passed_over(put, name):
     assert groups(root) == ["a"]
 
 
-@pytest.mark.holds("docs/reading.md", "Every other file is read as Parquet, whatever its name")
 def test_every_other_file_is_parquet_whatever_its_name(put):
     root = put(**{"b": units("b"), "a.txt": units("a"), "_c=d": units("c"), "empty": ""})
     assert groups(root) == ["c", "a", "b"]
@@ -143,7 +142,6 @@ def test_every_other_file_is_parquet_whatever_its_name(put):
 # --- 5 and 6: directories ---
 
 
-@pytest.mark.holds("docs/reading.md", "Directories name=value are columns")
 def test_directories_are_columns_and_their_values_texts(put):
     names = ["001", "a%20b", "%C3%zz%2", "100%", "x=y", "__HIVE_DEFAULT_PARTITION__", "é"]
     root = put(
@@ -176,7 +174,6 @@ def test_a_strategy_can_be_a_directory(put):
     assert strategies_of(root, "X") == ["AVG", "AVG_BY_CIRCLE"]
 
 
-@pytest.mark.holds("docs/reading.md", "Directories name=value are columns")
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -197,7 +194,6 @@ def test_what_lies_beside_partitions_is_refused(put, name, said):
     refused(put(**{"region=a/y": units("a"), name: units("b")}), said)
 
 
-@pytest.mark.holds("docs/reading.md", "Other directories are not read")
 def test_other_directories_are_not_read(put):
     root = put(**{"a": units("a"), "sub/b": units("b"), "sub/k=1/c": "no Parquet"})
     assert groups(root) == ["a"]
@@ -213,7 +209,6 @@ def test_other_directories_are_not_read(put):
 # --- 7 to 10: columns ---
 
 
-@pytest.mark.holds("docs/reading.md", "comes from directories or from files, not from both")
 def test_a_column_of_a_directory_is_no_column_of_the_file(put):
     root = put(**{"TOPIC=a/x": units("a"), "TOPIC=b/x": units("b").drop_columns("topic")})
     refused(
@@ -223,7 +218,6 @@ def test_a_column_of_a_directory_is_no_column_of_the_file(put):
     assert groups(put(**{"note=a/y": units("c", note=1)}).joinpath("note=a")) == ["c"]
 
 
-@pytest.mark.holds("docs/reading.md", "All files have the same columns among those that are read")
 def test_files_have_the_same_columns_among_those_that_are_read(put):
     root = put(a=units("a"), b=units("b", note="x", NOTE=1), c=units("c", note=1))
     assert rows(root)[0].keys() == set(SCHEMA.names)
@@ -242,7 +236,6 @@ def test_files_have_the_same_columns_among_those_that_are_read(put):
     )
 
 
-@pytest.mark.holds("docs/reading.md", "of the same types but for Arrow's forms of text")
 def test_files_have_the_same_types(put):
     wide = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int64())]))
     root = put(a=units("a"), b=units("b", brokers=pa.nulls(1, wide)))
@@ -331,7 +324,6 @@ def test_columns_of_nulls_have_the_type_of_the_others(put):
     assert strategies_of(root, "AVG") == ["AVG"]
 
 
-@pytest.mark.holds("docs/reading.md", "Names of columns match whatever their case")
 def test_names_of_columns_match_in_any_case(put):
     upper = [name.upper() for name in SCHEMA.names]
     root = put(a=units("a"), b=units("b").rename_columns(upper), c=units("c"))
@@ -350,8 +342,6 @@ def test_names_of_columns_match_in_any_case(put):
 # --- 11 and 12: tables, order ---
 
 
-@pytest.mark.holds("docs/reading.md", "The directories of Delta and Iceberg tables are refused")
-@pytest.mark.holds("docs/data-engineer.md", "The directory of a Delta or Iceberg table is refused")
 @pytest.mark.parametrize(
     ("name", "kind"), [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg")]
 )
@@ -402,7 +392,6 @@ def test_pieces_are_of_about_equal_bytes_in_order_and_travel(put, tmp_path):
     assert [piece.stop for piece in cut(files[:1], 4)[0]] == [1]
 
 
-@pytest.mark.holds("docs/reading.md", "is refused by whoever reads it")
 def test_a_file_that_changes_is_refused_before_and_after_it_is_read(put):
     root = put(a=units("a", "b"))
     files, schema = unit_files(root)

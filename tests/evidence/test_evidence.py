@@ -218,7 +218,6 @@ def test_what_is_said_is_confirmed_by_owners_that_others_explain_too():
     )
 
 
-@pytest.mark.holds("docs/snapshots.md", "because nothing is known")
 def test_a_strategy_of_nobody_is_assumed_with_what_it_explains():
     first, *rest = owning("AVG", *IDS)
     shifted = [
@@ -385,8 +384,6 @@ def test_lines_say_what_is_known():
     assert lines[0].endswith(" % of the known owners: g")
 
 
-@pytest.mark.holds("rmqalloc.evidence.doubtful", "Return groups whose strategy is in doubt.")
-@pytest.mark.holds("docs/plan.md", "stay in doubt and are left out")
 def test_plans_leave_a_doubt_out_and_say_why():
     unclear = cluster(
         Client("c1", strategy="AVG"), Client("c2", strategy="CONSISTENT_HASH")
@@ -478,9 +475,6 @@ BY_CLIENT = ("plan", "explain", "compare", "rollout strategy")
 """Verbs that work out groups whose clients differ."""
 
 
-@pytest.mark.holds("docs/how-to/index.md", "A guess is never silent")
-@pytest.mark.holds("docs/how-to/index.md", "A group in doubt is left out and the exit code is 1")
-@pytest.mark.holds("docs/flow.md", "the group is left out, exit code 1")
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("kind", ["nothing known", "mixed", "refuted"])
 def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_path, capsys):

@@ -90,9 +90,6 @@ def test_what_was_kept_first_stays_of_questions_about_a_snapshot():
     assert first is second
 
 
-@pytest.mark.holds(
-    "docs/threads.md", "their tables are worked out when first read, and never change"
-)
 def test_what_was_kept_first_stays_of_lazy_properties():
     question = Overtaken()
     kind = type("Kind", (), {"value": lazy_property(question)})

@@ -80,9 +80,6 @@ def test_a_malformed_unit_is_refused_by_default(source, what):
     assert 'on_error="report"' in str(caught.value)
 
 
-@pytest.mark.holds(
-    "docs/data-engineer.md", "the strategy refuses the unit, such as a missing machine room"
-)
 @every_source
 @pytest.mark.parametrize("what", UNASSIGNABLE)
 def test_a_unit_that_java_refuses_has_java_s_reason(source, what):
@@ -274,7 +271,6 @@ def test_a_resolver_is_asked_once_for_each_broker_and_each_client():
     assert asked == dict.fromkeys([*BROKER_ROOMS, *CLIENT_ROOMS], 1)
 
 
-@pytest.mark.holds("docs/rows.md", "the strategy refuses the unit, as MACHINE_ROOM_NEARBY does")
 def test_a_missing_room_is_java_s_error_of_that_unit_only():
     rule = nearby(broker_room=BROKER_ROOMS, client_room={**CLIENT_ROOMS, "c4": None})
     fleet = python_fleet(ROOM_GROUPS)

@@ -31,7 +31,6 @@ def test_two_threads_answer_as_one(name):
         assert all(np.array_equal(answer, alone[i]) for answer in answers[i])
 
 
-@pytest.mark.holds("docs/threads.md", "as long as nobody writes to its arrays")
 @pytest.mark.parametrize("name", RULES)
 def test_threads_share_one_fleet_and_one_rule(name):
     rule, fleet = strategy(name, **RULES[name]), fleet_of(5)

@@ -57,7 +57,6 @@ class Cluster:
         return GuardWatch(self.read, target, ["g"], clock=lambda: self.now, sleep=self.sleep)
 
 
-@pytest.mark.holds("rmqalloc.guard.GuardWatch", "Waits for a moment at which a client may stop")
 def test_a_yes_takes_two_readings():
     cluster = Cluster(moving(*IDS), settled(*IDS), moving(*IDS), settled(*IDS), settled(*IDS))
     assert cluster.watch().before_stop(60).verdict == "yes"
@@ -72,7 +71,6 @@ def test_the_second_reading_has_to_have_read_everything():
         assert cluster.n_read == 5
 
 
-@pytest.mark.holds("docs/guard.md", "comes at once")
 def test_a_no_that_stays_is_not_waited_for():
     cluster = Cluster(settled("a@1"))
     assert cluster.watch().before_stop(60).reason.startswith("g has no other client")
@@ -80,7 +78,6 @@ def test_a_no_that_stays_is_not_waited_for():
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/commands.md", "wait so long at most")
 def test_the_time_to_wait_is_kept():
     cluster = Cluster(moving(*IDS))
     answer = cluster.watch().before_stop(5)
@@ -110,7 +107,6 @@ def test_a_client_that_is_not_there_is_an_error():
         Cluster(settled(*IDS)).watch("z@1").before_stop(60)
 
 
-@pytest.mark.holds("rmqalloc.guard.GuardWatch", "or at which all that it owned has new owners")
 def test_after_the_stop_it_has_to_leave_and_the_group_to_settle():
     cluster = Cluster(settled(*IDS), moving(*IDS[1:]), settled(*IDS[1:]))
     answer = cluster.watch().after_stop(60)

@@ -262,8 +262,6 @@ def test_hostile_names_come_back_as_they_are(path):
 # --- The file ---
 
 
-@pytest.mark.holds("rmqalloc.history.History", "has written, or is writing")
-@pytest.mark.holds("docs/history.md", "a second one is refused")
 def test_one_file_has_one_recorder_and_readers(path):
     with Recorder(path) as recorder:
         fed(recorder, Watched(), [A, A, A])
@@ -380,7 +378,6 @@ with Recorder(sys.argv[1]) as recorder:
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/history.md", "What a killed recorder had written stays")
 def test_a_recorder_that_is_killed_at_any_point_leaves_all_that_it_recorded(path):
     draw, first = random.Random(3), 0
     where = os.pathsep.join([*sys.path, os.path.dirname(__file__)])

@@ -273,7 +273,6 @@ def test_the_rule_sees_who_writes():
     }
 
 
-@pytest.mark.holds("docs/writing.md", "Nothing else in the package opens a file for writing")
 @pytest.mark.parametrize(
     "module",
     [name for name in MODULES if name.startswith("rmqalloc") and not name.startswith(STORE)],

@@ -10,7 +10,6 @@ from public_names import LIST, lines, rooms
 pytestmark = pytest.mark.needs("pyspark")  # its names are part of the list
 
 
-@pytest.mark.holds("README.md", "The names in __all__ of rmqalloc")
 def test_the_public_names_are_those_of_the_list():
     """If this is meant: ``PYTHONPATH=tests/support python tests/support/public_names.py`` writes
     the list anew.

@@ -91,7 +91,6 @@ def test_the_rule_lets_patterns_pass():
     assert not faults("re.compile('a'); import yaml; yaml.load(x, Loader=safe)")
 
 
-@pytest.mark.holds("docs/snapshots.md", "never an argument")
 def test_options_about_secrets_take_files():
     """What stands on a command line is seen by everybody on the machine."""
     asked = {

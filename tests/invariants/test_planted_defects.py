@@ -199,7 +199,6 @@ DEFECTS = {
 KINDS = ("plan", "comparison", "rollout", "budget", "diff", "diff of a plan")
 
 
-@pytest.mark.holds("rmqalloc.invariants.checked", "with how much was checked")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_product_makes_contradicts_nothing(kind):
     found = checked(made(kind), of_plan() if kind == "diff of a plan" else None)

@@ -77,7 +77,6 @@ def hostile(tmp_path):
     return Subject(file=path)
 
 
-@pytest.mark.holds("docs/commands.md", "as read-only tools for assistants")
 def test_every_tool_says_that_it_only_reads_and_that_names_are_data(subject):
     async def talk(client):
         return (await client.list_tools()).tools
@@ -93,7 +92,6 @@ def test_every_tool_says_that_it_only_reads_and_that_names_are_data(subject):
     assert tools[3].input_schema["required"] == ["scenarios"]
 
 
-@pytest.mark.holds("docs/mcp.md", "every consumer group in one row, worst first")
 def test_documents_are_those_of_the_verbs(subject):
     cluster = rmqalloc.read(ORDERS)
     plan = rmqalloc.plan(cluster, SIX)
@@ -126,7 +124,6 @@ def test_documents_are_those_of_the_verbs(subject):
     )
 
 
-@pytest.mark.holds("docs/mcp.md", "50 unless given, at most 500")
 def test_rows_are_bounded_and_the_rest_is_counted(subject):
     found = answered(subject, "show", most_rows=2, where=["consumer_group=ledger"])
     assert len(found["document"]["queues"]) == 2
@@ -163,7 +160,6 @@ def test_cut_to_bytes():
     ]
 
 
-@pytest.mark.holds("docs/mcp.md", "is an error that says what would be right")
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
@@ -251,7 +247,6 @@ def test_scenarios_have_their_own_reader(subject):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("rmqalloc.mcp_server.run_over_stdio", "Serve until standard input ends")
 def test_a_real_process_keeps_the_protocol_on_standard_output(hostile):
     server = StdioServerParameters(
         command=sys.executable,

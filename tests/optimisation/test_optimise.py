@@ -149,8 +149,6 @@ CASES = {
 }
 
 
-@pytest.mark.holds("docs/optimise.md", "all are evaluated, and the front is the true one")
-@pytest.mark.holds("docs/commands.md", "if there are no more, the answer is exact")
 @pytest.mark.parametrize("name", CASES)
 def test_an_exact_front_is_that_of_all_permutations_batches_and_numbers(name):
     case = CASES[name]

@@ -9,7 +9,6 @@ from rmqalloc.cli import main
 from rmqalloc.plans import Gates, GatesError, gates_schema, read_gates
 
 
-@pytest.mark.holds("rmqalloc.plans.read_gates", "a mapping of the fields of Gates")
 @pytest.mark.parametrize(
     ("name", "text", "gates"),
     [

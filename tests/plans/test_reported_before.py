@@ -42,7 +42,6 @@ def clients(c1, c2, **fields):
     return Client("c1", owned=queues(c1), **fields), Client("c2", owned=queues(c2))
 
 
-@pytest.mark.holds("docs/plan.md", "the reported owners are the state before")
 def test_a_plain_group_starts_from_what_it_reports():
     plan = planned(
         *(replace(one, strategy="AVG") for one in clients((0, 1, 2), (3,))), strategy_doubt=None

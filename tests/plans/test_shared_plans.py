@@ -47,7 +47,6 @@ def change_of(random, group):
     return random.choice(({"add_clients": {"ids": new}}, {"remove_clients": {"ids": gone}}))
 
 
-@pytest.mark.holds("docs/plan.md", "Queues that several may share are never double-owned")
 @pytest.mark.parametrize("seed", range(120))
 def test_who_may_read_what_and_the_figures_of_it(seed):
     random = Random(seed)

@@ -86,10 +86,6 @@ def test_clients_that_joined_by_any_name_go_again():
     } == {key: owner for key, owner in merged.items() if key[0] == "g"}
 
 
-@pytest.mark.holds(
-    "rmqalloc.plans.undo_plan", "Plan the way back from a scenario that was applied."
-)
-@pytest.mark.holds("docs/plan.md", "Every queue then ends with the owner that it had")
 @pytest.mark.parametrize(
     ("change", "now"),
     [
@@ -127,7 +123,6 @@ def test_every_queue_ends_with_the_owner_that_it_had(change, now):
         undo_plan(plan, CLUSTER)
 
 
-@pytest.mark.holds("docs/plan.md", "Otherwise the way back is refused")
 @pytest.mark.parametrize(
     ("now", "said"),
     [

@@ -61,7 +61,6 @@ def means(document):
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds("docs/plan.md", "One difference rejects, even if the digest was recomputed")
 @pytest.mark.parametrize("name", PLANS)
 def test_what_is_changed_anywhere_is_found(name, tmp_path):
     path, _ = saved(name, tmp_path)
@@ -85,7 +84,6 @@ def test_what_is_changed_anywhere_is_found(name, tmp_path):
 
 
 @pytest.mark.thorough(keep=6)
-@pytest.mark.holds("docs/plan.md", "One difference rejects, even if the digest was recomputed")
 @pytest.mark.parametrize("with_snapshot", [False, True])
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_plan_with_a_right_digest_is_not_verified(name, with_snapshot, tmp_path):
@@ -127,7 +125,6 @@ def test_numbers_that_are_none_and_keys_given_twice_are_not_read(tmp_path):
             verify(path)
 
 
-@pytest.mark.holds("docs/plan.md", "another type (0 as 0.0)")
 @pytest.mark.parametrize(
     ("parts", "value"),
     [
@@ -166,7 +163,6 @@ def test_more_than_is_replayed_is_refused(limit, n, what, tmp_path, monkeypatch)
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/plan.md", "is refused before anything is planned")
 def test_a_file_that_claims_much_is_refused_before_it_is_planned(tmp_path):
     """Be it packed or not."""
     path, _ = saved("plain", tmp_path)
@@ -188,8 +184,6 @@ def test_a_file_that_claims_much_is_refused_before_it_is_planned(tmp_path):
         verify(path)
 
 
-@pytest.mark.holds("rmqalloc.plans.read_key", "The key is too short.")
-@pytest.mark.holds("docs/plan.md", "signs the saved plan with a key that both sides keep")
 def test_a_signature_is_by_one_key(tmp_path, capsys):
     path, _ = saved("plain", tmp_path)
     for name, key in {"key": b"a" * 40, "other": b"b" * 40, "short": b"c" * 31}.items():
@@ -256,7 +250,6 @@ def test_the_way_back_of_groups_that_share_their_queues(tmp_path):
         undo_plan(alone, before)
 
 
-@pytest.mark.holds("docs/plan.md", "Other inputs, only if --snapshot gives those of the cluster")
 def test_the_snapshot_is_held_against_the_inputs(tmp_path):
     path = tmp_path / "plan.json.gz"
     rmqalloc.plan(rmqalloc.read("example:duplicate-id"), PLANS["plain"][1]).save(path)
@@ -284,7 +277,6 @@ def test_what_the_plan_does_not_read_may_change(tmp_path):
     ).is_verified
 
 
-@pytest.mark.holds("docs/plan.md", "differences are not called a forgery")
 def test_another_release_is_said_and_not_taken_for_a_forger(tmp_path):
     path, _ = saved("plain", tmp_path)
     changed_at(path, ("toolVersion",), "0.0.9")
@@ -304,7 +296,6 @@ def test_another_release_is_said_and_not_taken_for_a_forger(tmp_path):
     assert verify(rewritten(path, document)).problems, "by the semantics of today it is a forgery"
 
 
-@pytest.mark.holds("docs/plan.md", "Plans that earlier versions saved (rmqalloc/v1) are still read")
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_plans_of_earlier_versions_are_read_and_verified_with_their_snapshot(version, tmp_path):
     path = ROOT / "tests" / "data" / "plans" / f"{version}.json"

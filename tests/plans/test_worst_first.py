@@ -75,7 +75,6 @@ def keys_of_groups(plan, number):
         yield key(rows[i], rows[number * n + i], list(pairs), (group,))
 
 
-@pytest.mark.holds("docs/plan.md", "What gets worse stands first, not what moves most")
 @examples(60, 400)
 @given(plans(), st.integers(1, 2))
 def test_groups_are_in_the_order_of_tuples(plan, number):
@@ -132,7 +131,6 @@ def lost_broker():
     )
 
 
-@pytest.mark.holds("docs/commands.md", "as text all groups that get worse, or 20")
 def test_every_group_that_gets_worse_is_listed_and_the_summary_counts_all(lost_broker):
     lines = list(lost_broker.lines())
     worse = [line for line in lines if line.startswith("! ")]

@@ -5,7 +5,6 @@ from dataclasses import replace
 import drawn_units
 import mixed_plans
 import plan_snapshots
-import pytest
 from audited import topics
 from bruteforce.twin import checked
 from hypothesis import assume, given
@@ -31,7 +30,6 @@ def test_every_plan_is_the_twins(data, rooms):
         assert table.schema == schema
 
 
-@pytest.mark.holds("docs/plan.md", "least_moves is the fewest changed queues on the way")
 @examples(60, nightly=20_000)
 @given(topics, mixed_plans.groups(), st.lists(mixed_plans.changes(), min_size=1, max_size=2))
 def test_every_plan_of_clients_that_differ_is_the_twins(topic, group, changes):

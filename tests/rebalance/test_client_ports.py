@@ -124,7 +124,6 @@ def test_a_consumer_that_cannot_say_that_it_leaves_ends_all_the_same(cluster, er
     assert queues_of(consumer) == []
 
 
-@pytest.mark.holds("docs/clients.md", "the topic stays as it is until the next pass, 20 s")
 @any_error
 def test_without_a_client_list_a_topic_stays_as_it_is_until_the_usual_next_pass(cluster, error):
     consumer = started(push(cluster, dispatcher=Reads()))
@@ -176,7 +175,6 @@ def test_a_queue_that_cannot_be_unlocked_is_given_up_all_the_same(cluster, error
     assert len(consumer.rebalance.process_queue_table) == 4
 
 
-@pytest.mark.holds("docs/clients.md", "the queue is not taken, again in 1 s")
 @any_error
 @pytest.mark.parametrize("kind", ["query_offset", "max_offset", "search_offset"])
 def test_a_queue_whose_first_offset_cannot_be_asked_for_is_tried_each_second(cluster, kind, error):
@@ -191,7 +189,6 @@ def test_a_queue_whose_first_offset_cannot_be_asked_for_is_tried_each_second(clu
     assert len(queues_of(consumer)) == 8
 
 
-@pytest.mark.holds("docs/clients.md", "sent again 5 s later")
 @any_error
 def test_an_offset_that_cannot_be_stored_is_sent_again_5_s_later(cluster, error):
     consumer = started(push(cluster, dispatcher=Reads()))
@@ -246,7 +243,6 @@ def failing_route(remoting, error):
     return remoting
 
 
-@pytest.mark.holds("docs/clients.md", "the topic stays as it is, again in 1 s")
 @any_error
 def test_a_failed_assignment_leaves_the_topic_as_it_is_and_is_asked_for_each_second(cluster, error):
     refuse(cluster, "assignment", error)
@@ -277,7 +273,6 @@ def test_a_client_may_be_told_of_changes_from_within_a_request(cluster):
     assert len(queues_of(consumer)) == 8
 
 
-@pytest.mark.holds("docs/clients.md", "nothing is left behind")
 def test_a_client_without_a_connection_does_not_start_and_leaves_no_trace():
     cluster = LittleCluster()
     manager = MQClientManager(cluster.clock, raising(OSError("no socket")))

@@ -138,7 +138,6 @@ def test_an_offset_told_after_its_queue_was_dropped_is_never_stored(cluster):
     assert ("g", gone) not in cluster.brokers[gone.broker_name].offsets
 
 
-@pytest.mark.holds("docs/clients.md", "the engine never looks at it again")
 def test_a_position_is_the_readers_once_the_request_was_handed_over(cluster):
     pulls = Reads()
     consumer = started(push(cluster, dispatcher=pulls))
@@ -171,7 +170,6 @@ def test_a_position_that_the_broker_does_not_have_is_mended_by_taking_the_queue_
     assert len(queues_of(consumer)) == 8
 
 
-@pytest.mark.holds("docs/clients.md", "one that never ends is given up when its lock is 20 s old")
 def test_an_ordered_queue_whose_consuming_never_ends_stays_dropped_until_its_lock_is_20_s_old(
     cluster,
 ):
@@ -190,7 +188,6 @@ def test_an_ordered_queue_whose_consuming_never_ends_stays_dropped_until_its_loc
     assert not any(process_queue.dropped for process_queue in table.values())
 
 
-@pytest.mark.holds("docs/clients.md", "its queue would not be read until it goes and comes again")
 def test_run_task_that_raises_leaves_its_queue_unread_until_it_is_chosen_anew(cluster):
     begun = []
 

@@ -167,9 +167,6 @@ def beats_of(cluster, broker):
     return [at - START for at, *_ in cluster.brokers[broker].asked("heartbeat")]
 
 
-@pytest.mark.holds(
-    "docs/clients.md", "every broker has its own heartbeats, which wait for nothing else"
-)
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_frozen_broker_costs_no_heartbeat_at_the_other_one_if_they_are_apart(apart):
     """In Java heartbeats wait behind the polls of routes, offsets that are stored, and each other."""
@@ -325,7 +322,6 @@ def test_a_lane_does_one_thing_after_the_other_by_the_time_they_were_due():
     assert results == [1, 2, 3] and not lane.is_busy
 
 
-@pytest.mark.holds("rmqalloc.rebalance.Driver", "Takes steps to their end.")
 def test_an_error_ends_steps_and_the_lane_goes_on():
     held, seen, errors = Held(), [], []
     lane = Lane(held.driver)

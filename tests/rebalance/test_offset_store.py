@@ -69,7 +69,6 @@ def test_7_a_miss_in_memory_is_minus_one(store):
     assert store._factory.finish(store.read_offset(Q0, MEMORY)) == -1
 
 
-@pytest.mark.holds("rmqalloc.rebalance.OffsetStore", "Offsets of one group in one client.")
 def test_7_updates_set_or_only_raise(store):
     for offset, increase_only, expected in [
         (5, True, 5),
@@ -177,7 +176,6 @@ def test_7_remote_not_found_is_minus_one_and_anything_else_minus_two(remote, clu
     assert remote.offsets() == {}
 
 
-@pytest.mark.holds("rmqalloc.rebalance.RemoteOffsetStore", "Offsets kept at the brokers")
 def test_7_remote_persisting_all_sends_these_and_forgets_all_others(remote, cluster):
     for offset, queue in enumerate((Q0, Q1, Q2)):
         remote.update_offset(queue, offset, increase_only=False)
@@ -302,7 +300,6 @@ def test_7_local_storing_over_damaged_files_leaves_them(local):
         local.load()
 
 
-@pytest.mark.holds("rmqalloc.rebalance.LocalOffsetStore", "Offsets kept in a file")
 def test_7_local_a_consumer_goes_on_after_a_restart(cluster, tmp_path):
     settings = {
         "message_model": MessageModel.BROADCASTING,

@@ -102,7 +102,6 @@ def pull_consumer(cluster, listener):
     return consumer
 
 
-@pytest.mark.holds("rmqalloc.rebalance.RebalancePull", "Queues of a pull consumer.")
 def test_4_7_a_pull_consumer_is_told_without_heartbeat_or_newer_subscription(cluster):
     changes = Changes()
     consumer = pull_consumer(cluster, changes)
@@ -144,9 +143,6 @@ def settle(cluster, lite):
     assert lite.client_factory.finish(lite.rebalance.do_rebalance(False))
 
 
-@pytest.mark.holds(
-    "rmqalloc.rebalance.RebalanceLitePull", "reported and stored as a pull consumer's"
-)
 def test_4_7_lite_pull_takes_its_share_adopts_process_queues_and_begins_loops(cluster, lite, tasks):
     lite.subscribe("T")
     lite.start()
@@ -218,7 +214,6 @@ def test_lite_pull_unsubscribing_ends_loops_at_once_and_queues_at_the_next_pass(
     assert queues_of(lite) == []
 
 
-@pytest.mark.holds("rmqalloc.rebalance.AssignedQueues", "from subscriptions or chosen")
 def test_lite_pull_with_chosen_queues_stores_their_offsets_and_takes_no_part_in_passes(
     cluster, lite, tasks
 ):

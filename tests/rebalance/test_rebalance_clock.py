@@ -24,7 +24,6 @@ def test_a_fixed_rate_is_kept_however_late_a_call_is():
     assert times == [10, 110, 360, 360, 410], "two calls were due meanwhile"
 
 
-@pytest.mark.holds("rmqalloc.rebalance.FixedRate", "its errors are logged and change nothing")
 def test_errors_do_not_end_it_and_cancelling_does(caplog):
     clock, times = VirtualClock(0), []
 
@@ -87,7 +86,6 @@ def clock():
         yield clock
 
 
-@pytest.mark.holds("docs/clients.md", "never two at once")
 def test_what_is_due_does_not_wait_for_what_is_not_and_all_is_on_one_thread(clock):
     seen, done = [], threading.Event()
     clock.call_later(3_600_000, lambda: seen.append("late"))

@@ -130,9 +130,6 @@ def test_5_4_a_static_topic_has_logical_queues_with_and_without_a_broker():
     assert subscribe_view("T", route) == endpoints.keys()
 
 
-@pytest.mark.holds(
-    "rmqalloc.rebalance.static_endpoints", "Return the physical broker of every logical queue"
-)
 def test_5_4_logical_queues_are_locked_and_stored_at_their_physical_broker(cluster):
     table = RouteTable(Random(1))
     mapping = {"broker-a": TopicQueueMappingInfo("broker-a", 2, current_id_map={0: 0})}
@@ -257,7 +254,6 @@ def test_5_5_a_broadcasting_consumer_keeps_its_name_for_the_path_of_its_offsets(
     assert consumer.offset_store.path == tmp_path / "127.0.0.1@DEFAULT" / "g" / "offsets.json"
 
 
-@pytest.mark.holds("rmqalloc.rebalance.MQClientManager", "one factory per client id")
 def test_5_5_one_id_is_one_client_for_all_groups_but_once_for_each(cluster):
     manager = manager_of(cluster)
     g, h = (started(push(cluster, "x", group=group, manager=manager)) for group in "gh")

@@ -177,7 +177,6 @@ def test_4_6_retry_topics_have_no_retry_topic(cluster, consumer):
     assert list(consumer.rebalance.subscription_inner) == ["%RETRY%g"]
 
 
-@pytest.mark.holds("rmqalloc.rebalance.PopProcessQueue", "whose messages it pops")
 def test_4_6_popped_queues_expire_like_pulled_ones(cluster, consumer):
     assign(cluster, consumer, q1=POP)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))

@@ -195,7 +195,6 @@ class ScriptedStore(RemoteOffsetStore):
         return nothing(-2 if queue.queue_id in self.unreadable else 0)
 
 
-@pytest.mark.holds("rmqalloc.rebalance.RebalancePush", "Queues of a push consumer.")
 @given(
     st.lists(
         st.tuples(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5))), min_size=1, max_size=5

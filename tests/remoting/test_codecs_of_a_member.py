@@ -404,7 +404,6 @@ def test_whatever_comes_is_read_or_refused(name, content):
         READERS[name](json.dumps(content).encode())
 
 
-@pytest.mark.holds("docs/wire.md", "what is not of the right kind raises AnswerError")
 @pytest.mark.parametrize("name", READERS)
 @given(st.binary(max_size=30))
 def test_garbage_is_refused_and_its_sender_named(name, body):

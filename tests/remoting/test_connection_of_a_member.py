@@ -67,7 +67,6 @@ def requesting(*requests):
     return serve
 
 
-@pytest.mark.holds("docs/wire.md", "A connection sends the codes of one IntEnum")
 def test_only_the_codes_of_a_connection_leave_it():
     got = []
 
@@ -128,7 +127,6 @@ def connections_of(source):
     return bool(made), bool({"codes", None} & names) or any(len(call.args) > 4 for call in made)
 
 
-@pytest.mark.holds("docs/member.md", "Only this part of rmqalloc writes to a cluster")
 def test_only_the_room_of_members_names_codes_beyond_reads():
     found = {
         name: connections_of(path.read_text(encoding="utf-8")) for name, path in MODULES.items()
@@ -304,8 +302,6 @@ def test_a_silent_server_is_named():
         simulated_time.run(main())
 
 
-@pytest.mark.holds("docs/wire.md", "of 1 s at first and 10 s at most")
-@pytest.mark.holds("docs/member.md", "after at most 10 s, rather than once per queue")
 def test_a_silent_address_is_asked_again_after_ten_seconds_at_most():
     now = 0.0
     silent = SilentAddresses(lambda: now)

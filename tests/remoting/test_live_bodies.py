@@ -306,9 +306,6 @@ def test_what_a_member_does_is_read_by_us_and_by_mqadmin(member, broker, cluster
     assert [TOPIC, name, "0", "7"] in rows and [TOPIC, name, "1", "7"] in rows
 
 
-@pytest.mark.holds(
-    "rmqalloc.remoting.read_direct_request", "Return what a request of code 309 asks for"
-)
 def test_a_message_is_consumed_directly(member, broker):
     msg_id, _ = send(member, broker[1], b"directly", "paid")
     got = []

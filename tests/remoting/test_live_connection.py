@@ -141,7 +141,6 @@ def test_sixteen_mebibytes_are_read_and_more_than_allowed_is_not():
     tracemalloc.stop()
 
 
-@pytest.mark.holds("rmqalloc.remoting.Connection", "opened again when it broke")
 def test_a_broken_connection_is_opened_again():
     calls = []
 
@@ -218,7 +217,6 @@ def test_garbage_in_a_body_is_an_error_of_that_server():
         simulated_time.run(main())
 
 
-@pytest.mark.holds("docs/snapshots.md", "At most --parallel 4 requests at a server")
 def test_at_most_so_many_requests_are_under_way():
     running, most = 0, 0
 
@@ -243,7 +241,6 @@ def test_at_most_so_many_requests_are_under_way():
     assert most == 3
 
 
-@pytest.mark.holds("docs/how-to/alert.md", "asks each client once")
 def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice():
     """Its few threads may all be taken by such requests, and then it reads no answers of brokers
     any more.
@@ -292,8 +289,6 @@ def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice
     )
 
 
-@pytest.mark.holds("docs/mcp.md", "they send no request that changes anything")
-@pytest.mark.holds("docs/how-it-works.md", "anything else is refused where bytes leave the process")
 def test_nothing_but_reads_leaves():
     """Not even through the lowest door, and no connection is opened for it."""
     seen = []
@@ -359,7 +354,6 @@ def test_tls(certificate):
         asyncio.run(main(tls_context()))
 
 
-@pytest.mark.holds("rmqalloc.fetch", "a name server is not host:port")
 @pytest.mark.parametrize(
     "text", ["", " ; ", "host", "host:", ":9876", "host:0", "host:70000", "host:nine"]
 )

@@ -146,7 +146,6 @@ def test_what_is_no_json_says_why(body, said):
         loose_json.loads(body)
 
 
-@pytest.mark.holds("docs/how-to/index.md", "anything else is refused before it leaves the process")
 def test_only_reads_are_allowed():
     for code in ReadCode:
         check_code(code)
@@ -176,10 +175,6 @@ def test_secrets_are_not_shown():
     assert "hidden" not in repr(Credentials("ak", "hidden", "hidden"))
 
 
-@pytest.mark.holds(
-    "rmqalloc.remoting.read_credentials", "Return credentials of a file, else of the environment"
-)
-@pytest.mark.holds("docs/snapshots.md", "never an argument")
 def test_credentials_come_from_a_file_or_the_environment(tmp_path, monkeypatch):
     for name in ("ACCESS_KEY", "SECRET_KEY", "SECURITY_TOKEN"):
         monkeypatch.delenv(f"RMQALLOC_{name}", raising=False)
@@ -197,7 +192,6 @@ def test_credentials_come_from_a_file_or_the_environment(tmp_path, monkeypatch):
         read_credentials(file)
 
 
-@pytest.mark.holds("rmqalloc.remoting.tls_context", "unless verify is False")
 def test_tls_verifies_unless_told_otherwise():
     assert tls_context().check_hostname
     assert not tls_context(verify=False).check_hostname

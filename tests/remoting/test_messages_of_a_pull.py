@@ -149,7 +149,6 @@ def test_what_is_encoded_is_decoded(messages):
     )
 
 
-@pytest.mark.holds("docs/wire.md", "A last message that is cut is left out")
 def test_a_last_message_that_is_cut_is_left_out():
     whole = laid_out()
     ends = range(len(whole) + 1, 2 * len(whole))
@@ -221,7 +220,6 @@ def test_properties_are_read_as_java_does(data):
     assert module.read_properties(data) == found
 
 
-@pytest.mark.holds("docs/wire.md", "zlib always")
 @pytest.mark.parametrize("kind", [0, 3])
 def test_bodies_that_zlib_compressed(kind):
     [one] = decode_messages(laid_out(body=zlib.compress(b"x" * 5000), sys_flag=1 | kind << 8))
@@ -229,7 +227,6 @@ def test_bodies_that_zlib_compressed(kind):
     one.check_body()
 
 
-@pytest.mark.holds("docs/wire.md", "MessageError says so of that message alone")
 @pytest.mark.parametrize(
     ("body", "flag", "said"),
     [
@@ -268,7 +265,6 @@ def test_a_body_that_cannot_be_read_is_an_error_of_that_message_alone(
     assert other.body == b"42"
 
 
-@pytest.mark.holds("docs/wire.md", "LZ4 and Zstandard with the packages")
 def test_packages_for_other_methods_are_used_if_they_are_there(monkeypatch):
     def decompressor(**_settings):
         reading = types.SimpleNamespace(read=lambda most: b"of zstandard"[:most])

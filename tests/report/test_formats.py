@@ -63,7 +63,6 @@ def test_columns_sort_and_top_choose_what_is_written():
     ]
 
 
-@pytest.mark.holds("rmqalloc.report.write_table", "The table has no such column.")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -167,7 +166,6 @@ def test_parquet_goes_to_files_and_pipes_but_to_no_terminal(tmp_path):
 # --- For people ---
 
 
-@pytest.mark.holds("docs/report.md", "numbers are aligned right")
 def test_a_table_aligns_numbers_right_and_leaves_out_what_has_no_value():
     assert written(TABLE, "table", sort="n_queues", top=2).splitlines() == [
         "consumer_group  n_queues  skew  rooms",
@@ -178,7 +176,6 @@ def test_a_table_aligns_numbers_right_and_leaves_out_what_has_no_value():
     assert "nothing" in written(TABLE, "wide").splitlines()[0].split()
 
 
-@pytest.mark.holds("docs/report.md", "invisible characters in names are written as escapes")
 @pytest.mark.parametrize("output", ["table", "wide", "md", "html"])
 @given(TEXTS)
 def test_nothing_invisible_reaches_people(output, texts):

@@ -162,7 +162,6 @@ def test_names_are_isolated_so_that_none_turns_the_line_it_stands_in():
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds("docs/report.md", "by their hashes and nothing else")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_policy_names_the_style_and_the_script_that_are_there_and_allows_nothing_else(page):
     parsed = Page(page())
@@ -182,7 +181,6 @@ def test_the_policy_names_the_style_and_the_script_that_are_there_and_allows_not
     )
 
 
-@pytest.mark.holds("docs/report.md", "no font or library is loaded, nothing is sent")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_loads_nothing(page):
     text = re.sub(r"<title.*?</title>|data-v=\".*?\"", "", page())
@@ -285,7 +283,6 @@ def test_the_summary_says_what_the_plan_leaves_out():
     assert len(plan.warnings) == 1 and plan.warnings[0] in said and "! 1 warning" in said
 
 
-@pytest.mark.holds("docs/report.md", "Equal plans give equal files")
 def test_a_page_of_a_saved_plan_is_that_of_the_plan(tmp_path):
     plan = report_plans.everyday()
     save_plan(plan, tmp_path / "plan.json")
@@ -429,7 +426,6 @@ def test_duckdb_reads_a_plan():
     ]
 
 
-@pytest.mark.holds("docs/report.md", "fifty rows at most, no script")
 def test_a_notebook_shows_fifty_rows_at_most_and_no_name_is_markup():
     shown = report_plans.many()._repr_html_()
     assert shown.count("<tr>") == 51 and "71 more rows" in shown

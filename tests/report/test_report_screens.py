@@ -141,7 +141,6 @@ def test_no_page_is_wider_than_a_phone(browser, pages, name, size):
     )
 
 
-@pytest.mark.holds("docs/report.md", "are seen without scrolling sideways")
 @pytest.mark.parametrize("size", PHONES)
 @pytest.mark.parametrize("name", PLANS)
 def test_the_figures_that_matter_of_every_group_are_on_a_phone(browser, pages, name, size):

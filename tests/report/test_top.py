@@ -107,7 +107,6 @@ def test_any_number_of_rows_from_0_on_is_taken(made):
             ask(None)
 
 
-@pytest.mark.holds("docs/commands.md", "At most N rows")
 def test_the_first_rows_are_shown():
     table = pa.table({"n": [1, 2, 3]})
     out = io.StringIO()

@@ -220,7 +220,6 @@ def hostile():
 KINDS = ("plan", "diff", "check", "compare", "recommend", "rollout", "optimise", "explain")
 
 
-@pytest.mark.holds("docs/command-line.md", "cannot inject escapes into a terminal")
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_name_controls_a_terminal_or_forges_a_line(hostile, kind):
     lines = list(hostile[kind].lines(io.StringIO()))

@@ -43,7 +43,6 @@ def test_a_word_is_broken_on_a_terminal_alone(monkeypatch):
     )
 
 
-@pytest.mark.holds("docs/command-line.md", "so it can be copied")
 @pytest.mark.parametrize("width", ["30", "60", "100"])
 def test_a_broken_command_is_the_same_command(monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)

@@ -202,7 +202,6 @@ def test_a_change_of_subscription_is_the_twins(client_ids, counts, rule, remove,
     check_sums(rollout)
 
 
-@pytest.mark.holds("docs/plan.md", "rollout queues writes to them only once they are read")
 @given(clients_of_group, counts_of_topic, st.integers(1, 9), rules, orders)
 @examples(50)
 def test_more_and_fewer_queues_are_the_twins(client_ids, counts, to, rule, order):
@@ -219,7 +218,6 @@ def test_more_and_fewer_queues_are_the_twins(client_ids, counts, to, rule, order
     assert bool(rollout.refusals) == (to < max(counts.values()))
 
 
-@pytest.mark.holds("docs/rollout.md", "a broker is read-only, gone, back, writable again")
 @given(clients_of_group, counts_of_topic, st.integers(1, 5), rules, orders)
 @examples(50)
 def test_the_maintenance_of_a_broker_is_the_twins(client_ids, counts, more, rule, order):
@@ -419,9 +417,6 @@ def lags_of(messages, queue_ids=(2, 3)):
     return [Lag(MessageQueue("T", b, i), 10 + messages, 10) for b in "ab" for i in queue_ids]
 
 
-@pytest.mark.holds(
-    "docs/commands.md", "Fewer is refused while any group of the snapshot has a backlog"
-)
 def test_queues_with_a_backlog_in_any_group_are_not_dropped():
     snapshot = shrinking(*lags_of(7), subscriptions=())
     rollout = resize_queues(snapshot, "T", 2, groups=["g0"], assume_drained=True)
@@ -435,7 +430,6 @@ def test_queues_with_a_backlog_in_any_group_are_not_dropped():
     )
 
 
-@pytest.mark.holds("docs/rollout.md", "Refused (exit 3) while any group has")
 def test_an_unknown_backlog_is_refused_unless_it_is_taken_for_none():
     known = shrinking(*lags_of(0))
     assert [one[:46] for one in resize_queues(known, "T", 2).refusals] == [

@@ -100,10 +100,6 @@ def test_every_step_is_what_every_client_computes_for_itself(languages, was, to,
     } == {(queue.broker_name, queue.queue_id): ids for queue, ids in final.items() if len(ids) != 1}
 
 
-@pytest.mark.holds(
-    "docs/strategies/dialects.md", "is exact for steps in which up to 12 clients change"
-)
-@pytest.mark.holds("docs/plan.md", "Expected numbers and queue-seconds are exact")
 def test_many_clients_at_once_have_bounds_and_exact_means():
     languages = ["JAVA", "GO"] * 7
     rollout = rmqalloc.rollout.strategy(snapshot_of(languages, "average"), "CONSISTENT_HASH", params={"virtual_nodes": 20},

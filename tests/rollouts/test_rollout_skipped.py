@@ -120,7 +120,6 @@ def test_the_reason_is_the_one_that_a_group_alone_gets():
         restart(fleet(), ["two"], batch=3)
 
 
-@pytest.mark.holds("docs/rollout.md", "The exit code is 1 if no group is left")
 def test_where_no_group_is_left_it_is_an_error():
     with pytest.raises(
         ValueError,
@@ -274,7 +273,6 @@ def run(capsys, tmp_path):
 REASON = "a batch of 2 is more than the 1 client of consumer group 'one'; give at most 1, or a share such as 25%"
 
 
-@pytest.mark.holds("docs/rollout.md", "are skipped and listed with the reason")
 def test_text_names_them_and_why(run):
     code, out, err = run("restart", "-b", "2")
     said = " ".join(out.rpartition("\n\n")[2].split())

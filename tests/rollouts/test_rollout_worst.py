@@ -63,7 +63,6 @@ def most(graph, needs_one=False):
     )
 
 
-@pytest.mark.holds("docs/rollout.md", "The maximum is exact for every group of up to 15 clients")
 @given(st.lists(graphs(), min_size=1, max_size=6), st.booleans())
 @examples(150)
 def test_the_worst_of_few_clients_is_that_of_all_sets(some, needs_one):

@@ -181,7 +181,6 @@ def fits(snapshot, to):
     )
 
 
-@pytest.mark.holds("docs/rollout.md", "unowned counts the queues that producers write to")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_is_that_of_the_brokers(kind):
     rng = random.Random(KINDS.index(kind))
@@ -214,7 +213,6 @@ def cluster(*brokers, n_clients=4, lags=()):
     )
 
 
-@pytest.mark.holds("docs/plan.md", "Only queues that producers write to count as unowned")
 def test_the_gate_counts_written_queues_alone():
     snapshot = cluster(TopicBroker("a", 12, 5), n_clients=1)
     assert list(violated_gates(restart(snapshot), max_unowned=5)) == []
@@ -244,7 +242,6 @@ def test_untouched_and_read_only_brokers_stay_as_they_are():
 BEHIND = [("a", i, 7 if i == 5 else 0) for i in range(8)]
 
 
-@pytest.mark.holds("docs/rollout.md", "its removal is refused while it has one")
 @pytest.mark.parametrize(
     ("to", "refused", "steps"),
     [

@@ -79,7 +79,6 @@ def test_an_id_with_an_equals_sign_is_closed_by_one(run, client_id):
     assert (code, after["plain"]["n_clients"]) == (0, 3)
 
 
-@pytest.mark.holds("docs/plan.md", "all others are planned, and the exit code is 1")
 @pytest.mark.parametrize(
     "change", ["--add-client c3", "--add-client c3=", "--scale 3", "--add-broker c:8"]
 )
@@ -191,7 +190,6 @@ def test_compare_says_it_once():
     assert found.refused == (("near", "near"),)
 
 
-@pytest.mark.holds("docs/plan.md", "compare says so and ends with 1")
 def test_a_comparison_that_lacks_a_row_ends_with_1(capsys, tmp_path):
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(to_document(cluster())))

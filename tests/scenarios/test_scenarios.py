@@ -70,7 +70,6 @@ def test_every_change_is_there():
     assert {name for change in EVERY_CHANGE for name in change} == CHANGES.keys()
 
 
-@pytest.mark.holds("rmqalloc.scenarios.read_scenarios", "Read a file of scenarios.")
 @pytest.mark.parametrize(
     ("suffix", "dump"), [(".yaml", yaml.safe_dump), (".yml", yaml.safe_dump), (".json", json.dumps)]
 )
@@ -82,7 +81,6 @@ def test_a_file_holds_what_was_printed_into_it(tmp_path, suffix, dump):
     assert to_data(wanted)["scenarios"][0] == FULL
 
 
-@pytest.mark.holds("rmqalloc.scenarios.to_data", "Return what a file of these scenarios holds")
 @given(drawn_units.scenarios(rooms=True))
 def test_plain_data_makes_the_round(data):
     if data:
@@ -118,7 +116,6 @@ def test_json_needs_no_yaml(tmp_path):
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 
-@pytest.mark.holds("rmqalloc.scenarios.Scenario", "A field is wrong.")
 def test_fields_are_checked_and_kept_as_tuples():
     assert AddClients(ids=["a", "b"]).ids == ("a", "b")
     assert SetStrategy("MACHINE_ROOM", {"machine_rooms": {"b", "a"}}).params == {
@@ -130,9 +127,6 @@ def test_fields_are_checked_and_kept_as_tuples():
         RemoveClients(count=1, which="middle")
 
 
-@pytest.mark.holds(
-    "rmqalloc.scenarios.scenarios_schema", "Return the JSON Schema of a file of scenarios"
-)
 def test_the_schema_names_every_field():
     one = scenarios_schema()["properties"]["scenarios"]["items"]
     assert set(one["properties"]) == {"name", "changes", "groups", "topics"}
@@ -160,7 +154,6 @@ LONG = "a" * (MAX_TEXT_BYTES + 1)
 HERE = "f.yaml: scenario 'x': "
 
 
-@pytest.mark.holds("docs/plan.md", "an error names file, line, column, scenario and field")
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -397,7 +390,6 @@ def test_a_client_that_comes_back_is_the_same():
     assert after.renamed.tolist() == [0, 2]
 
 
-@pytest.mark.holds("rmqalloc.scenarios.apply", "asks for a machine room")
 @pytest.mark.parametrize(
     ("change", "said"),
     [

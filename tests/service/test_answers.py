@@ -59,7 +59,6 @@ def got(client, path, **params):
     return answer.json()
 
 
-@pytest.mark.holds("docs/service.md", "all groups, worst first: rmqalloc groups")
 def test_groups_are_those_of_the_verb(client, printed):
     assert got(client, "/v1/groups") == {"groups": printed("groups"), "n_rows": 4}
     assert got(client, "/v1/groups", sort="-n_clients", top=2, where="consumer_group!=idle") == {
@@ -174,7 +173,6 @@ def test_a_name_may_hold_anything(client):
         assert "\n" not in value and "script>" not in value, header
 
 
-@pytest.mark.holds("docs/service.md", "An answer is refused with 413")
 @pytest.mark.parametrize(("path", "status", "said"), [
     ("/v1/groups/idel", 404, "near it is 'idle'"), ("/v1/groups/idle%00", 404, "no consumer group matches"),
     ("/v1/groups/%ff", 400, "not UTF-8"), ("/v1/groups?tpo=3", 400, "did you mean top?"), ("/v1/groups?top=0", 400, "1 to"),
@@ -201,7 +199,6 @@ def test_what_is_wrong_is_said_in_a_problem_document(client, path, status, said)
     assert said in answer.json()["detail"] and answer.json()["status"] == status
 
 
-@pytest.mark.holds("docs/service.md", "256 KiB at most")
 def test_what_is_posted_is_read_strictly(client):
     def post(content, kind="application/json", path="/v1/plan"):
         answer = client.post(path, content=content, headers={"content-type": kind})
@@ -248,7 +245,6 @@ class Leases:
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/service.md", "The guard alone refuses to answer of a reading older")
 def test_the_guard_says_its_verdict_as_a_status(monkeypatch):
     monkeypatch.setattr("rmqalloc.service.web_app.GuardLeases", Leases)
     readings = readings_of(reading(CLUSTER))

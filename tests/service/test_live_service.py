@@ -73,8 +73,6 @@ def asked(name_server):
     return json.loads(found[0]), found[1].decode()
 
 
-@pytest.mark.holds("docs/service.md", "nothing but the codes of reads is sent")
-@pytest.mark.holds("docs/deploy.md", "it cannot send a request that writes")
 def test_it_says_what_the_verbs_say_and_sends_nothing_but_reads(cluster, tally):
     async def main():
         recording = Recording()

@@ -111,7 +111,6 @@ def test_findings_owners_and_what_nobody_owns_are_those_of_the_verbs():
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/service.md", "Series are bounded")
 def test_beyond_the_worst_groups_all_are_summed():
     with served(readings_of(reading(CLUSTER)), most_groups=1) as client:
         few = samples(client)

@@ -22,7 +22,6 @@ CLUSTER = snapshot(group("c1", "c2"), topics=(topic(a=3),))
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/service.md", "the last state stays, and its age grows")
 def test_a_reading_that_fails_leaves_the_last_state_and_says_so():
     readings = readings_of(
         reading(CLUSTER), Error("no\r\nanswer"), OSError("refused"), reading(CLUSTER), every=10.0

@@ -92,7 +92,6 @@ def answered(port, path):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/service.md", "requests of readers send nothing at all")
 def test_requests_of_readers_send_nothing_to_the_cluster_and_it_ends_when_told():
     with Loopback() as cluster, serving(cluster, "--every", "600s") as (program, port):
         answered(port, "/readyz")

@@ -148,10 +148,6 @@ def test_the_release_is_that_of_the_clients(version, release):
 # --- Refusals ---
 
 
-@pytest.mark.holds("rmqalloc.simulation.script_of_snapshot", "A script cannot represent the group.")
-@pytest.mark.holds(
-    "docs/simulate-cluster.md", "A group that cannot be simulated is refused with the reason"
-)
 @pytest.mark.parametrize(
     ("others", "reason"),
     [
@@ -188,7 +184,6 @@ def test_a_route_that_is_not_known_is_refused_and_one_that_is_not_there_is_noted
     )
 
 
-@pytest.mark.holds("rmqalloc.simulation.script_of_snapshot", "There is no such group.")
 def test_a_group_that_is_not_there_is_refused():
     with pytest.raises(NoMatchError, match="no group matches 'gg'"):
         simulate_group(cluster(), "gg", "crash")
@@ -234,7 +229,6 @@ def test_a_wrong_event_says_what_would_be_right(text, what):
     assert str(error.value).startswith(f"event {text!r}:")
 
 
-@pytest.mark.holds("rmqalloc.simulate_group", "An event is wrong, or not possible when it comes.")
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -359,7 +353,6 @@ def test_clients_have_drifted_apart_unless_they_are_in_step():
     assert open_seconds[0] > open_seconds[1]
 
 
-@pytest.mark.holds("docs/simulate-cluster.md", "Equal seeds give equal output")
 def test_equal_seeds_give_equal_results_and_others_others():
     one, same, other = (
         simulate_group(cluster(), "g", "restart", seeds=2, first_seed=seed) for seed in (5, 5, 9)
@@ -456,7 +449,6 @@ def test_quantiles_are_values_of_runs(values, want):
 # --- Rates ---
 
 
-@pytest.mark.holds("rmqalloc.simulation.rates_between", "A snapshot does not say when it was taken")
 def test_rates_are_what_the_ends_of_queues_moved():
     first, second = (
         with_ends(100, 200, at="2026-11-20T09:30:00Z"),

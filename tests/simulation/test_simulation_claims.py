@@ -121,7 +121,6 @@ def test_a_silent_death_takes_up_to_two_and_a_half_minutes_if_no_connection_is_i
     assert all(row.notices == 0 for row in rows)
 
 
-@pytest.mark.holds("docs/rebalance-cost.md", "40 to 60 s without consumption")
 def test_the_locks_of_a_dead_client_hold_its_ordered_queues_for_up_to_a_minute():
     concurrent = at_all_moments("crash", LEAVING)
     ordered = at_all_moments("crash", LEAVING, ordered=True)
@@ -172,10 +171,6 @@ def test_one_of_four_clients_with_24_queues_leaves_and_avg_makes_8_process_queue
     assert (row.process_queues, row.moved) == (n_made, n_made)
 
 
-@pytest.mark.holds(
-    "docs/how-to/deploy.md",
-    "moves what the restarted client owned, away and back, and nothing else",
-)
 @pytest.mark.parametrize("left", range(4))
 def test_with_consistent_hash_only_the_queues_of_the_leaver_are_made_anew(left):
     result = run({"at": "60s", "shutdown": {"clients": f"g-{left}"}}, strategy="CONSISTENT_HASH")
@@ -299,7 +294,6 @@ def test_a_gap_where_the_drop_comes_first_and_two_owners_where_the_start_does():
     assert run(QUIET, {"at": "61s", "join": JOINING}).groups[0].consumed_twice > 500
 
 
-@pytest.mark.holds("docs/rebalance-cost.md", "no queue is consumed by two")
 @pytest.mark.parametrize("listener_time", ["0s", "300ms", "3s"])
 @pytest.mark.parametrize("before", [[], [QUIET]], ids=["told", "untold"])
 def test_ordered_groups_have_gaps_only(before, listener_time):

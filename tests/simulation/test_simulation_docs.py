@@ -12,7 +12,6 @@ PAGE = ROOT / "docs" / "rebalance-cost.md"
 SCRIPTS = ("three-deaths", "concurrent", "ordered", "restart-avg", "restart-consistent-hash")
 
 
-@pytest.mark.holds("docs/rebalance-cost.md", "the tests compare this page with it")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_page_holds_what_the_command_prints_and_draws(name, tmp_path, capsys):
     script = ROOT / "examples" / "simulations" / f"{name}.yaml"

@@ -110,9 +110,6 @@ def test_figures_intervals_and_moves_are_written_as_parquet_and_json(result, tmp
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/simulation-scripts.md", "equal seeds give equal output")
-@pytest.mark.holds("docs/rebalance-cost.md", "Equal scripts give equal output, byte for byte")
-@pytest.mark.holds("docs/commands.md", "equal seeds give equal output")
 @pytest.mark.parametrize("seed", [3, 4])
 def test_equal_scripts_and_seeds_give_equal_bytes_in_any_process(path, tmp_path, seed):
     """Whatever the hashes of strings are; and another seed gives another run."""

@@ -44,8 +44,6 @@ def test_times_have_units(text, milliseconds):
     assert Duration().read(text) == milliseconds
 
 
-@pytest.mark.holds("docs/simulation-scripts.md", "A number without a unit is refused")
-@pytest.mark.holds("docs/simulation-scripts.md", "at most 24h")
 @pytest.mark.parametrize(
     "text",
     [
@@ -71,7 +69,6 @@ def test_other_times_are_refused(text):
         Duration().read(text)
 
 
-@pytest.mark.holds("rmqalloc.simulation.read_script", "Read a script from a YAML file")
 def test_yaml_and_json_say_the_same(tmp_path):
     data = script(
         [

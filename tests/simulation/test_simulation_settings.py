@@ -89,7 +89,6 @@ def test_the_expiry_of_channels(timeout, shortest, longest):
     assert row.unowned == 0
 
 
-@pytest.mark.holds("docs/simulation-scripts.md", "is closed, and its groups are notified")
 @pytest.mark.parametrize(("idle", "settled"), [("120s", 120_000), ("70s", 70_000), ("40s", 40_000)])
 def test_a_connection_that_nothing_comes_over_is_closed_and_its_group_is_told(idle, settled):
     """The death is seen at the idle time after it, for its pulls went on until then, and told at
@@ -105,7 +104,6 @@ def test_a_connection_that_nothing_comes_over_is_closed_and_its_group_is_told(id
     assert last({"at": "61s", "partition": cut}, settings=settings).notices > 0
 
 
-@pytest.mark.holds("docs/simulation-scripts.md", "0 for never")
 def test_no_idle_time_closes_no_connection():
     settings = [{"channel_expired_timeout": "1h", "server_channel_max_idle_time_seconds": 0}]
     row = last(VANISH, settings=settings)

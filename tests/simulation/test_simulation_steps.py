@@ -224,8 +224,6 @@ IMPOSSIBLE = {
 }
 
 
-@pytest.mark.holds("docs/simulation-scripts.md", "the script is refused before anything runs")
-@pytest.mark.holds("docs/rebalance-cost.md", "an impossible step")
 @pytest.mark.parametrize("label", IMPOSSIBLE)
 def test_a_step_that_cannot_be_is_an_error_of_its_place(label, tmp_path):
     events, words = IMPOSSIBLE[label]
@@ -381,7 +379,6 @@ def possible(data):
         return None
 
 
-@pytest.mark.holds("docs/simulation-scripts.md", "Steps are possible when they come")
 @given(
     st.lists(st.tuples(st.sampled_from([f"{i}s" for i in range(0, 100, 5)]), EVENTS), max_size=12),
     st.booleans(),

@@ -11,7 +11,6 @@ from rmqalloc.remoting.read_codes import ReadCode
 pytestmark = [pytest.mark.cluster, pytest.mark.java]
 
 
-@pytest.mark.holds("docs/snapshots.md", "and nothing else; tried at 5.5.0")
 def test_get_of_groups_is_what_a_snapshot_needs():
     cluster = LiveCluster()
     try:

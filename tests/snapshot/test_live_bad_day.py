@@ -83,7 +83,6 @@ def test_one_answer_that_does_not_come_makes_no_server_down():
     assert {error.request for error in snapshot.errors} == {"GET_CONSUME_STATS bad"}
 
 
-@pytest.mark.holds("docs/snapshots.md", "A server that fails twice in a row counts as down")
 @pytest.mark.parametrize(
     ("error", "n_down"), [(SilentError, 2), (UnreachableError, 3), (RemotingError, 12)]
 )
@@ -162,8 +161,6 @@ def test_a_broker_that_freezes_while_clients_are_asked_is_found_out():
     assert any("down for this run" in error.message for error in snapshot.errors)
 
 
-@pytest.mark.holds("docs/how-to/alert.md", "What was not read by then is missing")
-@pytest.mark.holds("docs/commands.md", "what is not read by then is missing (exit code 4)")
 def test_a_deadline_bounds_everything_and_keeps_what_was_read():
     groups = {"done": ["c-0"], "large": [f"c-{i}" for i in range(1000)]}
     with SimulatedLoopback(groups=groups) as servers:
@@ -192,7 +189,6 @@ def test_a_frozen_broker_does_not_use_up_the_deadline():
     assert {error.source for error in snapshot.errors} == {"broker broker-1"}
 
 
-@pytest.mark.holds("docs/flow.md", "a partial snapshot, exit code 4")
 @pytest.mark.parametrize(
     ("verb", "expected"),
     [("snapshot", 4), ("check", 2), ("plan", 4)],  # the silent broker is a finding of check

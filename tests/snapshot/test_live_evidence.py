@@ -212,7 +212,6 @@ def test_a_cluster_that_has_nothing(tmp_path, capsys):
         empty.stop()
 
 
-@pytest.mark.holds("rmqalloc.fetch", "a pattern matches nothing")
 def test_a_pattern_that_nothing_matches(cluster, capsys):
     for verb in (["snapshot"], ["check"]):
         for option, what in (("-g", "consumer group"), ("-t", "topic")):

@@ -136,7 +136,6 @@ def test_who_is_named(text, address, is_in):
     assert (address in SignedServers(["10.9.9.9:9876"], text)) is is_in
 
 
-@pytest.mark.holds("rmqalloc.fetch", "acl_address names no server")
 @pytest.mark.parametrize(
     "text", ["a b", "broker-a:0", "10.0.0.0/33", "10.0.0.1/8", "http://a:1", ":", "a:1;;b:x"]
 )
@@ -145,7 +144,6 @@ def test_what_names_no_server(text):
         SignedServers([], text)
 
 
-@pytest.mark.holds("rmqalloc.remoting.is_verified", "prove who they are")
 def test_tls_that_verifies_is_proof_enough_and_other_tls_is_none():
     assert is_verified(tls_context())
     assert not is_verified(tls_context(verify=False)) and not is_verified(None)

@@ -47,7 +47,6 @@ def connections(*client_ids, subscription=SUBSCRIPTION, model="CLUSTERING"):
 # --- Expressions ---
 
 
-@pytest.mark.holds("docs/snapshots.md", "what a client says (filters: tags, SQL92, classes)")
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -205,9 +204,6 @@ LITE_GROUP = (
 )
 
 
-@pytest.mark.holds(
-    "docs/check.md", "no queue has an owner, and which lite topics are read is not shown"
-)
 @pytest.mark.parametrize("attribute", ["lite.bind.topic", "+lite.bind.topic"])
 @pytest.mark.parametrize("subscription", [None, pytest.param(SUBSCRIPTION, id="a subscription")])
 def test_a_group_for_lite_topics_is_said_to_be_one(attribute, subscription):

@@ -142,7 +142,6 @@ def test_a_group_that_lost_its_last_client_is_told_of_by_watching_it(capsys, mon
     assert f"raised   error no-consumer g {TOPIC}" in said and "500 messages wait there" in said
 
 
-@pytest.mark.holds("docs/snapshots.md", "A group that broadcasts or never committed has none")
 def test_a_group_that_never_committed_or_broadcasts_is_not_known_to_be_empty(capsys):
     more = {
         CODE.GET_CONSUMER_CONNECTION_LIST: not_online,

@@ -83,7 +83,6 @@ def test_what_lasts_is_shown_once_and_when_it_goes(cluster, java, tally):
     java.leave_all()
 
 
-@pytest.mark.holds("rmqalloc.watching.lasting", "Return findings of now that were there before")
 def test_a_fault_that_passes_does_not_count(cluster, java, tally, capsys, monkeypatch):
     make_topic(cluster, java, TOPIC, 4)
     java.join(GROUP, "g-1", [TOPIC], strategy="AVG")

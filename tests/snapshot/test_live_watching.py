@@ -86,7 +86,6 @@ def said(capsys):
     return [line.partition("[2J  ")[2] for line in lines]
 
 
-@pytest.mark.holds("docs/check.md", "findings that two readings in a row have in common")
 def test_what_lasts_is_raised_and_what_goes_is_cleared(capsys):
     assert watched([A], [A], [A], [A, B], [A, B], [A, B], [A], [A]) == [
         ["unowned-queue"],

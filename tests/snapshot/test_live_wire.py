@@ -52,9 +52,6 @@ def recorded(cluster, *arguments):
     return asyncio.run(main())
 
 
-@pytest.mark.holds("docs/how-to/index.md", "Nothing is written to your cluster.")
-@pytest.mark.holds("docs/snapshots.md", "The cluster is read and never written to")
-@pytest.mark.holds("README.md", "never writes to it")
 @pytest.mark.parametrize("verb", ["snapshot", "check", "plan"])
 def test_nothing_but_reads_leaves_the_process(cluster, tally, verb):
     done, recording = recorded(
@@ -134,7 +131,6 @@ def test_a_broker_that_does_not_answer_makes_it_partial(cluster):
     ) == 1
 
 
-@pytest.mark.holds("rmqalloc.fetch", "No name server answers, or it refuses.")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

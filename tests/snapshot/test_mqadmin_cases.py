@@ -88,7 +88,6 @@ def test_rows_below_a_stack_trace():
     assert errors(snapshot) == set()
 
 
-@pytest.mark.holds("docs/snapshots.md", "and JSON of RocketMQ Dashboard")
 @pytest.mark.parametrize(
     ("name", "command"),
     [
@@ -105,7 +104,6 @@ def test_json_of_the_dashboard_is_refused_by_its_name(name, command):
         read(WRONG / "dashboard-json", name)
 
 
-@pytest.mark.holds("docs/snapshots.md", "their code and description are repeated")
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -138,7 +136,6 @@ def test_several_routes_without_their_command_lines():
         read(WRONG / "loop-of-routes-in-one-file")
 
 
-@pytest.mark.holds("docs/snapshots.md", "the message says which command to run")
 @pytest.mark.parametrize(
     ("name", "command"),
     [
@@ -154,7 +151,6 @@ def test_other_commands_are_named(name, command):
         read(WRONG / "other-commands", name)
 
 
-@pytest.mark.holds("docs/snapshots.md", "not if it may be one of POP")
 def test_the_retry_topic_of_pop_makes_no_second_group():
     snapshot, _ = read(WRONG / "progress-5x-pop-retry-topic-names-group")
     group = only_group(snapshot)
@@ -205,7 +201,6 @@ def test_a_route_without_a_master():
 # --- What has been right and stays so ---
 
 
-@pytest.mark.holds("rmqalloc.snapshot.files.mqadmin.read", "Return the snapshot of all outputs")
 @pytest.mark.parametrize(
     ("case", "name", "n_clients", "n_lags"),
     [

@@ -83,7 +83,6 @@ def test_the_name_that_the_operator_gives_wins(topic, read):
         )
 
 
-@pytest.mark.holds("docs/snapshots.md", "A retry topic names a group only if nothing else does")
 def test_without_a_name_a_retry_topic_tells_the_group_only_if_it_can_be_no_other(read):
     assert names(read({"p.txt": progress(("%RETRY%g", 0, 3), ("orders", 0, 5))})[0]) == ["g"]
     assert names(read({"p.txt": progress(("%RETRY%g+orders", 0, 3), ("orders", 0, 5))})[0]) == ["g"]

@@ -160,8 +160,6 @@ def test_clients_that_only_a_silent_broker_lists_have_not_left(no_pauses):
     assert group_of(reading).client_ids == ["c-0"] and reading.not_read == {"g"}
 
 
-@pytest.mark.holds("docs/service.md", "the requests that one broker gets at most (200)")
-@pytest.mark.holds("docs/commands.md", "Requests a second that one broker gets at most")
 def test_no_server_gets_more_requests_than_its_budget():
     groups = {f"g-{i:02}": ["c"] for i in range(40)}
     with (
@@ -254,7 +252,6 @@ class Restarting(SimulatedLoopback):
         asyncio.run_coroutine_threadsafe(cut(), self.loop).result()
 
 
-@pytest.mark.holds("rmqalloc.snapshot.live.Rereader", "over connections that stay open")
 def test_connections_stay_open_and_are_opened_again_when_a_server_restarts():
     with Restarting() as servers, Rereader(servers.name_server, every=1) as reader:
         for _ in range(3):

@@ -103,9 +103,6 @@ def given_text(tmp_path, name, text):
 # --- What is written is read back ---
 
 
-@pytest.mark.holds(
-    "rmqalloc.snapshot.files.read_snapshot", "Return the snapshot that a file holds."
-)
 @pytest.mark.parametrize("form", ["json", "yaml"])
 @given(snapshot=SNAPSHOTS)
 @examples(30)
@@ -198,7 +195,6 @@ def test_the_example_of_a_whole_snapshot_has_owners_and_lags():
     assert sum(lag.messages for lag in group.lags) > 0
 
 
-@pytest.mark.holds("rmqalloc.snapshot.files.write_snapshot", "which appears whole or not at all")
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
     path = given_text(tmp_path, "s.csv", "old")
     with pytest.raises(SnapshotError):
@@ -251,8 +247,6 @@ JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
 
 # What is no document at all, or a bomb, is refused alike in every kind of file:
 # tests/documents/test_documents.py.
-@pytest.mark.holds("rmqalloc.read", "It is not a snapshot")
-@pytest.mark.holds("docs/flow.md", "exit code 1, with file:line:column")
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -341,7 +335,6 @@ SEEDS = [
 ]
 
 
-@pytest.mark.holds("docs/snapshots.md", "its reader returns data or raises its own error")
 @given(
     seed=st.sampled_from(SEEDS),
     at=st.floats(0, 1),

@@ -138,10 +138,6 @@ WHOLE = ("topicRoute.orders.json", "topicRoute.payments.txt", "consumerConnectio
          "consumerProgress.order-svc.txt", "with_clients.txt", "consumerStatus.audit.txt")  # fmt: skip
 
 
-@pytest.mark.holds(
-    "rmqalloc.snapshot.files.read_snapshots",
-    "Return the snapshot that several outputs of mqadmin make together",
-)
 @pytest.mark.parametrize("turned", [False, True])
 def test_outputs_of_one_cluster_make_one_snapshot(turned, tmp_path):
     names = [*WHOLE, *(str(path.relative_to(MQADMIN)) for path in CLIENTS)]
@@ -237,9 +233,6 @@ def test_addresses_are_matched_with_client_ids(tmp_path):
     assert any("several clients run at 10.0.0.2" in one for one in warnings)
 
 
-@pytest.mark.holds(
-    "rmqalloc.snapshot.files.read_snapshot_with_warnings", "such as names that were probably cut"
-)
 def test_a_name_that_was_cut_is_told():
     snapshot, warnings = read("consumerProgress.cut.txt")
     assert {topic.name for topic in snapshot.topics} == {"%RETRY%cut", "t" * 64}
@@ -336,7 +329,6 @@ def test_what_is_wrong_names_its_place(name, text, said, tmp_path):
         read_snapshots([given_text(tmp_path, name, text)], "mqadmin")
 
 
-@pytest.mark.holds("rmqalloc.snapshot.files.mqadmin.read", "If a file holds no output that is read")
 def test_a_text_without_any_output_is_refused(tmp_path):
     with pytest.raises(
         SnapshotError, match=r"a.txt:1: holds no output of mqadmin that is read: topicRoute"

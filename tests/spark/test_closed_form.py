@@ -63,9 +63,6 @@ def test_owners_are_those_of_the_kernel(rf, numbers, strategy):
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds(
-    "spark_udfs.functions.try_allocate_by_count", "null where a number is null, below 1"
-)
 @pytest.mark.parametrize("number", [None, 0, -1, 2**24 + 1, 2**63 - 1])
 def test_both_engines_fail_where_owners_would_be_null(spark, rf, number):
     from pyspark.sql import functions as F
@@ -84,7 +81,6 @@ def test_both_engines_fail_where_owners_would_be_null(spark, rf, number):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/spark-sql.md", "They refuse a fraction too")
 @pytest.mark.parametrize("engine", ["sql", "kernel"])
 def test_both_engines_refuse_what_is_no_integer(spark, rf, engine):
     from pyspark.sql import functions as F
@@ -104,7 +100,6 @@ def test_both_engines_refuse_what_is_no_integer(spark, rf, engine):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("spark_udfs.functions.metrics_by_count", "equal for AVG and AVG_BY_CIRCLE")
 def test_metrics_are_those_of_the_kernel(rf, numbers):
     from pyspark.sql import functions as F
 
@@ -115,7 +110,6 @@ def test_metrics_are_those_of_the_kernel(rf, numbers):
     assert differing(numbers, rf.metrics_by_count("n", "a"), circle) == []
 
 
-@pytest.mark.holds("spark_udfs.functions.moved_by_count", "if those that come or go sort last")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_moved_is_that_of_the_kernel(rf, numbers, strategy):
     from pyspark.sql import functions as F
@@ -192,8 +186,6 @@ def test_spark_does_it_alone(rf, numbers, capsys):
     assert "ArrowEvalPython" in plan("kernel")
 
 
-@pytest.mark.holds("spark_udfs.functions.moved_by_count", "As allocate_by_count.")
-@pytest.mark.holds("spark_udfs.functions.metrics_by_count", "The engine is unknown.")
 def test_the_engine_is_chosen_or_refused(rf):
     from pyspark.sql import functions as F
 

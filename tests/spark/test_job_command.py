@@ -15,7 +15,6 @@ from rmqalloc.evaluation.totals import Totals
 from rmqalloc.snapshot.synthetic import write_fleet
 
 
-@pytest.mark.holds("docs/spark.md", "64 wrong usage, 130 interrupted")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -164,7 +163,6 @@ def raising(monkeypatch):
     return run
 
 
-@pytest.mark.holds("docs/spark.md", "64 wrong usage, 130 interrupted")
 def test_an_interrupted_job_leaves_with_130(raising, capsys):
     assert raising(KeyboardInterrupt()) == 130
     assert (

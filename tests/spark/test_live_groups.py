@@ -101,7 +101,6 @@ def test_a_heartbeat_that_nothing_depends_on_makes_no_row_but_counts():
     assert step(beat.state, [leave("c", 5)]).rows == [], "the client was heard of after that"
 
 
-@pytest.mark.holds("docs/live-plans.md", "of equal ones a leave wins")
 @pytest.mark.parametrize("events", [[join("c", 5), leave("c", 5)], [leave("c", 5), join("c", 5)]])
 def test_of_equal_stamps_the_leave_wins_and_a_sequence_decides_before(events):
     assert last(step(None, events).rows) == {}
@@ -117,7 +116,6 @@ def test_rows_of_a_group_follow_each_other_also_while_it_has_no_clients():
     assert step(other.state, [join("c", 5)]).rows[0]["before"] == other.rows[0]["after"]
 
 
-@pytest.mark.holds("docs/live-plans.md", "version rises and never comes twice")
 def test_versions_rise_also_where_an_older_event_changes_the_answer():
     first = step(None, [join("c", 50)])
     second = step(first.state, [join("d", 20)])
@@ -132,9 +130,6 @@ def test_ids_of_several_channels_stand_as_often_and_lists_are_in_the_order_of_ja
 # --- The life of state ---
 
 
-@pytest.mark.holds(
-    "docs/live-plans.md", "A client ends with its leave, or client_ttl after its last event"
-)
 def test_a_client_that_is_not_heard_of_ends_with_its_time():
     rules = FOREVER._replace(client_ttl=10)
     done = step(None, [join("c", 5), join("d", 9), route(1, a=2)], rules=rules)
@@ -163,7 +158,6 @@ def test_a_route_stays_for_groups_to_come_and_an_empty_one_goes():
     assert step(step(state, [route(2)]).state, [], 2).state is None
 
 
-@pytest.mark.holds("docs/live-plans.md", "with other ones fails with LivePlansError")
 def test_state_of_other_parameters_or_another_form_is_refused():
     state = step(None, [join("c", 1)]).state
     with pytest.raises(
@@ -207,8 +201,6 @@ def test_topics_of_a_bucket_do_not_touch_each_other():
 # --- Events that are refused ---
 
 
-@pytest.mark.holds("docs/rows.md", "A refused event has code 3")
-@pytest.mark.holds("docs/live-plans.md", "A wrong event never stops the stream")
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
@@ -290,7 +282,6 @@ AT = 1_800_000_000 * SECOND
 LIVE = Window(lateness=600 * SECOND, max_age=7 * 86_400 * SECOND, max_ahead=3600 * SECOND)
 
 
-@pytest.mark.holds("docs/live-plans.md", "Times are taken from seven days before")
 def test_times_are_taken_within_the_window_and_move_the_clock_to_now_at_most():
     for time, moves in (
         (AT - LIVE.max_age, AT - LIVE.max_age),

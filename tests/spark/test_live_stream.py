@@ -174,7 +174,6 @@ def n_commits(folder):
     return len(list((folder / "checkpoint" / "commits").glob("[0-9]*")))
 
 
-@pytest.mark.holds("docs/live-plans.md", "no row is missing or doubled")
 def test_killed_it_loses_and_repeats_nothing(spark, events, tmp_path):
     from live_stream import STRATEGY, plain, run
 
@@ -254,9 +253,6 @@ def test_hostile_events_are_rows_and_the_others_come_to_the_same_killed_or_not(s
     assert all(row["err_msg"] and row["event"] for row in refused)
 
 
-@pytest.mark.holds(
-    "docs/live-plans.md", "A checkpoint of a release that stopped at a time out of range goes on"
-)
 def test_a_checkpoint_whose_watermark_is_in_the_far_future_goes_on(spark, tmp_path):
     """An earlier release let one event move it there; Spark never moves it back."""
     from live_stream import plain, run

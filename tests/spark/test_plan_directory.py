@@ -172,7 +172,6 @@ def test_asleep_at_every_step_while_another_runs(before, overwrite, is_claimed, 
         assert wrote.count(True) == 1 or overwrite
 
 
-@pytest.mark.holds("docs/spark.md", "ends with 0 and changes nothing")
 def test_a_complete_plan_is_left_alone():
     files = files_before("a plan")
     before = dict(files)
@@ -202,7 +201,6 @@ def claimed(path, **claim):
     )
 
 
-@pytest.mark.holds("docs/spark.md", "with the process that holds the claim and its age")
 def test_a_living_writer_is_named_with_its_age(tmp_path, died):
     with sleeper() as pid:
         claimed(tmp_path, pids=[died.pids[0], pid])  # its Java works on
@@ -335,7 +333,6 @@ def fleet(path):
         (new / "part-00000.parquet").write_text("")
 
 
-@pytest.mark.holds("docs/spark.md", "is refused in any case")
 @pytest.mark.parametrize(
     ("make", "said", "unless_overwrite"),
     [

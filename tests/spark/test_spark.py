@@ -49,7 +49,6 @@ def test_the_kernel_travels_as_its_name():
     )
 
 
-@pytest.mark.holds("docs/spark.md", "is refused before the query starts")
 @pytest.mark.parametrize(
     ("name", "params", "error"),
     [
@@ -152,7 +151,6 @@ TRIED = [
 ]
 
 
-@pytest.mark.holds("docs/notebook.md", "never fails the query")
 @on_spark
 @pytest.mark.parametrize("output", ["metrics", "owners", "best"])
 def test_spark_plans_as_the_kernel_does(spark, tmp_path, output):
@@ -186,8 +184,6 @@ def test_retry_topics_have_their_own_rule_on_spark(spark):
     }  # fmt: skip
 
 
-@pytest.mark.holds("spark_udfs.transforms.expand_owners", "Name the owner of every queue")
-@pytest.mark.holds("spark_udfs.transforms.client_load", "Count the queues of every client, or host")
 @on_spark
 def test_names_and_loads_on_spark(spark):
     from spark_udfs.transforms import client_load, expand_owners

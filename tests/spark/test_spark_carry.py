@@ -79,7 +79,6 @@ def test_columns_to_carry_are_chosen_by_name(units):
     ]
 
 
-@pytest.mark.holds("docs/spark.md", "A column named like one of the result is refused")
 @pytest.mark.parametrize(
     ("column", "carry", "error", "words"),
     [

@@ -444,9 +444,6 @@ def test_moved_is_what_one_counts(rows):
     assert arrow_figures.moved(*sides).to_pylist() == [moves_of(*row) for row in rows]
 
 
-@pytest.mark.holds(
-    "spark_udfs.functions.least_moves", "Return the fewest queues of every row that could move."
-)
 @given(rows=st.lists(changes(), max_size=6))
 def test_least_moves_are_those_of_a_fleet(rows):
     def least(before, ids_before, after, ids_after):

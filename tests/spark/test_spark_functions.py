@@ -125,7 +125,6 @@ def test_rooms_and_functions_travel_along(spark, rf):
     assert of_column(spark.range(1), near) == [[1, 0]]
 
 
-@pytest.mark.holds("spark_udfs.functions.allocate", "a parameter does not suit it")
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
@@ -299,7 +298,6 @@ def test_every_sql_function_answers(spark, expression, answer):
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds("docs/spark-sql.md", "they refuse it and say the order")
 @pytest.mark.usefixtures("sql")
 @pytest.mark.parametrize(
     ("expression", "said"),
@@ -347,8 +345,6 @@ def test_what_sql_refuses(spark, expression, said):
         of_column(spark.range(1), spark_expr(expression))
 
 
-@pytest.mark.holds("spark_udfs.functions.try_owners", "return null for a bad row")
-@pytest.mark.holds("docs/spark-sql.md", "a bad row fails the query")
 def test_a_bad_row_fails_and_owners_have_names(spark, rf, fleet):
     frame = spark.createDataFrame(fleet)
     for function in (rf.allocate, rf.owners):

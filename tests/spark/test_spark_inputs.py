@@ -61,7 +61,6 @@ def test_tables_become_units(spark):
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/spark.md", "stays twice: a duplicate client id")
 def test_two_processes_of_one_client_id_are_seen(spark):
     """Java has an id once for each channel: the queues of the second place are nobody's, and the
     plan says so.
@@ -125,7 +124,6 @@ def test_a_number_of_channels_that_no_client_has_is_a_bad_row_and_no_list(spark)
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("spark_udfs.joins.unmatched", "that match nothing in the others")
 def test_what_matches_nothing_is_told_and_bad_in_the_plan(spark):
     from spark_udfs.joins import units, unmatched
     from spark_udfs.transforms import plan

@@ -48,8 +48,6 @@ def test_names_are_quoted():
     assert parse_name("ice.`a``b; DROP`.t").sql == "`ice`.`a``b; DROP`.`t`"
 
 
-@pytest.mark.holds("spark_udfs.plan_table", "a table cannot take plans")
-@pytest.mark.holds("docs/spark.md", "is refused before any work")
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -156,7 +154,6 @@ def test_a_name_that_spark_cannot_look_up_is_said_with_its_reason(spark, tmp_pat
         spark.catalog.dropTempView("below")
 
 
-@pytest.mark.holds("docs/spark.md", "Readers see a plan whole or not at all")
 @pytest.mark.spark
 def test_a_plan_in_delta_and_in_iceberg(tmp_path):
     """In a process of its own: the connectors are for another release of Spark than the session's."""

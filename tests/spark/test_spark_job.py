@@ -72,8 +72,6 @@ def test_the_roads_know_one_plan_by_one_row_each(fleet, tmp_path):
     assert len(ids) <= 2 and all(one.startswith("p") for one in ids)
 
 
-@pytest.mark.holds("docs/spark.md", "Bad rows never fail the job")
-@pytest.mark.holds("docs/spark.md", "Transforms and the job never fail at a row")
 @ROADS
 def test_bad_rows_are_rows_of_the_plan_and_a_directory_of_their_own(tmp_path, in_workers, spark):
     fleet = write_units(tmp_path / "fleet", 20)
@@ -159,7 +157,6 @@ def test_a_giant_unit_among_small_ones(tmp_path, spark):
 # --- Once ---
 
 
-@pytest.mark.holds("docs/spark.md", "ends with 0 and changes nothing")
 def test_a_complete_plan_is_left_alone(fleet, tmp_path, capsys):
     out = tmp_path / "plans"
     first = job(fleet, out, SPECS[0])
@@ -192,8 +189,6 @@ def test_another_plan_needs_overwrite(fleet, tmp_path, capsys):
     assert whole(out) == WHOLE
 
 
-@pytest.mark.holds("spark_udfs.plan_table", "The directory holds something else.")
-@pytest.mark.holds("docs/spark.md", "is refused in any case")
 def test_foreign_files_are_never_touched(fleet, tmp_path, capsys):
     home = tmp_path / "home"
     home.mkdir()
@@ -245,7 +240,6 @@ def test_a_write_that_fails_leaves_no_plan_and_the_next_run_cleans_up(fleet, tmp
     assert whole(out) == WHOLE
 
 
-@pytest.mark.holds("docs/spark.md", "with the process that holds the claim and its age")
 def test_a_second_writer_is_refused_by_name_and_age(fleet, tmp_path, capsys):
     out = tmp_path / "plans"
     out.mkdir()
@@ -257,11 +251,6 @@ def test_a_second_writer_is_refused_by_name_and_age(fleet, tmp_path, capsys):
     assert list(files_in(out)) == ["_rmqalloc_claim.json"]
 
 
-@pytest.mark.holds("docs/spark.md", "and a plan that --overwrite was to replace stays")
-@pytest.mark.holds("docs/spark.md", "--max-bad-fraction F fails the job (exit code 1)")
-@pytest.mark.holds(
-    "docs/commands.md", "Fail, and write nothing, if more of the plan's rows are bad"
-)
 @ROADS
 def test_too_many_bad_rows_and_nothing_is_written(fleet, tmp_path, in_workers, capsys):
     out = tmp_path / "plans"
@@ -347,7 +336,6 @@ def test_csv_with_lists_as_json(spark, fleet, tmp_path):
     assert "virtual_nodes must be from 0" in bad["many"]
 
 
-@pytest.mark.holds("docs/spark.md", "The source is pinned: if it changes while the job runs")
 @ROADS
 def test_files_that_change_while_the_job_runs_are_no_plan(fleet, tmp_path, monkeypatch, in_workers):
     from spark_udfs.job import _plan_table as plan_table
@@ -366,7 +354,6 @@ def test_files_that_change_while_the_job_runs_are_no_plan(fleet, tmp_path, monke
     assert not job(fleet, tmp_path / "plans", in_workers=in_workers).was_complete
 
 
-@pytest.mark.holds("spark_udfs.plan_table", "the source changed")
 def test_rows_that_change_while_the_job_runs_are_no_plan(spark, tmp_path, monkeypatch):
     """As many rows as before, of a source that has neither files nor versions."""
     from spark_udfs.job import _plan_table as plan_table

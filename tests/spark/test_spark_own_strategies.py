@@ -291,7 +291,6 @@ def test_sql_and_strategies_in_a_column(spark, fleet, answers):
         spark.sql("SELECT rmq_allocate(4, 3, 'STABLE(slak=1)')").collect()
 
 
-@pytest.mark.holds("spark_udfs.functions.allocate_by_count", "The strategy reads more than numbers")
 def test_counts_do_not_suffice_for_them():
     import spark_udfs.functions as rf
 

@@ -107,8 +107,6 @@ def test_a_worker_lists_where_this_process_may_not_be(spark, fleet, monkeypatch)
 
 
 @pytest.mark.thorough
-@pytest.mark.holds("docs/reading.md", "a column that is in some files alone is refused")
-@pytest.mark.holds("docs/reading.md", "the directory is refused, and the message names the file")
 def test_what_spark_lists_alone_is_one_table_or_refused(spark, tmp_path):
     from spark_udfs.job._sources import identity
 

@@ -28,7 +28,6 @@ ROWS = "(VALUES ('AVG', 4), ('{}', 4), ('AVG', 0), (NULL, 4)) AS t(strategy, n)"
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.holds("docs/spark.md", "in SQL it fails the query, also in rmq_try_allocate")
 @pytest.mark.parametrize("n_rows", [1, 2, 10_000])
 def test_a_wrong_strategy_fails_the_query_and_wrong_data_does_not(sql, batches, n_rows):
     batches(n_rows)

@@ -17,7 +17,6 @@ def test_a_session_that_would_not_share_its_functions_is_refused(spark):
         start_server(spark)
 
 
-@pytest.mark.holds("spark_udfs.sql_server.start_server", "The port is taken")
 def test_a_port_that_is_taken_is_an_error_before_spark_ends_the_process(monkeypatch, capsys):
     from spark_udfs import sql_server
 
@@ -38,9 +37,6 @@ def test_a_port_that_is_taken_is_an_error_before_spark_ends_the_process(monkeypa
     assert "--conf must be KEY=VALUE, got 'nothing'" in capsys.readouterr().err
 
 
-@pytest.mark.holds(
-    "spark_udfs.sql_server.start_server", "Register the functions in a session and serve its SQL."
-)
 @pytest.mark.slow
 def test_beeline_has_the_functions_and_a_server_ends_in_good_order(tmp_path):
     import sql_transcript

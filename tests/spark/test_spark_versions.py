@@ -173,8 +173,6 @@ def test_releases_from_3_5_on_are_taken(text, problem):
     requirements.require_spark(text)
 
 
-@pytest.mark.holds("spark_udfs.session.session", "If PySpark is older than 3.5.")
-@pytest.mark.holds("docs/spark.md", "Refused are PySpark before 3.5, a Java that is too old")
 def test_older_releases_are_refused_and_the_error_says_what_to_install():
     with pytest.raises(
         requirements.SparkTooOldError,
@@ -183,9 +181,6 @@ def test_older_releases_are_refused_and_the_error_says_what_to_install():
         requirements.require_spark("3.4.4")
 
 
-@pytest.mark.holds("spark_udfs.session.session", "this release of Spark does not run on it")
-@pytest.mark.holds("docs/spark.md", "Refused are PySpark before 3.5, a Java that is too old")
-@pytest.mark.holds("docs/spark-3.5.md", "Java 21 and later are refused")
 @pytest.mark.parametrize(
     ("release", "java", "said"),
     [

@@ -170,7 +170,6 @@ def test_a_renamed_column_is_named_beside_the_one_looked_for(wanted, there, said
         plan_files(tmp_path / "fleet.parquet", tmp_path / "out", PlanSpec("AVG"), threads=1)
 
 
-@pytest.mark.holds("docs/data-engineer.md", "one with both is refused")
 def test_brokers_beside_queues_are_refused():
     queues = pa.array([[{"broker_name": "b", "queue_id": 0}]])
     both = unit().append_column("queues", queues)

@@ -66,7 +66,6 @@ def test_what_is_written_is_read_whatever_the_name(tmp_path_factory, content, na
     assert create_file(path, b"later") is False
 
 
-@pytest.mark.holds("docs/command-line.md", "appears whole or not at all")
 def test_until_the_end_the_old_file_stands_and_the_new_one_is_nobodys_business(tmp_path):
     path = tmp_path / "plan.json"
     write_file(path, "old")
@@ -82,7 +81,6 @@ def test_until_the_end_the_old_file_stands_and_the_new_one_is_nobodys_business(t
     assert names(tmp_path) == ["plan.json"]
 
 
-@pytest.mark.holds("docs/writing.md", "Nothing is left behind.")
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt, OSError(errno.ENOSPC, "full"), ValueError("other"), SystemExit]
 )
@@ -160,7 +158,6 @@ def test_a_device_a_pipe_and_an_open_file_are_written_to_as_they_are(tmp_path):
     assert names(tmp_path) == ["log"]
 
 
-@pytest.mark.holds("docs/writing.md", "Errors name the path that was given, not the temporary one")
 @pytest.mark.parametrize("path", ["folder", "folder/", "absent/", "absent/file", "file/below"])
 def test_what_cannot_be_a_file_is_refused_by_its_own_name(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
@@ -172,7 +169,6 @@ def test_what_cannot_be_a_file_is_refused_by_its_own_name(tmp_path, monkeypatch,
     assert names(tmp_path) == ["file", "folder"]
 
 
-@pytest.mark.holds("docs/writing.md", "A read-only file is refused")
 def test_a_file_that_is_read_only_is_not_replaced(tmp_path, monkeypatch):
     path = tmp_path / "golden"
     write_file(path, "precious")
@@ -195,7 +191,6 @@ def test_the_longest_names_can_be_written_and_swept(tmp_path, letter):
     assert len(names(tmp_path)) == 2
 
 
-@pytest.mark.holds("docs/writing.md", "under a name that cannot be guessed")
 def test_names_cannot_be_guessed_and_links_laid_there_are_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_text("precious")
@@ -305,7 +300,6 @@ def left_by_a_killed(tmp_path, what):
     assert subprocess.run([sys.executable, "-c", script], check=False, cwd=ROOT).returncode == -9
 
 
-@pytest.mark.holds("docs/writing.md", "is abandoned, whatever the process ids are")
 @pytest.mark.parametrize("what", ["replaced_file", "replaced_directory"])
 def test_the_next_writer_removes_what_a_killed_one_has_left(tmp_path, what):
     left_by_a_killed(tmp_path, what)

@@ -39,7 +39,6 @@ def no_exchange(monkeypatch):
 # --- Directories ---
 
 
-@pytest.mark.holds("docs/writing.md", "a directory is always there")
 def test_a_directory_is_never_away_while_it_is_replaced(tmp_path, monkeypatch):
     real, looks = disk._renameat2, []
 
@@ -104,7 +103,6 @@ def test_what_came_before_it_was_replaced_is_seen_by_the_check_and_kept(tmp_path
     assert names(tmp_path) == ["out"]
 
 
-@pytest.mark.holds("docs/writing.md", "so is a directory that is a mount point")
 def test_what_is_no_directory_or_a_mount_is_refused_before_the_work(tmp_path, monkeypatch):
     write_file(tmp_path / "file", "x")
     fill(tmp_path / "mount")
@@ -151,7 +149,6 @@ def write_in_turns(path, letter, rounds):
         fill(path, letter * 5000)
 
 
-@pytest.mark.holds("docs/writing.md", "two writers of one directory")
 def test_two_writers_and_a_reader_do_not_disturb_each_other(tmp_path):
     path, looks = tmp_path / "out", 0
     fill(path, "a" * 5000)
@@ -212,7 +209,6 @@ def test_a_full_disk_costs_nothing_that_was_there(tmp_path, verb, suffix):
     assert names(tmp_path) == [out.name, "plan.json"]
 
 
-@pytest.mark.holds("docs/writing.md", "and refuse one that holds anything else")
 def test_a_simulation_replaces_its_own_directory_only(tmp_path, capsys):
     script = str(ROOT / "examples" / "simulations" / "three-deaths.yaml")
     for seed in ("1", "2"):

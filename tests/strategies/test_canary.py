@@ -117,7 +117,6 @@ def test_a_fleet_is_its_groups(threads):
     ]
 
 
-@pytest.mark.holds("docs/strategies/others.md", "with four decimals at most")
 @pytest.mark.parametrize(
     ("params", "error", "said"),
     [

@@ -46,9 +46,6 @@ def test_what_is_explained_is_who_owns_it(name):
     assert name == "CONSISTENT_HASH" or {-1, 0, 4} <= set(owners)
 
 
-@pytest.mark.holds(
-    "docs/strategies/dialects.md", "is the same object; what it does not have is an error"
-)
 def test_what_a_client_has_as_java_is_javas_and_what_it_lacks_is_an_error():
     assert (
         type(strategy("AVG", dialect="go"))
@@ -60,15 +57,6 @@ def test_what_a_client_has_as_java_is_javas_and_what_it_lacks_is_an_error():
             strategy(name, dialect=dialect)
 
 
-@pytest.mark.holds("rmqalloc.strategies.GoConsistentHash", "virtual_nodes is not an integer.")
-@pytest.mark.holds(
-    "rmqalloc.strategies.GoMachineRoom",
-    "machine_rooms is a plain string or holds something else than strings.",
-)
-@pytest.mark.holds(
-    "rmqalloc.strategies.MachineRoom",
-    "machine_rooms is a plain string or holds something else than strings.",
-)
 @pytest.mark.parametrize("dialect", ["go", "java"])
 @pytest.mark.parametrize(
     ("name", "given", "said"),

@@ -205,11 +205,6 @@ def test_a_fleet_answers_as_client_go(ask):
                 check_owners(of_unit, cases[i], answers[i], f"RMQALLOC_SEED={SEED}: {cases[i]}")
 
 
-@pytest.mark.holds("rmqalloc.strategies.GoMachineRoom", "A room is there twice")
-@pytest.mark.holds(
-    "docs/strategies/dialects.md",
-    "Such a group is refused, as are machine rooms that name a room twice",
-)
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
@@ -226,7 +221,6 @@ def test_what_client_go_panics_with_is_refused(ask, parameters, said):
         strategy(parameters["strategy"], dialect="go", **given).allocate("g", "c", queues, ["c"])
 
 
-@pytest.mark.holds("rmqalloc.strategies.GoConsistentHash", "virtual_nodes is negative")
 def test_client_go_gives_nobody_anything_below_one_point(ask):
     group = {"queues": [["T", "b", 0]], "clients": ["c"], "asked": ["c"]}
     [answer] = ask([{"strategy": "CONSISTENT_HASH", "virtual_nodes": -2, **group}])

@@ -196,7 +196,6 @@ def wrong_cases(name, make, every=1):
     return wrong
 
 
-@pytest.mark.holds("docs/how-to/index.md", "3,049 committed cases of the real classes are replayed")
 def test_every_case_is_there():
     assert sum(map(len, golden_cases().values())) == N_CASES
     assert len({case["id"] for cases in golden_cases().values() for case in cases}) == N_CASES
@@ -218,8 +217,6 @@ def test_the_reference_answers_every_case_as_java_did(name):
     assert wrong_cases(name, reference_strategy) == []
 
 
-@pytest.mark.holds("docs/index.md", "bit-exact with RocketMQ's Java classes")
-@pytest.mark.holds("README.md", "bit-exact with the Java classes")
 @every_strategy
 def test_allocate_answers_as_java_did(name):
     assert wrong_cases(name, package_strategy) == []

@@ -68,7 +68,6 @@ def test_a_name_and_what_the_strategy_calls_itself(given, name):
     assert not lacks_inner(given)
 
 
-@pytest.mark.holds("docs/strategies/others.md", "an unknown one is an error")
 @pytest.mark.parametrize("make", [strategy, rule])
 @pytest.mark.parametrize(
     ("given", "said"),

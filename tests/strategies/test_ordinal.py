@@ -96,7 +96,6 @@ def test_other_patterns(pattern):
     assert expected != specified.ordinal(queues, ids, "never#") or "@" in after
 
 
-@pytest.mark.holds("rmqalloc.strategies.Ordinal", "The pattern has no")
 @pytest.mark.parametrize("pattern", ["", "-", "##", "-#-#", "1#", "#2", "a1#"])
 def test_a_pattern_that_cannot_be_is_refused(pattern):
     with pytest.raises(
@@ -105,7 +104,6 @@ def test_a_pattern_that_cannot_be_is_refused(pattern):
         strategy("ORDINAL", pattern=pattern)
 
 
-@pytest.mark.holds("rmqalloc.strategies.Ordinal", "A parameter is of the wrong type.")
 @pytest.mark.parametrize(
     ("given", "said"),
     [({"pattern": 7}, "pattern must be a text"), ({"tables": 1}, "True or False")],
@@ -118,9 +116,6 @@ def test_a_parameter_of_a_wrong_type_is_refused(given, said):
 # --- Promises ---
 
 
-@pytest.mark.holds(
-    "docs/strategies/ordinal.md", "The loads of present clients differ by one at most"
-)
 @examples(40, nightly=2000)
 @given(seed=st.integers(0, 2**32))
 def test_loads_differ_by_one_at_most(seed):
@@ -132,7 +127,6 @@ def test_loads_differ_by_one_at_most(seed):
         assert max(loads.values()) - min(loads[one] for one in taking_part) <= 1
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "every queue has the owner that it had")
 @examples(40, nightly=2000)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 40))
 def test_a_slot_below_the_highest_moves_its_own_queues_and_gets_them_back(seed, n):
@@ -171,10 +165,6 @@ def test_the_highest_slot_that_goes_may_move_queues_of_others():
     assert 10 <= disturbed[4] <= 30
 
 
-@pytest.mark.holds(
-    "docs/strategies/ordinal.md",
-    "a rolling restart of those moves each of their queues exactly twice",
-)
 def test_a_restart_of_all_slots_but_the_highest_moves_each_of_their_queues_twice():
     for n in (5, 13, 22):
         before = owners_by_slot("T", 64, range(n))
@@ -201,7 +191,6 @@ def test_a_rolling_restart_of_48_clients_moves_each_of_192_queues_twice_but_for_
     assert moved / 192 <= 2.02
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "the digits are relabelled by the topic")
 def test_no_topic_loads_the_first_slots_more_than_others():
     skews = []
     for names in range(200):
@@ -244,7 +233,6 @@ def test_tables_move_no_queue_in_excess_whatever_slots_fail(n_queues):
             assert ((before != after) == (before == gone)).all()
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "If there are more numbers than K")
 def test_tables_of_a_fleet_and_groups_that_have_none():
     groups = [("g", f"T{n}", in_topic(n, f"T{n}"), slotted(range(5))) for n in (3, 8, 24, 60)]
     fleet, made = Fleet.from_groups(groups), strategy("ORDINAL", tables=True)
@@ -261,7 +249,6 @@ def test_tables_of_a_fleet_and_groups_that_have_none():
         made.assign(in_topic(24), slotted([7]))
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "every subset of slots gets the same load exactly")
 @pytest.mark.parametrize("n_queues", range(1, EVEN + 1))
 def test_every_table_balances_every_subset_of_its_slots(n_queues):
     orders = specified.tables()[n_queues]

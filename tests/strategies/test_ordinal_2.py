@@ -55,8 +55,6 @@ def test_sizes_far_from_the_start_of_the_chain_are_those_of_the_page(shape, n):
     )
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "All other queues stay")
-@pytest.mark.holds("docs/strategies/deploy.md", "gets exactly the queues that it had")
 @examples(60, nightly=5000)
 @given(
     topic=TOPICS,
@@ -74,9 +72,6 @@ def test_a_slot_that_goes_moves_its_own_queues_alone_and_gets_them_back(topic, s
         assert max(loads.values()) - (min(loads.values()) if len(loads) == size else 0) <= 1
 
 
-@pytest.mark.holds(
-    "docs/strategies/ordinal.md", "A restart of all slots moves every queue exactly twice"
-)
 def test_a_restart_of_all_slots_moves_every_queue_exactly_twice():
     for shape, n in (((8, 24), 48), ((16, 4), 13), ((3, 8), 5)):
         full, moved = owners_by_slot("T", shape, range(n)), 0
@@ -105,7 +100,6 @@ def test_brokers_that_are_lost_move_at_most_what_the_page_says():
     assert moved["ORDINAL/2"] <= 0.6 * moved["AVG"]
 
 
-@pytest.mark.holds("docs/strategies/ordinal.md", "the digits are relabelled by the topic")
 def test_no_topic_loads_the_first_slots_more_than_others():
     ids, skews = strategy_vectors.slot_ids(range(10)), []
     for names in range(100):
@@ -118,9 +112,6 @@ def test_no_topic_loads_the_first_slots_more_than_others():
     assert np.mean(skews) <= 1.25
 
 
-@pytest.mark.holds("rmqalloc.strategies.Ordinal2", "The pattern has no")
-@pytest.mark.holds("docs/strategies/others.md", "but for ORDINAL/2, which is always named in full")
-@pytest.mark.holds("docs/strategies/ordinal.md", "It is always named in full")
 def test_it_is_meant_only_where_its_version_is_given_and_has_no_tables():
     assert strategy("ORDINAL").get_name() == "ORDINAL/1"
     assert strategy("ORDINAL/2", pattern="pod-#").get_name() == "ORDINAL/2"

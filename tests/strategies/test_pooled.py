@@ -68,7 +68,6 @@ def test_an_id_that_repeats_counts_once_and_an_empty_one_takes_nothing():
     assert made.assign(queues, ["", "b", "b", "c"]).owners.tolist() == [-1, 1, 3, -1, 1, 3]
 
 
-@pytest.mark.holds("docs/strategies/others.md", "A missing room fails the group")
 @pytest.mark.parametrize("ask", ["assign", "explain"])
 def test_a_missing_room_fails_the_group(ask):
     made = strategy("MACHINE_ROOM_NEARBY_POOLED", broker_room={"x": "r"}, client_room={})

@@ -65,7 +65,6 @@ def test_p1_clients_divide_the_queues_without_talking(rule, mq_all, cid_all):
         assert sorted(dealt) == list(range(len(mq_all))) or not isinstance(answers[0], list)
 
 
-@pytest.mark.holds("rmqalloc.strategies.ExclusiveStrategy", "every queue has one owner at most")
 @pytest.mark.parametrize("rule", RING_RULES + DEALING_RULES, ids=str)
 @given(size=SIZES)
 def test_p2_every_queue_has_one_owner(rule, size):
@@ -147,10 +146,6 @@ def owner_ids(rule, queues, client_ids):
     return [client_ids[i] for i in rule.make().assign(queues, client_ids).owners]
 
 
-@pytest.mark.holds(
-    "docs/how-to/deploy.md",
-    "moves what the restarted client owned, away and back, and nothing else",
-)
 @pytest.mark.parametrize("rule", RING_RULES, ids=str)
 @given(size=st.tuples(st.integers(1, 200), st.integers(2, 25)), who=st.integers(0, 24))
 def test_p6_a_ring_moves_only_the_queues_of_who_comes_and_goes(rule, size, who):

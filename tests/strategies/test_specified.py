@@ -14,8 +14,6 @@ from hypothesis_budget import examples
 from specified import page
 
 
-@pytest.mark.holds("docs/strategies/stable.md", "The same answer from every client")
-@pytest.mark.holds("docs/strategies/ordinal.md", "The same answer from every client")
 @pytest.mark.parametrize("name", strategy_vectors.FILES)
 def test_the_vectors_are_what_the_page_answers(name):
     text = (DATA / f"{name}-vectors.tsv").read_text(encoding="ascii")
@@ -23,7 +21,6 @@ def test_the_vectors_are_what_the_page_answers(name):
     assert text == strategy_vectors.text(strategy_vectors.FILES[name])
 
 
-@pytest.mark.holds("docs/strategies/stable.md", "The loads of clients differ by one at most")
 @pytest.mark.parametrize(
     ("strategy", "slack"), [("ORDINAL", 0), ("ORDINAL/2", 0), ("STABLE", 0), ("STABLE", 1)]
 )
@@ -59,8 +56,5 @@ def test_under_ordinal_a_client_that_goes_gives_up_its_own_queues_alone(seed, n_
         ] == [q for q, a in enumerate(before) if a == gone]
 
 
-@pytest.mark.holds(
-    "docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name"
-)
 def test_the_example_of_a_slot_on_the_page_is_right():
     assert page("ordinal").slot_of("10.0.3.17@consumer-7") == 7

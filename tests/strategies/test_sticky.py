@@ -31,7 +31,6 @@ def fewest_moves(had, clients):
     return best
 
 
-@pytest.mark.holds("docs/strategies/others.md", "It has the fewest moves there can be")
 @examples(60, nightly=1000)
 @given(SMALL)
 def test_no_even_allocation_has_fewer_moves(small):

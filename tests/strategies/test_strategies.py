@@ -193,7 +193,6 @@ class TestWholeGroup:
         ]
 
 
-@pytest.mark.holds("rmqalloc.strategies.SharingStrategy", "may give a queue to several clients")
 @shared_rule
 @given(group=groups)
 def test_assign_asks_every_client_where_queues_are_shared(rule, group):

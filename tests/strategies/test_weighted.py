@@ -44,7 +44,6 @@ def is_possible(weights, rooms):
     return False
 
 
-@pytest.mark.holds("docs/strategies/others.md", "is never more than 4/3 as full")
 def test_at_most_four_thirds_of_the_best():
     draw, cases = random.Random(18), []
     for _ in range(10_000):

@@ -276,7 +276,6 @@ PROOFS = {
             ),
             150,
         ),
-        ("promises", ("proofs/promises/", "docs/", "README.md"), 15),
         ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
         (
             "directories",

@@ -73,9 +73,6 @@ def handovers(n, old, new, joins=()):
     )  # fmt: skip
 
 
-@pytest.mark.holds(
-    "docs/plan.md", "Expected numbers and queue-seconds are exact, the longest time is a bound"
-)
 @pytest.mark.parametrize(
     "name", ["notice", "timer", "scan", "routes", "brokers", "fixed and drawn"]
 )

@@ -87,10 +87,6 @@ def test_the_figures_are_those_of_all_sets(seed, needs_one):
     )
 
 
-@pytest.mark.holds("docs/plan.md", "if up to 12 clients change")
-@pytest.mark.holds(
-    "docs/strategies/dialects.md", "is exact for steps in which up to 12 clients change"
-)
 @pytest.mark.parametrize("n", [12, 13])
 def test_the_most_is_exact_up_to_twelve_clients_that_change_and_a_bound_beyond(n):
     """Clients pass queues on, one to the next; three queues have two readers before or after, and

@@ -301,7 +301,6 @@ def test_of_a_group_that_reports_nothing_it_is_not_known():
 # --- findings ---
 
 
-@pytest.mark.holds("rmqalloc.watching.fault_of", "Return what makes two findings the same fault")
 def test_findings_are_raised_and_cleared_between_moments():
     idle, busy = group("a", "b", "c"), group("a", "b")
     seen = observed(

@@ -108,7 +108,6 @@ def test_a_failure_that_passes_is_tried_again_and_nothing_after_success(passing)
         assert len(receiver.got) == 3
 
 
-@pytest.mark.holds("docs/how-to/alert.md", "six times within a minute at most")
 def test_tries_are_bounded_in_number():
     with Receiver(500) as receiver:
         assert sent(receiver) == [
@@ -137,7 +136,6 @@ def test_a_pause_that_is_asked_for_is_kept():
 REDIRECTS = ", and redirects are not followed"
 
 
-@pytest.mark.holds("docs/how-to/alert.md", "another answer is final")
 @pytest.mark.parametrize(
     ("status", "said"), [(400, ""), (404, ""), (300, REDIRECTS), (302, REDIRECTS)]
 )
@@ -150,7 +148,6 @@ def test_a_refusal_is_final(status, said):
         assert (len(receiver.got), other.got) == (1, [])
 
 
-@pytest.mark.holds("docs/how-to/alert.md", "A receiver that hangs does not hold up the watch")
 def test_a_receiver_that_hangs_holds_up_nothing_and_what_it_misses_is_counted(monkeypatch):
     monkeypatch.setattr(sending, "_ANSWERS_WITHIN", PATIENCE)
     with Receiver(None) as receiver:

@@ -1,3 +1,0 @@
-"""What pages and docstrings promise, with the tests that hold it and the mutants that those tests
-kill.
-"""

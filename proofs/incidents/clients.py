@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
-import tied
 from live_consumers import Consumers
 from live_proofs import wait_for
-from programs import environment
 
 from incidents.foreign import Foreigner
 from incidents.judging import Right, Said, allowed_partial
-from incidents.stage import CLEAN, QUEUES, Played, Stage, owned, unowned
+from incidents.stage import CLEAN, QUEUES, Stage, owned, unowned
 
 SENT = 500
 ALL = 2 * QUEUES
@@ -37,7 +28,7 @@ def all_killed(stage: Stage) -> None:
     """All clients of a group killed, then messages."""
     group = topic = "killed-all"
     stage.topic(topic)
-    with Consumers(stage.cluster.name_server) as process, watching(stage, group) as said:
+    with Consumers(stage.cluster.name_server) as process:
         stage.join(group, topic, "1", "2", "3", process=process)
         stage.wait_until_clean(group, WITH_RETRY, process)
         stage.java.do("send", topic=topic, count=80)
@@ -49,52 +40,7 @@ def all_killed(stage: Stage) -> None:
             f"no-consumer with lag {SENT} on {ALL} queues", 2, {"no-consumer": "error"}, queues={"no-consumer": ALL},
             waiting=SENT, says=(f"{SENT} messages wait",), no_all_clear=True,
         )  # fmt: skip
-        played = stage.until("all clients killed, then 500 messages", group, right, since, SOON)
-        raised_by_watch(played, said, since)
-
-
-def raised_by_watch(played: Played, said: Path, since: float) -> None:
-    """Note when ``--watch`` raised it, or that it did not."""
-    pattern = re.compile(r"raised +error no-consumer", re.MULTILINE)
-    with contextlib.suppress(AssertionError):
-        wait_for(lambda: pattern.search(said.read_text("utf-8")) is not None, "raised", SOON)
-    if pattern.search(said.read_text("utf-8")):
-        played.notes.append(f"`--watch` raised it after {time.monotonic() - since:.1f} s at most")
-    else:
-        played.wrong.append(
-            f"--watch does not raise no-consumer; it said {said.read_text('utf-8')[-300:]!r}"
-        )
-
-
-@contextlib.contextmanager
-def watching(stage: Stage, group: str) -> Iterator[Path]:
-    """``check --watch`` of a group in a process of its own; what it says on standard error is in
-    the file.
-    """
-    command = [
-        sys.executable,
-        "-m",
-        "rmqalloc",
-        "check",
-        "-n",
-        stage.cluster.name_server,
-        "-g",
-        group,
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder) / "said"
-        with said.open("wb") as err:
-            process = tied.popen(
-                [*command, "--watch", "--settle", "2s"],
-                env=dict(environment()),
-                stdout=subprocess.DEVNULL,
-                stderr=err,
-            )
-        try:
-            yield said
-        finally:
-            process.terminate()
-            process.wait(30)
+        stage.until("all clients killed, then 500 messages", group, right, since, SOON)
 
 
 def other_tags(stage: Stage) -> None:

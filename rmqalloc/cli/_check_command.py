@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -19,8 +19,6 @@ from rmqalloc.cli._left_out import print_lacks, weak_code
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options
-from rmqalloc.cli._watch import settled, watch
-from rmqalloc.cli._webhook_options import webhook_of
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("error", "warning", "note")
 KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
-_SETTLE = 20.0
 
 
 @click.command(cls=Verb)
@@ -78,29 +75,7 @@ _SETTLE = 20.0
     "--settle",
     callback=seconds,
     metavar="TIME",
-    help="Of a running cluster: only what is wrong still so long after, such as 20s, which is the default with --watch.",
-)
-@click.option(
-    "--watch",
-    "is_watched",
-    is_flag=True,
-    help="Of a running cluster: go on, and show what lasts and changes.",
-)
-@click.option(
-    "--webhook",
-    metavar="URL",
-    help="With --watch: post what is raised and cleared to this address. It may be a secret, which others on the machine see "
-    "here: the variable RMQALLOC_CHECK_WEBHOOK and --webhook-file take it too.",
-)
-@click.option(
-    "--webhook-file", metavar="FILE", help="File with the address for --webhook, as its one line."
-)
-@click.option(
-    "--webhook-form",
-    type=Choice(("json", "slack", "alertmanager")),
-    default="json",
-    show_default=True,
-    help="What is posted: findings as -o json has them, a message of Slack, or alerts for /api/v2/alerts of Alertmanager.",
+    help="Of a running cluster: only what is wrong still so long after, such as 20s.",
 )
 @click.option(
     "--show",
@@ -121,10 +96,6 @@ def check(
     plan: str | None,
     scenario: str | None,
     settle: float | None,
-    is_watched: bool,
-    webhook: str | None,
-    webhook_file: str | None,
-    webhook_form: str,
     show: str | None,
     output: str,
 ) -> int:
@@ -137,26 +108,30 @@ def check(
     """
     from rmqalloc.audit import Findings
 
-    if inputs.live is None and (is_watched or settle is not None):
+    if inputs.live is None and settle is not None:
         raise click.UsageError(
-            "--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f"
-        )
-    if (webhook or webhook_file) and not is_watched:
-        raise click.UsageError(
-            "--webhook and --webhook-file get what changes between two readings: give --watch too"
+            "--settle looks again at a running cluster: give -n HOST:PORT instead of -f"
         )
     if show is not None and output == "sarif":
         raise click.UsageError(
             "--show is of tables, and SARIF holds findings alone: leave one of them out"
         )
     looking = _Looking(
-        inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules
+        inputs,
+        _chosen(rules, ignore),
+        _planned(plan, scenario),
+        severity,
+        output,
+        show,
+        not rules,
+        settle is not None,
     )
-    if is_watched:
-        hook = webhook_of(webhook, webhook_file, webhook_form, inputs.file)
-        watch(looking, _SETTLE if settle is None else settle, hook)
-    looking.is_settled_after = settle
-    findings = settled(looking.look, settle or 0)
+    findings: Sequence[Finding] = looking.look()
+    if findings and settle:
+        from rmqalloc.watching import lasting
+
+        time.sleep(settle)
+        findings = lasting(findings, looking.look())
     looking.show(findings)
     looking.tell_lacks()
     return (
@@ -179,18 +154,13 @@ class _Looking:
     output: str
     show_table: str | None
     is_whole: bool
-    is_settled_after: float | None = None
+    is_settled: bool = False
     last: Known | None = None
     reach: Reach | None = None
     evidence: Evidence | None = None
     not_known: tuple[NotKnown, ...] = ()
     _looked: Reach | None = None
     _first_seen: dict[tuple[str, str], float] = field(default_factory=dict)
-
-    @property
-    def cluster(self) -> str:
-        """What is looked at, for people."""
-        return self.inputs.file
 
     def look(self) -> Findings:
         """Return what is wrong now; looks after the first report nothing else."""
@@ -220,9 +190,8 @@ class _Looking:
             (group.name, one.client_id): one for group in snapshot.groups for one in group.clients
         }
         self._first_seen = {key: before.get(key, now) for key in clients}
-        is_settled = self.is_settled_after is not None
         return {
-            key: inf if is_settled and one.start_timestamp is None else now - before[key]
+            key: inf if self.is_settled and one.start_timestamp is None else now - before[key]
             for key, one in clients.items()
             if key in before
         }
@@ -231,14 +200,6 @@ class _Looking:
         """Keep who reads what, of which only what lasts counts as unread."""
         before, self._looked = self._looked, reach
         self.reach = reach if before is None or reach is None else reach.lasting(before)
-
-    def lacks(self) -> frozenset[Hashable]:
-        """Return what the last snapshot lacks."""
-        return (
-            frozenset((one.source, one.request) for one in self.last.given.errors)
-            if self.last is not None
-            else frozenset()
-        )
 
     def grave(self, findings: Iterable[Finding]) -> Findings:
         """Return findings that are grave enough, with who reads what."""

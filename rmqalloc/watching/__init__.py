@@ -1,8 +1,8 @@
 """A cluster watched over time: which states last, what is raised and cleared, who joins and leaves,
 what moves, what settles.
 
-One answerer for everything that looks again: `rmqalloc check --watch`, the service's metrics, the
-history. Each reading (`rmqalloc.snapshot.live.rereading.ClusterReading`) becomes an `Observation`.
+One answerer for everything that looks again: the service's metrics, the history, `rmqalloc check
+--settle`. Each reading (`rmqalloc.snapshot.live.rereading.ClusterReading`) becomes an `Observation`.
 A state counts once two readings in a row have seen it: while a group rebalances, for seconds, other
 queues have no owner or two at every look. What lasted shorter may be missed and is never invented;
 of what could not be read nothing is concluded.
@@ -10,14 +10,12 @@ of what could not be read nothing is concluded.
 
 from rmqalloc.watching.lasting_states import Change, LastingStates
 from rmqalloc.watching.observing import Observation, Observer
-from rmqalloc.watching.raised import RaisedFindings, fault_of, lasting
+from rmqalloc.watching.raised import lasting
 
 __all__ = [
     "Change",
     "LastingStates",
     "Observation",
     "Observer",
-    "RaisedFindings",
-    "fault_of",
     "lasting",
 ]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rmqalloc.audit import Finding
-
-Wanted = Callable[[Sequence[Finding]], Iterable[Finding]]
 
 
 def fault_of(one: Finding) -> Hashable:
@@ -46,10 +44,6 @@ class RaisedFindings:
     def __init__(self) -> None:
         self._before: Sequence[Finding] = ()
         self._raised: dict[Hashable, tuple[Finding, frozenset[Hashable]]] = {}
-        self.n_looks = 0
-
-    def __len__(self) -> int:
-        return len(self._raised)
 
     def __iter__(self) -> Iterator[Finding]:
         return (one for one, _ in self._raised.values())
@@ -58,33 +52,27 @@ class RaisedFindings:
         self,
         now: Sequence[Finding],
         lacks: frozenset[Hashable] = frozenset(),
-        wanted: Wanted | None = None,
     ) -> Changes:
         """Take one look; return what it has changed.
 
         A finding is cleared if it is not found any more, unless the look lacks something that was
-        there when it was found: then it is not known. One whose severity changes is raised again;
-        one that is not wanted any more is cleared.
+        there when it was found: then it is not known. One whose severity changes is raised again.
 
         Parameters
         ----------
         now : sequence of Finding
         lacks : frozenset
             What could not be read at this look.
-        wanted : callable, optional
-            Chooses, of those that last, the findings to raise; all by default.
         """
-        lasts = lasting(self._before, now)
-        findings = {fault_of(one): one for one in (lasts if wanted is None else wanted(lasts))}
+        findings = {fault_of(one): one for one in lasting(self._before, now)}
         before = {fault: one.severity for fault, (one, _) in self._raised.items()}
-        still, unwanted = set(map(fault_of, now)), set(map(fault_of, lasts)) - findings.keys()
+        still = set(map(fault_of, now))
         cleared = []
         for fault, (one, lacked) in list(self._raised.items()):
-            if fault in unwanted or (fault not in still and lacks <= lacked):
+            if fault not in still and lacks <= lacked:
                 cleared.append(one)
                 del self._raised[fault]
         raised = tuple(one for fault, one in findings.items() if before.get(fault) != one.severity)
         self._raised |= {fault: (one, lacks) for fault, one in findings.items()}
         self._before = now
-        self.n_looks += 1
         return self.Changes(raised, tuple(cleared))

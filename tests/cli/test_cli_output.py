@@ -387,7 +387,6 @@ ALLOWED = {
     "rmqalloc/cli/_optimise_command.py": 1,  # asked for its width and colours
     "rmqalloc/cli/_plan_command.py": 1,
     "rmqalloc/cli/_show_command.py": 1,
-    "rmqalloc/cli/_watch.py": 1,
     "rmqalloc/cli/_check_command.py": 1,  # handed to `write_findings`, which makes every text printable
     "rmqalloc/cli/_table_options.py": 2,  # the same, and handed to `write_table`, which makes every cell printable
 }

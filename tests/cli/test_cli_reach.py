@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import time
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ from cli_commands import runner, saved_snapshot
 
 import rmqalloc
 from rmqalloc.audit import Findings, check_snapshot
-from rmqalloc.cli import _watch as watching
+from rmqalloc.cli import _check_command as checking
 from rmqalloc.cli import main
 from rmqalloc.evidence import known
 from rmqalloc.snapshot.snapshot import Lag, Snapshot
@@ -89,23 +90,12 @@ def test_of_two_looks_only_what_lasts_is_unread(monkeypatch, capsys):
         [CLUSTER, snapshot(group("c1", "c1"), DEAD, group(name="new"), topics=(topic(a=2),))]
     )
     monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: known(next(looks)))
-    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: None))
+    still = SimpleNamespace(sleep=lambda _: None, monotonic=time.monotonic)
+    monkeypatch.setattr(checking, "time", still)
     assert main(["check", "-n", "127.0.0.1:1", "--settle", "20s"]) == 2
     out = capsys.readouterr().out
     assert out.startswith("Messages nobody reads: 3 queues of 1 topic")
     assert "Not known is who reads 2 queues of 1 topic: it was not unread at the look before" in out
-
-
-@pytest.mark.parametrize(("flags", "seconds"), [([], 20.0), (["--settle", "3s"], 3.0)])
-def test_a_watch_looks_every_twenty_seconds_unless_it_is_given_others(flags, seconds, monkeypatch):
-    watches = []
-    monkeypatch.setattr(
-        "rmqalloc.cli._check_command.watch", lambda _, settle, hook: watches.append(settle)
-    )
-    monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: known(CLUSTER))
-    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: None))
-    main(["check", "-n", "127.0.0.1:1", "--watch", *flags])
-    assert watches == [seconds]
 
 
 def test_findings_of_the_face_have_the_tables():

@@ -202,3 +202,9 @@ def test_grafana_finds_the_dashboard_and_the_source():
     assert source["url"] == "http://prometheus:9090" and "prometheus" in services
     mounted = [one.split(":")[1] for one in services["grafana"]["volumes"]]
     assert any(path.startswith(provider["options"]["path"]) for path in mounted)
+
+
+def test_pages_name_alerts_that_there_are():
+    for page in ("deploy.md", "how-to/alert.md"):
+        named = set(re.findall(r"`(Rmqalloc\w+)`", (ROOT / "docs" / page).read_text("utf-8")))
+        assert named and named <= ALERTS.keys(), page

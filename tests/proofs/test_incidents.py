@@ -111,7 +111,7 @@ def test_partial_is_no_clean_while_queues_are_unread():
 
 
 def test_one_wrong_incident_ends_the_program_with_1_and_stands_on_the_page():
-    right = Played("killed", KILLED, said(2, DEAD), 1.0, [], 3, ["`--watch` raised it"])
+    right = Played("killed", KILLED, said(2, DEAD), 1.0, [], 3, ["no lag is left"])
     wrong = dataclasses.replace(
         right, wrong=["exit code 0, right is 2"], incident="10.0.0.7@1 | frozen"
     )

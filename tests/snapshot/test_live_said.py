@@ -141,8 +141,8 @@ def test_only_queues_that_a_new_client_should_own_are_on_their_way():
 
 def test_time_that_is_given_settles_clients_of_unknown_age(capsys, monkeypatch):
     monkeypatch.setattr(
-        "rmqalloc.cli._watch.time",
-        SimpleNamespace(sleep=lambda _seconds: None, strftime=time.strftime),
+        "rmqalloc.cli._check_command.time",
+        SimpleNamespace(sleep=lambda _seconds: None, monotonic=time.monotonic),
     )
     reached = ["--no-lag", "--rule", "actual-unowned", "--fail-on", "error"]
     with Replay([("c", "JAVA", 513)], {"c": info(started="", queues=(0,))}) as replay:
@@ -152,35 +152,6 @@ def test_time_that_is_given_settles_clients_of_unknown_age(capsys, monkeypatch):
         assert main(["check", "-n", replay.address, *reached, "--settle", "20s"]) == 0, (
             "it says itself that it is new"
         )
-
-
-@pytest.mark.thorough
-def test_watching_raises_a_warning_and_then_an_error(capsys, monkeypatch):
-    clock = [1000.0]
-
-    def sleep(seconds):
-        clock[0] += seconds
-        if clock[0] > 1110:
-            raise KeyboardInterrupt
-
-    with Replay([("c", "JAVA", 513)], {"c": info(started="", queues=(0,))}) as replay:
-        monkeypatch.setattr(
-            "rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime)
-        )
-        monkeypatch.setattr(
-            "rmqalloc.cli._check_command.time", SimpleNamespace(monotonic=lambda: clock[0])
-        )
-        assert (
-            main(["check", "-n", replay.address, "--no-lag", "--watch", "--rule", "actual-unowned"])
-            == 130
-        )
-    raised = [
-        line.split()[3:6] for line in capsys.readouterr().err.splitlines() if "  raised  " in line
-    ]
-    assert raised == [
-        ["raised", "warning", "actual-unowned"],
-        ["raised", "error", "actual-unowned"],
-    ]
 
 
 def test_an_ordered_group_is_given_the_time_of_its_locks():

@@ -3,10 +3,7 @@ connections that are dead.
 """
 
 import json
-import time
-from types import SimpleNamespace
 
-import pytest
 from loopback import TOPIC, SimulatedLoopback, running_info
 
 from rmqalloc.audit import check_snapshot
@@ -112,34 +109,6 @@ def test_a_group_whose_clients_all_died_is_a_fault_with_its_backlog(capsys):
     assert len(finding.queues) == 8 and "500 messages wait there" in finding.message
     said = capsys.readouterr().out
     assert "500 messages waiting" in said and "Every written queue" not in said
-
-
-@pytest.mark.thorough
-def test_a_group_that_lost_its_last_client_is_told_of_by_watching_it(capsys, monkeypatch):
-    looks = []
-
-    def sleep(_seconds):
-        looks.append(1)
-        if len(looks) == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(
-        "rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime)
-    )
-    alive = listed(broker_0=[("c-0", "JAVA", 399)], broker_1=[("c-0", "JAVA", 399)])
-    everything = [(f"broker-{i}", j) for i in range(2) for j in range(4)]
-    more = {
-        CODE.GET_CONSUMER_CONNECTION_LIST: lambda *one: (alive if len(looks) < 2 else not_online)(
-            *one
-        ),
-        CODE.GET_CONSUMER_RUNNING_INFO: owning(c_0=everything),
-        CODE.GET_CONSUME_STATS: stats(DEAD),
-        CODE.GET_ROUTE_INFO_BY_TOPIC: lambda *_: route(4),
-    }
-    with SimulatedLoopback(groups={"g": ["c-0"]}, more=more) as servers:
-        assert checked(servers, "--watch", "-g", "g") == 130
-    said = capsys.readouterr().err
-    assert f"raised   error no-consumer g {TOPIC}" in said and "500 messages wait there" in said
 
 
 def test_a_group_that_never_committed_or_broadcasts_is_not_known_to_be_empty(capsys):

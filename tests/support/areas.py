@@ -186,7 +186,7 @@ AREAS = {
             "tests/snapshot/test_live_faults.py": 20,
             "tests/snapshot/test_live_acl.py": 20,
             "tests/snapshot/test_live_server.py": 10,
-            "tests/snapshot/test_live_watch.py": 15,
+            "tests/snapshot/test_live_settle.py": 15,
             "tests/snapshot/test_live_wire.py": 10,
             "tests/guard/test_live_guard.py": 20,
             "tests/service/test_live_service.py": 20,

@@ -2,7 +2,6 @@
 reading.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
-from rmqalloc.audit import Finding
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 from rmqalloc.snapshot.live.rereading import ClusterReading, GroupAges
-from rmqalloc.watching import Observer, RaisedFindings
+from rmqalloc.watching import Observer
 
 
 def topic(n=2, name="T"):
@@ -333,16 +331,6 @@ def test_what_a_look_lacks_is_not_cleared_and_its_moments_stay_true():
     ]
     assert (seen[2].raised[0].last_seen_before, seen[2].raised[0].first_seen_after) == (None, 2)
     assert (seen[4].cleared[0].last_seen_before, seen[4].cleared[0].first_seen_after) == (3, 5)
-
-
-def test_a_finding_that_is_not_grave_any_more_is_cleared():
-    raised, error = RaisedFindings(), Finding("idle-client", "error", "g", None, (), ("c",), "", "")
-    note = replace(error, severity="note")
-    looks = [
-        raised.after([one], wanted=lambda ones: [it for it in ones if it.severity == "error"])
-        for one in (error, error, note, note)
-    ]
-    assert [(len(it.raised), len(it.cleared)) for it in looks] == [(0, 0), (1, 0), (0, 1), (0, 0)]
 
 
 # --- against the truth ---

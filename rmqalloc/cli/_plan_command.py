@@ -20,7 +20,7 @@ from rmqalloc.cli._options import (
     max_unowned_seconds_option,
 )
 from rmqalloc.cli._planning import plan_inputs, tell_broken
-from rmqalloc.cli._saved_plans import Undo, check_usage, save, signing_key, undo_option, undone
+from rmqalloc.cli._saved_plans import Undo, check_usage, save, undo_option, undone
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import hand_over, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
@@ -59,11 +59,6 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
     metavar="FILE",
     callback=file_to_write,
     help="Save the plan as JSON (packed if the name ends in .gz).",
-)
-@click.option(
-    "--sign-key",
-    metavar="FILE",
-    help="Sign the saved plan with the key in this file, of 32 bytes or more (HMAC-SHA256).",
 )
 @click.option(
     "--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner."
@@ -108,7 +103,6 @@ def plan(
     tables: TableOptions,
     show: str | None,
     out: str | None,
-    sign_key: str | None,
     max_moved: str | None,
     gates_file: str | None,
     self_check: bool,
@@ -125,9 +119,8 @@ def plan(
     rmqalloc plan -f cluster.yaml -g order-svc --scale 6
     rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
     """
-    check_usage(changes, undo, sign_key, out)
+    check_usage(changes, undo)
     gates = _gates(max_moved, gates_file, bounds)
-    key = signing_key(sign_key)
     known = snapshot_of(inputs)
     made = plan_inputs(known, inputs, changes, with_retry) if undo is None else undone(undo, known)
     if made is None:
@@ -135,7 +128,7 @@ def plan(
     hold_to_itself(self_check, made, informed_by=gates.informed_by)
     _print(made, gates, tables, show)
     if out is not None:
-        print_notes([save(made, gates, out, key)])
+        print_notes([save(made, gates, out)])
     return (
         doubt_code(known, inputs, _clients_join(changes), by_client=True)
         or _gate_code(made, gates)

@@ -1,4 +1,4 @@
-"""Saving plans with their gates and signature, and the way back from a saved one."""
+"""Saving plans with their gates, and the way back from a saved one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def undo_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--undo", metavar="FILE", help=text)(bundled)
 
 
-def check_usage(changes: Changes, undo: Undo | None, sign_key: str | None, out: str | None) -> None:
+def check_usage(changes: Changes, undo: Undo | None) -> None:
     """Refuse options that do not fit one another."""
     if undo is not None and changes.scenarios:
         raise click.UsageError(
@@ -47,27 +47,16 @@ def check_usage(changes: Changes, undo: Undo | None, sign_key: str | None, out: 
         raise click.UsageError(
             "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
         )
-    if sign_key is not None and out is None:
-        raise click.UsageError("--sign-key signs the plan that --out FILE saves; give that, too")
 
 
-def signing_key(file: str | None) -> bytes | None:
-    """Return the key in a file."""
-    if file is None:
-        return None
-    from rmqalloc.plans import read_key
-
-    return read_key(file)
-
-
-def save(made: Plan, gates: Gates, out: str, key: bytes | None) -> str:
+def save(made: Plan, gates: Gates, out: str) -> str:
     """Save a plan with the gates that it was held to; what is to be said of that."""
     from dataclasses import replace
 
     from rmqalloc.plans import save_plan
 
-    digest = save_plan(replace(made, gates=gates.to_data()), out, key)
-    return f"plan {digest[:12]} {'' if key is None else 'signed and '}saved: {out}"
+    digest = save_plan(replace(made, gates=gates.to_data()), out)
+    return f"plan {digest[:12]} saved: {out}"
 
 
 def undone(undo: Undo, known: Known) -> Plan | None:

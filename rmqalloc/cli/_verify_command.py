@@ -20,9 +20,8 @@ from rmqalloc.cli._told_options import Told, told_options
     help="The snapshot that the plan was made from: its inputs are compared with that, too. The other inputs given to `plan` "
     "(--strategy, --assume, --group, --require, machine rooms) are given here as they were there.",
 )
-@click.option("--key-file", metavar="FILE", help="Key of the plan's signature.")
 @told_options
-def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) -> int:
+def verify(plan: str, snapshot: str | None, told: Told) -> int:
     """Make a saved plan again from its inputs, and compare all of its file with that.
 
     This finds files that were changed, not defects of the planner.
@@ -34,7 +33,7 @@ def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) ->
     import rmqalloc
 
     known = told.snapshot(snapshot, "--snapshot")
-    found = rmqalloc.verify(plan, None if known is None else known.given, key_file)
+    found = rmqalloc.verify(plan, None if known is None else known.given)
     draw(found.lines)
     if found.problems:
         return exit_codes.DIFFERENCE

@@ -16,7 +16,6 @@ from rmqalloc.plans.plan_writing import PlanError
 
 if TYPE_CHECKING:
     from rmqalloc.plans._plan_files import load_plan, plan_schema, save_plan
-    from rmqalloc.plans._signature import VerificationError, read_key
     from rmqalloc.plans._undo import UndoError, undo_plan
     from rmqalloc.plans._verification import Verification, verify
 
@@ -31,7 +30,6 @@ __all__ = [
     "PlanError",
     "UndoError",
     "Verification",
-    "VerificationError",
     "client_totals",
     "compare",
     "explain",
@@ -40,7 +38,6 @@ __all__ = [
     "plan_schema",
     "plan_snapshot",
     "read_gates",
-    "read_key",
     "save_plan",
     "undo_plan",
     "verify",
@@ -48,7 +45,6 @@ __all__ = [
 
 _NAMES = {
     "_plan_files": ("load_plan", "plan_schema", "save_plan"),
-    "_signature": ("VerificationError", "read_key"),
     "_undo": ("UndoError", "undo_plan"),
     "_verification": ("Verification", "verify"),
 }

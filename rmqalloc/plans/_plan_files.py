@@ -36,7 +36,7 @@ _NEW_COLUMNS: Mapping[str, Mapping[str, Any]] = {
 }
 """Columns that files of v1 may lack, and what stands in for them: before there were these, a queue had one owner or none."""
 
-_BEHIND = ("inputs", "undo", "tables", "signature")
+_BEHIND = ("inputs", "undo", "tables")
 _AROUND = ("digest", "$schema")
 """Fields that are no part of what the digest is of."""
 
@@ -72,17 +72,11 @@ class PlanFile:
         What stands in the file.
     is_unchanged : bool
         Whether its digest is that of its content.
-    signature : str or None
     """
 
     plan: Plan
     data: Mapping[str, Any]
     is_unchanged: bool
-    signature: str | None
-
-    def signed_text(self) -> Iterator[str]:
-        """Return what a signature is of: all but itself and the digest, as it was written."""
-        return _content({name: one for name, one in self.data.items() if name != "signature"})
 
 
 def read_plan_file(path: str | os.PathLike[str]) -> PlanFile:
@@ -114,7 +108,6 @@ class _Fields:
     undo: Annotated[Mapping[str, Any], MappingOf(ListOf(MappingOf(Anything())))] = field(
         default_factory=dict
     )
-    signature: str | None = None
 
 
 @dataclass(frozen=True)
@@ -181,7 +174,7 @@ def _read(data: Any) -> PlanFile:
         file.semanticsVersion,
     )  # fmt: skip
     digest = hashlib.sha256("".join(_content(data)).encode()).hexdigest()
-    return PlanFile(plan, data, digest == file.digest, file.signature)
+    return PlanFile(plan, data, digest == file.digest)
 
 
 def _inputs(file: _Fields) -> PlanInputs:

@@ -28,7 +28,6 @@ from rmqalloc.plans._plan import SEMANTICS, Plan, plain_column
 from rmqalloc.plans._plan_files import PlanFile, read_plan_file
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._replay_limits import check_size
-from rmqalloc.plans._signature import is_signed, read_key
 from rmqalloc.plans.plan_writing import PlanError, canonical
 from rmqalloc.plans.replan import inputs_in, replanned
 from rmqalloc.results.and_more import first_of
@@ -92,7 +91,6 @@ class Verification:
 def verify(
     path: str | os.PathLike[str],
     snapshot: Snapshot | str | os.PathLike[str] | None = None,
-    key_file: str | os.PathLike[str] | None = None,
 ) -> Verification:
     """Make a saved plan again from its inputs, and compare all of its file with that.
 
@@ -102,8 +100,6 @@ def verify(
         What ``plan --out`` or `rmqalloc.plans.save_plan` wrote.
     snapshot : Snapshot or path, optional
         What the plan was made from. With it the inputs are compared, too.
-    key_file : path, optional
-        Key of the plan's signature.
 
     Raises
     ------
@@ -112,8 +108,6 @@ def verify(
     PlanError
         The file is not a plan, or more would have to be planned than is replayed; see
         `rmqalloc.plans._replay_limits`.
-    VerificationError
-        The key is too short.
     rmqalloc.snapshot.SnapshotError
         The snapshot cannot be read.
 
@@ -126,37 +120,18 @@ def verify(
     (True, 'inputs: what the plan reads of the snapshot')
     """
     file = read_plan_file(path)
-    key = None if key_file is None else read_key(key_file)
     taken = snapshot if isinstance(snapshot, Snapshot) or snapshot is None else read(str(snapshot))
     problems = [] if file.is_unchanged else ["its digest is not that of its content"]
-    said = list(_signature(file, key))
-    if wrong := [text for is_right, text in said if not is_right and key is not None]:
-        return Verification((*problems, *wrong))
     try:
         inputs = file.plan.inputs if taken is None else inputs_in(file.plan, taken)
     except PlanError as error:
         return Verification((*problems, str(error)))
     if inputs is None:
-        return _not_replayed(file, problems, said)
-    return _replayed(file, inputs, problems, said, taken is not None)
+        return _not_replayed(file, problems)
+    return _replayed(file, inputs, problems, taken is not None)
 
 
-def _signature(file: PlanFile, key: bytes | None) -> Iterator[tuple[bool, str]]:
-    """Yield what is to be said of the signature, and whether it is right."""
-    if key is None:
-        if file.signature is not None:
-            yield False, "signature: there is one, and no key was given"
-    elif file.signature is None:
-        yield False, "it is not signed"
-    elif is_signed(file.signed_text(), file.signature, key):
-        yield True, "signature: by this key"
-    else:
-        yield False, "its signature is not by this key"
-
-
-def _not_replayed(
-    file: PlanFile, problems: Sequence[str], said: Sequence[tuple[bool, str]]
-) -> Verification:
+def _not_replayed(file: PlanFile, problems: Sequence[str]) -> Verification:
     """Return the answer where the file holds no inputs that are read."""
     if problems:
         return Verification(tuple(problems))
@@ -164,19 +139,13 @@ def _not_replayed(
         f"tables, gates, ways back and warnings: {_made_by(file)}, whose files hold no inputs that are read; "
         "give the snapshot"
     )
-    done = [text for is_right, text in said if is_right]
-    return Verification(
-        (),
-        ("content: its digest", *done),
-        (made_by, *(text for is_right, text in said if not is_right)),
-    )
+    return Verification((), ("content: its digest",), (made_by,))
 
 
 def _replayed(
     file: PlanFile,
     inputs: PlanInputs,
     problems: list[str],
-    said: Sequence[tuple[bool, str]],
     with_snapshot: bool,
 ) -> Verification:
     """Return the answer where the plan can be recomputed."""
@@ -201,22 +170,17 @@ def _replayed(
         return Verification((*problems, *first_of(found, _MOST_SHOWN)))
     if problems:
         return Verification(tuple(problems))
-    is_signed_by_key = any(is_right for is_right, _ in said)
-    open_ends = [text for is_right, text in said if not is_right]
+    open_ends: tuple[str, ...] = ()
     if not is_ours:
         differs = (
             f"differs in {'; '.join(found[:3])}"
             if found
             else "nothing that this release makes again differs"
         )
-        open_ends.insert(0, f"{_made_by(file)}; {differs}")
-    elif plan.tool_version != __version__ and not is_signed_by_key:
-        open_ends.insert(
-            0,
-            f"toolVersion: {_made_by(file)}, and only a signature shows that; this is {__version__}",
-        )
-    done = _done(again, plan, with_snapshot) + [text for is_right, text in said if is_right]
-    return Verification((), tuple(done), tuple(open_ends))
+        open_ends = (f"{_made_by(file)}; {differs}",)
+    elif plan.tool_version != __version__:
+        open_ends = (f"toolVersion: {_made_by(file)}; this is {__version__}",)
+    return Verification((), tuple(_done(again, plan, with_snapshot)), open_ends)
 
 
 def _made_by(file: PlanFile) -> str:
@@ -255,10 +219,8 @@ def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
 
 def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
     """Yield what stands in the file otherwise than it is recomputed."""
-    made, given = (
-        again.parts(),
-        {name: one for name, one in file.data.items() if name not in ("digest", "signature")},
-    )
+    made = again.parts()
+    given = {name: one for name, one in file.data.items() if name != "digest"}
     if file.plan.inputs is None:  # of an earlier version, whose head and inputs have another form
         compared = {"scenarios", "warnings", "snapshotTime"}
     else:

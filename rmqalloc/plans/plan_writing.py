@@ -31,7 +31,7 @@ class Written(Protocol):
         """Return the document, piece by piece, but for its hash and the last brace."""
 
 
-def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = None) -> str:
+def write_plan(plan: Written, path: str | os.PathLike[str]) -> str:
     """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the
     same have the same bytes.
 
@@ -46,22 +46,17 @@ def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = 
     """
     import hashlib
 
-    from rmqalloc.plans._signature import signing, text_of
     from rmqalloc.store import replaced_file
 
-    hashed, signed = hashlib.sha256(), None if key is None else signing(key)
+    hashed = hashlib.sha256()
     n_bytes = made = 0
     with replaced_file(path) as plain, _packed(plain, path) as file:
         for text in plan.text():
             piece = text.encode()
             hashed.update(piece)
-            if signed is not None:
-                signed.update(piece)
             file.write(piece)
             n_bytes, made = n_bytes + len(piece), made + read_budget.made_of_json(text)
-        signature = "" if signed is None else f',"signature":"{text_of(signed)}"'
-        hashed.update(signature.encode())
-        end = f'{signature},"digest":"{hashed.hexdigest()}"}}\n'
+        end = f',"digest":"{hashed.hexdigest()}"}}\n'
         file.write(end.encode())
         _check_readable(n_bytes + len(end), made + read_budget.made_of_json(end), path)
     return hashed.hexdigest()

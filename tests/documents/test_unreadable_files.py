@@ -9,7 +9,7 @@ import pytest
 import rmqalloc
 from rmqalloc import Snapshot
 from rmqalloc.evidence import read_rooms
-from rmqalloc.plans import read_gates, read_key
+from rmqalloc.plans import read_gates
 from rmqalloc.scenarios import read_scenarios
 from rmqalloc.simulation import read_script
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
@@ -17,7 +17,6 @@ from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 READERS = (
     read_rooms,
     read_gates,
-    read_key,
     read_scenarios,
     read_script,
     read_snapshot,
@@ -53,11 +52,6 @@ def test_a_form_without_its_package_is_not_written(tmp_path, monkeypatch):
         write_snapshot(Snapshot(), str(tmp_path / "s.yaml"))
     assert error.value.name == "yaml"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_key_has_no_white_space_around_it(tmp_path):
-    (tmp_path / "key").write_bytes(b" \n" + b"k" * 32 + b"\n")
-    assert read_key(tmp_path / "key") == b"k" * 32
 
 
 def test_rooms_are_read_by_name_and_pattern(tmp_path):

@@ -99,7 +99,7 @@ def test_options_about_secrets_take_files():
         for one in command.params
         if SECRET.search(one.opts[0]) and not getattr(one, "is_flag", False)
     }
-    assert {name for _, name in asked} >= {"--acl-file", "--tls-key", "--sign-key"}
+    assert {name for _, name in asked} >= {"--acl-file", "--tls-key"}
     others = {name for (_, name), kind in asked.items() if kind not in ("file", "path")}
     assert others == {"--acl-address"}, "addresses of servers, which are no secret"
 
@@ -146,7 +146,7 @@ HELD = {
     "tests/spark/test_datasource.py": ["test_keys_go_to_no_name_server_that_the_session_does_not_allow"],
     "tests/store/test_store.py": ["test_names_cannot_be_guessed_and_links_laid_there_are_not_followed"],
     "tests/store/test_store_directories.py": ["test_a_directory_is_never_away_while_it_is_replaced"],
-    "tests/plans/test_verification.py": ["test_what_is_changed_anywhere_is_found", "test_a_signature_is_by_one_key"],
+    "tests/plans/test_verification.py": ["test_what_is_changed_anywhere_is_found"],
     "tests/engine/test_sanitizers.py": [],
     "tests/fleet/test_positions.py": ["test_units_are_selected_as_numpy_takes_them"],
     "tests/fleet/test_columns_by_hand.py": ["test_fleets_of_columns_that_do_not_fit_are_refused"],

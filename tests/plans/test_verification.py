@@ -20,7 +20,6 @@ from rmqalloc.plans import (
     Gates,
     PlanError,
     UndoError,
-    VerificationError,
     _replay_limits,
     load_plan,
     plan_snapshot,
@@ -56,8 +55,8 @@ def verdict(path, **more):
 
 
 def means(document):
-    """What a document says, but for its digest and signature."""
-    return {name: one for name, one in document.items() if name not in ("digest", "signature")}
+    """What a document says, but for its digest."""
+    return {name: one for name, one in document.items() if name != "digest"}
 
 
 @pytest.mark.thorough(keep=1)
@@ -184,26 +183,6 @@ def test_a_file_that_claims_much_is_refused_before_it_is_planned(tmp_path):
         verify(path)
 
 
-def test_a_signature_is_by_one_key(tmp_path, capsys):
-    path, _ = saved("plain", tmp_path)
-    for name, key in {"key": b"a" * 40, "other": b"b" * 40, "short": b"c" * 31}.items():
-        (tmp_path / name).write_bytes(key + b"\n")
-    with pytest.raises(VerificationError, match=r"holds a key of 31 bytes; at least 32 are needed"):
-        verify(path, key_file=tmp_path / "short")
-    assert verify(path, key_file=tmp_path / "key").problems == ("it is not signed",)
-    plan = ["plan", "-f", "example:seed", "--scale", "5", "--out", str(path)]
-    assert main([*plan, "--sign-key", str(tmp_path / "key")]) == 0
-    assert main(["verify", str(path), "--key-file", str(tmp_path / "key")]) == 0
-    assert "recomputed: signature: by this key" in capsys.readouterr().out
-    assert main(["verify", str(path)]) == 4
-    assert (
-        "not recomputed: signature: there is one, and no key was given" in capsys.readouterr().out
-    )
-    assert main(["verify", str(path), "--key-file", str(tmp_path / "other")]) == 2
-    assert "problem: its signature is not by this key" in capsys.readouterr().out
-    assert load_plan(path).n_groups == 2
-
-
 def test_gates_are_held_to_again(tmp_path, capsys):
     path = tmp_path / "plan.json"
     plan = ["plan", "-f", "example:seed", "--remove-client", "10.0.0.11@1009", "--out", str(path)]
@@ -282,7 +261,7 @@ def test_another_release_is_said_and_not_taken_for_a_forger(tmp_path):
     changed_at(path, ("toolVersion",), "0.0.9")
     found = verify(path)
     assert not found.problems and found.not_recomputed == (
-        "toolVersion: made by rmqalloc 0.0.9 (rmqalloc/v3, semantics 1), and only a signature shows that; this is "
+        "toolVersion: made by rmqalloc 0.0.9 (rmqalloc/v3, semantics 1); this is "
         + rmqalloc.__version__,
     )
     document = json.loads(path.read_text())

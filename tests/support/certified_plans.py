@@ -67,12 +67,12 @@ PLANS = {
 }  # fmt: skip
 
 
-def saved(name, folder, key=None):
+def saved(name, folder):
     """Path of a plan's file, and the document of its snapshot."""
     snapshot, scenarios, gates = PLANS[name]
     plan = plan_snapshot(snapshot, scenarios)
     path = folder / "plan.json"
     if not gates.is_open:
         plan = replace(plan, gates=gates.to_data())
-    save_plan(plan, path, key)
+    save_plan(plan, path)
     return path, json.loads(json.dumps(to_document(snapshot)))

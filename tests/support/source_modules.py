@@ -17,7 +17,7 @@ ROOMS = {
     9: "evaluation",
     10: "ownership",
     11: "transitions",
-    12: "whatif plans rollouts simulation",  # whatif: former names
+    12: "plans rollouts simulation",
     13: "diffs",
     14: "audit advice invariants optimisation",
     15: "watching",
@@ -101,9 +101,7 @@ def repeated(modules):
     """Names of modules, classes and functions that several modules have."""
     names = {kind: defaultdict(set) for kind in ("modules", "classes", "functions")}
     for name, path in modules.items():
-        if path.name not in ("__init__.py", "__main__.py") and not name.startswith(
-            "rmqalloc.whatif"
-        ):
+        if path.name not in ("__init__.py", "__main__.py"):
             names["modules"][name.rpartition(".")[2].lstrip("_")].add(name)
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef):

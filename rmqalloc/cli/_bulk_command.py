@@ -12,7 +12,6 @@ import click
 from rmqalloc.cli._choices import Amount, Choice, Count, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
-from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import ChangingLine, draw, say
 from rmqalloc.errors import ArgumentError
 from rmqalloc.results.and_more import named
@@ -76,7 +75,6 @@ def _spark_options(command: Command) -> Command:
     help="Figures of the present state and of every scenario, the same with owners, or each unit's best scenario; "
     "owners unless there are scenarios, then metrics.",
 )
-@renamed("--output", "--show", "show", ("--output", "output"), type=Choice(_SHOWN))
 @click.option(
     "--threads", type=Count(min=1), help="Threads to work on; by default one per processor."
 )

@@ -17,12 +17,11 @@ import click
 from click.core import ParameterSource
 
 from rmqalloc.cli._help_sections import write_options
-from rmqalloc.cli._renamed import UNTIL
 from rmqalloc.cli._sink import tell
 from rmqalloc.results.and_more import named
 from rmqalloc.text import counted, nearest
 
-__all__ = ["NO_OPTIONS", "PREFIX", "Verb", "former_names", "variables"]
+__all__ = ["NO_OPTIONS", "PREFIX", "Verb", "variables"]
 
 PREFIX = "RMQALLOC"
 
@@ -68,25 +67,11 @@ def variables(option: click.Parameter, prefix: str) -> list[str]:
     return [f"{prefix}_{_upper(flag[2:])}" for flag in option.opts if flag.startswith("--")]
 
 
-def former_names(command: click.Command, prefix: str) -> dict[str, click.Parameter]:
-    """Return the variables that set options up to release 0.1, named after Python parameters, where
-    they differ.
-
-    A name that another flag of the command has today is not among them.
-    """
-    named = [(option, variables(option, prefix)) for option in command.params]
-    today = {name for _, names in named for name in names}
-    former = {f"{prefix}_{_upper(option.name or '')}": option for option, names in named if names}
-    return {name: option for name, option in former.items() if name not in today}
-
-
 class Verb(click.Command):
     """A command whose options can also be set by variables of the environment."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments and the variables; warn of variables that are not known or have a
-        former name.
-        """
+        """Parse the arguments and the variables; warn of variables that are not known."""
         for option in self.params:
             option.envvar = None
         if any(name.startswith(f"{PREFIX}_") and name not in NO_OPTIONS for name in os.environ):
@@ -102,13 +87,9 @@ class Verb(click.Command):
 
     def _name_variables(self, ctx: click.Context) -> None:
         prefix = _prefix(ctx)
-        former = former_names(self, prefix)
         for option in self.params:
             option.envvar = variables(option, prefix)
-        for name, option in former.items():
-            option.envvar = [*(option.envvar or ()), name]  # click takes the first that is set
         if not ctx.resilient_parsing:
-            _warn_of_former(former, prefix)
             _warn_of_unknown(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -150,23 +131,6 @@ def _set_by(ctx: click.Context, option: click.Parameter) -> str:
     return next((name for name in option.envvar or () if os.environ.get(name)), "")
 
 
-def _warn_of_former(former: Mapping[str, click.Parameter], prefix: str) -> None:
-    for name, option in former.items():
-        if not os.environ.get(name):
-            continue
-        new = variables(option, prefix)
-        if given := [one for one in new if os.environ.get(one)]:
-            tell(
-                "warning",
-                f"{name} is the former name of {given[0]}, which is set too; {name} has no effect",
-            )
-        else:
-            tell(
-                "warning",
-                f"the variable {name} is called {new[0]} now; {name} goes with release {UNTIL}",
-            )
-
-
 def _warn_of_unknown(ctx: click.Context) -> None:
     """Warn of variables that are neither of this verb nor in the table; those of other verbs are
     not judged.
@@ -179,18 +143,17 @@ def _warn_of_unknown(ctx: click.Context) -> None:
     verb, root = (_words(ctx) or [""])[0], ctx.find_root().command
     verbs = root.list_commands(ctx) if isinstance(root, click.Group) else []
     others = tuple(f"{PREFIX}_{_upper(one)}_" for one in verbs if one != verb)
-    loaded = _loaded(ctx)
     known = {
         name
-        for prefix, one in loaded.items()
+        for prefix, one in _loaded(ctx).items()
         for option in one.params
         for name in variables(option, prefix)
     }
-    taken = known.union(NO_OPTIONS, *(former_names(one, prefix) for prefix, one in loaded.items()))
     unknown = [
         name
         for name in given
-        if name not in taken
+        if name not in known
+        and name not in NO_OPTIONS
         and not name.startswith(others)
         and not re.fullmatch(_OF_KUBERNETES, name)
     ]

@@ -8,7 +8,6 @@ import click
 
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import hand_over
 from rmqalloc.cli._told_options import Told, told_options
 from rmqalloc.store import write_file
@@ -19,8 +18,9 @@ if TYPE_CHECKING:
 
 @click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN.json", type=click.Path())
-@click.option("--out", metavar="FILE", help="The page to write; - is standard output.  [required]")
-@renamed("report -o FILE", "--out FILE", "out", ("-o", "--output", "former"))
+@click.option(
+    "--out", required=True, metavar="FILE", help="The page to write; - is standard output."
+)
 @click.option(
     "--check",
     "snapshot",
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "while clients follow. What `plan` was told of it besides (--strategy, ...) is given here as it was there.",
 )
 @told_options
-def report(plan: str, out: str | None, snapshot: str | None, told: Told) -> None:
+def report(plan: str, out: str, snapshot: str | None, told: Told) -> None:
     """Write a saved plan as one HTML file, which needs no network and no server.
 
     \b
@@ -42,8 +42,6 @@ def report(plan: str, out: str | None, snapshot: str | None, told: Told) -> None
     from rmqalloc.plans.replan import with_details
     from rmqalloc.report.html import report as as_html
 
-    if out is None:
-        raise click.UsageError("Missing option '--out'.")
     made = load_plan(plan)
     findings: Findings | tuple[()] = ()
     if (known := told.snapshot(snapshot, "--check")) is not None:

@@ -18,7 +18,6 @@ from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import partial_code
 from rmqalloc.cli._live_options import live_snapshot
 from rmqalloc.cli._options import schema_option
-from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import ChangingLine, draw, hand_over, print_notes
 from rmqalloc.cli._snapshot_input import (
     known_by_options,
@@ -157,7 +156,6 @@ _EVENT_OPTIONS = (
     show_default="text",
     help="Form of what is printed.",
 )
-@renamed("--format", "-o", "output", ("--format", "former"), type=Choice(("text", "json")))
 @schema_option("a script", _schema)
 def simulate(
     script: str | None,

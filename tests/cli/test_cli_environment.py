@@ -18,8 +18,7 @@ from programs import environment
 
 from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS, app
-from rmqalloc.cli._environment import NO_OPTIONS, PREFIX, former_names, variables
-from rmqalloc.cli._renamed import UNTIL
+from rmqalloc.cli._environment import NO_OPTIONS, PREFIX, variables
 
 LEAVES = {words: one for words, one in COMMANDS.items() if not isinstance(one, click.Group)}
 TEXTS = (
@@ -112,36 +111,13 @@ def test_every_option_is_set_by_the_variable_of_its_flag(words, monkeypatch):
         monkeypatch.delenv(variable)
 
 
-@pytest.mark.parametrize(
-    "words", [one for one in LEAVES if former_names(LEAVES[one], prefix_of(one))], ids=" ".join
-)
-def test_a_variable_named_after_a_parameter_works_for_a_release_with_a_warning(
-    words, monkeypatch, capsys
-):
-    former = former_names(LEAVES[words], prefix_of(words))
-    assert former
-    for old, option in former.items():
-        _, text, value = flagged(words, option)
-        new = variables(option, prefix_of(words))[0]
-        monkeypatch.setenv(old, text)
-        assert parsed(words).params[option.name] == value, old
-        assert capsys.readouterr().err == ""  # completing a line warns of nothing
-        with suppress(click.UsageError):
-            parsed(words, resilient=False)
-        assert (
-            f"warning: the variable {old} is called {new} now; {old} goes with release {UNTIL}\n"
-            in capsys.readouterr().err
-        )
-        monkeypatch.delenv(old)
-
-
 def test_no_two_options_share_a_variable():
     names = [
         name
         for words, command in COMMANDS.items()
-        for name in (*(one for option in command.params for one in variables(option, prefix_of(words))),
-                     *former_names(command, prefix_of(words)))
-    ]  # fmt: skip
+        for option in command.params
+        for name in variables(option, prefix_of(words))
+    ]
     assert len(names) == len(set(names)) > 700
     assert not NO_OPTIONS.keys() & set(names)
 
@@ -202,25 +178,6 @@ def test_a_schema_is_printed_by_its_flag_alone(run):
     )
     assert code == 0 and "$schema" not in out
     assert "RMQALLOC_SIMULATE_SCHEMA is no option of simulate" in err
-
-
-def test_the_new_name_wins_over_the_former_one(run):
-    both = {"RMQALLOC_PLAN_GROUPS": "by-ring", "RMQALLOC_PLAN_GROUP": "by-average"}
-    code, out, err = run(*PLAN, "--scale", 3, **both)
-    assert err == (
-        "warning: RMQALLOC_PLAN_GROUPS is the former name of RMQALLOC_PLAN_GROUP, which is set too; "
-        "RMQALLOC_PLAN_GROUPS has no effect\n"
-    )
-    assert (code, out) == run(*PLAN, "--scale", 3, "-g", "by-average")[:2]
-
-
-def test_former_names_of_bulk_still_work(run):
-    assert run("generate", "--units", 5, "--files", 1, "--out", "fleet")[0] == 0
-    code, _, err = run("bulk", RMQALLOC_BULK_SOURCE="fleet", RMQALLOC_BULK_OUT="owners")
-    assert code == 0 and Path("owners").is_dir()
-    assert err.startswith(
-        "warning: the variable RMQALLOC_BULK_SOURCE is called RMQALLOC_BULK_IN now"
-    )
 
 
 @pytest.mark.parametrize(
@@ -286,9 +243,9 @@ def test_other_variables_are_not_warned_of(run, name):
 
 def test_variables_of_a_groups_other_commands_are_not_warned_of(run):
     restart = ["rollout", "restart", "-f", "example:seed"]
-    assert run(
-        *restart, RMQALLOC_ROLLOUT_QUEUES_TO="8", RMQALLOC_ROLLOUT_QUEUES_BROKERS="b"
-    ) == run(*restart)
+    assert run(*restart, RMQALLOC_ROLLOUT_QUEUES_TO="8", RMQALLOC_ROLLOUT_QUEUES_BROKER="b") == run(
+        *restart
+    )
 
 
 def test_an_empty_variable_is_none(run):
@@ -313,8 +270,8 @@ def test_warnings_are_bounded(run):
         pytest.param(["rollout", "restart"], "RMQALLOC_ROLLOUT_RESTART_OUTPUT", "jsn",
                      "'-o' / '--output' (from {} of the environment): ", id="RMQALLOC_ROLLOUT_RESTART_OUTPUT"),
         (PLAN, "RMQALLOC_PLAN_LAG", "maybe", "'--lag' (from {} of the environment): "),
-        pytest.param(PLAN, "RMQALLOC_PLAN_BROKER_ROOMS", "x",
-                     "note: set by the environment: --broker-room from {}\n", id="RMQALLOC_PLAN_BROKER_ROOMS"),
+        pytest.param(PLAN, "RMQALLOC_PLAN_BROKER_ROOM", "x",
+                     "note: set by the environment: --broker-room from {}\n", id="RMQALLOC_PLAN_BROKER_ROOM"),
         pytest.param([*PLAN, "--scale", "3"], "RMQALLOC_PLAN_GATES", "no.yaml",
                      "note: set by the environment: --gates from {}\n", id="RMQALLOC_PLAN_GATES"),
         pytest.param([*PLAN, "--scale", "3"], "RMQALLOC_PLAN_SCENARIO", "s.yaml",

@@ -14,13 +14,12 @@ import pytest
 from checkout import ROOT
 from cli_commands import COMMANDS, runner
 
-from rmqalloc import __version__, strategy
+from rmqalloc import strategy
 from rmqalloc.audit._check import check_snapshot
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._app import VERBS, app
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
-from rmqalloc.cli._renamed import UNTIL
 from rmqalloc.documents.document_errors import known_names
 from rmqalloc.examples import EXAMPLES, find
 from rmqalloc.scenarios import ScenarioError, scenarios_of
@@ -43,60 +42,32 @@ def options():
     for path, command in COMMANDS.items():
         for one in command.params:
             if isinstance(one, click.Option):
-                yield pytest.param(
-                    one, id=f"{' '.join(path)} {'/'.join(one.opts)}{' (hidden)' * one.hidden}"
-                )
+                yield pytest.param(one, id=f"{' '.join(path)} {'/'.join(one.opts)}")
 
 
 @pytest.mark.parametrize("option", list(options()))
 def test_an_option_means_the_same_in_every_verb(option):
     names = set(option.opts)
-    if names & {"-o", "--output"} and not option.hidden:
+    if names & {"-o", "--output"}:
         assert names >= {"-o", "--output"}
         assert isinstance(option.type, click.Choice) and set(option.type.choices) <= FORMS
     if "--out" in names:
         assert not isinstance(option.type, click.Choice) and "-o" not in names
-    if (
-        isinstance(option.type, click.Choice)
-        and set(option.type.choices) <= FORMS
-        and not option.hidden
-    ):
+    if isinstance(option.type, click.Choice) and set(option.type.choices) <= FORMS:
         assert names & {"--output", "--from"}
 
 
-def test_report_takes_out_and_its_former_name_for_one_release(run):
-    assert run("plan", *SEED, "--scale", 3, "--out", "p.json")[0] == 0
-    assert run("report", "p.json", "--out", "new.html") == (0, "", "")
-    code, out, err = run("report", "p.json", "-o", "old.html")
-    assert (code, out) == (0, "")
-    assert (
-        err
-        == f"note: report -o FILE is called --out FILE now; report -o FILE goes with release {UNTIL}\n"
-    )
-    assert Path("old.html").read_bytes() == Path("new.html").read_bytes()
-    assert run("report", "p.json")[0] == exit_codes.USAGE
-    assert "give --out FILE alone" in run("report", "p.json", "-o", "a", "--out", "b")[2]
-    assert "-o" not in run("report", "--help")[1].split()
-
-
-def test_other_former_names_still_work(run):
-    code, out, err = run("simulate", "example:restart-avg", "--format", "json")
-    assert code == 0 and json.loads(out)
-    assert "--format is called -o now" in err
-    assert run("simulate", "example:restart-avg", "-o", "json") == (0, out, "")
-    assert run("generate", "--units", 5, "--files", 1, "--out", "fleet")[0] == 0
-    arguments = ["--in", "fleet", "--scenarios", "example:what-if"]
-    assert run("bulk", *arguments, "--out", "a", "--show", "best")[2].count("called") == 0
-    assert (
-        "--output is called --show now"
-        in run("bulk", *arguments, "--out", "b", "--output", "best")[2]
-    )
-
-
-def test_former_names_go_with_a_release_that_is_to_come():
-    assert [int(part) for part in UNTIL.split(".")] > [
-        int(part) for part in re.findall(r"\d+", __version__)[:3]
-    ]
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["report", "p.json", "-o", "page.html"], "-o"),
+        (["simulate", "example:restart-avg", "--format", "json"], "--format"),
+        (["bulk", "--in", "fleet", "--out", "b", "--output", "best"], "--output"),
+    ],
+)
+def test_former_names_are_no_options(words, option, run):
+    code, _, err = run(*words)
+    assert code == exit_codes.USAGE and f"No such option '{option}'" in err
 
 
 # --- Exit codes ---

@@ -1,19 +1,14 @@
-"""The papers of the project agree: addresses from one place, versions, the licence, stable names,
-what is on its way out.
-"""
+"""The papers of the project agree: addresses from one place, versions, the licence, stable names."""
 
 import json
 import re
 import tomllib
 
-import changelog
 import project_urls
 import public_names
 import pytest
 import yaml
 from checkout import ROOT
-
-from rmqalloc.cli import _renamed
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HOME = PROJECT["urls"]["Homepage"]
@@ -107,34 +102,6 @@ def test_the_page_lists_the_public_names():
     assert public_names.page(STABILITY, listed) == STABILITY
     assert STABILITY.count("`") > 2 * len(listed)
     assert public_names.page(STABILITY, listed[1:]) != STABILITY
-
-
-def test_what_is_on_its_way_out_stands_on_the_page_with_its_release():
-    rows = re.findall(r"^\| `(.*?)` \| `(.*?)` \| (\d+\.\d+\.\d+) \|$", STABILITY, re.MULTILINE)
-    assert all(
-        tuple(map(int, release.split("."))) > tuple(map(int, PROJECT["version"].split(".")))
-        for *_, release in rows
-    )
-    commands = "\n".join(
-        path.read_text(encoding="utf-8")
-        for path in (ROOT / "rmqalloc" / "cli").glob("_*_command.py")
-    )
-    declared = {
-        (old.split()[-2] if " " in old else old): new
-        for old, new in re.findall(r'@renamed\("(.*?)", "(.*?)"', commands)
-    }
-    assert len(declared) == 3
-    assert sorted(old.split()[1] for old, *_ in rows if " -" in old) == sorted(declared)
-    assert {release for *_, release in rows} == {_renamed.UNTIL}
-
-
-def test_the_changelog_lists_what_is_on_its_way_out():
-    released = changelog.sections(changelog.CHANGELOG.read_text(encoding="utf-8"))
-    deprecated = "\n".join(
-        text for one in released for kind, text in one.parts if kind == "Deprecated"
-    )
-    rows = re.findall(r"^\| `.* \| \d+\.\d+\.\d+ \|$", STABILITY, re.MULTILINE)
-    assert rows and [row for row in rows if row not in deprecated.splitlines()] == []
 
 
 # --- Forms ---

@@ -113,8 +113,8 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     },
     "verify": {
         DONE: "all of the plan was recomputed, and is equal",
-        FAILURE: "failed: a file cannot be read or would take too long, or the key is too short",
-        DIFFERENCE: "the plan is rejected: not what follows from its inputs, a gate not kept, or another key",
+        FAILURE: "failed: a file cannot be read or would take too long",
+        DIFFERENCE: "the plan is rejected: not what follows from its inputs, or a gate not kept",
         PARTIAL: "nothing differs, but something, which is named, could not be recomputed",
     },
 }

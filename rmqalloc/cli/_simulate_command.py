@@ -230,10 +230,6 @@ def _known_and_events(
     from rmqalloc.simulation import events_of_scenario
 
     loaded = load_plan(plan)
-    if loaded.inputs is None:
-        raise click.UsageError(
-            "--plan: it was saved by an earlier version, without its snapshot; plan again, or give -f"
-        )
     known = known_by_options(loaded.inputs.snapshot, inputs)
     names = [one.name for one in loaded.scenarios if scenario in (None, one.name)]
     if len(names) != 1:

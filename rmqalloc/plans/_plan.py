@@ -27,7 +27,6 @@ __all__ = [
     "GROUPS_SCHEMA",
     "KIND",
     "QUEUES_SCHEMA",
-    "READABLE_VERSIONS",
     "TIME",
     "TRANSITIONS_SCHEMA",
     "UNITS_SCHEMA",
@@ -37,10 +36,6 @@ __all__ = [
 ]
 
 API_VERSION = "rmqalloc/v3"
-READABLE_VERSIONS = (API_VERSION, "rmqalloc/v2", "rmqalloc/v1")
-"""Versions that are read. In v2 the inputs are routes and client lists, and the input digest is that of the whole snapshot; v1
-holds neither inputs nor the way back, and earlier files of it no owners beside the first."""
-
 SEMANTICS = 1
 """Number of what plans mean; it grows whenever the same inputs and scenarios give another plan."""
 
@@ -100,8 +95,8 @@ class StoredDetails(NamedTuple):
     clients: pa.Table
     queues: pa.Table
     input_digest: str
-    inputs: PlanInputs | None = None
-    undo: Mapping[str, Any] | None = None
+    inputs: PlanInputs
+    undo: Mapping[str, Any]
     evidence: pa.Table = EVIDENCE_SCHEMA.empty_table()
 
     def transitions(self, _scenarios: tuple[Scenario, ...], _informed_by: str) -> pa.Table:
@@ -140,21 +135,18 @@ class Plan(TableResult):
     warnings : tuple of str
         What is left out, and why.
     input_digest : str
-        SHA-256 of what the plan reads of the snapshot, made when it is first read; of an earlier
-        version's, of the whole.
+        SHA-256 of what the plan reads of the snapshot, made when it is first read.
     tool_version : str
-    semantics : int or None
-        What plans meant to the release that made it, see `SEMANTICS`; None of a plan that an
-        earlier version saved.
+    semantics : int
+        What plans meant to the release that made it, see `SEMANTICS`.
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
     gates : mapping
         Bounds that it was held to, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` holds it
         to them again.
-    inputs : PlanInputs or None
-        What it follows from, from which `rmqalloc.verify` makes it again. None of a plan that an
-        earlier version saved.
-    undo : mapping or None
+    inputs : PlanInputs
+        What it follows from, from which `rmqalloc.verify` makes it again.
+    undo : mapping
         The way back from every scenario by name: see `rmqalloc.plans._ways_back.ways_back`.
     """
 
@@ -167,15 +159,15 @@ class Plan(TableResult):
     details: Any
     snapshot_time: str | None = None
     gates: Mapping[str, Any] = field(default_factory=dict)
-    semantics: int | None = SEMANTICS
+    semantics: int = SEMANTICS
 
     groups = lazy_property[pa.Table](attrgetter("details.groups"))
     clients = lazy_property[pa.Table](attrgetter("details.clients"))
     queues = lazy_property[pa.Table](attrgetter("details.queues"))
     evidence = lazy_property[pa.Table](attrgetter("details.evidence"))
-    inputs = lazy_property[PlanInputs | None](attrgetter("details.inputs"))
+    inputs = lazy_property[PlanInputs](attrgetter("details.inputs"))
     input_digest = lazy_property[str](attrgetter("details.input_digest"))
-    undo = lazy_property[Mapping[str, Any] | None](attrgetter("details.undo"))
+    undo = lazy_property[Mapping[str, Any]](attrgetter("details.undo"))
 
     def transitions(self, informed_by: str = "notice") -> pa.Table:
         """Return what is open while the clients of every group follow a scenario one by one.
@@ -228,7 +220,7 @@ class Plan(TableResult):
         }
 
     def _certificate(self) -> dict[str, Any]:
-        return {} if self.inputs is None else {"inputs": self.inputs.to_data(), "undo": self.undo}
+        return {"inputs": self.inputs.to_data(), "undo": self.undo}
 
     @lazy_property
     def digest(self) -> str:

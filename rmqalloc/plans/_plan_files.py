@@ -22,19 +22,15 @@ from rmqalloc.documents.records import (
     document_schema,
     record,
 )
-from rmqalloc.plans._plan import API_VERSION, KIND, READABLE_VERSIONS, Plan, StoredDetails
+from rmqalloc.plans._plan import API_VERSION, KIND, Plan, StoredDetails
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._stored_tables import SCHEMAS, read_tables
 from rmqalloc.plans.plan_writing import PACKED, PlanError, canonical, plain_text, write_plan
 from rmqalloc.scenarios import scenarios_of, scenarios_schema
 from rmqalloc.snapshot.plain_data import from_document
 
-_NEW_COLUMNS: Mapping[str, Mapping[str, Any]] = {
-    "units": {"double_owned": 0},
-    "groups": {"double_owned": 0},
-    "queues": {"others_before": None, "others_after": None},
-}
-"""Columns that files of v1 may lack, and what stands in for them: before there were these, a queue had one owner or none."""
+EARLIER_VERSIONS = ("rmqalloc/v2", "rmqalloc/v1")
+"""Versions of plans that are not read any more."""
 
 _BEHIND = ("inputs", "undo", "tables")
 _AROUND = ("digest", "$schema")
@@ -83,28 +79,43 @@ def read_plan_file(path: str | os.PathLike[str]) -> PlanFile:
     """Read the file of a plan, whatever its digest."""
     try:
         source = read_source(path, PlanError, packed=str(path).endswith(PACKED))
-        return _read(parse(source, "json").data)
+        data = parse(source, "json").data
+        version = _earlier_version(data)
+        if version is None:
+            return _read(data)
     except DocumentError as error:
         said = str(error).removeprefix(str(path)).lstrip(": ")
         raise PlanError(f"{path} is not a plan: {said}") from None
+    raise PlanError(
+        f"{path} is a plan of version {version}, and this release reads {API_VERSION}; "
+        "make it again with `rmqalloc plan --out`"
+    )
+
+
+def _earlier_version(data: Any) -> str | None:
+    """Return the version of a plan that an earlier version saved."""
+    if not isinstance(data, Mapping) or data.get("kind") != KIND:
+        return None
+    version = data.get("apiVersion")
+    return version if version in EARLIER_VERSIONS else None
 
 
 @dataclass(frozen=True)
 class _Fields:
     """The fields of a plan's file."""
 
-    apiVersion: Annotated[str, Text(READABLE_VERSIONS)]
+    apiVersion: Annotated[str, Text((API_VERSION,))]
     kind: Annotated[str, Text((KIND,))]
     toolVersion: str
+    semanticsVersion: int
     inputDigest: str
     scenarios: Any
     warnings: Annotated[tuple[str, ...], ListOf(ANY_TEXT)]
+    inputs: Annotated[Mapping[str, Any], MappingOf(Anything())]
     tables: Annotated[Mapping[str, Any], MappingOf(MappingOf(Anything()))]
     digest: str
-    semanticsVersion: int | None = None
     snapshotTime: str | None = None
     gates: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
-    inputs: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
     undo: Annotated[Mapping[str, Any], MappingOf(ListOf(MappingOf(Anything())))] = field(
         default_factory=dict
     )
@@ -112,7 +123,7 @@ class _Fields:
 
 @dataclass(frozen=True)
 class _Inputs:
-    """What a plan of this version follows from."""
+    """What a plan follows from."""
 
     groups: Annotated[tuple[str, ...], ListOf(ANY_TEXT)]
     topics: Annotated[tuple[str, ...], ListOf(ANY_TEXT)]
@@ -155,20 +166,10 @@ def _column_schema(kind: pa.DataType) -> dict[str, Any]:
 
 def _read(data: Any) -> PlanFile:
     file: _Fields = record(_Fields).read(data)
-    is_v1 = file.apiVersion == READABLE_VERSIONS[-1]
-    if file.apiVersion == API_VERSION and None in (file.semanticsVersion, file.inputs or None):
-        raise PlanError(f"a plan of {API_VERSION} must have inputs and a semanticsVersion")
-    stored = dict(file.tables)
-    if is_v1:
-        stored |= {
-            name: _of_v2(stored.get(name), columns) for name, columns in _NEW_COLUMNS.items()
-        }
     scenarios = scenarios_of(file.scenarios) if file.scenarios != [] else ()
-    tables = read_tables(stored, [one.name for one in scenarios])
-    inputs = _inputs(file) if file.apiVersion == API_VERSION else None
+    tables = read_tables(file.tables, [one.name for one in scenarios])
     groups, clients, queues = (tables[name] for name in ("groups", "clients", "queues"))
-    undo = None if inputs is None else file.undo
-    details = StoredDetails(groups, clients, queues, file.inputDigest, inputs, undo)
+    details = StoredDetails(groups, clients, queues, file.inputDigest, _inputs(file), file.undo)
     plan = Plan(
         tables["units"], scenarios, file.warnings, file.toolVersion, details, file.snapshotTime, file.gates,
         file.semanticsVersion,
@@ -178,7 +179,7 @@ def _read(data: Any) -> PlanFile:
 
 
 def _inputs(file: _Fields) -> PlanInputs:
-    """Return the inputs of a plan of this version, by the reader of snapshots."""
+    """Return the inputs of a plan, by the reader of snapshots."""
     try:
         given: _Inputs = record(_Inputs).read(file.inputs)
         snapshot = from_document(given.snapshot)
@@ -213,12 +214,3 @@ def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
             for key, one in columns
         }
     return found
-
-
-def _of_v2(columns: Any, new: Mapping[str, Any]) -> Any:
-    """Return columns of a table of v1 with those that v2 has besides, where they are not there."""
-    if not isinstance(columns, Mapping) or not isinstance(
-        others := columns.get("moved", columns.get("queue_id")), list
-    ):
-        return columns
-    return {**{name: [value] * len(others) for name, value in new.items()}, **columns}

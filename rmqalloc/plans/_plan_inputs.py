@@ -70,7 +70,9 @@ class PlanInputs:
     @property
     def digest(self) -> str:
         """SHA-256 of the document of the snapshot that is kept."""
-        return digest_of(self.snapshot)
+        import hashlib
+
+        return hashlib.sha256(canonical(to_document(self.snapshot)).encode()).hexdigest()
 
     def to_data(self) -> dict[str, Any]:
         """Plain data, as a plan's file holds it."""
@@ -80,13 +82,6 @@ class PlanInputs:
             "withRetry": self.with_retry,
         }
         return {**chosen, "snapshot": to_document(self.snapshot)}
-
-
-def digest_of(snapshot: Snapshot) -> str:
-    """Return SHA-256 of a snapshot's document, whatever form it was read from."""
-    import hashlib
-
-    return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
 
 
 def _topics_of(group: Group) -> set[str]:

@@ -59,13 +59,10 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
     Raises
     ------
     UndoError
-        The plan's file is of an earlier version, the cluster is not as the scenario leaves it, or a
-        group has no way back.
+        The cluster is not as the scenario leaves it, or a group has no way back.
     ValueError
         The plan has no such scenario, or several and none is named.
     """
-    if plan.inputs is None:
-        raise UndoError("the plan was saved by an earlier version, which did not keep the way back")
     chosen = next(one for one in plan.scenarios if one.name == _name(plan, scenario))
     before, after = _states(plan.inputs, chosen)
     if not any(differ(rows, after[unit]) for unit, rows in before.items()):

@@ -15,7 +15,7 @@ which plan by other code.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
@@ -126,20 +126,7 @@ def verify(
         inputs = file.plan.inputs if taken is None else inputs_in(file.plan, taken)
     except PlanError as error:
         return Verification((*problems, str(error)))
-    if inputs is None:
-        return _not_replayed(file, problems)
     return _replayed(file, inputs, problems, taken is not None)
-
-
-def _not_replayed(file: PlanFile, problems: Sequence[str]) -> Verification:
-    """Return the answer where the file holds no inputs that are read."""
-    if problems:
-        return Verification(tuple(problems))
-    made_by = (
-        f"tables, gates, ways back and warnings: {_made_by(file)}, whose files hold no inputs that are read; "
-        "give the snapshot"
-    )
-    return Verification((), ("content: its digest",), (made_by,))
 
 
 def _replayed(
@@ -184,8 +171,8 @@ def _replayed(
 
 
 def _made_by(file: PlanFile) -> str:
-    semantics = "" if file.plan.semantics is None else f", semantics {file.plan.semantics}"
-    return f"made by rmqalloc {file.plan.tool_version} ({file.data['apiVersion']}{semantics})"
+    plan, version = file.plan, file.data["apiVersion"]
+    return f"made by rmqalloc {plan.tool_version} ({version}, semantics {plan.semantics})"
 
 
 def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
@@ -200,7 +187,7 @@ def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
         done.append(
             f"gates: {', '.join(f'{name} {value}' for name, value in plan.gates.items())} hold"
         )
-    if plan.scenarios and plan.undo is not None:
+    if plan.scenarios:
         done.append(f"ways back: of {len(plan.scenarios)} scenario(s)")
     return [*done, *(["inputs: what the plan reads of the snapshot"] if with_snapshot else [])]
 
@@ -221,11 +208,7 @@ def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
     """Yield what stands in the file otherwise than it is recomputed."""
     made = again.parts()
     given = {name: one for name, one in file.data.items() if name != "digest"}
-    if file.plan.inputs is None:  # of an earlier version, whose head and inputs have another form
-        compared = {"scenarios", "warnings", "snapshotTime"}
-    else:
-        compared = made.keys() | given.keys()
-    for name in sorted(compared - {"tables"}):
+    for name in sorted((made.keys() | given.keys()) - {"tables"}):
         if (text := canonical(given.get(name))) != (right := canonical(made.get(name))):
             at = next(
                 (i for i, (a, b) in enumerate(zip(text, right, strict=False)) if a != b),

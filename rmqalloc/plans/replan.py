@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rmqalloc.globs import literal
-from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import SEMANTICS, Plan
-from rmqalloc.plans._plan_inputs import PlanInputs, digest_of
+from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.snapshot.snapshot import Snapshot
@@ -24,36 +22,20 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
     """Return the inputs of a plan that was read from a file, from the snapshot that it was made
     from.
     """
-    if plan.inputs is None:
-        found, digest = _of_earlier(plan, snapshot), digest_of(snapshot)
-    else:
-        kept = plan.inputs
-        found = PlanInputs.of(snapshot, kept.groups, kept.topics, kept.with_retry)
-        digest = found.digest
-    if digest != plan.input_digest:
+    kept = plan.inputs
+    found = PlanInputs.of(snapshot, kept.groups, kept.topics, kept.with_retry)
+    if found.digest != plan.input_digest:
         raise PlanError(
             "the plan was made from another snapshot, or with other --strategy, --assume or rooms; give those, or plan again"
         )
     return found
 
 
-def _of_earlier(plan: Plan, snapshot: Snapshot) -> PlanInputs:
-    """Return the inputs of a plan of an earlier version, whose file does not say which groups and
-    topics were chosen.
-    """
-    groups, topics = (
-        list(dict.fromkeys(plan.units[name].to_pylist())) for name in ("consumer_group", "topic")
-    )
-    routes = {one.name for one in snapshot.topics}
-    with_retry = any(one.startswith(RETRY_PREFIX) and one not in routes for one in topics)
-    return PlanInputs.of(snapshot, [*map(literal, groups)], [*map(literal, topics)], with_retry)
-
-
 def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
     """Return a plan that was read from a file, with what its file does not keep: evidence and
     transitions.
 
-    One of an earlier version, which may have planned otherwise, is left as it was read.
+    One of another release, which may have planned otherwise, is left as it was read.
     """
     inputs = inputs_in(plan, snapshot)
     if plan.semantics != SEMANTICS:

@@ -13,6 +13,7 @@ import click
 import pytest
 from checkout import ROOT
 from cli_commands import COMMANDS, runner
+from plan_mutations import rehashed
 
 from rmqalloc import strategy
 from rmqalloc.audit._check import check_snapshot
@@ -143,7 +144,8 @@ CASES = [
     *((verb, [*given, *PARTIAL, "--allow-partial"], 0) for verb, *given in (["rollout", "restart"], ["recommend"])),
     ("rollout", ["restart", *PARTIAL], 4), ("rollout", ["restart", *DOUBT], 1),
     ("simulate", ["none.yaml"], 64), ("snapshot", [], 64), ("snapshot", ["-n", "127.0.0.1:1", "--timeout", "0.1"], 1),
-    ("verify", ["plan.json"], 0), ("verify", ["changed.json"], 2), ("verify", ["none.json"], 1), ("verify", [V2], 4),
+    ("verify", ["plan.json"], 0), ("verify", ["changed.json"], 2), ("verify", ["none.json"], 1), ("verify", [V2], 1),
+    ("verify", ["other.json"], 4),
     ("bulk", ["--in", "none", "--out", "x"], 1), ("example", [], 0), ("example", ["nope"], 64),
 ]  # fmt: skip
 
@@ -173,6 +175,8 @@ def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run)
         Path(name).write_text(json.dumps(data))
     assert run("plan", *SEED, "--scale", "3", "--out", "plan.json")[0] == 0
     Path("changed.json").write_text(Path("plan.json").read_text().replace('"to":3', '"to":4'))
+    other = json.loads(Path("plan.json").read_text()) | {"toolVersion": "0.0.9"}
+    Path("other.json").write_text(json.dumps(rehashed(other), separators=(",", ":")))
     ended, out, err = run(verb, *arguments)
     assert ended == code, out + err
     assert code in exit_codes.codes_of(verb)

@@ -56,7 +56,7 @@ def plans(draw):
         for rows, schema in ((units, UNITS_SCHEMA), (groups, GROUPS_SCHEMA))
     )
     units, groups = tables
-    return replace(EMPTY, units=units, details=StoredDetails(groups, None, None, ""))
+    return replace(EMPTY, units=units, details=StoredDetails(groups, None, None, "", None, {}))
 
 
 def key(before, after, pairs, names):

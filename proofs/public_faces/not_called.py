@@ -47,7 +47,6 @@ NOT_CALLED = {
     "rmqalloc.fleet.unit_errors.FleetError.__init__": "`n_units` is a number to print",
     "rmqalloc.fleet.unit_errors.FleetError.among": "`units` is the caller's list, read as Python reads it",
     "rmqalloc.fleet.unit_errors.UnitError.__new__": "`position` is a number to print",
-    "rmqalloc.invariants._checked.SelfCheck.__new__": _RESULT,
     "rmqalloc.optimisation._optimisation.Optimisation.__init__": _RESULT,
     "rmqalloc.plans.comparison.Comparison.__init__": _RESULT,
     "rmqalloc.plans._explain.Explanation.__init__": "an answer of `explain`; `queue_place` is a number to print",

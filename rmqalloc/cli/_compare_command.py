@@ -12,7 +12,6 @@ from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import Changes, candidate, change_options
 from rmqalloc.cli._planning import rooms_unknown
-from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
@@ -37,11 +36,8 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
     "CANARY(share=0.05) has a parameter by name.",
 )
 @change_options
-@self_check_option
 @table_options("; as text 20 groups")
-def compare(
-    inputs: Inputs, strategies: str, changes: Changes, self_check: bool, tables: TableOptions
-) -> int:
+def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOptions) -> int:
     """Compare strategies: what a change moves under each, how even each then is, and what moves if
     one client leaves.
 
@@ -69,7 +65,6 @@ def compare(
         found = rmqalloc.compare(known, candidates, made, inputs.groups, inputs.topics)
     if found.table["n_queues"].null_count == found.table.num_rows:
         raise none_planned(found.warnings)
-    hold_to_itself(self_check, found)
     print_notes(found.warnings)
     tables.show(found)
     return doubt_code(known, inputs, by_client=True) or (exit_codes.FAILURE if found.refused else 0)

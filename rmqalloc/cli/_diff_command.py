@@ -12,7 +12,6 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._history_options import at_option, history_option, past_snapshot
 from rmqalloc.cli._inputs import ALL
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
-from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.cli._table_options import TableOptions, table_options
 
@@ -65,7 +64,6 @@ _MOMENTS = 2
 )
 @at_option(multiple=True)
 @history_option
-@self_check_option
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if there is a difference.")
 @live_options
 @table_options("; as text 20 groups, the worst first")
@@ -78,7 +76,6 @@ def diff(
     assume: bool,
     allow_partial: bool,
     show: str | None,
-    self_check: bool,
     detailed_exitcode: bool,
     tables: TableOptions,
     live: Live,
@@ -99,7 +96,6 @@ def diff(
     rmqalloc diff --history cluster.history --at 03:10 --at 03:15
     """
     import rmqalloc
-    from rmqalloc.plans import Plan
 
     if moments or before is None:
         sides = _past_sides(before, after, history_file, moments)
@@ -110,9 +106,6 @@ def diff(
         sides = _sides(before, after, live, groups or ALL, topics or ALL)
     one, other, names = sides
     found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, names)
-    hold_to_itself(
-        self_check, found, next((side for side in (one, other) if isinstance(side, Plan)), None)
-    )
     if show is not None or not tables.is_text:  # the text has them at its end
         print_notes(found.warnings)
     tables.show(found, show)

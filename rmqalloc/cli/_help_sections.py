@@ -25,7 +25,7 @@ SECTIONS: Mapping[str, str] = {
     "Strategies and rooms": "strategy assume rooms broker-room client-room",
     "Cluster access": "name-server acl-file acl-address tls tls-ca tls-cert tls-key tls-insecure timeout deadline parallel lag"
     " running-info",
-    "Output": "output out columns sort where top show by wide self-check help",
+    "Output": "output out columns sort where top show by wide help",
 }
 """Options by section, in the order of the help; those that say that they are a gate are gates, all others `OTHERS`."""
 

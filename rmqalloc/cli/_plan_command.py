@@ -21,7 +21,6 @@ from rmqalloc.cli._options import (
 )
 from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._saved_plans import Undo, check_usage, save, undo_option, undone
-from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import hand_over, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
@@ -91,7 +90,6 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
     metavar="FILE",
     help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`).",
 )
-@self_check_option
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue."
 )
@@ -105,7 +103,6 @@ def plan(
     out: str | None,
     max_moved: str | None,
     gates_file: str | None,
-    self_check: bool,
     detailed_exitcode: bool,
     **bounds: Any,
 ) -> int:
@@ -125,7 +122,6 @@ def plan(
     made = plan_inputs(known, inputs, changes, with_retry) if undo is None else undone(undo, known)
     if made is None:
         return exit_codes.GATE
-    hold_to_itself(self_check, made, informed_by=gates.informed_by)
     _print(made, gates, tables, show)
     if out is not None:
         print_notes([save(made, gates, out)])

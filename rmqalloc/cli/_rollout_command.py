@@ -14,7 +14,6 @@ from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import informed_by_option, strategy_options
 from rmqalloc.cli._planning import rooms_unknown, tell_broken
-from rmqalloc.cli._self_check import hold_to_itself
 from rmqalloc.cli._shared_rollout_options import (
     Printing,
     batch_option,
@@ -105,7 +104,6 @@ def _in_budget(
 
     known = snapshot_of(inputs)
     choice = rmqalloc.rollout.restart_in_budget(known, budget, inputs.groups, max_batch, **how)
-    hold_to_itself(printing.self_check, choice)
     print_notes(choice.warnings)
     if printing.tables.is_text:
         draw(choice.lines, printing.tables.top)

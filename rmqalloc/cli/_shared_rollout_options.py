@@ -15,7 +15,6 @@ from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
-from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import draw, hand_over, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
@@ -40,7 +39,6 @@ class Printing:
     max_unowned: int | None
     max_double: int | None
     max_unowned_seconds: str | None
-    self_check: bool
 
     @property
     def detail(self) -> bool:
@@ -60,7 +58,6 @@ class Printing:
         """Write the tables that are asked for; gives the exit code."""
         from rmqalloc.rollouts.rollout_gates import violated_gates
 
-        hold_to_itself(self.self_check, rollout)
         print_notes(rollout.warnings)
         broken = list(map(str, violated_gates(rollout, *self._gates)))
         as_text = self._show(rollout, broken, known)
@@ -122,7 +119,6 @@ def rollout_options(command: Command) -> Command:
 
 
 _OPTIONS = (
-    self_check_option,
     max_unowned_seconds_option,
     click.option(
         "--max-double",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from result_rules import broken_invariants
+from result_rules.places import joined
 
 import rmqalloc
 from rmqalloc.errors import ArgumentTypeError
-from rmqalloc.invariants import broken_invariants, checked
-from rmqalloc.invariants._places import joined
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 TOPICS = (
@@ -201,9 +201,7 @@ KINDS = ("plan", "comparison", "rollout", "budget", "diff", "diff of a plan")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_product_makes_contradicts_nothing(kind):
-    found = checked(made(kind), of_plan() if kind == "diff of a plan" else None)
-    assert found.broken == []
-    assert found.n_rules > 4 and found.n_rows > 1
+    assert broken_invariants(made(kind), of_plan() if kind == "diff of a plan" else None) == []
 
 
 @pytest.mark.thorough(keep=4)

@@ -1,4 +1,4 @@
-"""The invariants of `rmqalloc.invariants` on every plan, comparison, rollout and difference that a
+"""The rules of `result_rules` on every plan, comparison, rollout and difference that a
 test makes.
 
 Objects are noted as they are made, whoever makes them, and checked at the end of the test at the
@@ -78,7 +78,7 @@ class Keeper:
 
     def check(self) -> None:
         """Check what waits."""
-        from rmqalloc.invariants import checked
+        from result_rules import broken_invariants
 
         waiting, self.waiting = self.waiting, []
         was_on, self.is_on = self.is_on, False
@@ -88,7 +88,7 @@ class Keeper:
             if size_of(result) > MOST_ROWS:
                 self.counts[f"{kind} too large"] += 1
                 continue
-            found = checked(result, plan).broken
+            found = broken_invariants(result, plan)
             self.counts[kind] += 1
             self.counts["broken"] += bool(found)
             self.broken += map(str, found)

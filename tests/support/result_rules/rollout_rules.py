@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger, Mask
-from rmqalloc.invariants._open_rules import WHICH, message_rules, open_rules
-from rmqalloc.invariants._places import Names, Places, extremes
-from rmqalloc.invariants._queue_rules import word
-from rmqalloc.invariants._unit_rules import idle_rules
+from result_rules.ledger import CheckedRows, Keys, Ledger, Mask
+from result_rules.open_rules import WHICH, message_rules, open_rules
+from result_rules.places import Names, Places, extremes
+from result_rules.queue_rules import word
+from result_rules.unit_rules import idle_rules
 from rmqalloc.rollouts import BudgetedBatches, Rollout
 
 _COUNTS = ("n_clients", "n_queues", "moved", "clients_touched", "unowned", "unowned_written", "unowned_dry",

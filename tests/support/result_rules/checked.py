@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from result_rules.comparison_rules import comparison_rules
+from result_rules.diff_rules import diff_rules
+from result_rules.group_rules import gate_rules, group_rules, total_rules
+from result_rules.ledger import Broken, Ledger
+from result_rules.plan_parts import PlanParts
+from result_rules.queue_rules import client_rules, queue_rules
+from result_rules.rollout_rules import budget_rules, rollout_rules
+from result_rules.transition_rules import transition_rules
+from result_rules.unit_rules import unit_rules
 from rmqalloc.diffs import Diff
 from rmqalloc.errors import ArgumentTypeError
-from rmqalloc.invariants._comparison_rules import comparison_rules
-from rmqalloc.invariants._diff_rules import diff_rules
-from rmqalloc.invariants._group_rules import gate_rules, group_rules, total_rules
-from rmqalloc.invariants._ledger import Broken, Ledger
-from rmqalloc.invariants._plan_parts import PlanParts
-from rmqalloc.invariants._queue_rules import client_rules, queue_rules
-from rmqalloc.invariants._rollout_rules import budget_rules, rollout_rules
-from rmqalloc.invariants._transition_rules import transition_rules
-from rmqalloc.invariants._unit_rules import unit_rules
 from rmqalloc.plans import Comparison, Plan
 from rmqalloc.rollouts import BudgetedBatches, Rollout
 
 
-class SelfCheck(NamedTuple):
-    """What was checked of a result.
-
-    Attributes
-    ----------
-    broken : list of Broken
-        Rows that break rules; empty unless rmqalloc has a defect.
-    n_rules, n_rows : int
-        How many rules were held to, and the rows of all tables.
-    """
-
-    broken: list[Broken]
-    n_rules: int
-    n_rows: int
-
-
-def broken_invariants(
-    result: Any, plan: Plan | None = None, informed_by: str = "notice"
-) -> list[Broken]:
+def broken_invariants(result: Any, plan: Plan | None = None) -> list[Broken]:
     """Return the rows of a result that contradict others; none unless rmqalloc has a defect.
 
     Parameters
@@ -45,8 +27,6 @@ def broken_invariants(
     result : Plan, Comparison, Rollout, BudgetedBatches or Diff
     plan : Plan, optional
         Of a difference, the plan that it compares.
-    informed_by : {"notice", "timer", "scan", "crash"}
-        Of a plan, for its transitions.
 
     Raises
     ------
@@ -60,14 +40,9 @@ def broken_invariants(
     >>> broken_invariants(made)
     []
     """
-    return checked(result, plan, informed_by).broken
-
-
-def checked(result: Any, plan: Plan | None = None, informed_by: str = "notice") -> SelfCheck:
-    """Return the same, with how much was checked."""
     ledger = Ledger()
     if isinstance(result, Plan):
-        _plan(result, ledger, informed_by)
+        _plan(result, ledger)
     elif isinstance(result, Comparison):
         comparison_rules(result, ledger)
     elif isinstance(result, Rollout):
@@ -80,10 +55,10 @@ def checked(result: Any, plan: Plan | None = None, informed_by: str = "notice") 
         raise ArgumentTypeError(
             f"rules are known of plans, comparisons, rollouts and differences, got {type(result).__name__}"
         )
-    return SelfCheck(ledger.broken, len(ledger.rules), ledger.n_rows)
+    return ledger.broken
 
 
-def _plan(plan: Plan, ledger: Ledger, informed_by: str) -> None:
+def _plan(plan: Plan, ledger: Ledger) -> None:
     parts = PlanParts(plan, ledger)
     unit_rules(parts)
     queue_rules(parts)
@@ -91,6 +66,6 @@ def _plan(plan: Plan, ledger: Ledger, informed_by: str) -> None:
     group_rules(parts)
     total_rules(plan, ledger)
     gate_rules(plan, parts)
-    transitions = plan.transitions(informed_by)
+    transitions = plan.transitions()
     if transitions.num_rows:  # a plan that was read from a file has none
         transition_rules(parts, transitions, ledger)

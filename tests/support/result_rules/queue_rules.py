@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import CheckedRows, Keys, Mask
-from rmqalloc.invariants._places import Names, Places, QueueReaders, joined, readers_of
-from rmqalloc.invariants._plan_parts import PlanParts
+from result_rules.ledger import CheckedRows, Keys, Mask
+from result_rules.places import Names, Places, QueueReaders, joined, readers_of
+from result_rules.plan_parts import PlanParts
 
 _READER = "every reader is a client of the unit"
 _CHANGES = ("kept", "moved", "new", "gone", "unowned")

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from result_rules.ledger import Keys, Ledger, Mask
+from result_rules.places import Places, joined
+from result_rules.plan_parts import UNIT, PlanParts
+from result_rules.queue_rules import word
+from result_rules.unit_rules import client_load_rules, load_rules
 from rmqalloc.fleet.columns import among, distinct
-from rmqalloc.invariants._ledger import Keys, Ledger, Mask
-from rmqalloc.invariants._places import Places, joined
-from rmqalloc.invariants._plan_parts import UNIT, PlanParts
-from rmqalloc.invariants._queue_rules import word
-from rmqalloc.invariants._unit_rules import client_load_rules, load_rules
 from rmqalloc.plans import Gates, Plan, client_totals
 
 _SUMS = ("n_queues", "unowned", "double_owned", "moved", "least_moves", "cross_room")

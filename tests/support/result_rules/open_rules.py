@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rmqalloc.invariants._ledger import CheckedRows, Mask, Values
+from result_rules.ledger import CheckedRows, Mask, Values
 
 _NOTHING = 1e-9
 """What a sum of shares that cancel out may leave."""

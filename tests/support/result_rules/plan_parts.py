@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import Keys, Ledger, Mask
-from rmqalloc.invariants._places import Names, Places, client_names, joined
+from result_rules.ledger import Keys, Ledger, Mask
+from result_rules.places import Names, Places, client_names, joined
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import CURRENT
 
@@ -60,7 +60,7 @@ class PlanParts:
         self.is_current = pc.equal(units["scenario"], CURRENT).to_numpy()
         self.ids = client_names(plan.clients, plan.queues)
         self.client_of, self.n_ids = self.ids.of(plan.clients["client_id"]), max(len(self.ids), 1)
-        inputs = () if plan.inputs is None else plan.inputs.snapshot.groups
+        inputs = plan.inputs.snapshot.groups
         self.sure = self._are(one.name for one in inputs if one.broker_client_ids is None)
         self.distinct = self._are(
             one.name for one in inputs if len(set(one.client_ids)) == len(one.clients)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rmqalloc.invariants._ledger import CheckedRows, Keys, Mask, Values
-from rmqalloc.invariants._places import Places, extremes
-from rmqalloc.invariants._plan_parts import PlanParts
-from rmqalloc.invariants._queue_rules import word
+from result_rules.ledger import CheckedRows, Keys, Mask, Values
+from result_rules.places import Places, extremes
+from result_rules.plan_parts import PlanParts
+from result_rules.queue_rules import word
 from rmqalloc.ownership.unit_figures import COUNTED
 
 _AFTER_GONE = ("kept", "moved", "new", "unowned")

@@ -15,7 +15,7 @@ whatever it was given.
     The other results.
 """
 
-from rmqalloc.invariants._checked import SelfCheck, broken_invariants, checked
-from rmqalloc.invariants._ledger import Broken
+from result_rules.checked import broken_invariants
+from result_rules.ledger import Broken
 
-__all__ = ["Broken", "SelfCheck", "broken_invariants", "checked"]
+__all__ = ["Broken", "broken_invariants"]

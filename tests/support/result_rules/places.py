@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from result_rules.ledger import Keys, Mask, Values
 from rmqalloc.fleet.columns import among
-from rmqalloc.invariants._ledger import Keys, Mask, Values
 
 
 class Names:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.invariants._ledger import Keys, Ledger
-from rmqalloc.invariants._open_rules import WHICH, message_rules, open_rules
-from rmqalloc.invariants._plan_parts import UNIT, PlanParts
-from rmqalloc.invariants._queue_rules import word
+from result_rules.ledger import Keys, Ledger
+from result_rules.open_rules import WHICH, message_rules, open_rules
+from result_rules.plan_parts import UNIT, PlanParts
+from result_rules.queue_rules import word
 from rmqalloc.scenarios import CURRENT
 
 

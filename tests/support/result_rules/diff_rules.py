@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from result_rules.ledger import CheckedRows, Keys, Ledger
+from result_rules.places import Names, Places, client_names, joined, readers_of
+from result_rules.queue_rules import change_rules, flow_rules, word
 from rmqalloc.diffs import Diff
-from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger
-from rmqalloc.invariants._places import Names, Places, client_names, joined, readers_of
-from rmqalloc.invariants._queue_rules import change_rules, flow_rules, word
 from rmqalloc.plans import Plan
 
 _STATUSES = ("same", "differs", "appeared", "vanished", "not_seen_before", "not_seen_after", "not_compared",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.invariants._ledger import CheckedRows, Ledger, Mask
-from rmqalloc.invariants._places import Names, extremes
-from rmqalloc.invariants._unit_rules import idle_rules
+from result_rules.ledger import CheckedRows, Ledger, Mask
+from result_rules.places import Names, extremes
+from result_rules.unit_rules import idle_rules
 from rmqalloc.plans import Comparison
 
 _KEYS = ("consumer_group", "strategy")

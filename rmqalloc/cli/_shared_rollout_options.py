@@ -15,7 +15,7 @@ from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
-from rmqalloc.cli._sink import draw, hand_over, print_notes
+from rmqalloc.cli._sink import draw, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.results.and_more import first_of
@@ -60,7 +60,7 @@ class Printing:
 
         print_notes(rollout.warnings)
         broken = list(map(str, violated_gates(rollout, *self._gates)))
-        as_text = self._show(rollout, broken, known)
+        as_text = self._show(rollout)
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             print_notes(
                 first_of(rollout.skipped["reason"].to_pylist(), MOST_TOLD, "", " (--show skipped)"),
@@ -71,10 +71,10 @@ class Printing:
         code = doubt_code(known, inputs, by_client=by_client)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
-    def _show(self, rollout: Rollout, broken: list[str], known: Known) -> bool:
+    def _show(self, rollout: Rollout) -> bool:
         """Write the rollout, or a table of it; whether it was written as text."""
-        is_whole = self.show is None and self.tables.is_whole
-        if is_whole and self.tables.output in ("table", "wide"):
+        is_text = self.tables.output in ("table", "wide")
+        if is_text and self.show is None and self.tables.is_whole:
             from rmqalloc.rollouts.rollout_text import wide_lines
 
             draw(
@@ -82,16 +82,8 @@ class Printing:
                 self.tables.top,
             )
             return True
-        if is_whole and self.tables.output == "html":
-            from rmqalloc.evaluation.differing import evidence_known
-            from rmqalloc.report.html.rollout_page import rollout_page
-
-            hand_over(rollout_page(rollout, broken, evidence_known(known.found).groups), end="")
-        else:
-            write_figures(
-                self.tables,
-                getattr(rollout, "exposed" if self.show == "queues" else self.show or "steps"),
-            )
+        table = "exposed" if self.show == "queues" else self.show or "steps"
+        write_figures(self.tables, getattr(rollout, table))
         return False
 
 

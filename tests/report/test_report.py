@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_reader import Page
 
-import rmqalloc
 from rmqalloc.audit import Findings
 from rmqalloc.plans import Gates, load_plan, plan_snapshot, save_plan
 from rmqalloc.plans._plan import CLIENTS_SCHEMA
@@ -36,7 +35,6 @@ from rmqalloc.report.html._palette import (
 )
 from rmqalloc.report.html.charts._flows import _flows, _folded
 from rmqalloc.report.html.charts._loads import MOST_CLIENTS, MOST_TOPICS, Loads
-from rmqalloc.report.html.rollout_page import rollout_page
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import printable
 
@@ -109,20 +107,14 @@ def audit_page():
     return check_page(Findings(report_plans.hostile_findings(), unread))
 
 
-@cache
-def restart_page():
-    made = rmqalloc.rollout.restart(report_plans.hostile_snapshot(), batch=4)
-    return rollout_page(made, report_plans.HOSTILE)
-
-
-PAGES = (everyday_page, hostile_page, large_page, whole_page, audit_page, restart_page)
+PAGES = (everyday_page, hostile_page, large_page, whole_page, audit_page)
 
 
 # --- Safety ---
 
 
 @pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize("made", [hostile_page, whole_page, audit_page, restart_page])
+@pytest.mark.parametrize("made", [hostile_page, whole_page, audit_page])
 def test_hostile_names_make_no_element_no_handler_and_no_link(made):
     page = Page(made())
     assert {tag for tag, _ in page.elements} <= TAGS

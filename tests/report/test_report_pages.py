@@ -17,7 +17,6 @@ from rmqalloc.plans.worst_first import worst_groups
 from rmqalloc.report.html import report
 from rmqalloc.report.html._check_page import check_page
 from rmqalloc.report.html.advice_page import advice_page
-from rmqalloc.report.html.rollout_page import rollout_page
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 
@@ -100,7 +99,7 @@ def test_colours_of_movements_are_explained():
     assert keys == {"s0": "to another client", "s2": "new"}
 
 
-# --- Checks, recommendations, rollouts ---
+# --- Checks, recommendations ---
 
 
 def test_queues_of_a_finding_are_folded_and_clients_in_natural_order():
@@ -130,26 +129,3 @@ def test_hostile_names_of_a_recommendation_are_text():
     assert len(page.all("script")) == 1 and not page.all("img")
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert "<script>document.title='owned'</script>" in page.said()
-
-
-def test_a_rollout_shows_every_figure_that_is_known():
-    made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), batch=2)
-    page = rollout_page(made)
-    assert f"<li><b>{max(made.totals['n_steps'].to_pylist())}</b><span>steps</span></li>" in page
-    for table, ident in ((made.totals, "groups"), (made.steps, "steps")):
-        section = page[page.index(f'<section id="{ident}"') :]
-        head = section[section.index("<thead>") : section.index("</thead>")]
-        others = (
-            "consumer_group",
-            "step",
-            "action",
-            "_is_exact",
-            "_dry",
-            "_written",
-        )  # no queue is dry here
-        known = [name for name in table.column_names if table[name].null_count < table.num_rows]
-        assert (
-            head.count("<th ")
-            == 1 + len([name for name in known if not name.endswith(others)])
-            > 12
-        )

@@ -23,13 +23,12 @@ from rmqalloc.report.html._check_page import check_page
 from rmqalloc.report.html._palette import LIGHT
 from rmqalloc.report.html._style import style_sheet
 from rmqalloc.report.html.advice_page import advice_page
-from rmqalloc.report.html.rollout_page import rollout_page
 
 pytestmark = pytest.mark.needs("chromium")
 
 DESKTOP, PHONES = (1280, 800), ((360, 640), (390, 844))
 KEY_FIGURES = ("moved", "idle", "unowned", "double-owned")
-PLANS, OTHERS = ("everyday", "whole", "hostile", "many"), ("check", "rollout", "advice")
+PLANS, OTHERS = ("everyday", "whole", "hostile", "many"), ("check", "advice")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,6 @@ def pages(tmp_path_factory):
     folder, gates = tmp_path_factory.mktemp("pages"), Gates(max_moved_share=0.2)
     plan, findings = report_plans.whole()
     hostile, hostile_findings = report_plans.whole(report_plans.HOSTILE)
-    restart = rmqalloc.rollout.restart(report_plans.hostile_snapshot(), batch=4)
     made = {
         "everyday": report(report_plans.everyday(), report_plans.everyday_findings(), gates),
         "whole": report(plan, findings, gates),
@@ -55,7 +53,6 @@ def pages(tmp_path_factory):
         "many": report(report_plans.many()),
         "check": check_page(findings),
         "advice": advice_page(rmqalloc.recommend(report_plans.hostile_snapshot())),
-        "rollout": rollout_page(restart, report_plans.HOSTILE),
     }
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
@@ -165,23 +162,12 @@ def test_the_figures_that_matter_of_every_group_are_on_a_phone(browser, pages, n
         assert "topics" not in said, "lesser figures are left out"
 
 
-def test_a_phone_sees_the_worst_moments_of_a_rollout(browser, pages):
-    page = chromium.Page(browser, pages / "rollout.html", size=PHONES[0], is_phone=True)
-    labels = page.ask(
-        "[...document.querySelector('#groups tbody tr').cells].map((one) => one.dataset.l)"
-    )
-    assert labels[1:4] == ["moved", "unowned", "double-owned"]
-    [(left, _, right, _)] = boxes(page, "#steps details[open] svg.small")
-    assert 0 <= left < right <= PHONES[0][0]
-
-
 # --- The timeline ---
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONES[0]])
-@pytest.mark.parametrize("name", ["whole", "rollout"])
-def test_no_text_of_a_timeline_leaves_it_or_covers_another(browser, pages, name, size):
-    page = chromium.Page(browser, pages / f"{name}.html", size=size, is_phone=size is not DESKTOP)
+def test_no_text_of_a_timeline_leaves_it_or_covers_another(browser, pages, size):
+    page = chromium.Page(browser, pages / "whole.html", size=size, is_phone=size is not DESKTOP)
     page.ask(UNFOLDED)
     assert page.ask("document.querySelectorAll('svg.small').length") >= 6
     assert page.ask(MISPLACED_TEXTS) == []

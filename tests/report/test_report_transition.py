@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 from page_reader import Page
 
-import rmqalloc
 from rmqalloc.report.html import report
-from rmqalloc.report.html._transition_section import rollout_transition
 from rmqalloc.report.html.charts._transition import (
     MOST_BARS,
     PANEL,
@@ -22,7 +20,6 @@ from rmqalloc.report.html.charts._transition import (
     transition_figure,
     worst_moment,
 )
-from rmqalloc.report.html.rollout_page import rollout_page
 
 RECT = re.compile(
     r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="worst (s\d)( bound)?"><title>(.*?)</title>'
@@ -119,46 +116,6 @@ def test_the_caption_says_for_how_long():
         "2 of 4 queues with several owners, for 40 s at most, 250 ms in 99 of 100 cases."
     )
     assert "for" not in worst_moment(steps_of([(Exposure(2), one)]), 0, 4).split("owner")[1]
-
-
-def test_steps_of_a_rollout_are_drawn_as_they_are():
-    made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), batch=2)
-    steps = made.steps
-    assert made.totals.num_rows
-    for row in made.totals.to_pylist():
-        mine = [one for one in steps.to_pylist() if one["consumer_group"] == row["consumer_group"]]
-        drawn = rollout_transition("g0", mine, row["n_queues"])
-        for figure in ("unowned", "double_owned"):
-            worst = next(one for one in mine if one[figure] == row[f"max_{figure}"])
-            said = f"Worst moment: step {worst['step']} ({worst['action']}), {worst[figure]} of {row['n_queues']} queues"
-            assert said in drawn
-        assert drawn in rollout_page(made).replace('"g1-', '"g0-')
-
-
-def test_names_of_groups_and_actions_are_text():
-    rows = [
-        {"step": i, "action": name, **report_plans.transition_row(i)}
-        for i, name in enumerate(report_plans.HOSTILE)
-    ]
-    page = Page(rollout_transition("g0", rows, 20))
-    assert {tag for tag, _ in page.elements} <= {
-        *(
-            "figure",
-            "figcaption",
-            "br",
-            "strong",
-            "div",
-            "svg",
-            "title",
-            "desc",
-            "g",
-            "text",
-            "rect",
-            "line",
-            "path",
-        )
-    }
-    assert all(c == "\n" or c.isprintable() for c in rollout_transition("g0", rows, 20))
 
 
 def test_a_scenario_says_before_worst_and_after_also_as_a_table():

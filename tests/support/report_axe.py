@@ -19,7 +19,6 @@ from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
 from rmqalloc.report.html._check_page import check_page
 from rmqalloc.report.html.advice_page import advice_page
-from rmqalloc.report.html.rollout_page import rollout_page
 
 SCREENS = {"light": {}, "dark": {"is_dark": True}, "phone": {"size": (390, 844), "is_phone": True}}
 RUN = """
@@ -37,7 +36,6 @@ def pages():
     yield from ((f"{n:,} groups", report(report_plans.lost_broker(n))) for n in (200, 1000))
     yield "check", check_page(findings)
     yield "recommend", advice_page(rmqalloc.recommend(pods))
-    yield "rollout", rollout_page(rmqalloc.rollout.restart(pods, batch=4))
 
 
 def main(axe):

@@ -15,10 +15,9 @@ from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
 from rmqalloc.report.html.advice_page import advice_page
-from rmqalloc.report.html.rollout_page import rollout_page
 
 DOCS = ROOT / "docs"
-SIZE, ROLLOUT, SMALL, PHONE = (1160, 1500), (1160, 1000), (1160, 640), (390, 900)
+SIZE, SMALL, PHONE = (1160, 1500), (1160, 640), (390, 900)
 
 
 def main():
@@ -27,9 +26,7 @@ def main():
     gates = Gates(max_moved_share=0.4)
     everyday = report(report_plans.everyday(), report_plans.everyday_findings(), gates)
     hostile = report(report_plans.hostile(), report_plans.hostile_findings())
-    pods, groups = with_strategies(rmqalloc.read("example:48-pods")), ["by-average"]
-    restart = rmqalloc.rollout.restart(pods, groups, batch=4)
-    rollout = rollout_page(restart, evidence=evidence_of(pods, groups).groups)
+    pods = with_strategies(rmqalloc.read("example:48-pods"))
     large, queues = report(report_plans.lost_broker(1000)), report(report_plans.one_group(1000, 40))
     advice = advice_page(rmqalloc.recommend(pods), evidence_of(pods, ["*"]).groups)
     pictures = (
@@ -37,7 +34,6 @@ def main():
         ("dark", everyday, {"size": SIZE, "is_dark": True}),
         ("hostile", hostile, {"size": SIZE}),
         ("phone", everyday, {"size": PHONE, "is_phone": True}),
-        ("rollout", rollout, {"size": ROLLOUT}),
         ("groups", large, {"size": SMALL}),
         ("queues", queues, {"size": SMALL}),
         ("advice", advice, {"size": SMALL}),

@@ -4,7 +4,7 @@ be planned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -117,13 +117,6 @@ def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
         was, is_ = before.figures[head], after.figures[head]
         is_worse = head != _SKEW and (is_ or 0) > (was or 0)
         tiles.append((BeforeAfter(was, is_).text(head), head, "warn" if is_worse else ""))
-    return tiles_list(tiles)
-
-
-def tiles_list(tiles: Iterable[tuple[str, str, str]]) -> str:
-    """Return figures in large, given the text, what it is, and "warn" or "bad" where it calls for a
-    look.
-    """
     items = (
         f"<li><b{class_of([kind] if kind else [])}>{'! ' if kind else ''}{escaped(said)}</b><span>{escaped(what)}</span></li>"
         for said, what, kind in tiles
@@ -140,13 +133,8 @@ def _gates(plan: Plan, gates: Gates) -> tuple[str, list[str]]:
     broken = list(map(str, gates.broken(plan)))
     if not broken:
         return f'<p class="good">✓ Every group keeps the bounds ({escaped(bounds)}).</p>', []
-    return bounds_broken(broken, bounds), broken
-
-
-def bounds_broken(broken: Sequence[str], bounds: str = "") -> str:
-    """Return as markup how many bounds are not kept."""
     said = counted(len(broken), "bound is not kept", "bounds are not kept")
-    return f'<p class="bad">✗ {said}{escaped(f" ({bounds})" if bounds else "")}</p>'
+    return f'<p class="bad">✗ {said} ({escaped(bounds)})</p>', broken
 
 
 def _rising(totals: Sequence[ScenarioTotals]) -> str:
@@ -168,9 +156,9 @@ def _warnings(warnings: Sequence[str]) -> str:
     return notes(counted(len(warnings), "warning"), warnings)
 
 
-def notes(said: str, texts: Sequence[str], kind: str = "warn", sign: str = "!") -> str:
+def notes(said: str, texts: Sequence[str]) -> str:
     """Return a list under its heading; nothing if it is empty."""
-    return f'<p class="{kind}">{sign} {escaped(said)}</p>{_list(texts)}' if texts else ""
+    return f'<p class="warn">! {escaped(said)}</p>{_list(texts)}' if texts else ""
 
 
 def _list(texts: Sequence[str]) -> str:

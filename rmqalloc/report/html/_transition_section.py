@@ -4,7 +4,7 @@ timeline and as a table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rmqalloc.report.html._page_tables import (
@@ -28,21 +28,6 @@ EXPECTED = {
 """Further columns of transitions in a table, where they are known, by their names."""
 
 Row = Mapping[str, Any]
-
-
-def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
-    """Return a timeline of the steps of one group of a rollout. The table of its steps says the
-    same.
-    """
-    steps = [
-        TransitionStep(
-            str(row["step"]),
-            f"step {row['step']} ({row['action']})" if row["step"] else "before",
-            _exposures(row),
-        )
-        for row in rows
-    ]
-    return transition_figure(ident, steps, n_queues)
 
 
 def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:

@@ -204,45 +204,6 @@ def _fits(out, fleet):
     )
 
 
-def _by_count(world, random):
-    made = strategy(random.choice(("AVG", "AVG_BY_CIRCLE")))
-    sizes = [random.randrange(5) for _ in range(random.randrange(5))]
-    good = [
-        np.array([0, *np.cumsum(sizes)], np.int64),
-        np.array([random.randint(1, 3) for _ in sizes], np.int32),
-    ]
-    room = np.full(sum(sizes) + 16, 77, np.int32)
-    out = good_out = room[8 : 8 + sum(sizes)]
-    given = [hostile.numbers_like(random, one) if random.random() < 0.4 else one for one in good]
-    if random.random() < 0.2:
-        out = random.choice(
-            (
-                given[0],
-                room[:8].view(np.int64),
-                room[::2],
-                np.zeros(sum(sizes), np.int64),
-                room[:0],
-                good[1],
-            )
-        )
-
-    def ask():
-        try:
-            made.owners_by_count(*given, out)
-        finally:
-            assert (room[:8] == 77).all() and (room[8 + sum(sizes) :] == 77).all()
-        return out.tolist()
-
-    if given[0] is not good[0] or given[1] is not good[1] or out is not good_out:
-        return ask, ANY
-    units = [
-        made.assign([("t", "b", i) for i in range(n)], ["x", "y", "z"][:m])
-        for n, m in zip(sizes, good[1], strict=True)
-        if n
-    ]
-    return ask, [owner for unit in units for owner in unit.owners.tolist()]
-
-
 def _assignment(world, random):
     owners = np.array([random.randint(-1, 2) for _ in QUEUES], np.int32)
     given = owners if random.random() < 0.3 else hostile.numbers_like(random, owners)
@@ -458,7 +419,6 @@ FACES = _OF_STRATEGIES | {
     "rmqalloc.scenarios.subfleet.Rules.select": _rules_select,
     "rmqalloc.simulation._timeline_svg.svg_timeline": _timeline(svg_timeline),
     "rmqalloc.simulation._result_text.text_timeline": _timeline(text_timeline),
-    f"{_STRATEGY}.base.Strategy.owners_by_count": _by_count,
 }
 
 ERRORS = (rmqalloc.Error, IndexError, TypeError, ValueError)

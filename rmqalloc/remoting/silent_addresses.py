@@ -57,7 +57,3 @@ class SilentAddresses:
     def answered(self, address: str) -> None:
         """Record that an address has answered, whatever it was."""
         self._pauses.forget(address)
-
-    def forget_others(self, addresses: frozenset[str] | set[str]) -> None:
-        """Forget all addresses but these: what left the routes."""
-        self._pauses.keep_only(addresses)

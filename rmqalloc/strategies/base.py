@@ -24,7 +24,7 @@ from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies.formula import NUMPY, Formula
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
-from rmqalloc.strategies.owner_vectors import check_counts, check_out, fresh_owners
+from rmqalloc.strategies.owner_vectors import check_out, fresh_owners
 from rmqalloc.strategies.parameters import Parameter
 
 Owners = NDArray[np.int32]
@@ -337,34 +337,14 @@ class Strategy(ABC):
         """Return the reasons; the position is one of a queue, from 0 on."""
         return Reasons()
 
-    def owners_by_count(
+    def _owners_by_count(
         self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners
     ) -> None:
         """Write the owners of units of distinct client ids from numbers alone, by the `formula`.
 
-        Parameters
-        ----------
-        queue_offsets : ndarray of int64, shape (n_units + 1,)
-            Where each unit's queues begin in ``out``; from 0 to ``out.size``.
-        n_clients : ndarray of int32, shape (n_units,)
-            One at least where there are queues.
-        out : ndarray of int32
-            Written.
-
-        Raises
-        ------
-        TypeError
-            One is not an array of its type.
-        ValueError
-            They do not fit each other, or one is not contiguous, aligned or, of ``out``, writeable.
+        The counts are checked: ``queue_offsets`` ascend from 0 to ``out.size``, and every unit that
+        has queues has a client.
         """
-        check_counts(queue_offsets, n_clients, out)
-        self._owners_by_count(queue_offsets, n_clients, out)
-
-    def _owners_by_count(
-        self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners
-    ) -> None:
-        """Write the owners of checked counts."""
         assert self.formula is not None, f"{self.get_name()} reads names"
         sizes = np.diff(queue_offsets)
         clients = np.repeat(n_clients, sizes)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rmqalloc._engine import split
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.checked_columns import check_dtype, check_vector
+from rmqalloc.fleet.checked_columns import check_dtype
 from rmqalloc.fleet.columns import Index, Offsets, ranges
 
 _FRESH = "pass a fresh array or a copy of"
@@ -33,39 +33,6 @@ def check_out(out: Any, fleet: Fleet) -> NDArray[np.int32]:
         )
     vector: NDArray[np.int32] = out
     return vector
-
-
-def check_counts(queue_offsets: Any, n_clients: Any, out: Any) -> None:
-    """Refuse counts of units by which a kernel would write elsewhere than into ``out``, or divide
-    by nothing.
-    """
-    for name, given, kind in (
-        ("queue_offsets", queue_offsets, np.int64),
-        ("n_clients", n_clients, np.int32),
-    ):
-        check_vector(given, kind, name)
-    check_dtype(out, np.int32, "out")
-    if out.ndim != 1:
-        raise ArgumentError(f"out must be a vector, got an array of shape {out.shape}")
-    _check_writeable(out)
-    if queue_offsets.size != n_clients.size + 1:
-        sizes = f"{queue_offsets.size} and {n_clients.size}"
-        raise ArgumentError(f"queue_offsets must have one entry more than n_clients, got {sizes}")
-    if (
-        queue_offsets[0]
-        or queue_offsets[-1] != out.size
-        or (queue_offsets[1:] < queue_offsets[:-1]).any()
-    ):
-        raise ArgumentError(f"queue_offsets must ascend from 0 to {out.size}, the entries of out")
-    least = int(n_clients.min(initial=1))
-    if least < 0 or (least == 0 and np.diff(queue_offsets)[n_clients == 0].any()):
-        raise ArgumentError(
-            f"n_clients must be 1 or more for every unit that has queues, got {least}"
-        )
-    if np.may_share_memory(out, queue_offsets) or np.may_share_memory(out, n_clients):
-        raise ArgumentError(
-            f"out overlaps the counts, which writing owners there would destroy; {_FRESH} it"
-        )
 
 
 def _check_writeable(out: NDArray[Any]) -> None:

@@ -317,45 +317,6 @@ def test_owners_that_do_not_fit_are_refused_by_every_reader(owners):
             face(owners)
 
 
-@given(
-    st.lists(st.integers(-2, 9), min_size=1, max_size=5),
-    st.lists(st.integers(-1, 4), max_size=4),
-    st.integers(0, 9),
-    st.sampled_from([np.int64, np.int32]),
-    st.sampled_from(["AVG", "AVG_BY_CIRCLE"]),
-)
-@example([0, 2**40], [1], 4, np.int64, "AVG")
-@example([-9, 3], [2], 3, np.int64, "AVG_BY_CIRCLE")
-@example([0, 3], [2], 3, np.int64, "AVG")
-def test_owners_by_count_writes_what_fits_and_nothing_else(offsets, n_clients, size, kind, name):
-    made = strategy(name)
-    out, sizes = np.full(size, 77, np.int32), np.diff(offsets).tolist()
-    is_good = (
-        kind is np.int64
-        and len(n_clients) == len(sizes)
-        and (offsets[0], offsets[-1]) == (0, size)
-        and all(n >= 0 and (m > 0 or m == n == 0) for n, m in zip(sizes, n_clients, strict=False))
-    )
-    given_ = np.array(offsets, kind), np.array(n_clients, np.int32), out
-    if not is_good:
-        with pytest.raises((ValueError, TypeError), match=r"queue_offsets|n_clients"):
-            made.owners_by_count(*given_)
-        assert (out == 77).all()
-        return
-    made.owners_by_count(*given_)
-    queues = [MessageQueue("t", "b", i) for i in range(9)]
-    units = [
-        (queues[:n], ["x", "y", "z", "w"][:m]) for n, m in zip(sizes, n_clients, strict=True) if n
-    ]
-    assert out.tolist() == [owner for unit in units for owner in made.assign(*unit).owners.tolist()]
-
-
-def test_counts_that_lie_in_out_are_refused():
-    memory = np.ones(8, np.int32)
-    with pytest.raises(ValueError, match="overlaps"):
-        strategy("AVG").owners_by_count(np.array([0, 4]), memory[3:4], memory[:4])
-
-
 @pytest.mark.parametrize("carry", [[-1], [None], [0]])
 def test_columns_to_carry_are_names(carry):
     batch = pa.RecordBatch.from_pylist(

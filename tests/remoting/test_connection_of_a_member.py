@@ -323,9 +323,6 @@ def test_a_silent_address_is_asked_again_after_ten_seconds_at_most():
     silent.failed("a")
     now += 1
     silent.check("a")
-    silent.failed("a")
-    silent.forget_others({"b"})
-    silent.check("a")
 
 
 def test_a_frame_says_what_it_is():

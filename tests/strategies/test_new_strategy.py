@@ -171,8 +171,8 @@ def test_formulas_are_the_kernels(made):
     n_queues, n_clients = (np.array(column, np.int32) for column in zip(*counts, strict=True))
     offsets = np.append(0, np.cumsum(n_queues, dtype=np.int64))
     by_kernel, by_formula = np.empty((2, int(offsets[-1])), np.int32)
-    made().owners_by_count(offsets, n_clients, by_kernel)
-    rmqalloc.Strategy.owners_by_count(made(), offsets, n_clients, by_formula)
+    made()._owners_by_count(offsets, n_clients, by_kernel)
+    rmqalloc.Strategy._owners_by_count(made(), offsets, n_clients, by_formula)
     assert by_kernel.tolist() == by_formula.tolist()
 
 

@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, str] = {
 
 QUESTIONS: Mapping[str, str] = {
     "What is?": "groups show explain allocate snapshot",
-    "What if?": "plan rollout compare recommend optimise simulate bulk",
+    "What if?": "plan rollout compare recommend simulate bulk",
     "What went wrong?": "check diff history guard verify doctor",
     "Clusters, files and pages": "serve mcp context report convert example schema generate completion help",
 }

@@ -12,11 +12,11 @@ from rmqalloc.invariants._group_rules import gate_rules, group_rules, total_rule
 from rmqalloc.invariants._ledger import Broken, Ledger
 from rmqalloc.invariants._plan_parts import PlanParts
 from rmqalloc.invariants._queue_rules import client_rules, queue_rules
-from rmqalloc.invariants._rollout_rules import budget_rules, rollout_rules
+from rmqalloc.invariants._rollout_rules import rollout_rules
 from rmqalloc.invariants._transition_rules import transition_rules
 from rmqalloc.invariants._unit_rules import unit_rules
 from rmqalloc.plans import Comparison, Plan
-from rmqalloc.rollouts import BudgetedBatches, Rollout
+from rmqalloc.rollouts import Rollout
 
 
 class SelfCheck(NamedTuple):
@@ -42,7 +42,7 @@ def broken_invariants(
 
     Parameters
     ----------
-    result : Plan, Comparison, Rollout, BudgetedBatches or Diff
+    result : Plan, Comparison, Rollout or Diff
     plan : Plan, optional
         Of a difference, the plan that it compares.
     informed_by : {"notice", "timer", "scan", "crash"}
@@ -72,8 +72,6 @@ def checked(result: Any, plan: Plan | None = None, informed_by: str = "notice") 
         comparison_rules(result, ledger)
     elif isinstance(result, Rollout):
         rollout_rules(result, ledger)
-    elif isinstance(result, BudgetedBatches):
-        budget_rules(result, ledger)
     elif isinstance(result, Diff):
         diff_rules(result, ledger, plan)
     else:

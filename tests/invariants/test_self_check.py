@@ -14,15 +14,14 @@ VERBS = {
     "compare": ["compare", "-f", "example:seed"],
     "diff": ["diff", "example:seed", "example:seed"],
     "rollout restart": ["rollout", "restart", "-f", "example:seed", "-g", "by-average"],
-    "rollout restart --budget": [
+    "rollout restart --best": [
         "rollout",
         "restart",
         "-f",
         "example:seed",
         "-g",
         "by-average",
-        "--budget",
-        "9",
+        "--best",
     ],
     "rollout queues": ["rollout", "queues", "-f", "example:seed", "-t", "TopicTest", "--to", "16"],
     "rollout broker": ["rollout", "broker", "-f", "example:seed", "--name", "broker-a"],

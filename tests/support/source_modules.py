@@ -19,7 +19,7 @@ ROOMS = {
     11: "transitions",
     12: "whatif plans rollouts simulation",  # whatif: former names
     13: "diffs",
-    14: "audit advice invariants optimisation",
+    14: "audit advice invariants",
     15: "watching",
     16: "guard history",
     18: "report",

@@ -15,6 +15,7 @@ from rmqalloc.report.html._transition_section import rollout_transition
 from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.results.renderer import bound, order_of
 from rmqalloc.rollouts import Rollout
+from rmqalloc.rollouts.rollout_text import WAY_CELLS
 from rmqalloc.text import counted
 from rmqalloc.version import __version__
 
@@ -65,6 +66,7 @@ def rollout_page(
     totals = rollout.totals.take(order_of(rollout.totals, _WORST_FIRST))
     sections = [
         ("summary", "Figures", _summary(rollout, violated)),
+        ("ways", "Ways", _ways(rollout.ways)),
         ("groups", "Groups", _groups(totals)),
         ("steps", "Steps", _steps(rollout, totals)),
         ("skipped", "Skipped", _skipped(rollout.skipped)),
@@ -162,6 +164,18 @@ def _table(
     )
     rows = [list(row) for row in zip(headings, *marked, strict=True)]
     return html_table(caption, [TableColumn(heading), *columns.values()], rows)
+
+
+def _ways(ways: pa.Table) -> str:
+    """Return the ways that were tried, the best of each group first."""
+    rows = [
+        [way["consumer_group"], *(cell(way) for cell in WAY_CELLS.values())]
+        for way in ways.slice(0, MOST_STEPS).to_pylist()
+    ]
+    caption = "Ways to restart that were tried, the best of each group first"
+    caption += how_many(len(rows), ways.num_rows, "way", "all with --show ways")
+    columns = [TableColumn(title) for title in ("group", *WAY_CELLS)]
+    return section("ways", "Ways", html_table(caption, columns, rows) if rows else "")
 
 
 def _groups(totals: pa.Table) -> str:

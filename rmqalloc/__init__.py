@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rmqalloc.audit import current_owners as show
     from rmqalloc.audit import group_list as groups
     from rmqalloc.diffs import diff
-    from rmqalloc.optimisation import optimise
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
     from rmqalloc.rollouts import rollout
@@ -64,7 +63,6 @@ __all__ = [
     "explain",
     "fetch",
     "groups",
-    "optimise",
     "plan",
     "read",
     "recommend",
@@ -86,7 +84,6 @@ _HOMES = {
     "explain": ("rmqalloc.plans", "explain"),
     "fetch": ("rmqalloc.snapshot.live", "fetch"),
     "groups": ("rmqalloc.audit", "group_list"),
-    "optimise": ("rmqalloc.optimisation", "optimise"),
     "plan": ("rmqalloc.plans", "plan_snapshot"),
     "read": ("rmqalloc.snapshot.files", "read"),
     "recommend": ("rmqalloc.advice", "advise"),

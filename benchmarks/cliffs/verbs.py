@@ -65,24 +65,6 @@ def _check_of_names(name: Callable[[int], str]) -> Make:
     return make
 
 
-def _optimise_brokers(n: int) -> Callable[[], object]:
-    """Other queues on `n` brokers, with the runbook."""
-    from rmqalloc.optimisation import optimise
-
-    snapshot = inputs.paused(n)
-    return lambda: optimise(
-        snapshot, queues=[5], topics=["topic"], evaluations=4, assume_drained=True
-    )
-
-
-def _optimise(n: int) -> Callable[[], object]:
-    """A restart of `n` clients in four batches."""
-    from rmqalloc.optimisation import optimise
-
-    snapshot = inputs.plain(n)
-    return lambda: optimise(snapshot, restart=True, batches=[n // 4 or 1], evaluations=4)
-
-
 def _topics_set(n: int) -> Callable[[], object]:
     """Queues are set of `n` topics by name."""
     from rmqalloc.plans import plan_snapshot
@@ -448,10 +430,6 @@ SHAPES: list[Callable[[], Shape]] = [
     ),
     lambda: Shape("rollout broker", "groups of one topic", 100, _broker),
     lambda: Shape("rollout strategy", "groups, each with another strategy", 50, _strategy),
-    lambda: Shape(
-        "optimise", "clients of a plain group of 1,000 queues, four batches", 400, _optimise
-    ),
-    lambda: Shape("optimise", "brokers on which queues are added", 400, _optimise_brokers),
     lambda: Shape("simulate", "clients of a group", 10, _simulate),
     lambda: Shape("report, HTML", "topics of a group", 100, _report),
     lambda: Shape("plan, Markdown", "groups", 50, _markdown),

@@ -106,6 +106,9 @@ def turns(ids, batch, order, seed):
     elif order == "shuffled":
         ids.sort(key=lambda one: hashlib.sha256(f"{seed}/{one}".encode()).digest())
     size = batch if isinstance(batch, int) else max(1, len(ids) * int(batch.rstrip("%")) // 100)
+    if order == "spread":
+        n_turns = -(-len(ids) // size)
+        ids = [one for first in range(n_turns) for one in ids[first::n_turns]]
     return [ids[start : start + size] for start in range(0, len(ids), size)]
 
 

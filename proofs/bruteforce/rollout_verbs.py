@@ -4,7 +4,7 @@ import re
 
 from bruteforce import advised, clusters, java, random_changes, rolled
 from bruteforce.tally import by_key
-from rmqalloc.rollouts._batch_budget import within_budget
+from rmqalloc.rollouts._best_restart import best_restart
 from rmqalloc.rollouts._maintain import maintain_broker
 from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.rollouts.resize import resize_queues
@@ -33,7 +33,7 @@ def case_of(random):
         "batch": random.choice((1, 1, 2, 3, "25%", "50%", "100%")),
         "surge": random.random() < 0.4,
         "ids": random.choice(("suffix", "stable", "address")),
-        "order": random.choice(("shuffled", "sorted", "reversed")),
+        "order": random.choice(("shuffled", "sorted", "reversed", "spread")),
         "seed": random.randint(0, 3),
         "strategy": [name, params],
         "remove": random.random() < 0.5,
@@ -216,36 +216,26 @@ def queues_all(case, tally):
     )
 
 
-# --- the budget of a restart ---
+# --- the best way to restart ---
 
 
-def budget_case(random):
-    return case_of(random) | {"budget": random.choice((1.0, 2.0, 2.5, 3.0, 4.0, 6.0))}
-
-
-def budget_all(case, tally):
-    """The smallest batch that keeps to a number of moves per queue, of all batches that there are."""
+def best_all(case, tally):
+    """The moves of the ways that were tried, of one order, and that none moves less than the best."""
     groups = advised.advised_groups(case["snapshot"])
-    if not groups or (case["surge"] and case["ids"] == "stable"):
+    if not groups:
         return
-    how = {name: case[name] for name in ("surge", "ids", "order", "seed")}
-    choice = within_budget(from_document(case["snapshot"]), case["budget"], list(groups), **how)
-    rows = choice.tried.to_pylist()
+    how = {name: case[name] for name in ("ids", "seed")}
+    ways = best_restart(from_document(case["snapshot"]), list(groups), **how).ways.to_pylist()
     for name, crew in rolled.crews(case["snapshot"], groups).items():
-        moves = {
-            n: rolled.moves_per_queue(rolled.restart(crew, n, **how))
-            for n in range(1, len(crew.ids) + 1)
-        }
-        kept = [n for n, cost in moves.items() if cost <= case["budget"]]
-        mine = [row for row in rows if row["consumer_group"] == name]
-        tally.same("budget chosen", name, kept[:1], [row["batch"] for row in mine if row["chosen"]])
-        tally.same(
-            "budget missed", name, None if kept else min(moves.values()), choice.missed.get(name)
-        )
-        for row in mine:
-            tally.same(
-                "budget moved_per_queue",
-                (name, row["batch"]),
-                moves[row["batch"]],
-                row["moved_per_queue"],
-            )
+        mine = [way for way in ways if way["consumer_group"] == name]
+        unread = min(way["max_unowned_after"] for way in mine)
+        least = min(way["moved"] for way in mine if way["max_unowned_after"] == unread)
+        best = mine[0]
+        tally.same("best", name, (unread, least), (best["max_unowned_after"], best["moved"]))
+        for way in mine:
+            if way["order"] == case["order"]:
+                place = name, way["batch"], way["surge"]
+                steps = rolled.restart(crew, way["batch"], way["surge"], order=way["order"], **how)
+                tally.same(
+                    "best moves", place, rolled.moves_per_queue(steps), way["moved_per_queue"]
+                )

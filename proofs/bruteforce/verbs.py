@@ -344,7 +344,7 @@ VERBS = {
     "subscription": (rollout_verbs.case_of, rollout_verbs.subscription_all),
     "broker": (rollout_verbs.case_of, rollout_verbs.broker_all),
     "queues": (rollout_verbs.case_of, rollout_verbs.queues_all),
-    "budget": (rollout_verbs.budget_case, rollout_verbs.budget_all),
+    "best": (rollout_verbs.case_of, rollout_verbs.best_all),
     "command line": (command_line_case, command_line_all),
 }
 """A maker of cases and a comparison for every verb."""

@@ -118,18 +118,6 @@ _PLAN = ("plan", "-f", "{examples}/snapshots/seed.yaml", "--scale", "{n}", "--ou
 _BULK = _verb("bulk", "--in", "{in}/fleet-{version}", "--out", "{out}", "--threads", "1")
 _CONVERT = _verb("convert", "{in}/s-{version}.json", "--out", "{out}")
 
-_OPTIMISE = (
-    "optimise",
-    "scale",
-    "-f",
-    "{examples}/snapshots/48-pods.yaml",
-    "--to",
-    "{n}",
-    "--evaluations",
-    "1",
-    "--out",
-    "{out}",
-)
 _GENERATE = ("generate", "--units", "60", "--files", "1", "--seed", "{n}")
 
 WRITERS = [
@@ -139,7 +127,6 @@ WRITERS = [
     Writer("convert --out s.parquet", _CONVERT, "s.parquet"),
     Writer("report --out r.html", _verb("report", "{in}/plan-{version}.json", "--out", "{out}"), "r.html"),
     Writer("recommend --out c.json", _verb("recommend", "-f", "{in}/s-{version}.json", "--out", "{out}"), "c.json"),
-    Writer("optimise --out r.md", _verb(*_OPTIMISE), "r.md"),
     Writer("simulate --svg t.svg", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--svg", "{out}"), "t.svg"),
     Writer("simulate --out sim", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--out", "{out}"), "sim"),
     Writer("bulk --out owners", _BULK, "owners"),

@@ -18,7 +18,6 @@ from public_faces.world import CLIENTS, QUEUES, SCENARIOS, said
 from rmqalloc import Assignment, SharedAssignment, strategy
 from rmqalloc.evaluation import client_load, expand_owners
 from rmqalloc.fleet.columns import Strings
-from rmqalloc.optimisation import optimise
 from rmqalloc.rebalance import sorted_allocate
 from rmqalloc.scenarios import Changed, Rules, apply, ordered
 from rmqalloc.simulation import svg_timeline, text_timeline
@@ -320,16 +319,6 @@ def _changed_fleet(world, random):
     return lambda: Changed(good.fleet, given[0], good.rules, given[1]) and None, ANY
 
 
-# --- Numbers ---
-
-
-def _optimise(world, random):
-    which = random.choice(("clients", "queues", "batches"))
-    given = hostile.index(random, 5) if random.random() < 0.8 else [2, 3]
-    named = {which: given, "topics": ("orders",), "evaluations": 2}
-    return lambda: str(optimise(world.snapshot, ("order-*",), restart=True, **named)) and None, ANY
-
-
 def _timeline(face):
     def called(world, random):
         rows = random.choice((hostile.odd, hostile.number))(random, 5)
@@ -409,7 +398,6 @@ FACES = _OF_STRATEGIES | {
     ),
     "rmqalloc.model.Assignment.__new__": _assignment,
     "rmqalloc.model.SharedAssignment.by_client": _by_client,
-    "rmqalloc.optimisation._optimise.optimise": _optimise,
     "rmqalloc.plans.plan_totals.client_totals": called_columns.client_totals_called,
     "rmqalloc.rebalance.allocation.sorted_allocate": _sorted_allocate,
     "rmqalloc.report.formats.write_table": called_columns.write_table_called,

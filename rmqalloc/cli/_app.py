@@ -31,7 +31,6 @@ VERBS = {
     "help": "rmqalloc.cli._help_command",
     "history": "rmqalloc.cli._history_command",
     "mcp": "rmqalloc.cli._mcp_command",
-    "optimise": "rmqalloc.cli._optimise_command",
     "plan": "rmqalloc.cli._plan_command",
     "recommend": "rmqalloc.cli._recommend_command",
     "report": "rmqalloc.cli._report_command",

@@ -85,11 +85,6 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         GATE: "no: the previous change has not settled, or nobody would read some queues",
         PARTIAL: "unknown: what decides is not known",
     },
-    "optimise": {
-        FAILURE: _DOUBT,
-        GATE: f"{_REQUIRED}, or a group has no way within the bounds (--max-unowned and others)",
-        PARTIAL: _PARTIAL,
-    },
     "plan": {
         FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
@@ -99,7 +94,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "recommend": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
     "rollout": {
         FAILURE: _DOUBT,
-        GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned, --budget, --require), or the change is refused",
+        GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned and others, --require), or the change is refused",
         PARTIAL: _PARTIAL,
     },
     "show": {

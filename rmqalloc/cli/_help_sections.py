@@ -18,8 +18,7 @@ SECTIONS: Mapping[str, str] = {
     "What changes": "undo scale add-client remove-client add-broker remove-broker set-queues to-strategy to-virtual-nodes"
     " lose-room scenario with-retry",
     OTHERS: "",
-    "Search": "goal evaluations seed order batches step-seconds max-batches max-double-owned max-duration max-idle max-load"
-    " max-moves max-unowned",
+    "Search": "best max-batch order seed",
     _GATES: "require informed-by detailed-exitcode gates",
     "Which snapshot": "file group topic from allow-partial context history at since until",
     "Strategies and rooms": "strategy assume rooms broker-room client-room",
@@ -31,7 +30,7 @@ SECTIONS: Mapping[str, str] = {
 
 QUESTIONS: Mapping[str, str] = {
     "What is?": "groups show explain allocate snapshot",
-    "What if?": "plan rollout compare recommend optimise simulate bulk",
+    "What if?": "plan rollout compare recommend simulate bulk",
     "What went wrong?": "check diff history guard verify doctor",
     "Clusters, files and pages": "serve mcp context report convert example schema generate completion help",
 }

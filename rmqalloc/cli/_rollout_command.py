@@ -7,22 +7,19 @@ from typing import Any
 
 import click
 
-from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Amount, Count
+from rmqalloc.cli._choices import Count
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import doubt_code
+from rmqalloc.cli._live_options import is_given
 from rmqalloc.cli._options import informed_by_option, strategy_options
-from rmqalloc.cli._planning import rooms_unknown, tell_broken
+from rmqalloc.cli._planning import rooms_unknown
 from rmqalloc.cli._shared_rollout_options import (
     Printing,
     batch_option,
     only_topic,
     refreshed_option,
     rollout_options,
-    write_figures,
 )
-from rmqalloc.cli._sink import draw, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of
 
 
@@ -39,19 +36,22 @@ def rollout() -> None:
 @rollout.command()
 @rollout_options
 @batch_option
-@click.option("--surge", is_flag=True, help="New clients join before the old ones leave.")
+@click.option(
+    "--surge/--no-surge",
+    default=None,
+    help="New clients join before the old ones leave; --best tries both unless one is given.",
+)
 @click.option("--stable-ids", is_flag=True, help="Clients come back under their ids.")
 @click.option(
     "--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do."
 )
 @click.option(
-    "--budget",
-    type=Amount(0),
-    metavar="X",
-    help="Try every size of a batch, choose the smallest with at most X moves per queue.",
+    "--best",
+    is_flag=True,
+    help="Try many sizes of a batch and orders, and show the best: gates kept, then fewest moves.",
 )
 @click.option(
-    "--max-batch", type=Count(1), metavar="N", help="With --budget: largest batch to try."
+    "--max-batch", type=Count(1), metavar="N", help="With --best: most clients that go at once."
 )
 @informed_by_option
 def restart(
@@ -59,10 +59,10 @@ def restart(
     how: dict[str, Any],
     printing: Printing,
     batch: str,
-    surge: bool,
+    surge: bool | None,
     stable_ids: bool,
     new_addresses: bool,
-    budget: float | None,
+    best: bool,
     max_batch: int | None,
     informed_by: str,
 ) -> int:
@@ -72,7 +72,7 @@ def restart(
 
     \b
     rmqalloc rollout restart -f cluster.yaml -g order-svc --batch 8 --surge
-    rmqalloc rollout restart -f cluster.yaml -g order-svc --budget 10
+    rmqalloc rollout restart -f cluster.yaml -g order-svc --best --max-unowned 40
     """
     import rmqalloc
 
@@ -81,44 +81,31 @@ def restart(
         raise click.UsageError(
             f"--stable-ids and {other} contradict each other: a new client needs an id of its own"
         )
-    if max_batch is not None and budget is None:
-        raise click.UsageError("--max-batch is for --budget; to choose a batch, give --batch")
+    _check_best(best, max_batch, printing)
     ids = "stable" if stable_ids else "address" if new_addresses else "suffix"
-    how |= {"surge": surge, "ids": ids, "topics": inputs.topics, "informed_by": informed_by}
-    if budget is not None and (printing.show or printing.has_gates):
-        raise click.UsageError(
-            "--budget has a table and a gate of its own; leave out --show and the other gates"
-        )
-    if budget is not None:
-        return _in_budget(inputs, how, printing, budget, max_batch)
+    how |= {"ids": ids, "topics": inputs.topics, "informed_by": informed_by}
+    how["detail"] = printing.detail
     known = snapshot_of(inputs)
-    made = rmqalloc.rollout.restart(known, inputs.groups, batch, detail=printing.detail, **how)
+    if best:
+        del how["order"]
+        made = rmqalloc.rollout.best_restart(
+            known, inputs.groups, max_batch, surge, **how, **printing.gates
+        )
+    else:
+        made = rmqalloc.rollout.restart(known, inputs.groups, batch, bool(surge), **how)
     return printing.print(made, known, inputs)
 
 
-def _in_budget(
-    inputs: Inputs, how: dict[str, Any], printing: Printing, budget: float, max_batch: int | None
-) -> int:
-    import rmqalloc
-    from rmqalloc.rollouts.rollout_text import kept
-
-    known = snapshot_of(inputs)
-    choice = rmqalloc.rollout.restart_in_budget(known, budget, inputs.groups, max_batch, **how)
-    print_notes(choice.warnings)
-    if printing.tables.is_text:
-        draw(choice.lines, printing.tables.top)
-    else:
-        write_figures(printing.tables, choice.tried)
-    names, batches = (choice.tried[name].to_pylist() for name in ("consumer_group", "batch"))
-    largest = dict(zip(names, batches, strict=True))  # of every group the last row
-    tell_broken(
-        [
-            f"consumer group {name!r}: no batch of 1 to {largest[name]:,} clients keeps to {budget:g} moves per queue, the "
-            f"best takes {kept(best)}"
-            for name, best in choice.missed.items()
-        ]
-    )
-    return doubt_code(known, inputs) or (exit_codes.GATE if choice.missed else 0)
+def _check_best(best: bool, max_batch: int | None, printing: Printing) -> None:
+    """Refuse options that contradict --best, or need it."""
+    if best and is_given("batch"):
+        raise click.UsageError("--best chooses the batch: leave out --batch, or give --max-batch")
+    if best and is_given("order"):
+        raise click.UsageError("--best chooses the order: leave out --order")
+    if max_batch is not None and not best:
+        raise click.UsageError("--max-batch is for --best; to choose a batch, give --batch")
+    if printing.show == "ways" and not best:
+        raise click.UsageError("--show ways is for --best, which tries them")
 
 
 @rollout.command()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rmqalloc.evidence import Known
     from rmqalloc.rollouts.rollout_result import Rollout
 
-SHOWN = ("totals", "steps", "topics", "queues", "skipped")
+SHOWN = ("totals", "steps", "topics", "queues", "skipped", "ways")
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,17 @@ class Printing:
         return self.show in ("topics", "queues")
 
     @property
-    def has_gates(self) -> bool:
-        """Whether a bound must be kept."""
-        return any(bound is not None for bound in self._gates)
-
-    @property
-    def _gates(self) -> tuple[Any, ...]:
-        return self.max_moved_per_queue, self.max_unowned, self.max_double, self.max_unowned_seconds
+    def gates(self) -> dict[str, Any]:
+        """Return the bounds that must be kept, as `violated_gates` takes them."""
+        names = ("max_moved_per_queue", "max_unowned", "max_double", "max_unowned_seconds")
+        return {name: getattr(self, name) for name in names}
 
     def print(self, rollout: Rollout, known: Known, inputs: Inputs, by_client: bool = False) -> int:
         """Write the tables that are asked for; gives the exit code."""
         from rmqalloc.rollouts.rollout_gates import violated_gates
 
         print_notes(rollout.warnings)
-        broken = list(map(str, violated_gates(rollout, *self._gates)))
+        broken = list(map(str, violated_gates(rollout, **self.gates)))
         as_text = self._show(rollout)
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             print_notes(
@@ -82,8 +79,8 @@ class Printing:
                 self.tables.top,
             )
             return True
-        table = "exposed" if self.show == "queues" else self.show or "steps"
-        write_figures(self.tables, getattr(rollout, table))
+        shown = self.show or ("ways" if rollout.ways.num_rows else "steps")
+        write_figures(self.tables, getattr(rollout, "exposed" if shown == "queues" else shown))
         return False
 
 
@@ -134,9 +131,9 @@ _OPTIONS = (
     click.option(
         "--show",
         type=Choice(SHOWN),
-        help="Which table: a row for every group, step, step and topic, unread and doubly read queue, or group to which "
-        "the rollout does not apply. "
-        "Without it, totals and steps as text, or steps for programs.",
+        help="Which table: a row for every group, step, step and topic, unread and doubly read queue, group to which "
+        "the rollout does not apply, or way that --best tried. "
+        "Without it, totals and steps as text, for programs steps, or with --best ways.",
     ),
     click.option(
         "--seed",
@@ -147,10 +144,10 @@ _OPTIONS = (
     ),
     click.option(
         "--order",
-        type=Choice(("shuffled", "sorted", "reversed")),
+        type=Choice(("shuffled", "sorted", "reversed", "spread")),
         default="shuffled",
         show_default=True,
-        help="Who goes first: by a hash of the client id, or by the id.",
+        help="Who goes first: by a hash of the client id, by the id, or spread evenly over the ids.",
     ),
 )
 

@@ -1,6 +1,4 @@
-"""How wide a line is, and how text wraps to it: sentences between words, figures between figures,
-commands to be copied.
-"""
+"""How wide a line is, and how text wraps to it: sentences between words, figures between figures."""
 
 from __future__ import annotations
 
@@ -16,9 +14,6 @@ PIPED_WIDTH = 100
 """Places of a line that goes to no terminal."""
 LEAST_WIDTH = 10
 """Neither columns of names nor text behind its indent have less, however narrow the terminal is."""
-
-_SHELL_WORDS = re.compile(r""" *(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"'"|\\.|[^ '\\])+""")
-"""Words of bash, as `shlex.quote` and the runbooks quote them."""
 
 
 def width_of(text: str) -> int:
@@ -90,33 +85,6 @@ def fields(parts: Iterable[str], file: IO[Any] | None, hang: str = "  ") -> list
     if any(width_of(part) > width - len(hang) for part in parts):
         return wrapped(GAP.join(parts), file, hang)
     return _fitted([part if i == 0 else GAP + part for i, part in enumerate(parts)], file, hang)
-
-
-def shell_lines(command: str, file: IO[Any] | None) -> list[str]:
-    r"""Return a command of bash as lines that can be copied: its comment above, and a backslash at the end of a broken line.
-
-    It is broken between words alone, and in no text in single quotes, where a backslash would be part of the text.
-
-    Examples
-    --------
-    >>> print(*shell_lines("mqadmin updateTopic " + "-r 16 -w 16 " * 7 + "-t 'a b'  # broker a", None), sep="\n")
-    # broker a
-    mqadmin updateTopic -r 16 -w 16 -r 16 -w 16 -r 16 -w 16 -r 16 -w 16 -r 16 -w 16 -r 16 -w 16 -r 16 \
-        -w 16 -t 'a b'
-    """
-    width = line_width(file)
-    if width_of(command) <= width:
-        return [command]
-    said, _, comment = command.partition("  # ")
-    if said.startswith("# "):
-        return wrapped(said, file, "# ")
-    words, end = _SHELL_WORDS.findall(said), " \\"
-    lines = _filled(words, width - len(end), "    ") if "".join(words) == said else [said]
-    return [
-        *(wrapped(f"# {comment}", file, "# ") if comment else ()),
-        *(f"{line}{end}" for line in lines[:-1]),
-        lines[-1],
-    ]
 
 
 def _fitted(tokens: Iterable[str], file: IO[Any] | None, hang: str) -> list[str]:

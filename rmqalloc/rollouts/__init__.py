@@ -14,16 +14,15 @@ double-owned, and a state after it.
     a step.
 ``rollout_tables``, ``replay_groups``, ``rollout``, ``rollout_gates``
     Figures by group and topic; all of it for many groups; the result; bounds that it must keep.
-``batch_budget``
-    The smallest batch of a rolling restart that stays within a number of moves.
+``best_restart``
+    The best of some ways to restart.
 ``rollout_text``
-    Both as text for people.
+    A rollout as text for people.
 """
 
-from rmqalloc.rollouts._batch_budget import BudgetedBatches
 from rmqalloc.rollouts._kinds import rollout
 from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.rollouts.rollout_result import Rollout
-from rmqalloc.rollouts.rollout_text import rollout_lines as _rollout_lines  # noqa: F401 - so that both can draw themselves
+from rmqalloc.rollouts.rollout_text import rollout_lines as _rollout_lines  # noqa: F401 - so that it can draw itself
 
-__all__ = ["BudgetedBatches", "Rollout", "rollout", "violated_gates"]
+__all__ = ["Rollout", "rollout", "violated_gates"]

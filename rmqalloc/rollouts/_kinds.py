@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rmqalloc.rollouts._batch_budget import within_budget
+from rmqalloc.rollouts._best_restart import best_restart
 from rmqalloc.rollouts._maintain import maintain_broker
 from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.rollouts.resize import resize_queues
@@ -18,7 +18,7 @@ class rollout:
 
     ===================== =====================================================
     ``restart``           all clients restart, a batch at a time
-    ``restart_in_budget`` the smallest batch of that within a number of moves
+    ``best_restart``      the best of some ways to do that, group by group
     ``strategy``          another strategy, a batch of clients at a time
     ``subscription``      a topic is added or removed, a batch at a time
     ``queues``            a topic gets more or fewer queues
@@ -34,7 +34,7 @@ class rollout:
     """
 
     restart = staticmethod(restart_clients)
-    restart_in_budget = staticmethod(within_budget)
+    best_restart = staticmethod(best_restart)
     strategy = staticmethod(change_strategy)
     subscription = staticmethod(change_subscription)
     queues = staticmethod(resize_queues)

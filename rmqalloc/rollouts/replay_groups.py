@@ -74,7 +74,9 @@ def play_schedules(
     if left_out and not in_all.num_rows:
         raise none_left(left_out)
     skips = pa.table([list(left_out), list(left_out.values())], SKIPPED_SCHEMA)
-    return Rollout(by_step, by_topic, in_all, named, skips, refusals, planned.warnings)
+    return Rollout(
+        by_step, by_topic, in_all, named, skips, refusals=refusals, warnings=planned.warnings
+    )
 
 
 def _tables(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from rmqalloc.client_ids import new_id
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
-from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.planned_groups import PlannedGroups, planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import (
@@ -31,6 +32,17 @@ Positions = NDArray[np.int64]
 
 IDS = ("suffix", "stable", "address")
 """Ids with which clients come back."""
+
+
+class RestartWay(NamedTuple):
+    """How clients restart; the arguments of `restart`."""
+
+    batch: int | str = 1
+    surge: bool = False
+    ids: str = "suffix"
+    order: str = "shuffled"
+    seed: int = 0
+    informed_by: str = "notice"
 
 
 def restart(
@@ -64,7 +76,7 @@ def restart(
     ids : {"suffix", "stable", "address"}
         How clients come back: with another number after ``#``, as Java's clients on the same host;
         under the same id; or from another address, as new pods.
-    order : {"shuffled", "sorted", "reversed"}
+    order : {"shuffled", "sorted", "reversed", "spread"}
         Who goes first, see `positions_in_order`.
     seed : int
         For the order.
@@ -99,41 +111,37 @@ def restart(
     >>> restart(snapshot, batch=2).totals.to_pylist()[0]["moved_per_queue"]
     2.0
     """
-    if ids not in IDS:
-        raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
-    if surge and ids == "stable":
+    way = RestartWay(batch, surge, ids, order, seed, informed_by)
+    planned = planned_restart(snapshot, groups, topics, way)
+    return play_schedules(planned, lambda group: restart_schedule(group, way), detail=detail)
+
+
+def planned_restart(
+    snapshot: Snapshot | Known, groups: Sequence[str], topics: Sequence[str], way: RestartWay
+) -> PlannedGroups:
+    """Return the groups that restart; ArgumentError if the way cannot be."""
+    if way.ids not in IDS:
+        raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {way.ids!r}")
+    if way.surge and way.ids == "stable":
         raise ArgumentError(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
-    hearing_of(informed_by)
-    planned = planned_groups_of(
-        Known.of(snapshot, groups).snapshot, groups, topics, stable_ids=ids == "stable"
-    )
-    return play_schedules(
-        planned,
-        lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by),
-        detail=detail,
-    )
+    hearing_of(way.informed_by)
+    known = Known.of(snapshot, groups)
+    return planned_groups_of(known.snapshot, groups, topics, stable_ids=way.ids == "stable")
 
 
-def _schedule(
-    group: GroupAtStart,
-    batch: int | str,
-    surge: bool,
-    ids: str,
-    order: str,
-    seed: int,
-    informed_by: str,
-) -> Schedule:
-    size, turns = turns_of(group, batch, order, seed)
-    hearing = hearing_of(informed_by, n_brokers=group.n_brokers, is_ordered=group.is_ordered)
-    everyone, rooms, old, new = _before_and_after(group, ids, surge)
+def restart_schedule(group: GroupAtStart, way: RestartWay) -> Schedule:
+    """Return the steps of a restart."""
+    size, turns = turns_of(group, way.batch, way.order, way.seed)
+    hearing = hearing_of(way.informed_by, n_brokers=group.n_brokers, is_ordered=group.is_ordered)
+    everyone, rooms, old, new = _before_and_after(group, way.ids, way.surge)
     there = np.zeros(len(everyone), bool)
     there[old] = True
     steps = [Step("before", (Moment((ClientView(there, there),)),))]
     for number, turn in enumerate(turns, start=1):
         changes = [("stop", old[turn], False), ("start", new[turn], True)]
-        for verb, positions, is_there in reversed(changes) if surge else changes:
+        for verb, positions, is_there in reversed(changes) if way.surge else changes:
             after = there.copy()
             after[positions] = is_there
             what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"

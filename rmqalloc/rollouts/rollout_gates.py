@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.transitions.seconds_bound import SecondsBound
+
+
+class BrokenGate(NamedTuple):
+    """A bound that a group does not keep.
+
+    Attributes
+    ----------
+    consumer_group : str
+    excess : float
+        By how much the bound is exceeded, relative to the bound.
+    text : str
+    """
+
+    consumer_group: str
+    excess: float
+    text: str
 
 
 def violated_gates(
@@ -16,7 +32,7 @@ def violated_gates(
     max_double: int | None = None,
     max_unowned_seconds: str | None = None,
 ) -> Iterator[str]:
-    """Yield the bounds that are not kept, group by group.
+    """Yield the bounds that are not kept, group by group, as text.
 
     Parameters
     ----------
@@ -43,13 +59,20 @@ def violated_gates(
     >>> [line.partition(":")[2] for line in violated_gates(rollout.restart(snapshot), max_unowned=3)]
     [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed']
     """
+    gates = broken_gates(rollout, max_moved_per_queue, max_unowned, max_double, max_unowned_seconds)
+    return (gate.text for gate in gates)
+
+
+def broken_gates(
+    rollout: Rollout,
+    max_moved_per_queue: float | None = None,
+    max_unowned: int | None = None,
+    max_double: int | None = None,
+    max_unowned_seconds: str | None = None,
+) -> Iterator[BrokenGate]:
+    """Yield the bounds that are not kept, group by group; arguments as of `violated_gates`."""
     if max_moved_per_queue is not None:
-        for row in rollout.totals.select(["consumer_group", "moved_per_queue"]).to_pylist():
-            if row["moved_per_queue"] > max_moved_per_queue:
-                yield (
-                    f"consumer group {row['consumer_group']!r}: {row['moved_per_queue']:.2f} moves per queue, at most "
-                    f"{max_moved_per_queue:g} are allowed"
-                )
+        yield from _too_often(rollout, max_moved_per_queue)
     if max_unowned is not None:
         yield from _too_many(rollout, "unowned_written", "without a reader", max_unowned)
     if max_double is not None:
@@ -58,30 +81,46 @@ def violated_gates(
         yield from _too_long(rollout, SecondsBound.parse(max_unowned_seconds))
 
 
-def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[str]:
+def _broken(row: dict[str, Any], figure: float, most: float, text: str) -> BrokenGate:
+    name = row["consumer_group"]
+    return BrokenGate(name, (figure - most) / max(most, 1), f"consumer group {name!r}: {text}")
+
+
+def _too_often(rollout: Rollout, most: float) -> Iterator[BrokenGate]:
+    """Yield groups whose queues move too often."""
+    for row in rollout.totals.select(["consumer_group", "moved_per_queue"]).to_pylist():
+        moved = row["moved_per_queue"]
+        if moved > most:
+            text = f"{moved:.2f} moves per queue, at most {most:g} are allowed"
+            yield _broken(row, moved, most, text)
+
+
+def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[BrokenGate]:
     """Yield groups with more than so many open queues at the worst moment of a step."""
-    for name, row in _worst_steps(rollout, lambda row: row[figure], most).items():
+    for row in _worst_steps(rollout, lambda row: row[figure], most):
         is_exact = row[f"{figure.removesuffix('_written')}_is_exact"]
         upto, bound = ("", "") if is_exact else ("up to ", ", which is an upper bound")
-        yield (
-            f"consumer group {name!r}: {upto}{row[figure]:,} queues {what} at the worst moment of step "
-            f"{row['step']} ({row['action']}){bound}, at most {most:,} are allowed"
+        text = (
+            f"{upto}{row[figure]:,} queues {what} at the worst moment of step {row['step']} "
+            f"({row['action']}){bound}, at most {most:,} are allowed"
         )
+        yield _broken(row, row[figure], most, text)
 
 
-def _too_long(rollout: Rollout, bound: SecondsBound) -> Iterator[str]:
+def _too_long(rollout: Rollout, bound: SecondsBound) -> Iterator[BrokenGate]:
     """Yield groups in which a queue has no owner for too long."""
-    for name, row in _worst_steps(rollout, bound.of_row, bound.seconds).items():
-        yield f"consumer group {name!r}: step {row['step']} ({row['action']}): {bound.violation(row)}"
+    for row in _worst_steps(rollout, bound.of_row, bound.seconds):
+        text = f"step {row['step']} ({row['action']}): {bound.violation(row)}"
+        yield _broken(row, bound.of_row(row), bound.seconds, text)
 
 
 def _worst_steps(
     rollout: Rollout, figure: Callable[[dict[str, Any]], float], most: float
-) -> dict[str, dict[str, Any]]:
+) -> list[dict[str, Any]]:
     """Of every group that exceeds a bound, the first step that exceeds it most."""
     worst: dict[str, dict[str, Any]] = {}
     for row in rollout.steps.to_pylist():
         name = row["consumer_group"]
         if row["step"] and figure(row) > max(most, figure(worst[name]) if name in worst else most):
             worst[name] = row
-    return worst
+    return list(worst.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import pyarrow as pa
@@ -56,6 +56,24 @@ EXPOSED_SCHEMA = columns(
 )
 """Columns of `Rollout.exposed`."""
 
+WAYS_SCHEMA = columns(
+    "consumer_group: string",
+    "rank n_batches batch: int64",
+    "surge: bool",
+    "order: string",
+    "keeps_gates: bool",
+    "max_unowned_after moved: int64",
+    "moved_per_queue: float64",
+    "max_unowned_written: int64",
+    "max_unowned_is_exact: bool",
+    "unowned_queue_seconds: float64",
+    "max_double_owned: int64",
+    "max_double_owned_is_exact: bool",
+    "max_load: int64",
+    "lost_by: string",
+)
+"""Columns of `Rollout.ways`."""
+
 SKIPPED_SCHEMA = columns("consumer_group reason: string")
 """Columns of `Rollout.skipped`."""
 
@@ -103,6 +121,11 @@ class Rollout(TableResult):
     skipped : pyarrow.Table
         One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. It
         is in no other table.
+    ways : pyarrow.Table
+        One row per group and way to restart it that was tried, the best first: `WAYS_SCHEMA`. The
+        other tables are of the way with ``rank`` 1. ``max_unowned_after`` are queues that nobody
+        reads from one step to the next; ``lost_by`` is the goal in which a way is worse than the
+        best one. Empty unless the best way was searched.
     refusals : tuple of str
         Why this must not be done now; usually empty.
     warnings : tuple of str
@@ -116,7 +139,7 @@ class Rollout(TableResult):
     (<Rollout: 9 rows>, [80])
     """
 
-    TABLES: ClassVar = ("steps", "topics", "totals", "exposed", "skipped")
+    TABLES: ClassVar = ("steps", "topics", "totals", "exposed", "skipped", "ways")
     NOTES: ClassVar = ("refusals", "warnings")
 
     steps: pa.Table
@@ -124,5 +147,6 @@ class Rollout(TableResult):
     totals: pa.Table
     exposed: pa.Table
     skipped: pa.Table
+    ways: pa.Table = field(default_factory=WAYS_SCHEMA.empty_table)
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Draw rollouts and budgets of batches as text.
+"""Draw rollouts as text.
 
 A few groups are shown step by step; many groups are listed, the worst first. ``unowned`` is of the
 queues that producers write to, as the gates have it; the others are ``dry``.
@@ -7,7 +7,6 @@ queues that producers write to, as the gates have it; the others are ``dry``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import ceil
 from operator import itemgetter
 from typing import IO, Any
 
@@ -18,6 +17,7 @@ from rmqalloc.results import drawn
 from rmqalloc.results.and_more import first_of, more
 from rmqalloc.results.renderer import (
     bound,
+    cell_text,
     duration,
     figure,
     marked_table,
@@ -30,7 +30,6 @@ from rmqalloc.results.renderer import (
     with_bounds,
 )
 from rmqalloc.results.wrapping import fields, wrapped
-from rmqalloc.rollouts._batch_budget import BudgetedBatches
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.text import counted, printable
 
@@ -63,7 +62,6 @@ _STEP_COLUMNS = (
     "action",
 )
 _STEP_SPARE = ("idle", "queues", "min/max")
-_BATCH_COLUMNS = ("batch", "batches", "moved", "per queue", "unowned", "double-owned")
 
 Row = Mapping[str, Any]
 
@@ -76,14 +74,19 @@ def rollout_lines(
     """
     top = top or _SHOWN
     totals = rollout.totals.take(order_of(rollout.totals, _WORST_FIRST))
+    ways = rollout.ways.to_pylist()
     if totals.num_rows <= _FEW_GROUPS:
         for row in totals.to_pylist():
             mine = rollout.steps.filter(
                 pc.equal(rollout.steps["consumer_group"], row["consumer_group"])
             )
+            if tried := [way for way in ways if way["consumer_group"] == row["consumer_group"]]:
+                yield from _ways_lines(tried, file, top)
             yield from _group(row, mine.to_pylist(), file, top)
             yield ""
     else:
+        if ways:
+            yield from _best_of_groups(ways, file, top)
         cells = [_ranked(row) for row in totals.slice(0, top).to_pylist()]
         spare = ("steps", "clients", "queues")
         yield from text_table(_GROUP_COLUMNS, cells, _GROUP_COLUMNS[1:], file, spare=spare)
@@ -216,72 +219,73 @@ def wide_lines(
     yield from terminal_table(
         with_bounds(steps), file, True, rollout.steps.num_rows - steps.num_rows
     )
+    if rollout.ways.num_rows:
+        yield from ("", "Ways")
+        yield from terminal_table(with_bounds(rollout.ways.slice(0, top)), file, True)
     if rollout.skipped.num_rows:
         yield from ("", "Skipped")
         yield from terminal_table(rollout.skipped, file, True)
 
 
-# --- A budget ---
+# --- The best way to restart ---
 
 
-def budget_lines(
-    batches: BudgetedBatches, file: IO[str] | None = None, top: int | None = None
-) -> Iterator[str]:
-    """Yield the sizes of a batch that were tried, and which is chosen; 20 sizes of a group unless
-    ``top`` is given.
+def _ways_lines(ways: list[Row], file: IO[str] | None, top: int) -> Iterator[str]:
+    """Yield the ways to restart one group that were tried: the first three, the best of each size
+    of a batch, and why the first is the best.
     """
-    rows, top = batches.tried.to_pylist(), top or _SHOWN
-    for name in dict.fromkeys(row["consumer_group"] for row in rows):
-        mine = [row for row in rows if row["consumer_group"] == name]
-        chosen = [i for i, row in enumerate(mine) if row["chosen"]]
-        first = (
-            max(0, chosen[0] + 2 - top) if chosen else 0
-        )  # the chosen one is shown, and the next larger one
-        shown = mine[first : first + top]
-        yield from fields(
-            [f"Group {printable(name)}", f"{counted(len(mine), 'size')} of a batch tried"], file
-        )
-        marks = ["*" if row["chosen"] else " " for row in shown]
-        left_out = more(len(mine) - len(shown), "size", " (--top)")
-        yield from marked_table(
-            _BATCH_COLUMNS, [*map(_batch, shown)], marks, _BATCH_COLUMNS, file, left_out
-        )
-        for row in shown:
-            if row["chosen"]:
-                size, n = (
-                    counted(row["batch"], "client"),
-                    counted(row["n_batches"], "batch", "batches"),
-                )
-                per_queue = f"{tenths(row['moved_per_queue'])} moves per queue"
-                yield from wrapped(
-                    f"Smallest batch within the budget: {size}, {n}, {per_queue}.", file
-                )
-        if name in batches.missed:
-            yield from warned(
-                [
-                    f"no batch is within the budget; the best takes {kept(batches.missed[name])} moves per queue"
-                ],
-                file,
-            )
-        yield ""
+    best = ways[0]
+    kept = sum(way["keeps_gates"] for way in ways)
+    said = [f"{counted(len(ways), 'way')} tried"]
+    said += [f"{counted(kept, 'keeps', 'keep')} the gates"] * (kept < len(ways))
+    yield from fields([f"Group {printable(best['consumer_group'])}", *said], file)
+    best_of_size = {way["batch"]: way for way in reversed(ways)}
+    shown = [way for way in ways if way["rank"] <= 3 or way is best_of_size[way["batch"]]][:top]
+    columns = [
+        name
+        for name in WAY_CELLS
+        if name != "unread" or any(way["max_unowned_after"] for way in ways)
+    ]
+    cells = [[WAY_CELLS[name](way) for name in columns] for way in shown]
+    marks = ["*" if way is best else " " for way in shown]
+    left_out = more(len(ways) - len(shown), "way", " (--show ways)")
+    numbers = set(columns) - {"surge", "order", "lost by"}
+    yield from marked_table(columns, cells, marks, numbers, file, left_out)
+    options = f"--batch {best['batch']}{' --surge' * best['surge']} --order {best['order']}"
+    why = f"; the next one is worse in {ways[1]['lost_by']}" if len(ways) > 1 else ""
+    yield from wrapped(f"Best way: {options}{why}.", file)
+    if not kept:
+        yield from warned(["no way tried keeps the gates; this one exceeds them least"], file)
+    yield ""
 
 
-def kept(moves_per_queue: float) -> str:
-    """Return moves per queue for people, rounded up: what is said is a budget that can be kept.
+WAY_CELLS: Mapping[str, Any] = {
+    "batch": lambda way: figure(way["batch"]),
+    "batches": lambda way: figure(way["n_batches"]),
+    "surge": lambda way: cell_text(way["surge"]),
+    "order": lambda way: way["order"],
+    "unread": lambda way: figure(way["max_unowned_after"]),
+    "moved": lambda way: figure(way["moved"]),
+    "unowned": lambda way: _worst(way, "unowned", "_written"),
+    "queue-seconds": lambda way: tenths(way["unowned_queue_seconds"]),
+    "double-owned": lambda way: _worst(way, "double_owned"),
+    "max load": lambda way: figure(way["max_load"]),
+    "lost by": lambda way: way["lost_by"] or "–",
+}
+"""What a row of `Rollout.ways` shows below each heading."""
 
-    Examples
-    --------
-    >>> kept(16.90625), kept(2.0)
-    ('17.0', '2.0')
-    """
-    return tenths(ceil(round(moves_per_queue * 10, 9)) / 10)
 
-
-def _batch(row: Row) -> list[str]:
-    worst = [_worst(row, which) for which in ("unowned", "double_owned")]
-    sizes = [figure(row[name]) for name in ("batch", "n_batches", "moved")]
-    return [*sizes, tenths(row["moved_per_queue"]), *worst]
+def _best_of_groups(ways: list[Row], file: IO[str] | None, top: int) -> Iterator[str]:
+    """Yield the best way of each of many groups."""
+    best = [way for way in ways if way["rank"] == 1]
+    columns = [name for name in WAY_CELLS if name not in ("unread", "lost by")]
+    cells = [
+        [way["consumer_group"], *(WAY_CELLS[name](way) for name in columns)] for way in best[:top]
+    ]
+    numbers = set(columns) - {"surge", "order"}
+    yield from text_table(["group", *columns], cells, numbers, file)
+    yield from more(len(best) - top, "group", " (--show ways)")
+    yield ""
 
 
 drawn(Rollout, rollout_lines)
-drawn(BudgetedBatches, budget_lines)

@@ -24,8 +24,10 @@ from rmqalloc.transitions.hearing import ROUTES, Hearing
 
 Mask = NDArray[np.bool_]
 
-ORDERS = ("shuffled", "sorted", "reversed")
-"""Order in which clients go: by a hash of the seed and their ids, or by their ids."""
+ORDERS = ("shuffled", "sorted", "reversed", "spread")
+"""Order in which clients go: by a hash of the seed and their ids; by their ids; or spread, so that
+the ids of those that go at once lie evenly in the sorted list.
+"""
 
 
 class InapplicableError(Error, ValueError):
@@ -190,15 +192,22 @@ def everyone(n_clients: int) -> Mask:
     return np.ones(n_clients, bool)
 
 
-def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
-    """Return positions of the clients in the order in which they go.
+def positions_in_order(
+    client_ids: list[str], order: str, seed: int = 0, at_once: int = 1
+) -> list[int]:
+    """Return positions of the clients in the order in which they go, ``at_once`` of them together.
 
     Examples
     --------
     >>> positions_in_order(["a", "b", "c"], "reversed")
     [2, 1, 0]
+    >>> positions_in_order(["a", "b", "c", "d"], "spread", at_once=2)
+    [0, 2, 1, 3]
     """
     positions = list(range(len(client_ids)))
+    if order == "spread":
+        n_batches = -(-len(positions) // max(1, at_once))
+        return sorted(positions, key=lambda position: position % n_batches)
     if order == "sorted":
         return positions
     if order == "reversed":
@@ -251,7 +260,7 @@ def turns_of(
     (2, [[2, 1], [0]])
     """
     size = batch_size(batch, len(group.client_ids), group.consumer_group)
-    positions = positions_in_order(group.client_ids, order, seed)
+    positions = positions_in_order(group.client_ids, order, seed, size)
     return size, [positions[start : start + size] for start in range(0, len(positions), size)]
 
 
@@ -263,7 +272,8 @@ def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) 
         )
     n_clients = len(group.client_ids)
     fresh = ~everyone(n_clients)
-    fresh[positions_in_order(group.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
+    n_fresh = round(n_clients * refreshed)
+    fresh[positions_in_order(group.client_ids, order, seed, n_fresh)[:n_fresh]] = True
     return fresh
 
 

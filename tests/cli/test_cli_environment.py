@@ -211,12 +211,6 @@ def test_a_schema_is_printed_by_its_flag_alone(run):
             "; did you mean RMQALLOC_ROLLOUT_RESTART_BATCH?",
             id="RMQALLOC_ROLLOUT_RESTRT_BATCH",
         ),
-        pytest.param(
-            ["optimise", "scale"],
-            "RMQALLOC_OPTIMISE_SCALE_TOO",
-            "; did you mean RMQALLOC_OPTIMISE_SCALE_TO?",
-            id="RMQALLOC_OPTIMISE_SCALE_TOO",
-        ),
     ],
 )
 def test_an_unknown_variable_is_warned_of_with_the_likely_name(run, arguments, name, said):

@@ -112,7 +112,7 @@ FOR_PEOPLE = [
     ["check", "-f", "s.json"], ["check", "-f", "s.json", "-o", "wide"], ["check", "-f", "s.json", "--rule", "{}"],
     ["rollout", "restart", *FILE], ["rollout", "restart", *FILE, "--max-unowned", "0", "--show", "queues"],
     ["rollout", "broker", *FILE, "--name", "b-1{}"], ["rollout", "queues", *FILE, "-t", "orders{}", "--to", "1"],
-    ["optimise", "restart", *FILE], ["optimise", "scale", *FILE, "--to", "1", "--max-moves", "0", "--out", "o{}.md"],
+    ["rollout", "restart", *FILE, "--best", "--max-unowned", "0"],
     ["recommend", *FILE], ["recommend", *FILE, "--show", "lists", "--out", "l{}.json"],
     ["convert", "s.json", "--out", "o.csv"], ["convert", "s.json", "--out", "o.{}"], ["convert", "missing{}", "--out", "o.csv"],
     ["report", "p.json", "--out", "r{}.html"], ["report", "p{}.json", "--out", "r.html"],
@@ -384,7 +384,6 @@ def test_the_rule_sees_whatever_prints():
 
 ALLOWED = {
     "rmqalloc/cli/_guard_command.py": 1,  # asked for its width
-    "rmqalloc/cli/_optimise_command.py": 1,  # asked for its width and colours
     "rmqalloc/cli/_plan_command.py": 1,
     "rmqalloc/cli/_show_command.py": 1,
     "rmqalloc/cli/_check_command.py": 1,  # handed to `write_findings`, which makes every text printable

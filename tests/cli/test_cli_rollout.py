@@ -1,13 +1,13 @@
 """``rmqalloc rollout``: what it prints, refuses and leaves with."""
 
 import json
+import re
 
 import pytest
 from checkout import ROOT
 from cli_commands import runner, saved_snapshot
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts._batch_budget import within_budget
 from rmqalloc.rollouts.restart import restart
 from rmqalloc.rollouts.rollout_result import STEPS_SCHEMA
 from rmqalloc.snapshot.files import read_snapshot
@@ -114,82 +114,46 @@ def test_who_goes_first_can_be_chosen(run):
     assert found[0] == moved("--seed", 0)
 
 
-@pytest.mark.thorough
-def test_the_smallest_batch_within_a_budget(run):
-    code, out, err = run("restart", "-f", PODS, "-g", "by-average", "--budget", 10, "-o", "json")
-    rows = json.loads(out)
-    [chosen] = [row for row in rows if row["chosen"]]
+def test_the_best_way_is_the_rollout_of_its_options(run):
+    asked = ("restart", "-f", PODS, "-g", "by-average", "--max-unowned", 80)
+    code, out, err = run(*asked, "--best")
     assert (code, err) == (0, "")
-    assert [row["batch"] for row in rows] == list(range(1, 49))
-    assert (
-        chosen["batch"]
-        == min(row["batch"] for row in rows if row["moved_per_queue"] <= 10)
-        in (6, 7, 8)
-    )
-    for row in rows:
-        [total] = restart(
-            read_snapshot(str(PODS)), ["by-average"], batch=row["batch"]
-        ).totals.to_pylist()
-        assert row["moved_per_queue"] == total["moved_per_queue"]
-        assert (row["n_batches"], row["in_budget"]) == (
-            total["n_steps"] / 2,
-            total["moved_per_queue"] <= 10,
+    assert "98 ways tried  2 keep the gates" in out
+    [options] = re.findall(r"Best way: (--batch 16 --surge --order spread); the next one is", out)
+    assert "worse in moves" in out and "and 84 more ways (--show ways)" in out
+    plain = run(*asked, *options.split())[1]
+    assert out.endswith(plain) and plain.startswith("Group by-average  192 queues")
+
+
+@pytest.mark.parametrize("output", ["json", "csv", "md", "wide", "html"])
+def test_every_output_has_the_ways(run, file, output):
+    code, out, _ = run("restart", "-f", file, "-g", "g", "--best", "-o", output)
+    assert code == 0
+    assert all(word in out for word in ("spread", "unread", "moves"))
+    if output == "json":
+        ways = json.loads(out)
+        assert [way["rank"] for way in ways] == list(range(1, len(ways) + 1))
+        steps = json.loads(
+            run("restart", "-f", file, "-g", "g", "--best", "-o", "json", "--show", "steps")[1]
         )
-        assert all(row[name] == total[name] for name in row if name.startswith("max_"))
+        assert sum(row["moved"] for row in steps) == ways[0]["moved"]
 
 
-@pytest.mark.thorough
-def test_moves_differ_among_batches_that_take_equally_many_rounds():
-    n_other = 0
-    for n, seed in ((7, 0), (10, 1), (13, 2)):
-        clients = tuple(Client(f"10.0.{i * 37 % 100}.1@1#{i}") for i in range(n))
-        topic = Topic("T", (TopicBroker("a", 3 * n + 5),))
-        snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG_BY_CIRCLE"),))
-        moves = {
-            b: restart(snapshot, batch=b, seed=seed).totals["moved_per_queue"][0].as_py()
-            for b in range(1, n + 1)
-        }
-        first_of_rounds = {-(-n // rounds) for rounds in range(1, n + 1)}
-        for budget in {*moves.values()}:
-            rows = within_budget(snapshot, budget, seed=seed).tried.to_pylist()
-            fits = [b for b in moves if moves[b] <= budget]
-            assert [row["batch"] for row in rows if row["in_budget"]] == fits
-            assert [row["batch"] for row in rows if row["chosen"]] == fits[:1]
-            n_other += fits[0] not in first_of_rounds
-    assert n_other > 0
-
-
-@pytest.mark.thorough
-def test_every_group_gets_a_batch_of_its_own():
-    choice = within_budget(read_snapshot(str(PODS)), 12.0)
-    chosen = {
-        row["consumer_group"]: row["batch"] for row in choice.tried.to_pylist() if row["chosen"]
-    }
-    assert chosen["by-ring"] == 1
-    assert 4 < chosen["by-average"] <= chosen["by-circle"]
-    assert choice.missed == {}
-
-
-@pytest.mark.parametrize(("budget", "most"), [(-1, None), (float("nan"), None), (1, 0)])
-def test_budgets_that_are_none(budget, most):
-    with pytest.raises(ValueError, match=r"got (-1|nan|0)"):
-        within_budget(read_snapshot(str(PODS)), budget, max_batch=most)
-
-
-def test_a_budget_that_cannot_be_kept_names_the_best(run):
-    code, out, err = run(
-        "restart", "-f", PODS, "-g", "by-average", "--budget", 1, "--max-batch", 16, "-o", "json"
-    )
-    best = min(column(out, "moved_per_queue"))
+def test_gates_that_no_way_keeps_are_named(run, file):
+    code, out, err = run("restart", "-f", file, "-g", "g", "--best", "--max-unowned", 0)
     assert code == 3
-    said = "consumer group 'by-average': no batch of 1 to 16 clients keeps to 1 moves per queue, the best takes "
-    least = float(err.partition(said)[2])
-    assert best <= least < best + 0.1 + 1e-9
-    assert (
-        run("restart", "-f", PODS, "-g", "by-average", "--budget", least, "--max-batch", 16)[0] == 0
-    )
-    assert max(column(out, "batch")) == 16
-    assert not any(column(out, "chosen"))
+    assert "0 keep the gates" in out and "no way tried keeps the gates" in out
+    assert "at most 0 are allowed" in err
+
+
+def test_surge_is_chosen_unless_it_is_given(run, file):
+    def surges(*flags):
+        out = run("restart", "-f", file, "-g", "g", "--best", "-o", "json", *flags)[1]
+        return {way["surge"] for way in json.loads(out)}
+
+    assert surges() == {True, False} and surges("--new-addresses") == {True, False}
+    assert surges("--surge") == {True}
+    assert surges("--no-surge") == surges("--stable-ids") == {False}
 
 
 def test_gates(run, file):
@@ -296,19 +260,18 @@ def test_columns_and_order_are_of_one_table(run, file):
         ),
         (["restart", "-g", "g", "-b", "many"], 64, "a batch is a number of clients from 1 on"),
         (["restart", "-g", "nobody"], 1, "'nobody'"),
-        (["restart", "--budget", "nan"], 64, "'nan' is not a number"),
         (["restart", "--max-moved-per-queue", "nan"], 64, "'nan' is not a number"),
         (
             ["restart", "--stable-ids", "--surge"],
             64,
             "--stable-ids and --surge contradict each other",
         ),
-        (["restart", "--max-batch", "2"], 64, "--max-batch is for --budget"),
-        (
-            ["restart", "--budget", "2", "--max-unowned", "2"],
-            64,
-            "--budget has a table and a gate of its own",
-        ),
+        (["restart", "--max-batch", "2"], 64, "--max-batch is for --best"),
+        (["restart", "--show", "ways"], 64, "--show ways is for --best"),
+        (["restart", "--best", "--batch", "2"], 64, "leave out --batch, or give --max-batch"),
+        (["restart", "--best", "--order", "sorted"], 64, "leave out --order"),
+        (["restart", "--best", "--budget", "2"], 64, "No such option"),
+        (["strategy", "-s", "AVG", "--best"], 64, "No such option"),
         (["broker", "--name", "c"], 1, "reads from broker 'c'"),
         (["queues", "-t", "T", "--to", "4"], 1, "nothing would change"),
     ],

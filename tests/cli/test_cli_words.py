@@ -134,8 +134,6 @@ CASES = [
     ("guard", ["-f", "alone.json", "--stop", "c1"], 3),
     ("check", [*DOUBT, *REQUIRED], 3), ("recommend", [*DOUBT, *REQUIRED], 3),
     ("check", [*SEED], 0), ("check", ["-f", "example:duplicate-id"], 2), ("check", [*PARTIAL], 4),
-    ("optimise", ["scale", *SEED, "--to", "3"], 0), ("optimise", ["scale", *SEED, "--to", "3", "--max-moves", "0"], 3),
-    ("optimise", ["scale", *PARTIAL, "--to", "3"], 4), ("optimise", ["scale", *DOUBT, "--to", "3"], 1),
     ("diff", ["example:seed", "example:seed", "--detailed-exitcode"], 0), ("diff", ["example:seed", "doubt.json"], 1),
     ("diff", ["example:seed", "example:orders", "--detailed-exitcode", "--assume"], 2),
     ("diff", ["example:seed", "partial.json"], 4), ("diff", ["-", "-"], 64),
@@ -238,9 +236,6 @@ def test_a_pipe_that_nobody_reads_is_no_success(arguments):
         pytest.param("rollout",
                      "needs broker, queues, restart, strategy or subscription before its options, such as rmqalloc rollout r",
                      id="rollout"),
-        pytest.param("optimise",
-                     "needs numbers, restart, scale or strategy before its options, such as rmqalloc optimise restart -f",
-                     id="optimise"),
     ],
 )  # fmt: skip
 def test_options_before_the_kind_of_change_name_what_is_missing(verb, said, run):

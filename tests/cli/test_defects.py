@@ -25,7 +25,6 @@ ROOMS = {
     "rmqalloc/evaluation": PLAN,
     "rmqalloc/evidence": ["check", *SEED, "-o", "json"],
     "rmqalloc/fleet": PLAN,
-    "rmqalloc/optimisation": ["optimise", "restart", *SEED, "-g", "by-average"],
     "rmqalloc/plans": ["verify", "plan.json"],
     "rmqalloc/rebalance": SIMULATE,
     "rmqalloc/remoting": ["snapshot", "-n", "{}", "--out", "live.json"],

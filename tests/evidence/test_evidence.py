@@ -462,7 +462,6 @@ VERBS = {
     "plan": ("plan", "--remove-client", "c1"),
     "compare": ("compare", "-s", "AVG,AVG_BY_CIRCLE"),
     "recommend": ("recommend",),
-    "optimise": ("optimise", "scale", "--to", "2"),
     "explain": ("explain", "-g", "g", "-t", "T", "-q", "a:3"),
     "rollout restart": ("rollout", "restart"),
     "rollout broker": ("rollout", "broker", "--name", "a"),
@@ -490,7 +489,7 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
     topics = (TOPIC, Topic("U", (TopicBroker("a", 4),)))
     write_snapshot(Snapshot(topics, (Group("g", ("T",), clients),)), str(path))
     words = list(VERBS[verb])
-    at = 2 if words[0] in ("rollout", "optimise") else 1
+    at = 2 if words[0] == "rollout" else 1
     command = [*words[:at], "-f", str(path), *words[at:]]
     if kind == "mixed" and verb in BY_CLIENT:
         assert app.run(command) == 0

@@ -120,7 +120,7 @@ class NoPandas:
 sys.meta_path.insert(0, NoPandas())
 from importlib import resources
 import rmqalloc
-from rmqalloc import advice, audit, diffs, optimisation, plans, report, rollouts, simulation
+from rmqalloc import advice, audit, diffs, plans, report, rollouts, simulation
 
 cluster = rmqalloc.read("example:orders")
 script = simulation.read_script(resources.files("rmqalloc.examples") / "simulations/three-deaths.yaml")
@@ -138,7 +138,6 @@ _VERBS = {
     "recommend": "str(rmqalloc.recommend(cluster))",
     "check": "str(rmqalloc.check(cluster))",
     "diff": "str(rmqalloc.diff(cluster, cluster))",
-    "optimise": "str(rmqalloc.optimise(cluster, restart=True, evaluations=20))",
     "simulate": "simulation.svg_timeline(rmqalloc.simulate(script))",
 }
 

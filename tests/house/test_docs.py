@@ -153,7 +153,7 @@ def test_the_picture_of_the_flow_names_rooms():
     assert len(rooms) > 12 and all(
         (ROOT / "rmqalloc" / room).is_dir() or (ROOT / room).is_dir() for room in rooms
     )
-    assert rooms - shown <= {"scenarios", "advice", "optimisation", "cli"}
+    assert rooms - shown <= {"scenarios", "advice", "cli"}
 
 
 def test_the_evidence_names_the_command_of_each_proof():

@@ -13,7 +13,7 @@ from source_modules import MODULES
 
 import rmqalloc
 
-NAMES = "check compare diff explain fetch groups optimise plan read recommend rollout show simulate verify"
+NAMES = "check compare diff explain fetch groups plan read recommend rollout show simulate verify"
 VERBS = NAMES.split()
 AT_IMPORT = {
     "_engine",
@@ -136,9 +136,8 @@ def results():
         "diff": rmqalloc.diff(cluster, cluster),
         "explain": rmqalloc.explain(cluster, "by-average", "TopicTest", "broker-a", 0),
         "rollout": rmqalloc.rollout.restart(cluster),
-        "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
+        "best restart": rmqalloc.rollout.best_restart(cluster),
         "recommend": rmqalloc.recommend(cluster),
-        "optimise": rmqalloc.optimise(cluster, clients=[3]),
         "simulate": rmqalloc.simulate(
             import_module("rmqalloc.simulation").Script.of(script | groups)
         ),
@@ -155,9 +154,8 @@ KINDS = (
         "diff",
         "explain",
         "rollout",
-        "budget",
+        "best restart",
         "recommend",
-        "optimise",
     ),
     "simulate",
 )

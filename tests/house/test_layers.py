@@ -322,7 +322,6 @@ WITHOUT_LOCKS = (
         "audit",
         "rollouts",
         "advice",
-        "optimisation",
     ),
 )
 LOCKS = {

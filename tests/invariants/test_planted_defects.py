@@ -73,8 +73,6 @@ def made(kind):
         )
     if kind == "rollout":
         return rmqalloc.rollout.restart(cluster(), ["even"], batch="2", detail=True)
-    if kind == "budget":
-        return rmqalloc.rollout.restart_in_budget(cluster(), 4.0, ["even"])
     if kind == "diff":
         return rmqalloc.diff(cluster(), LATER)
     return rmqalloc.diff(
@@ -181,7 +179,6 @@ DEFECTS = {
     "rollout: more queues are named than open": ("rollout", "steps", "unowned_written", {"unowned_written": some}, 0),
     "rollout: a sum of seconds without a longest": (
         "rollout", "steps", "unowned_queue_seconds", {"step": 1}, lambda x: x + 1e6),
-    "budget: what is chosen is too dear": ("budget", "tried", "in_budget", {"chosen": True}, False),
     # Differences.
     "diff: a queue that moved is not counted": ("diff", "groups", "moved", {"moved": some}, less),
     "diff: queues grow by more than are new": ("diff", "groups", "queues_after", {"new": some}, more),
@@ -196,7 +193,7 @@ DEFECTS = {
     "diff of a plan: a queue that differs has no verdict": (
         "diff of a plan", "queues", "planned", {"planned": lambda one: one is not None}, None),
 }  # fmt: skip
-KINDS = ("plan", "comparison", "rollout", "budget", "diff", "diff of a plan")
+KINDS = ("plan", "comparison", "rollout", "diff", "diff of a plan")
 
 
 @pytest.mark.parametrize("kind", KINDS)

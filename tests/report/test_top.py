@@ -20,7 +20,6 @@ from rmqalloc.history.history_events import events_table
 from rmqalloc.report.formats import write_table
 from rmqalloc.results import TableResult
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.rollouts._batch_budget import within_budget
 
 SCALED = [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]
 
@@ -40,9 +39,8 @@ def made():
         rmqalloc.recommend(cluster),
         replica_counts(cluster),
         rmqalloc.diff(cluster, cluster),
-        rmqalloc.optimise(cluster, [group.name], restart=True),
         restart,
-        within_budget(cluster, 2.0),
+        rmqalloc.rollout.best_restart(cluster, [group.name]),
         rmqalloc.simulate(ROOT / "examples" / "simulations" / "concurrent.yaml"),
         rmqalloc.simulate_group(
             rmqalloc.read("example:orders"), "order-svc", ["shutdown clients=1"], seeds=2

@@ -212,12 +212,11 @@ def hostile():
         "compare": rmqalloc.compare(before, ["AVG"]),
         "recommend": rmqalloc.recommend(before),
         "rollout": rmqalloc.rollout.restart(before),
-        "optimise": rmqalloc.optimise(before, restart=True, evaluations=5),
         "explain": rmqalloc.explain(before, HOSTILE, HOSTILE, HOSTILE, 0),
     }
 
 
-KINDS = ("plan", "diff", "check", "compare", "recommend", "rollout", "optimise", "explain")
+KINDS = ("plan", "diff", "check", "compare", "recommend", "rollout", "explain")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -50,7 +50,7 @@ groups_of_fleet = st.lists(
     min_size=1,
     max_size=3,
 )
-orders = st.sampled_from(["shuffled", "sorted", "reversed"])
+orders = st.sampled_from(["shuffled", "sorted", "reversed", "spread"])
 rules = st.sampled_from(RULES)
 
 
@@ -481,7 +481,7 @@ def test_backlog_in_queues_that_stay_does_not_matter():
         ),
         pytest.param(
             lambda s: restart(s, order="up"),
-            "order must be one of shuffled, sorted, reversed, got 'up'",
+            "order must be one of shuffled, sorted, reversed, spread, got 'up'",
             id="order=up",
         ),
         pytest.param(

@@ -12,7 +12,6 @@ from rmqalloc.cli import main
 from rmqalloc.evaluation import assigner
 from rmqalloc.evidence import Known
 from rmqalloc.rollouts import replay_groups as play
-from rmqalloc.rollouts._batch_budget import within_budget
 from rmqalloc.rollouts._subscribe import _in_found_rooms, change_subscription
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.restart import restart
@@ -205,22 +204,6 @@ def test_a_group_that_is_too_large_is_skipped(monkeypatch):
     assert "the rollout of consumer group 'three' has 7 moments" in skipped(rollout)[0][1]
     monkeypatch.setattr(play, "MOST_CELLS", 5 * 8 - 1)
     assert played(restart(fleet())) == ["one"]
-
-
-def test_a_budget_says_what_was_not_tried(monkeypatch):
-    monkeypatch.setattr(
-        play, "MOST_CELLS", 60
-    )  # three: 7 moments of 12 one by one, 5 of 12 two by two
-    choice = within_budget(fleet(), 99)
-    batches = [(row["consumer_group"], row["batch"]) for row in choice.tried.to_pylist()]
-    assert batches == [("two", 1), ("two", 2), ("one", 1), ("three", 2), ("three", 3)]
-    assert "the rollout of consumer group 'three' has 7 moments" in choice.warnings[-1]
-    lines = str(choice).splitlines()
-    assert [line for line in lines if line.startswith("Group ")] == [
-        "Group two  2 sizes of a batch tried",
-        "Group one  1 size of a batch tried",
-        "Group three  2 sizes of a batch tried",
-    ]
 
 
 def test_advice_says_which_groups_are_too_large(monkeypatch):

@@ -185,7 +185,6 @@ sys.exit(main(sys.argv[1:]))
         (["plan", "-f", SEED, "--scale", "3", "--out"], ".json.gz"),
         (["convert", SEED, "--out"], ".json"),
         (["recommend", "-f", SEED, "--out"], ".json"),
-        (["optimise", "scale", "-f", SEED, "--to", "3", "--out"], ".md"),
         (["report", "{plan}", "--out"], ".html"),
         (
             ["simulate", str(ROOT / "examples" / "simulations" / "three-deaths.yaml"), "--svg"],

@@ -29,7 +29,6 @@ KINDS = {
     "rmqalloc.plans._plan": ["Plan"],
     "rmqalloc.plans.comparison": ["Comparison"],
     "rmqalloc.rollouts.rollout_result": ["Rollout"],
-    "rmqalloc.rollouts._batch_budget": ["BudgetedBatches"],
     "rmqalloc.diffs._diff_result": ["Diff"],
 }
 """Classes of results by the modules that define them."""

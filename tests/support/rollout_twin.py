@@ -23,6 +23,9 @@ def turns_of(client_ids, size, order, seed):
         ids.reverse()
     elif order == "shuffled":
         ids.sort(key=lambda one: hashlib.sha256(f"{seed}/{one}".encode()).digest())
+    elif order == "spread":
+        n_batches = -(-len(ids) // size)
+        ids = [one for first in range(n_batches) for one in ids[first::n_batches]]
     return [ids[i : i + size] for i in range(0, len(ids), size)]
 
 

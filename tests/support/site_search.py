@@ -29,7 +29,6 @@ WORDS = (
     "fleet",
     "consistent hash",
     "evidence",
-    "optimise",
     "allocate",
 )
 """Words that such pages have in their titles."""

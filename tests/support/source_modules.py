@@ -19,7 +19,7 @@ ROOMS = {
     11: "transitions",
     12: "plans rollouts simulation",
     13: "diffs",
-    14: "audit advice optimisation",
+    14: "audit advice",
     15: "watching",
     16: "guard history",
     18: "report",

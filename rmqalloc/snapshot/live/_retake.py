@@ -84,9 +84,8 @@ class Retaker(Taker):
         await self._read_routes({one for one in topics if one not in self.before.routes})
         known = {name: part for name, part in self.before.routes.items() if name in topics}
         self.before.routes = known
-        self.routes = {
-            name: known[name].value for name in sorted(known) if known[name].value is not None
-        }  # type: ignore[misc]
+        routes = ((name, known[name].value) for name in sorted(known))
+        self.routes = {name: route for name, route in routes if route is not None}
         self._observe()
         await self._read_offsets_and_infos()
         return self._snapshot(

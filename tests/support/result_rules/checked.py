@@ -10,13 +10,13 @@ from result_rules.group_rules import gate_rules, group_rules, total_rules
 from result_rules.ledger import Broken, Ledger
 from result_rules.plan_parts import PlanParts
 from result_rules.queue_rules import client_rules, queue_rules
-from result_rules.rollout_rules import budget_rules, rollout_rules
+from result_rules.rollout_rules import rollout_rules
 from result_rules.transition_rules import transition_rules
 from result_rules.unit_rules import unit_rules
 from rmqalloc.diffs import Diff
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.plans import Comparison, Plan
-from rmqalloc.rollouts import BudgetedBatches, Rollout
+from rmqalloc.rollouts import Rollout
 
 
 def broken_invariants(result: Any, plan: Plan | None = None) -> list[Broken]:
@@ -24,7 +24,7 @@ def broken_invariants(result: Any, plan: Plan | None = None) -> list[Broken]:
 
     Parameters
     ----------
-    result : Plan, Comparison, Rollout, BudgetedBatches or Diff
+    result : Plan, Comparison, Rollout or Diff
     plan : Plan, optional
         Of a difference, the plan that it compares.
 
@@ -47,8 +47,6 @@ def broken_invariants(result: Any, plan: Plan | None = None) -> list[Broken]:
         comparison_rules(result, ledger)
     elif isinstance(result, Rollout):
         rollout_rules(result, ledger)
-    elif isinstance(result, BudgetedBatches):
-        budget_rules(result, ledger)
     elif isinstance(result, Diff):
         diff_rules(result, ledger, plan)
     else:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from result_rules.ledger import CheckedRows, Keys, Ledger, Mask
 from result_rules.open_rules import WHICH, message_rules, open_rules
 from result_rules.places import Names, Places, extremes
 from result_rules.queue_rules import word
 from result_rules.unit_rules import idle_rules
-from rmqalloc.rollouts import BudgetedBatches, Rollout
+from rmqalloc.rollouts import Rollout
 
 _COUNTS = ("n_clients", "n_queues", "moved", "clients_touched", "unowned", "unowned_written", "unowned_dry",
            "double_owned", "min_load", "max_load", "idle", "only_dry")  # fmt: skip
@@ -205,19 +204,3 @@ def _exposed(
     for word_, figure in _EXPOSED.items():
         named = at.count(np.where(word(exposed, "exposure", word_), of, -1))
         steps.at_most(f"{word_} queues that are named are among {figure}", named, figure)
-
-
-def budget_rules(found: BudgetedBatches, ledger: Ledger) -> None:
-    """Check the batches that were tried."""
-    rows = ledger.rows("tried", found.tried, ("consumer_group", "batch"))
-    rows.distinct()
-    groups = Names(rows.table["consumer_group"])
-    of, kept, chosen = groups.of(rows.table["consumer_group"]), rows["in_budget"], rows["chosen"]
-    rows.keep("what is chosen is within the budget", ~chosen | kept)
-    n = len(groups)
-    some, one = np.bincount(of[kept], minlength=n) > 0, np.bincount(of[chosen], minlength=n)
-    rows.keep("one batch is chosen where any is within the budget", (one == some)[of])
-    least, _ = extremes(np.where(kept, of, -1), rows["batch"], n)
-    rows.keep("the smallest is chosen", chosen == (kept & (rows["batch"] == least[of])))
-    missed = Names(pa.array([*found.missed], pa.string())).of(rows.table["consumer_group"]) >= 0
-    rows.keep("a group is missed where no batch is within the budget", missed == ~some[of])

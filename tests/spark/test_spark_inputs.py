@@ -2,9 +2,15 @@
 
 import pyarrow as pa
 import pytest
+from checkout import ROOT
+from page_blocks import blocks_of
 
+import rmqalloc
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
+from rmqalloc.evidence import with_strategies
 from rmqalloc.scenarios import ScenarioError, scenarios_of
+from rmqalloc.snapshot.files import write_snapshot
+from rmqalloc.snapshot.units import units_of
 
 pytestmark = pytest.mark.spark
 
@@ -252,3 +258,40 @@ def test_wrong_scenarios_name_the_table(spark):
         scenarios_of_frame(spark.createDataFrame([("x", "[]")], "name string, changes string"))
     with pytest.raises(ScenarioError, match="holds no scenario"):
         scenarios_of_frame(spark.createDataFrame([], "name string, changes string"))
+
+
+# --- A snapshot ---
+
+SNAPSHOTS = sorted((ROOT / "examples" / "snapshots").iterdir())
+[OF_SNAPSHOT] = [
+    block.text
+    for block in blocks_of((ROOT / "docs" / "spark.md").read_text())
+    if block.language == "python" and "orders.parquet" in block.text
+]
+
+
+@pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore:left out")
+def test_the_page_makes_units_of_a_snapshot_as_rmqalloc_does(spark, tmp_path, path):
+    written = tmp_path / "written.parquet"
+    write_snapshot(rmqalloc.read(path), written)
+    names = {"spark": spark}
+    exec(OF_SNAPSHOT.replace("orders.parquet", str(written)), names)
+    wanted = plan_batch(units_of(with_strategies(rmqalloc.read(path))), PlanSpec(output="owners"))
+    answers = [
+        {
+            (row["consumer_group"], row["topic"]): (row["strategy"], row["owners"])
+            for row in rows.to_pylist()
+        }
+        for rows in (names["assigned"].toArrow(), wanted)
+    ]
+    assert answers[0] == answers[1]
+    assert answers[1]
+
+
+def test_tables_that_are_streams_are_refused_at_once(spark):
+    from spark_udfs.joins import units
+
+    rates = spark.readStream.format("rate").load()
+    with pytest.raises(TypeError, match=r"routes is a stream.*live_plans.*foreachBatch"):
+        units(rates, rates, rates)

@@ -57,23 +57,15 @@ def _named_or_avg(strategy: pa.Array | None, n_rows: int) -> pa.Array:
     return pa.repeat(DEFAULT, n_rows) if strategy is None else strategy
 
 
-def _try_allocate(
-    strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any
-) -> pa.Array:
-    """Try to allocate; a strategy that cannot be used is raised nevertheless, as
-    `spark_udfs._arrow_owners.owners` says.
-    """
-    return arrow_owners.owners(strategy, queues, clients, **given)
-
-
 def _try_owners(strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
     named_owners.refuse_counts(queues, clients)
-    return named_owners.by_name(queues, clients, _try_allocate(strategy, queues, clients, **given))
+    answer = arrow_owners.owners(strategy, queues, clients, **given)
+    return named_owners.by_name(queues, clients, answer)
 
 
 allocate = in_order(named_owners.allocate)
 allocate_or_error = in_order(arrow_owners.allocate_arrays)
-try_allocate = in_order(_try_allocate)
+try_allocate = in_order(arrow_owners.owners)
 owners = in_order(named_owners.owners)
 try_owners = in_order(_try_owners)
 

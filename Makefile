@@ -220,7 +220,6 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) browser --report $(EVIDENCE)/browser.md
-	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
 	RMQALLOC_EVERY_RELEASE=1 $(PYTEST) -q tests/spark/test_live_stream.py
 	$(PROOF) live_evidence --grpc --report $(EVIDENCE)/live.md

@@ -4,7 +4,7 @@
     For ``DataFrame.select``: ``import spark_udfs.functions as rf``, then ``rf.allocate("queues",
     "client_ids", "AVG")``.
 ``register_all``
-    The same functions under SQL names (``sql``), described for ``DESCRIBE FUNCTION``.
+    The same functions under SQL names; ``rmq_functions()`` lists them.
 ``transforms``
     For ``DataFrame.transform``: one row per consumer group and topic in; plans, owners or loads
     out.
@@ -12,8 +12,6 @@
     Units from tables of routes, consumers and subscriptions; scenarios from a table.
 ``streaming``
     Plans that stay live: events as a stream in, changed owners and findings out.
-``datasource``
-    ``spark.read.format("rmqalloc")``: a snapshot or a running cluster as tables.
 ``plan_table``, ``UnitSource``
     A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m
     spark_udfs.job`` does the same.

@@ -2,7 +2,7 @@
 `spark_udfs.functions` runs in workers.
 
 Imports no pyspark. A bad row never raises, its figures are null. What is wrong with a whole column
-does raise. The answers from numbers alone (``..._by_count``) are what SQL calls where it cannot
+does raise. The owners from numbers alone (`allocate_by_count`) are what SQL calls where it cannot
 define functions; everywhere else `spark_udfs._closed_form` has them as Spark's own expressions.
 """
 
@@ -24,7 +24,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import is_lists, list_lengths
 from rmqalloc.fleet.columns import list_positions, offsets_of
 from rmqalloc.limits import MAX_OF_ROW
-from spark_udfs._arrow_owners import CLIENTS, OWNERS, allocate_arrays, by_count, owners, typed
+from spark_udfs._arrow_owners import CLIENTS, OWNERS, by_count, owners, typed
 
 METRICS = ("n_queues", "n_clients", "idle", "unowned", "min_load", "mean_load", "max_load", "skew")
 """Fields of `assignment_metrics`."""
@@ -224,30 +224,3 @@ def allocate_by_count(strategy: pa.Array, n_queues: pa.Array, n_clients: pa.Arra
                 f"numbers of queues and clients suffice for {', '.join(by_count())} alone, got '{name}'; use allocate"
             )
     return owners(strategy, typed(n_queues, pa.int64()), typed(n_clients, pa.int64()))
-
-
-def metrics_by_count(n_queues: pa.Array, n_clients: pa.Array) -> pa.Array:
-    """Return the figures that follow from numbers alone.
-
-    Examples
-    --------
-    >>> metrics_by_count(pa.array([4]), pa.array([3]))[0]["skew"].as_py()
-    1.5
-    """
-    n, m = typed(n_queues, pa.int64()), typed(n_clients, pa.int64())
-    return assignment_metrics(allocate_arrays("AVG", n, m).field("owners"), m)
-
-
-def moved_by_count(
-    strategy: pa.Array, n_queues: pa.Array, n_clients_before: pa.Array, n_clients_after: pa.Array
-) -> pa.Array:
-    """Count the queues that move when the number of clients changes.
-
-    Examples
-    --------
-    >>> moved_by_count(pa.array(["AVG"]), pa.array([16]), pa.array([3]), pa.array([4])).to_pylist()
-    [9]
-    """
-    before, after = (typed(n, pa.int64()) for n in (n_clients_before, n_clients_after))
-    was, becomes = (allocate_by_count(strategy, n_queues, n) for n in (before, after))
-    return moved(was, before, becomes, after)

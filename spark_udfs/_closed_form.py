@@ -1,11 +1,11 @@
-"""What follows from numbers of queues and clients alone, as Spark's own expressions: no Python
-worker takes part.
+"""Owners from numbers of queues and clients alone, as Spark's own expression: no Python worker takes
+part.
 
-Client ids are taken to be distinct, and clients are known by their positions. Everything is null
-where a number is null, below 1 or above `MAX_OF_ROW`, as it is when the kernels are asked the same;
-strict owners fail there. What is no integer fails.
+Client ids are taken to be distinct, and clients are known by their positions. Owners are null where
+a number is null, below 1 or above `MAX_OF_ROW`, as they are when the kernels compute them; strict
+owners fail there. What is no integer fails.
 
-Every expression is written once, for operands that are columns or `SqlText`, the text of an
+The expression is written once, for operands that are columns or `SqlText`, the text of an
 expression, of which the bodies of SQL functions are made: Spark makes neither from the other. The
 formula of a strategy stands on the strategy.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import Column
@@ -22,7 +21,6 @@ from pyspark.sql import functions as F
 
 from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.strategies.formula import Arithmetic, Formula
-from spark_udfs._arrow_figures import METRICS_DDL
 from spark_udfs._arrow_owners import by_count
 
 
@@ -44,8 +42,7 @@ class SqlText:
     text: str
 
     __add__, __sub__, __mul__, __mod__ = map(_infix, "+-*%")
-    __truediv__, __and__, div = map(_infix, ("/", "AND", "div"))
-    __ne__ = _infix("<>")  # type: ignore[assignment]  # a column's is no bool either
+    __and__, div = map(_infix, ("AND", "div"))
 
     def between(self, low: Any, high: Any) -> SqlText:
         """Return the text of a test of bounds."""
@@ -89,12 +86,11 @@ def _when(condition: Operand, value: Any, otherwise: Operand | None = None) -> O
     return chosen if otherwise is None else chosen.otherwise(otherwise)
 
 
-def _each(function: str, items: Operand, body: Callable[[Operand], Operand]) -> Operand:
-    """Call a function of Spark with an array and a function of its items."""
+def _transform(items: Operand, body: Callable[[Operand], Operand]) -> Operand:
+    """Return an array with the result of a function for every item."""
     if isinstance(items, SqlText):
-        return SqlText(f"{function}({items.text}, i -> {text_of(body(SqlText('i')))})")
-    made: Column = getattr(F, function)(items, body)
-    return made
+        return SqlText(f"transform({items.text}, i -> {text_of(body(SqlText('i')))})")
+    return F.transform(items, body)
 
 
 def _div(dividend: Operand, divisor: Any) -> Operand:
@@ -121,55 +117,19 @@ def owners_expression(
     """
     n_queues, n_clients = _whole(n_queues), _whole(n_clients)
     n, m = n_queues.cast("int"), n_clients.cast("int")
+    in_bounds = n_queues.between(1, MAX_OF_ROW) & n_clients.between(1, MAX_OF_ROW)
     failure = _failure(n_queues, n_clients) if strict else None
     if formula.rounds is None:
-        each = _each("transform", _queues(n), lambda queue: formula.owner(_SPARK, queue, n, m))
-        return _when(_countable(n_queues, n_clients), each.cast("array<int>"), failure)
+        queues = _call("sequence", 0, n.cast("bigint") - 1)
+        each = _transform(queues, lambda queue: formula.owner(_SPARK, queue, n, m))
+        return _when(in_bounds, each.cast("array<int>"), failure)
     served = _call("least", n, m)
     rounds = _call(
         "array_repeat", _call("sequence", 0, served - 1), _div(n + served - 1, served).cast("int")
     )
     in_turn = _call("slice", _call("flatten", rounds), 1, n)
     answer = in_turn if formula.rounds == "in turn" else _call("sort_array", in_turn)
-    return _when(_countable(n_queues, n_clients), answer, failure)
-
-
-def metrics_expression(n_queues: Operand, n_clients: Operand) -> Operand:
-    """Return the struct of `spark_udfs.functions.assignment_metrics` for AVG and AVG_BY_CIRCLE,
-    whose figures are equal.
-
-    Examples
-    --------
-    >>> spark.range(1).select(metrics_expression(F.lit(4), F.lit(3)).alias("m")).first().m.skew  # doctest: +SKIP
-    1.5
-    """
-    n_queues, n_clients = _whole(n_queues), _whole(n_clients)
-    n, m = n_queues.cast("int"), n_clients.cast("int")
-    most = _div(n + m - 1, m)
-    idle = _call("greatest", m - n, 0)
-    figures = _call("struct", n, m, idle, 0, _div(n, m), n / m, most, most.cast("double") * m / n)
-    return _when(_countable(n_queues, n_clients), figures.cast(METRICS_DDL))
-
-
-def moved_expression(
-    n_queues: Operand, n_clients_before: Operand, n_clients_after: Operand, formula: Formula
-) -> Operand:
-    """Count the queues whose owner has another position when the number of clients changes, int.
-
-    Examples
-    --------
-    >>> from rmqalloc.strategies import Averagely
-    >>> spark.range(1).select(moved_expression(F.lit(16), F.lit(3), F.lit(4), Averagely.formula)).first()[0]  # doctest: +SKIP
-    9
-    """
-    # Division is one of bigints: to make the numbers such at once saves a cast for every queue.
-    numbers = [_whole(number) for number in (n_queues, n_clients_before, n_clients_after)]
-    n, before, after = (number.cast("bigint") for number in numbers)
-    owner = partial(formula.owner, _SPARK)
-    moving = _each(
-        "filter", _queues(n), lambda queue: owner(queue, n, before) != owner(queue, n, after)
-    )
-    return _when(_countable(*numbers), _call("size", moving))
+    return _when(in_bounds, answer, failure)
 
 
 def _whole(number: Operand) -> Operand:
@@ -192,107 +152,59 @@ def _failure(n_queues: Operand, n_clients: Operand) -> Operand:
     return failed
 
 
-def _queues(n_queues: Operand) -> Operand:
-    """Return the positions of all queues, bigints."""
-    n = n_queues.cast("bigint")
-    queues: Operand = _call("sequence", 0, n - 1)
-    return queues
-
-
-def _countable(*numbers: Operand) -> Operand:
-    """Return True if all are in bounds."""
-    in_bounds = numbers[0].between(1, MAX_OF_ROW)
-    for number in numbers[1:]:
-        in_bounds = in_bounds & number.between(1, MAX_OF_ROW)
-    return in_bounds
-
-
 def sql_functions(prefix: str) -> list[str]:
     """Return statements that create temporary SQL functions; each has a second one inside, which
     takes what was read.
 
     Arguments are texts to SQL, into which it turns every number. So a fraction is refused, which
-    Spark would cut off for a ``BIGINT``, and so is a strategy in the first place, where it once
-    was.
+    Spark would cut off for a ``BIGINT``, and so is a strategy in the first place.
 
     Examples
     --------
     >>> [statement.split("(")[0].split()[-1] for statement in sql_functions("rmq_")[1::2]]
-    ['rmq_allocate_by_count', 'rmq_try_allocate_by_count', 'rmq_metrics_by_count', 'rmq_moved_by_count']
+    ['rmq_allocate_by_count', 'rmq_try_allocate_by_count']
     """
-    n, m, before, after = map(
-        SqlText, ("n_queues", "n_clients", "n_clients_before", "n_clients_after")
-    )
-    names = " or ".join(by_count())
-    said = f"Owners by {names} from the numbers of queues and clients alone"
-    functions = (
-        (
-            "allocate_by_count", [n, m], "ARRAY<INT>", said,
-            lambda formula: owners_expression(n, m, formula, strict=True),
-        ),
-        (
-            "try_allocate_by_count", [n, m], "ARRAY<INT>", f"{said}, NULL where one is out of bounds",
-            lambda formula: owners_expression(n, m, formula),
-        ),
-        (
-            "metrics_by_count", [n, m], METRICS_DDL,
-            "How even AVG and AVG_BY_CIRCLE are, from the numbers of queues and clients alone", metrics_expression(n, m),
-        ),
-        (
-            "moved_by_count", [n, before, after], "INT",
-            f"Queues that move by {names} when the number of clients changes and those that come or go sort last",
-            lambda formula: moved_expression(n, before, after, formula),
-        ),
-    )  # fmt: skip
-    return [statement for function in functions for statement in _defined(prefix, *function)]
+    said = f"Owners by {' or '.join(by_count())} from the numbers of queues and clients alone"
+    return [
+        *_defined(prefix, "allocate_by_count", said, strict=True),
+        *_defined(prefix, "try_allocate_by_count", f"{said}, NULL where one is out of bounds"),
+    ]
 
 
-def _defined(
-    prefix: str,
-    name: str,
-    numbers: list[SqlText],
-    result: str,
-    comment: str,
-    answer: SqlText | Callable[[Formula], SqlText],
-) -> tuple[str, str]:
+def _defined(prefix: str, name: str, comment: str, strict: bool = False) -> tuple[str, str]:
     """Return the statements that create the inner function of numbers and the outer one that reads
     them.
     """
     create, inner = "CREATE OR REPLACE TEMPORARY FUNCTION", f"{prefix}_{name}"
-    by_strategy = not isinstance(answer, SqlText)
-    usage = (
-        f"; the arguments are ({', '.join(map(text_of, numbers))}{' [, strategy]' * by_strategy})"
-    )
-    outside = [f"{number.text} STRING" for number in numbers] + [
-        "strategy STRING DEFAULT 'AVG'"
-    ] * by_strategy
-    inside = [f"{number.text} BIGINT" for number in numbers] + ["strategy STRING"] * by_strategy
-    read = [_read(number.text, usage) for number in numbers] + [
-        "coalesce(strategy, 'AVG')"
-    ] * by_strategy
-    body = answer.text if isinstance(answer, SqlText) else _by_strategy(answer, usage)
     return (
-        f"{create} {inner}({', '.join(inside)}) RETURNS {result} RETURN {body}",
-        f"{create} {prefix}{name}({', '.join(outside)}) RETURNS {result} COMMENT {text_of(comment)} "
-        f"RETURN {inner}({', '.join(read)})",
+        f"{create} {inner}(n_queues BIGINT, n_clients BIGINT, strategy STRING) "
+        f"RETURNS ARRAY<INT> RETURN {_by_strategy(strict)}",
+        f"{create} {prefix}{name}(n_queues STRING, n_clients STRING, strategy STRING DEFAULT 'AVG') "
+        f"RETURNS ARRAY<INT> COMMENT {text_of(comment)} "
+        f"RETURN {inner}({_read('n_queues')}, {_read('n_clients')}, coalesce(strategy, 'AVG'))",
     )
 
 
-def _read(number: str, usage: str) -> str:
+_USAGE = "; the arguments are (n_queues, n_clients [, strategy])"
+
+
+def _read(number: str) -> str:
     """Return the number of a text, null for null; what is none is an error."""
-    said = f"concat({text_of(_MUST_BE)}, substring({number}, 1, 60), {text_of(usage)})"
+    said = f"concat({text_of(_MUST_BE)}, substring({number}, 1, 60), {text_of(_USAGE)})"
     return f"coalesce(try_cast({number} AS BIGINT), CASE WHEN {number} IS NOT NULL THEN raise_error({said}) END)"
 
 
-def _by_strategy(answer: Callable[[Formula], SqlText], usage: str) -> str:
-    """Return the answer of the strategy that the argument names; an error if numbers do not suffice
+def _by_strategy(strict: bool) -> str:
+    """Return the owners by the strategy that the argument names; an error if numbers do not suffice
     for it.
     """
     known = by_count()
     names = ", ".join(f"'{name}'" for name in known)
     said = f"numbers of queues and clients suffice for {', '.join(known)} alone, got \\'' || strategy || '\\'"
+    numbers = (SqlText("n_queues"), SqlText("n_clients"))
     cases = "\n    ".join(
-        f"WHEN '{name}' THEN {answer(formula).text}" for name, formula in known.items()
+        f"WHEN '{name}' THEN {owners_expression(*numbers, formula, strict).text}"
+        for name, formula in known.items()
     )
-    return f"""CASE WHEN strategy NOT IN ({names}) THEN raise_error('{said}; use allocate{usage}')
+    return f"""CASE WHEN strategy NOT IN ({names}) THEN raise_error('{said}; use allocate{_USAGE}')
     ELSE CASE strategy {cases} END END"""

@@ -44,8 +44,6 @@ REFUSED = "err_msg"
 CODE = "err_code"
 """Field of an event that was refused: its `ErrCode`."""
 
-_DAY = 24 * 3_600_000_000
-
 
 class EventError(ArgumentError):
     """An event says what makes a row of units bad, with the code that the row would have."""
@@ -81,20 +79,6 @@ class Window(NamedTuple):
             else ""
         )
         return f"event_time must be from {_iso(first)} (max_age) to {_iso(last)} (max_ahead), got {given}{units}"
-
-    def watermark(self, of_spark: int, now: int) -> int:
-        """Return the watermark that state goes by.
-
-        No event moves Spark's beyond processing time less ``lateness``; only a checkpoint of an
-        earlier release may be beyond it, and events that come now are no less welcome then.
-        """
-        return max(0, min(of_spark, now - self.lateness))
-
-    def latest(self, now: int) -> int:
-        """Return a time later than that of any event, even if the clock of an earlier driver was
-        hours ahead.
-        """
-        return now + self.max_ahead + _DAY
 
 
 def check(event: Mapping[str, Any], topic: str, now: int, window: Window) -> None:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rmqalloc.errors import Error
-from rmqalloc.limits import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
+from rmqalloc.limits import MAX_CLIENTS
 from rmqalloc.strategies import sort_client_ids
 from spark_udfs._event_bounds import CODE, REFUSED, brokers_of
 
@@ -170,21 +170,6 @@ class LiveTopic:
         clients = self._groups.setdefault(event["consumer_group"], _LiveGroup()).clients
         clients[event["client_id"]] = max(clients.get(event["client_id"], stamped), stamped)
 
-    def forget_too_large(self) -> None:
-        """Forget a route that an earlier release took in, and whose queues cannot be listed."""
-        if sum(number for _, number in self._route.brokers) > MAX_READ_QUEUE_NUMS:
-            self._route = _NO_ROUTE
-
-    def forget_after(self, latest: int) -> None:
-        """Forget registers of a time that an earlier release took in: they would win over all that
-        comes.
-        """
-        if self._route.time > latest:
-            self._route = _NO_ROUTE
-        for group in self._groups.values():
-            for name in [name for name, of in group.clients.items() if of.time > latest]:
-                del group.clients[name]
-
     def expire(self, watermark: int, rules: LiveRules) -> None:
         """Forget what no event that is still accepted can change, and clients whose time is up.
 
@@ -239,7 +224,6 @@ def advance(
     events: Iterable[tuple[str, str]],
     watermark: int,
     rules: LiveRules,
-    latest: int = _NEVER,
 ) -> Advanced:
     """Take in the events of one micro-batch, and say what they changed.
 
@@ -261,9 +245,7 @@ def advance(
     rows = []
     for topic in sorted({*arrived, *due}):
         known = LiveTopic.from_text(kept[topic].text) if topic in kept else LiveTopic()
-        known.forget_too_large()
         before = known.shown()
-        known.forget_after(latest)
         rows += _advance_topic(known, topic, before, arrived.get(topic, ()), watermark, rules)
         kept.pop(topic, None)
         if not known.is_empty:

@@ -15,7 +15,6 @@ from rmqalloc.audit import RULES
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_stream
 from rmqalloc.limits import MAX_READ_QUEUE_NUMS
 from rmqalloc.results.and_more import named
-from spark_udfs._event_bounds import Window
 from spark_udfs._live_groups import LiveRules, advance
 from spark_udfs.map_in_arrow import ddl
 
@@ -71,8 +70,8 @@ class LiveState:
     JSON texts.
     """
 
-    def __init__(self, rules: LiveRules, window: Window) -> None:
-        self._rules, self._window = rules, window
+    def __init__(self, rules: LiveRules) -> None:
+        self._rules = rules
 
     def __call__(
         self, key: tuple[int], frames: Iterable[pd.DataFrame], state: Any
@@ -84,19 +83,15 @@ class LiveState:
             pair for frame in frames for pair in zip(frame["topic"], frame["event"], strict=True)
         ]
         kept = state.get[0] if state.exists else None
-        of_spark, now = (
-            max(0, state.getCurrentWatermarkMs()),
-            state.getCurrentProcessingTimeMs() * 1000,
-        )
-        watermark = self._window.watermark(of_spark * 1000, now)
-        done = advance(kept, events, watermark, self._rules, self._window.latest(now))
+        watermark = max(0, state.getCurrentWatermarkMs())
+        done = advance(kept, events, watermark * 1000, self._rules)
         if done.state is None:
             if state.exists:
                 state.remove()
         else:
             state.update((done.state,))
             if done.deadline is not None:  # Spark wakes us when the watermark is beyond it
-                state.setTimeoutTimestamp(max(-(-done.deadline // 1000) - 1, of_spark + 1))
+                state.setTimeoutTimestamp(max(-(-done.deadline // 1000) - 1, watermark + 1))
         yield pd.DataFrame(
             {"row": [json.dumps(row, ensure_ascii=False) for row in done.rows]}, dtype=object
         )

@@ -1,7 +1,7 @@
 """The column functions under SQL names."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from pyspark.errors import ParseException, UnsupportedOperationException
@@ -38,14 +38,14 @@ _OF_PLAN = {
 }
 _ALLOCATE = f"({sql_owners.ARGUMENTS})"
 _OF_COUNTS = {
-    "n_queues, n_clients, ...": "integers",
+    "n_queues, n_clients": "integers",
     "strategy": "AVG or AVG_BY_CIRCLE, by default AVG",
 }
 _COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
 
 
 class _Function(NamedTuple):
-    """A function that workers run, and its description for ``DESCRIBE FUNCTION``."""
+    """A function that workers run, and its description."""
 
     body: Callable[..., Any]
     return_type: str
@@ -53,23 +53,6 @@ class _Function(NamedTuple):
     arguments: Mapping[str, str]
     example: str  # a call without the function's name
     answer: str
-
-    def texts(self) -> tuple[str, str, str]:
-        """Return usage, arguments and examples in the layout of Spark's own; Spark replaces
-        ``_FUNC_`` by the name.
-
-        Examples
-        --------
-        >>> _Function(len, "int", "(a) - Same.", {"a": "any"}, "(1)", "1").texts()[1:]
-        ('\\n    Arguments:\\n      * a - any\\n  ', '\\n    Examples:\\n      > SELECT _FUNC_(1);\\n       1\\n  ')
-        """
-        arguments = "".join(f"      * {name} - {what}\n" for name, what in self.arguments.items())
-        examples = f"      > SELECT _FUNC_{self.example};\n       {self.answer}\n"
-        return (
-            f"_FUNC_{self.usage}",
-            f"\n    Arguments:\n{arguments}  ",
-            f"\n    Examples:\n{examples}  ",
-        )
 
 
 _FUNCTIONS = {
@@ -169,22 +152,6 @@ _BY_COUNT = {
         "(4, 3)",
         "[0,0,1,2]",
     ),
-    "metrics_by_count": _Function(
-        arrow_figures.metrics_by_count,
-        METRICS_DDL,
-        "(n_queues, n_clients) - How even AVG and AVG_BY_CIRCLE are.",
-        _OF_COUNTS,
-        "(4, 3).skew",
-        "1.5",
-    ),
-    "moved_by_count": _Function(
-        sql_owners.moved_by_count,
-        "int",
-        "(n_queues, n_clients_before, n_clients_after [, strategy]) - Queues that move when the number of clients changes.",
-        _OF_COUNTS,
-        "(16, 3, 4)",
-        "9",
-    ),
 }
 """Plain SQL where a session can define functions, which Spark 3.5 and parsers that refuse them (Iceberg's) cannot."""
 
@@ -205,14 +172,9 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     reason as ``error``. Use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because
     Spark calls a Python function for all rows there.
 
-    A text in the first place is taken for the strategy until release 0.3.0, as it was before, with
-    a warning on the standard error of the worker. Functions ``_by_count`` refuse it.
-
-    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark
-    Connect only for those in plain SQL, because Connect takes no description of a Python function.
-
     Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser
-    refuses them (that of Iceberg does): there all run in Python workers. In 3.5 arguments have no
+    refuses them (that of Iceberg does): there all run in Python workers, and ``rmq_functions`` is
+    missing. In 3.5 arguments have no
     names. In 3.5 and 4.0 a struct that Python workers return is never NULL, but holds nulls.
 
     Parameters
@@ -238,11 +200,9 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
         raise ArgumentError(
             f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}"
         )
-    new = not spark.catalog.functionExists(f"{prefix}allocate")
     functions = _FUNCTIONS | ({} if _defined_in_sql(spark, prefix) else _BY_COUNT)
     for name, function in functions.items():
         spark.udf.register(prefix + name, sql_function(function.body, function.return_type))
-    _describe_all(spark, {prefix + name: function for name, function in functions.items()}, new)
 
 
 def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
@@ -261,77 +221,12 @@ def _table_of_functions(prefix: str) -> str:
     """
     rows = []
     for name, function in (_FUNCTIONS | _BY_COUNT).items():
-        usage, _, example = function.texts()
+        called = prefix + name
         arguments = "\n".join(f"{one}: {what}" for one, what in function.arguments.items())
-        example = example.replace("Examples:", "", 1)
-        texts = [
-            text.replace("_FUNC_", prefix + name).strip()
-            for text in (prefix + name, usage, arguments, example)
-        ]
+        example = f"> SELECT {called}{function.example};\n{function.answer}"
+        texts = (called, called + function.usage, arguments, example)
         rows.append(f"({', '.join(map(closed_form.text_of, texts))})")
     return f"""CREATE OR REPLACE TEMPORARY FUNCTION {prefix}functions()
 RETURNS TABLE(name STRING, usage STRING, arguments STRING, example STRING)
 COMMENT 'What the functions take and return'
 RETURN SELECT * FROM VALUES {", ".join(rows)}"""
-
-
-def _describe_all(spark: SparkSession, functions: Mapping[str, _Function], new: bool) -> bool:
-    """Add descriptions to temporary functions of a session; return False if that failed.
-
-    PySpark registers functions that run in Python workers without one. Spark's registry accepts
-    one, but only through its JVM side, which is not part of PySpark's interface. Where that fails,
-    as under Spark Connect, functions have no description.
-    """
-    try:
-        registry = spark._jsparkSession.sessionState().functionRegistry()
-        for name, identifier in _identifiers(registry, functions).items():
-            _describe(spark._jvm, registry, identifier, functions[name], new)
-    except (
-        Exception
-    ):  # whatever another release of Spark raises: a description must not break a function
-        return False
-    return True
-
-
-def _identifiers(registry: Any, names: Collection[str]) -> dict[str, Any]:
-    """Return the registry's identifiers of functions: the name, from Spark 4.3 on prefixed with
-    ``system.session.``.
-    """
-    listed = registry.listFunction()
-    found = {}
-    # One text for all: there are hundreds, and each call to the JVM costs.
-    for position, text in enumerate(listed.mkString("\n").split("\n")):
-        qualifiers, _, last = text.rpartition(".")
-        name = next((one for one in names if one.lower() == last), None)
-        if name is not None and qualifiers in ("", "system.session"):
-            found[name] = listed.apply(position)
-    wrong = [name for name in names if name not in found or found[name].funcName() != name.lower()]
-    if wrong:  # such as a name with a line break
-        raise LookupError(f"the registry has no functions {', '.join(wrong)}")
-    return found
-
-
-def _describe(jvm: Any, registry: Any, identifier: Any, function: _Function, new: bool) -> None:
-    """Register a function again with a description."""
-    info = registry.lookupFunction(identifier).get()
-    builder = registry.lookupFunctionBuilder(identifier).get()
-    usage, arguments, examples = function.texts()
-    described = jvm.org.apache.spark.sql.catalyst.expressions.ExpressionInfo(
-        info.getClassName(),
-        info.getDb(),
-        info.getName(),
-        usage,
-        arguments,
-        examples,
-        "",
-        "",
-        "",
-        "",
-        info.getSource(),
-    )
-    registry.registerFunction(
-        identifier, info, builder
-    )  # no change, but proves that what is dropped can be registered
-    if new:
-        registry.dropFunction(identifier)
-    registry.registerFunction(identifier, described, builder)

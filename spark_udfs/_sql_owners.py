@@ -1,13 +1,7 @@
-"""Functions of owners with arguments that SQL can name, in Python's order. Imports no pyspark.
-
-Up to release `FORMER_ORDER_UNTIL` a text in the place of queues is taken for a strategy:
-``(strategy, queues, clients, ...)`` was the order. The warning about it goes to the standard error
-of the worker, once in a process: workers have no other way.
-"""
+"""Functions of owners with arguments that SQL can name, in Python's order. Imports no pyspark."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,13 +13,10 @@ from spark_udfs import _arrow_owners as arrow_owners
 from spark_udfs import _named_owners as named_owners
 from spark_udfs._arrow_owners import DEFAULT, typed
 
-FORMER_ORDER_UNTIL = "0.3.0"
-"""First release that refuses the former order of arguments."""
-
 ARGUMENTS = "queues, clients [, strategy [, topic [, virtual_nodes [, machine_rooms]]]]"
 
 
-def in_order(body: Callable[..., pa.Array], takes_former: bool = False) -> Callable[..., pa.Array]:
+def in_order(body: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
     """Return a function of SQL's arguments from one of `spark_udfs._named_owners`; without a strategy it is AVG.
 
     Examples
@@ -48,25 +39,13 @@ def in_order(body: Callable[..., pa.Array], takes_former: bool = False) -> Calla
         machine_rooms: pa.Array = None,
     ) -> pa.Array:
         if _is_text(queues):
-            if not takes_former or strategy is None:
-                raise ArgumentTypeError(
-                    f"queues must be a list or a number, got {queues.type}; the arguments are ({ARGUMENTS})"
-                )
-            _warn_of_former_order()
-            queues, clients, strategy = clients, strategy, queues
+            raise ArgumentTypeError(
+                f"queues must be a list or a number, got {queues.type}; the arguments are ({ARGUMENTS})"
+            )
         given = {"topic": topic, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
         return body(_named_or_avg(strategy, len(queues)), queues, clients, **given)
 
     return called
-
-
-def _warn_of_former_order() -> None:
-    warnings.warn(
-        f"(strategy, queues, clients) is the former order of arguments, which goes with release {FORMER_ORDER_UNTIL}; "
-        "now it is (queues, clients, strategy)",
-        FutureWarning,  # a DeprecationWarning would not be shown
-        stacklevel=2,
-    )
 
 
 def _is_text(array: pa.Array) -> bool:
@@ -78,23 +57,15 @@ def _named_or_avg(strategy: pa.Array | None, n_rows: int) -> pa.Array:
     return pa.repeat(DEFAULT, n_rows) if strategy is None else strategy
 
 
-def _try_allocate(
-    strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any
-) -> pa.Array:
-    """Try to allocate; a strategy that cannot be used is raised nevertheless, as
-    `spark_udfs._arrow_owners.owners` says.
-    """
-    return arrow_owners.owners(strategy, queues, clients, **given)
-
-
 def _try_owners(strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
     named_owners.refuse_counts(queues, clients)
-    return named_owners.by_name(queues, clients, _try_allocate(strategy, queues, clients, **given))
+    answer = arrow_owners.owners(strategy, queues, clients, **given)
+    return named_owners.by_name(queues, clients, answer)
 
 
-allocate = in_order(named_owners.allocate, takes_former=True)
-allocate_or_error = in_order(arrow_owners.allocate_arrays, takes_former=True)
-try_allocate = in_order(_try_allocate)
+allocate = in_order(named_owners.allocate)
+allocate_or_error = in_order(arrow_owners.allocate_arrays)
+try_allocate = in_order(arrow_owners.owners)
 owners = in_order(named_owners.owners)
 try_owners = in_order(_try_owners)
 
@@ -125,23 +96,6 @@ def allocate_by_count(
         if answer.null_count
         else answer
     )
-
-
-def moved_by_count(
-    n_queues: pa.Array,
-    n_clients_before: pa.Array,
-    n_clients_after: pa.Array,
-    strategy: pa.Array = None,
-) -> pa.Array:
-    """Count the queues that move when the number of clients changes.
-
-    Examples
-    --------
-    >>> moved_by_count(pa.array([16]), pa.array([3]), pa.array([4])).to_pylist()
-    [9]
-    """
-    numbers = _integers(n_queues, n_clients_before, n_clients_after)
-    return arrow_figures.moved_by_count(_named_or_avg(strategy, len(n_queues)), *numbers)
 
 
 def _integers(*numbers: pa.Array) -> list[pa.Array]:

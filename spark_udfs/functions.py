@@ -16,7 +16,7 @@ reason. Figures of a row are null where an argument is. A column of the wrong ty
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeGuard
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column
@@ -27,6 +27,7 @@ from rmqalloc.evaluation.batch_planning import BEST_BY
 from rmqalloc.evaluation.unit_files import read_columns
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies.by_name import outer_name
+from rmqalloc.strategies.formula import Formula
 from spark_udfs import _arrow_figures as arrow_figures
 from spark_udfs import _arrow_owners as arrow_owners
 from spark_udfs import _closed_form as closed_form
@@ -43,9 +44,7 @@ __all__ = [
     "allocate_or_error",
     "assignment_metrics",
     "least_moves",
-    "metrics_by_count",
     "moved",
-    "moved_by_count",
     "owners",
     "plan",
     "try_allocate",
@@ -55,8 +54,6 @@ __all__ = [
 
 ColumnOrName = Column | str
 Count = Column | str | int
-
-ENGINES = ("auto", "kernel", "sql")
 
 # Values for parameters that are columns, while the others are checked.
 _OF_KIND: dict[str, Any] = {"count": 1, "names": (), "decimal": 1, "text": "#", "switch": False}
@@ -303,9 +300,7 @@ def least_moves(
     return arrow_function(arrow_figures.least_moves, "int")(*sides)
 
 
-def allocate_by_count(
-    n_queues: Count, n_clients: Count, strategy: str | Column = "AVG", *, engine: str = "auto"
-) -> Column:
+def allocate_by_count(n_queues: Count, n_clients: Count, strategy: str | Column = "AVG") -> Column:
     """Return the owners from the numbers of queues and clients, whose ids are taken to be distinct.
 
     Parameters
@@ -313,10 +308,8 @@ def allocate_by_count(
     n_queues, n_clients : Column, str or int
         Numbers, such as ``F.size("client_ids")``.
     strategy : str or Column
-        ``AVG`` or ``AVG_BY_CIRCLE``.
-    engine : {"auto", "sql", "kernel"}
-        An expression of Spark's own, which needs no Python worker; or the kernels in Python
-        workers. "auto" is "sql" where the strategy is given as text. All answer the same.
+        ``AVG`` or ``AVG_BY_CIRCLE``. Given as text, the answer is an expression of Spark's own,
+        which needs no Python worker.
 
     Returns
     -------
@@ -326,22 +319,21 @@ def allocate_by_count(
     Raises
     ------
     ValueError
-        The strategy reads more than numbers, the engine is unknown, or it is "sql" and the strategy
-        is a Column. A row fails the query where a number is null, below 1, above 2**24 or no
-        integer.
+        The strategy reads more than numbers. A row fails the query where a number is null, below
+        1, above 2**24 or no integer.
 
     Examples
     --------
     >>> units.select(rf.allocate_by_count(F.size("queues"), F.size("client_ids"), "AVG_BY_CIRCLE"))  # doctest: +SKIP
     """
-    if _by_sql(strategy, engine):
-        n, m = _columns(n_queues, n_clients)
-        return closed_form.owners_expression(n, m, arrow_owners.by_count()[strategy], strict=True)
-    return allocate(n_queues, n_clients, strategy)
+    if isinstance(strategy, Column):
+        return allocate(n_queues, n_clients, strategy)
+    n, m = _columns(n_queues, n_clients)
+    return closed_form.owners_expression(n, m, _formula(strategy), strict=True)
 
 
 def try_allocate_by_count(
-    n_queues: Count, n_clients: Count, strategy: str | Column = "AVG", *, engine: str = "auto"
+    n_queues: Count, n_clients: Count, strategy: str | Column = "AVG"
 ) -> Column:
     """Return the owners as `allocate_by_count`, null where a number is null, below 1 or above
     2**24.
@@ -349,71 +341,10 @@ def try_allocate_by_count(
     Arguments are those of `allocate_by_count`. A number that is no integer fails the query here
     too.
     """
-    if _by_sql(strategy, engine):
-        n, m = _columns(n_queues, n_clients)
-        return closed_form.owners_expression(n, m, arrow_owners.by_count()[strategy])
-    return try_allocate(n_queues, n_clients, strategy)
-
-
-def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto") -> Column:
-    """Return the figures that follow from the numbers of queues and clients, equal for AVG and
-    AVG_BY_CIRCLE.
-
-    Parameters
-    ----------
-    n_queues, n_clients, engine
-        As `allocate_by_count`.
-
-    Returns
-    -------
-    Column
-        The struct of `assignment_metrics`; null as `try_allocate_by_count`.
-
-    Raises
-    ------
-    ValueError
-        The engine is unknown.
-    """
-    if _by_sql("AVG", engine):
-        return closed_form.metrics_expression(*_columns(n_queues, n_clients))
-    return assignment_metrics(try_allocate(n_queues, n_clients), n_clients)
-
-
-def moved_by_count(
-    n_queues: Count,
-    n_clients_before: Count,
-    n_clients_after: Count,
-    strategy: str | Column = "AVG",
-    *,
-    engine: str = "auto",
-) -> Column:
-    """Count the queues that move when the number of clients changes, if those that come or go sort
-    last.
-
-    Parameters
-    ----------
-    n_queues, n_clients_before, n_clients_after : Column, str or int
-        Numbers.
-    strategy, engine
-        As `allocate_by_count`.
-
-    Returns
-    -------
-    Column
-        int; null as `try_allocate_by_count`.
-
-    Raises
-    ------
-    ValueError
-        As `allocate_by_count`.
-    """
-    if _by_sql(strategy, engine):
-        n, one, other = _columns(n_queues, n_clients_before, n_clients_after)
-        return closed_form.moved_expression(n, one, other, arrow_owners.by_count()[strategy])
-    before, after = (
-        try_allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after)
-    )
-    return moved(before, n_clients_before, after, n_clients_after)
+    if isinstance(strategy, Column):
+        return try_allocate(n_queues, n_clients, strategy)
+    n, m = _columns(n_queues, n_clients)
+    return closed_form.owners_expression(n, m, _formula(strategy))
 
 
 def plan(
@@ -478,22 +409,14 @@ def _columns(*values: Count) -> list[Column]:
     return [_column(value) for value in values]
 
 
-def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
-    """Return True if Spark's own expression is to be used."""
-    if engine not in ENGINES:
-        raise ArgumentError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
-    if isinstance(strategy, Column):
-        if engine == "sql":
-            raise ArgumentError(
-                'engine="sql" needs the name of one strategy, got a Column; use engine="kernel"'
-            )
-        return False
-    if strategy not in arrow_owners.by_count():
-        known = ", ".join(arrow_owners.by_count())
+def _formula(strategy: str) -> Formula:
+    """Return the formula of a strategy that numbers suffice for."""
+    known = arrow_owners.by_count()
+    if strategy not in known:
         raise ArgumentError(
-            f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate"
+            f"numbers of queues and clients suffice for {', '.join(known)} alone, got {strategy!r}; use allocate"
         )
-    return engine != "kernel"
+    return known[strategy]
 
 
 def _allocation(

@@ -98,8 +98,8 @@ def works_here(release: Release) -> list[tuple[str, str]]:
 
     Examples
     --------
-    >>> dict(works_here((3, 5)))["spark data source"]
-    'needs Spark 4.0'
+    >>> dict(works_here((3, 5)))["spark SQL"]
+    'all functions, in Python workers and without names of arguments'
     """
     arrow, new = release >= (4, 1), release >= (4, 0)
     jars = CONNECTORS.get(release, ())
@@ -116,7 +116,6 @@ def works_here(release: Release) -> list[tuple[str, str]]:
             if new
             else "all functions, in Python workers and without names of arguments",
         ),
-        ("spark data source", "can be used" if new else "needs Spark 4.0"),
         (
             "spark tables",
             f"{' and '.join(jars)} are published"

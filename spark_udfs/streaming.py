@@ -154,7 +154,7 @@ def live_plans(
         _keyed(_packed(events).mapInArrow(CheckedEvents(window), CHECKED_DDL), window, buckets)
         .groupBy("bucket")
         .applyInPandasWithState(
-            LiveState(rules, window), "row string", "state string", "append", "EventTimeTimeout"
+            LiveState(rules), "row string", "state string", "append", "EventTimeTimeout"
         )
     )
     return rows.mapInArrow(LiveRows(spec), LIVE_DDL)
@@ -231,23 +231,10 @@ def _packed(events: DataFrame) -> DataFrame:
 
 
 def _keyed(checked: DataFrame, window: Window, buckets: int) -> DataFrame:
-    """Give checked events their ``bucket`` and a watermark.
-
-    Events that are no later than ``lateness`` behind processing time get no time here, after they
-    moved the watermark: so Spark takes them also if a checkpoint of an earlier release has a
-    watermark in the far future. `Window.watermark` is the other half of it.
-    """
-    delay = window.lateness // 1000
+    """Give checked events their ``bucket`` and a watermark."""
     bucket = F.pmod(F.xxhash64("topic"), F.lit(buckets)).cast("int")
-    late = F.when(F.unix_micros("event_time") <= _now() - window.lateness, F.col("event_time"))
-    marked = late.alias("event_time", metadata={_WATERMARK: delay})
-    return checked.withWatermark("event_time", f"{delay} milliseconds").select(
-        marked, "topic", "event", bucket.alias("bucket")
-    )
-
-
-_WATERMARK = "spark.watermarkDelayMs"
-"""Metadata by which Spark knows the column that a watermark is of."""
+    marked = checked.withWatermark("event_time", f"{window.lateness // 1000} milliseconds")
+    return marked.withColumn("bucket", bucket)
 
 
 def _now() -> Column:

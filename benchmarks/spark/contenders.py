@@ -50,7 +50,7 @@ COLUMN, COLUMN_FIGURES = (
     "column `allocate` (owners only)",
     "columns `allocate`, `assignment_metrics`",
 )
-BY_COUNT = "columns `allocate_by_count`, `metrics_by_count` (SQL engine)"
+BY_COUNT = "column `allocate_by_count`, figures in SQL"
 ROW_PICKLE, ROW_ARROW, PANDAS = "Python UDF, pickle", "Python UDF, Arrow", "pandas_udf"
 ONE_ROUTER = "one router"
 JAVA, JAVA_ROUTER, V2, SQL = (
@@ -122,10 +122,10 @@ def column_figures(strategy: str, units: DataFrame) -> DataFrame:
 
 
 def by_count(strategy: str, units: DataFrame) -> DataFrame:
-    """Our expressions of Spark's own, without Python workers."""
+    """Our expression of Spark's own beside figures in SQL, without Python workers."""
     counts = units.select(*INPUT[:2], F.expr(N_QUEUES).alias("n"), F.size("client_ids").alias("m"))
     owners = counts.select("*", rf.allocate_by_count("n", "m", strategy).alias("owners"))
-    return with_metrics(owners, rf.metrics_by_count("n", "m"))
+    return owners.selectExpr(*INPUT[:2], *answers_by_hand("owners"))
 
 
 def with_metrics(owners: DataFrame, metrics: Column) -> DataFrame:
@@ -140,17 +140,22 @@ def by_hand(strategy: str, units: DataFrame) -> DataFrame:
     average = "greatest(i div (n div m + 1), (i - n % m) div greatest(n div m, 1))"
     owner = average if strategy == "AVG" else "i % m"
     counts = units.select(*INPUT[:2], F.expr(N_QUEUES).alias("n"), F.size("client_ids").alias("m"))
-    return counts.selectExpr(
-        *INPUT[:2],
+    owners = f"transform(sequence(0, n - 1), i -> int({owner}))"
+    return counts.selectExpr(*INPUT[:2], *answers_by_hand(owners))
+
+
+def answers_by_hand(owners: str) -> list[str]:
+    """The columns of the answer in SQL, from the numbers ``n`` and ``m``."""
+    return [
         "n AS n_queues",
         "m AS n_clients",
-        f"transform(sequence(0, n - 1), i -> int({owner})) AS owners",
+        f"{owners} AS owners",
         "0 AS unowned",
         "greatest(m - n, 0) AS idle",
         "int(n div m) AS min_load",
         "int((n + m - 1) div m) AS max_load",
         "double((n + m - 1) div m) * m / n AS skew",
-    )
+    ]
 
 
 def row_udf(strategy: str, arrow: bool) -> Column:

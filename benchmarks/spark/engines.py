@@ -60,6 +60,12 @@ PROOF = (
 """What makes a row regular; each is null or false where there is a null, so that no null passes."""
 
 
+FIGURES = """named_struct(
+  'idle', greatest(m - n, 0), 'unowned', 0, 'min_load', int(n div m), 'mean_load', n / m,
+  'max_load', int((n + m - 1) div m), 'skew', double((n + m - 1) div m) * m / n)"""
+"""What follows from the numbers of queues and clients, ``n`` and ``m``."""
+
+
 def regular() -> Column:
     """Whether counts decide the answer."""
     return F.coalesce(F.expr(" AND ".join(f"({one})" for one in PROOF)), F.lit(False))
@@ -69,7 +75,7 @@ def counted(units: DataFrame) -> DataFrame:
     """The table with its counts and the figures that follow from them: ``n``, ``m`` and ``f``."""
     n_queues = F.expr("aggregate(brokers.read_queue_nums, 0, (n, nums) -> n + nums)")
     with_counts = units.withColumns({"n": n_queues, "m": F.size("client_ids")})
-    return with_counts.withColumn("f", rf.metrics_by_count("n", "m"))
+    return with_counts.withColumn("f", F.expr(FIGURES))
 
 
 def from_counts() -> dict[str, Column]:

@@ -240,35 +240,6 @@ def by_stream(spark, rows, folder):
     return found
 
 
-def by_data_source(spark, _rows, folder):
-    """A snapshot's units through a transform; a snapshot says little that is damaged."""
-    if not hasattr(spark, "dataSource"):
-        return {}, {}
-    from spark_udfs import datasource
-
-    datasource.register(spark)
-    groups = {"good": ["y", "x"], "client id twice": ["x", "x"], "clients empty": []}
-    topic = {"name": "T", "brokers": [{"broker_name": name, "read_queue_nums": 2} for name in "ab"]}
-    snapshot = {"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "topics": [topic]}
-    snapshot["groups"] = [
-        {
-            "name": kind,
-            "subscriptions": ["T"],
-            "strategy": "AVG",
-            "clients": [{"client_id": one} for one in ids],
-        }
-        for kind, ids in groups.items()
-    ]
-    (folder / "cluster.json").write_text(json.dumps(snapshot))
-    frame = spark.read.format("rmqalloc").option("snapshot", str(folder / "cluster.json")).load()
-    made = frame.toArrow().combine_chunks().to_batches()[0]
-    right = {row["consumer_group"]: of_plan(row) for row in plan_batch(made, SPEC).to_pylist()}
-    return {
-        row.consumer_group: of_plan(row.asDict())
-        for row in frame.transform(assign("AVG")).collect()
-    }, right
-
-
 FACES = {
     "plan_batch": by_plan_batch,
     "bulk": by_bulk,
@@ -279,6 +250,5 @@ FACES = {
     "SQL": by_sql,
     "joins": by_joins,
     "live_plans": by_stream,
-    "data source": by_data_source,
 }
 """A face returns its verdicts by kind, and perhaps the right ones of rows that it made itself."""

@@ -28,7 +28,6 @@ DIFFERENCES = {
         "3.5",
         "sql_named_arguments",
     ): "arguments of Python functions have names in SQL from Spark 4.0 on",
-    ("3.5", "data_source"): "Python data sources came with Spark 4.0",
     (
         "3.5",
         "live_plans",

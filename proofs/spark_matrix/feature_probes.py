@@ -18,12 +18,10 @@ import pyarrow.compute
 import pyarrow.dataset as ds
 import random_units as units
 import spark_answers
-from checkout import ROOT
 
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.evaluation.expand import expand_stream, load_stream
 from spark_matrix.asked import N_UNITS, Asked, as_values, ordered, same, write_hostile
-from spark_udfs import _arrow_figures as by_count
 from spark_udfs import _arrow_figures as figures
 from spark_udfs import _arrow_owners as arrow_owners
 
@@ -200,20 +198,6 @@ def _into(asked, table):
     return same(spark_answers.rows_of(asked.spark.table(table).drop("plan_id")), expected)
 
 
-def data_source(asked):
-    """`spark.read.format("rmqalloc")`: units of a snapshot"""
-    import rmqalloc
-    from rmqalloc.evidence import with_strategies
-    from rmqalloc.snapshot.units import read_units
-    from spark_udfs import datasource
-
-    snapshot = ROOT / "examples" / "snapshots" / "orders.yaml"
-    datasource.register(asked.spark)
-    expected = read_units(with_strategies(rmqalloc.read(snapshot))).batch
-    found = asked.spark.read.format("rmqalloc").option("snapshot", str(snapshot)).load()
-    return same(spark_answers.rows_of(found), spark_answers.in_order(expected.to_pylist()))
-
-
 def live_plans(asked):
     """`streaming.live_plans`: rows of a stream come to the answer for all its events"""
     import live_events
@@ -311,30 +295,18 @@ def functions_metrics_moved(asked):
 
 
 def functions_by_count(asked):
-    """closed forms: `try_allocate_by_count`, `metrics_by_count`, `moved_by_count`"""
+    """closed forms: `try_allocate_by_count`"""
     import spark_udfs.functions as rf
 
-    return _by_count(
-        asked,
-        lambda strategy: rf.try_allocate_by_count("n", "a", strategy),
-        rf.metrics_by_count("n", "a"),
-        rf.moved_by_count,
-    )
-
-
-def _by_count(asked, allocate, metrics, moved):
-    """Answers of the closed forms, or of what stands for them, on odd and small numbers."""
-    rows = [(n, a, b) for n in (*COUNTS[:-2], 2**24 + 1) for a in COUNTS for b in COUNTS[:7]]
-    frame = asked.spark.createDataFrame(rows, "n bigint, a bigint, b bigint").coalesce(1)
-    n, a, b = (pa.array(column, pa.int64()) for column in zip(*rows, strict=True))
+    numbers = [(n, a) for n in (*COUNTS[:-2], 2**24 + 1) for a in COUNTS]
+    frame = asked.spark.createDataFrame(numbers, "n bigint, a bigint").coalesce(1)
+    n, a = (pa.array(column, pa.int64()) for column in zip(*numbers, strict=True))
     compared = 0
     for strategy in ("AVG", "AVG_BY_CIRCLE"):
-        names = pa.repeat(strategy, len(rows))
-        got = as_values(frame.select(allocate(strategy), moved("n", "a", "b", strategy)))
-        expected = by_count.allocate_by_count(names, n, a), by_count.moved_by_count(names, n, a, b)
-        compared += same(got, zip(*(one.to_pylist() for one in expected), strict=True))
-    got = [row[0] for row in as_values(frame.select(metrics.alias("m")))]
-    return compared + same(got, by_count.metrics_by_count(n, a).to_pylist())
+        answers = frame.select(rf.try_allocate_by_count("n", "a", strategy).alias("x"))
+        expected = figures.allocate_by_count(pa.repeat(strategy, len(numbers)), n, a)
+        compared += same([row[0] for row in as_values(answers)], expected.to_pylist())
+    return compared
 
 
 def functions_plan(asked):
@@ -383,34 +355,17 @@ def sql_allocate(asked):
 
 
 def sql_by_count(asked):
-    """`rmq_try_allocate_by_count`, `rmq_moved_by_count`, `rmq_metrics_by_count(...).skew`"""
+    """`rmq_try_allocate_by_count`"""
     from pyspark.sql import functions as F
 
     kinds = cycle(["AVG", "AVG_BY_CIRCLE", None])
-    numbers = [
-        (n, a, b) for n in COUNTS for a in COUNTS[:9] for b in COUNTS[:5] if n is None or n < 2**25
-    ]
+    numbers = [(n, a) for n in COUNTS for a in COUNTS[:9] if n is None or n < 2**25]
     rows = [(*row, name) for row, name in zip(numbers, kinds, strict=False)]
-    frame = asked.spark.createDataFrame(rows, "n bigint, a bigint, b bigint, s string").coalesce(1)
-    n, a, b, names = (pa.array(column) for column in zip(*rows, strict=True))
-    names = pa.compute.fill_null(names, "AVG")
-    calls = [
-        "rmq_try_allocate_by_count(n, a, s)",
-        "rmq_moved_by_count(n, a, b, s)",
-        "rmq_metrics_by_count(n, a).skew",
-    ]
-    expected = [
-        by_count.allocate_by_count(names, n, a),
-        by_count.moved_by_count(names, n, a, b),
-        pa.compute.struct_field(by_count.metrics_by_count(n, a), "skew"),
-    ]
-    return sum(
-        same(
-            [row[0] for row in as_values(frame.select(F.expr(call).alias("x")))],
-            answers.to_pylist(),
-        )
-        for call, answers in zip(calls, expected, strict=True)
-    )
+    frame = asked.spark.createDataFrame(rows, "n bigint, a bigint, s string").coalesce(1)
+    n, a, names = (pa.array(column) for column in zip(*rows, strict=True))
+    answers = frame.select(F.expr("rmq_try_allocate_by_count(n, a, s)").alias("x"))
+    expected = figures.allocate_by_count(pa.compute.fill_null(names, "AVG"), n, a)
+    return same([row[0] for row in as_values(answers)], expected.to_pylist())
 
 
 def sql_under_extensions(asked):
@@ -441,15 +396,6 @@ def sql_null_struct(asked):
     return same(_sql(asked, "rmq_assignment_metrics(CAST(NULL AS array<int>), 3) IS NULL"), [True])
 
 
-def sql_described(asked):
-    """`DESCRIBE FUNCTION EXTENDED` shows usage and an example"""
-    text = "\n".join(
-        row[0] for row in asked.spark.sql("DESCRIBE FUNCTION EXTENDED rmq_allocate").collect()
-    )
-    assert "position of its owner" in text and "[0,0,1,2]" in text, text
-    return 1
-
-
 def _sql(asked, expression):
     return [row[0] for row in as_values(asked.spark.sql(f"SELECT {expression} AS answer"))]
 
@@ -471,7 +417,6 @@ FEATURES = [
     sql_wrong_strategy,
     sql_named_arguments,
     sql_null_struct,
-    sql_described,
     joins_units,
     job_on_files,
     job_on_frames,
@@ -480,7 +425,6 @@ FEATURES = [
     job_into_delta,
     job_into_iceberg,
     live_plans,
-    data_source,
 ]
 """Everything that is asked, in the order of the table. A new feature is one function here."""
 

@@ -143,7 +143,6 @@ HELD = {
         "test_slow_requests_are_cut_off_while_others_are_answered",
     ],
     "tests/service/test_page_files.py": [],
-    "tests/spark/test_datasource.py": ["test_keys_go_to_no_name_server_that_the_session_does_not_allow"],
     "tests/store/test_store.py": ["test_names_cannot_be_guessed_and_links_laid_there_are_not_followed"],
     "tests/store/test_store_directories.py": ["test_a_directory_is_never_away_while_it_is_replaced"],
     "tests/plans/test_verification.py": ["test_what_is_changed_anywhere_is_found"],

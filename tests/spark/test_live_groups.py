@@ -38,9 +38,9 @@ NOW = 10**6
 ALL = Window(lateness=LATENESS, max_age=NOW, max_ahead=NOW)
 
 
-def step(state, events, watermark=0, rules=FOREVER, topic="T", latest=10**12):
+def step(state, events, watermark=0, rules=FOREVER, topic="T"):
     texts = [(topic, checked(topic, json.dumps(event), NOW, ALL)[1]) for event in events]
-    return advance(state, texts, watermark, rules, latest)
+    return advance(state, texts, watermark, rules)
 
 
 def registers(state):
@@ -330,34 +330,6 @@ def test_state_is_that_of_the_good_events_alone():
     assert done.state == alone.state
     assert [row for row in done.rows if "version" in row] == alone.rows
     assert len(done.rows) - len(alone.rows) == 2 * len(hostile)
-
-
-def test_state_that_an_earlier_release_took_in_wins_no_more():
-    early = AT - 60 * SECOND
-    old = advance(
-        None,
-        [("T", json.dumps(event)) for event in (join("c", early), route(early, a=1))],
-        0,
-        FOREVER,
-    )
-    large = old.state.replace('[["a",1]]', '[["a",1048576],["b",1048576]]')
-    assert large != old.state
-    done = advance(large, [("T", json.dumps(join("d", AT)))], 0, FOREVER, LIVE.latest(AT))
-    assert done.rows[0]["before"]["brokers"] == [], "the large route is not listed again, in no row"
-    assert done.rows[0]["after"] == {"brokers": [], "client_ids": ["c", "d"]}
-    far = [join("c", 40 * AT), join("b", early), route(40 * AT, z=9)]
-    old = advance(None, [("T", json.dumps(event)) for event in far], 0, FOREVER)
-    good = [("T", json.dumps(event)) for event in (leave("c", AT), join("d", AT), route(AT, a=1))]
-    done = advance(old.state, good, 0, FOREVER, LIVE.latest(AT))
-    assert done.rows[0]["before"] == old.rows[0]["after"], "rows follow each other"
-    assert done.rows[0]["after"] == {"brokers": [["a", 1]], "client_ids": ["b", "d"]}
-    assert done.rows[0]["version"] > old.rows[0]["version"]
-
-
-def test_a_watermark_beyond_all_events_of_a_checkpoint_does_not_make_them_late():
-    assert LIVE.watermark(AT - LIVE.lateness - 1, AT) == AT - LIVE.lateness - 1
-    assert LIVE.watermark(40 * AT, AT) == AT - LIVE.lateness
-    assert LIVE.watermark(0, 0) == 0
 
 
 def test_a_group_of_too_many_clients_is_a_row_that_says_so_and_goes_on_when_they_are_fewer():

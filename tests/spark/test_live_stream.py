@@ -5,7 +5,6 @@ killed or not.
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -251,41 +250,6 @@ def test_hostile_events_are_rows_and_the_others_come_to_the_same_killed_or_not(s
     }
     assert {1} < {row["err_code"] for row in refused} <= {1, 3, 4}
     assert all(row["err_msg"] and row["event"] for row in refused)
-
-
-def test_a_checkpoint_whose_watermark_is_in_the_far_future_goes_on(spark, tmp_path):
-    """An earlier release let one event move it there; Spark never moves it back."""
-    from live_stream import plain, run
-
-    def join(client, seconds_ago):
-        at = datetime.fromtimestamp(time.time() - seconds_ago, UTC).isoformat()
-        return {
-            "event_time": at,
-            "kind": "join",
-            "topic": "T",
-            "consumer_group": "g",
-            "client_id": client,
-        }
-
-    write_batches(tmp_path / "events", [[join("a", 60)]])
-    run(spark, tmp_path, "parquet", strategy="AVG", client_ttl="2h")
-    far = 1000 * int(datetime(2150, 1, 1, tzinfo=UTC).timestamp())
-    for log, name in (("offsets", "batchWatermarkMs"), ("commits", "nextBatchWatermarkMs")):
-        latest = max(
-            (tmp_path / "checkpoint" / log).glob("[0-9]*"), key=lambda path: int(path.name)
-        )
-        text, n = re.subn(rf'"{name}":\d+', f'"{name}":{far}', latest.read_text())
-        assert n == 1
-        latest.write_text(text)
-        (latest.parent / f".{latest.name}.crc").unlink(missing_ok=True)
-    write_batches(
-        tmp_path / "events", [[join("b", 30), join("late", 3600)], [join("c", 20)]], first=1
-    )
-    rows = sorted(
-        plain(run(spark, tmp_path, "parquet", strategy="AVG", client_ttl="2h")),
-        key=lambda row: row["version"],
-    )
-    assert [row["client_ids"] for row in rows] == [["a"], ["a", "b"], ["a", "b", "c"]]
 
 
 WHOLE = "RMQALLOC_EVERY_RELEASE" in os.environ

@@ -49,19 +49,6 @@ def test_the_kernel_travels_as_its_name():
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "params", "error"),
-    [
-        ("BEST", {}, ValueError),
-        ("CONSISTENT_HASH", {"virtual_nodes": -1}, ValueError),
-        ("AVG", {"x": 1}, TypeError),
-    ],
-)
-def test_a_wrong_strategy_is_refused_before_anything_starts(name, params, error):
-    with pytest.raises(error):
-        PlanSpec(name, params)
-
-
 def java_saying(tmp_path, version):
     """A directory as JAVA_HOME, whose java says it is of that version."""
     java = tmp_path / "bin" / "java"
@@ -162,26 +149,6 @@ def test_spark_plans_as_the_kernel_does(spark, tmp_path, output):
     rows = rows_of(spark.createDataFrame(table).transform(plan(path, "AVG", output)))
     spec = PlanSpec("AVG", scenarios=TRIED, output=output)
     assert rows == plan_batch(table.combine_chunks().to_batches()[0], spec).to_pylist()
-
-
-@on_spark
-def test_retry_topics_have_their_own_rule_on_spark(spark):
-    from spark_udfs.transforms import plan
-
-    brokers = [{"broker_name": "a", "read_queue_nums": 3}]
-    unit = {"consumer_group": "g", "brokers": brokers, "client_ids": ["c1", "c2"]}
-    table = pa.Table.from_pylist(
-        [{**unit, "topic": name} for name in ("orders", "%RETRY%g")], schema=FLEET_SCHEMA
-    )
-    grown = [
-        {"add_broker": {"broker_name": "b", "read_queue_nums": 8}},
-        {"set_queues": {"read_queue_nums": 4}},
-    ]
-    scenarios = [{"name": str(i), "changes": [change]} for i, change in enumerate(grown)]
-    rows = rows_of(spark.createDataFrame(table).transform(plan(scenarios, "AVG")))
-    assert {(row["topic"], row["scenario"]): row["n_queues"] for row in rows if row["scenario"] != "current"} == {
-        ("orders", "0"): 11, ("orders", "1"): 4, ("%RETRY%g", "0"): 6, ("%RETRY%g", "1"): 3,
-    }  # fmt: skip
 
 
 @on_spark

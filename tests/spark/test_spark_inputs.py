@@ -2,9 +2,16 @@
 
 import pyarrow as pa
 import pytest
+from checkout import ROOT
+from page_blocks import blocks_of
 
+import rmqalloc
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
+from rmqalloc.evidence import with_strategies
 from rmqalloc.scenarios import ScenarioError, scenarios_of
+from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.files import write_snapshot
+from rmqalloc.snapshot.units import units_of
 
 pytestmark = pytest.mark.spark
 
@@ -252,3 +259,53 @@ def test_wrong_scenarios_name_the_table(spark):
         scenarios_of_frame(spark.createDataFrame([("x", "[]")], "name string, changes string"))
     with pytest.raises(ScenarioError, match="holds no scenario"):
         scenarios_of_frame(spark.createDataFrame([], "name string, changes string"))
+
+
+# --- A snapshot ---
+
+SNAPSHOTS = [rmqalloc.read(path) for path in sorted((ROOT / "examples" / "snapshots").iterdir())]
+IN_GROUP = {"subscriptions": ("T",), "clients": (Client("c1"), Client("c2"))}
+SNAPSHOTS += [
+    Snapshot(
+        (Topic("T", (TopicBroker("b", 4),)),),
+        (
+            Group("planned", **IN_GROUP, strategy="AVG"),
+            Group("broadcasting", **IN_GROUP, strategy="AVG", message_model="BROADCASTING"),
+            Group("pop", **IN_GROUP, strategy="AVG", server_assignment="POP"),
+            Group("behind a proxy", **IN_GROUP, strategy="AVG", is_shared=True),
+            Group("unknown", **IN_GROUP),
+            Group("in doubt", **IN_GROUP, strategy="AVG", strategy_doubt="explains 3 of 8 queues"),
+        ),
+    )
+]
+[OF_SNAPSHOT] = [
+    block.text
+    for block in blocks_of((ROOT / "docs" / "spark.md").read_text())
+    if block.language == "python" and "orders.parquet" in block.text
+]
+
+
+@pytest.mark.parametrize("snapshot", SNAPSHOTS)
+def test_the_page_makes_units_of_a_snapshot_as_rmqalloc_does(spark, tmp_path, snapshot):
+    known, written = with_strategies(snapshot), tmp_path / "written.parquet"
+    write_snapshot(known, written)
+    names = {"spark": spark}
+    exec(OF_SNAPSHOT.replace("orders.parquet", str(written)), names)
+    wanted = plan_batch(units_of(known), PlanSpec(output="owners"))
+    answers = [
+        {
+            (row["consumer_group"], row["topic"]): (row["strategy"], row["owners"])
+            for row in rows.to_pylist()
+        }
+        for rows in (names["assigned"].toArrow(), wanted)
+    ]
+    assert answers[0] == answers[1]
+    assert answers[1]
+
+
+def test_tables_that_are_streams_are_refused_at_once(spark):
+    from spark_udfs.joins import units
+
+    rates = spark.readStream.format("rate").load()
+    with pytest.raises(TypeError, match=r"routes is a stream.*live_plans.*foreachBatch"):
+        units(rates, rates, rates)

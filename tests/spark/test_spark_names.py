@@ -4,7 +4,6 @@ workers. No Spark starts.
 
 import os
 import sys
-import warnings
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -42,29 +41,20 @@ def test_the_order_is_that_of_python_and_avg_is_the_default():
     ], "not read"
 
 
-def test_a_text_in_the_first_place_is_the_former_order_and_is_warned_of():
-    for function in (sql_owners.allocate, sql_owners.allocate_or_error):
-        with pytest.warns(
-            FutureWarning,
-            match=r"former order of arguments, which goes with release 0\.3\.0; now it is",
-        ):
-            former = function(pa.array(["AVG_BY_CIRCLE"] * 2), BROKERS, LISTS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert function(BROKERS, LISTS, pa.array(["AVG_BY_CIRCLE"] * 2)) == former
-    for function in (sql_owners.try_allocate, sql_owners.owners, sql_owners.try_owners):
+def test_a_strategy_in_place_of_queues_is_refused():
+    functions = (
+        sql_owners.allocate,
+        sql_owners.allocate_or_error,
+        sql_owners.try_allocate,
+        sql_owners.owners,
+        sql_owners.try_owners,
+    )
+    for function in functions:
         with pytest.raises(
             TypeError,
             match=r"queues must be a list or a number, got string; the arguments are \(queues, c",
         ):
             function(pa.array(["AVG"] * 2), BROKERS, LISTS)
-    with pytest.raises(TypeError, match="queues must be a list or a number"):
-        sql_owners.allocate(pa.array(["AVG"]), pa.array([4]))
-
-
-def test_the_former_order_goes_when_the_former_options_go():
-    renamed = pytest.importorskip("rmqalloc.cli._renamed")
-    assert sql_owners.FORMER_ORDER_UNTIL == renamed.UNTIL
 
 
 def test_numbers_in_workers_are_what_they_are_in_sql():
@@ -83,7 +73,7 @@ def test_numbers_in_workers_are_what_they_are_in_sql():
             ):
                 function(wrong, m)
     with pytest.raises(ValueError, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'POP'"):
-        sql_owners.moved_by_count(n, n, m, pa.array(["POP", "AVG"]))
+        sql_owners.allocate_by_count(n, m, pa.array(["POP", "AVG"]))
 
 
 # --- Strict ---

@@ -291,25 +291,6 @@ def test_sql_and_strategies_in_a_column(spark, fleet, answers):
         spark.sql("SELECT rmq_allocate(4, 3, 'STABLE(slak=1)')").collect()
 
 
-def test_counts_do_not_suffice_for_them():
-    import spark_udfs.functions as rf
-
-    assert list(arrow_owners.by_count()) == ["AVG", "AVG_BY_CIRCLE"]
-    for name in ("ROTATED-AVG", "CANARY(share=0)", "STABLE"):
-        with pytest.raises(
-            ValueError, match=r"suffice for AVG, AVG_BY_CIRCLE alone, got .*; use allocate"
-        ):
-            rf.allocate_by_count(4, 3, name)
-        [row] = arrow_owners.allocate_arrays(
-            name, pa.array([4]), pa.array([3]), topic=pa.array(["t"])
-        ).to_pylist()
-        outer = name.partition("(")[0]
-        assert (
-            row["error"]
-            == f"strategy {outer} reads names: give queues and clients, not their numbers"
-        )
-
-
 def checked(rows, fleet, said):
     """Rows of `assign` in the order of the units."""
     assert [row["consumer_group"] for row in rows] == fleet["consumer_group"].to_pylist()

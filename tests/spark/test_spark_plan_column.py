@@ -223,37 +223,6 @@ def test_sql_and_transform_agree(spark, frame):
         assert rows_of(made) == rows_of(frame.transform(plan(TRIED, "AVG", output)))
 
 
-@pytest.mark.thorough
-@pytest.mark.spark
-def test_rows_that_could_not_be_made_say_so_in_columns_and_sql(spark):
-    from pyspark.sql import functions as F
-
-    import spark_udfs.functions as rf
-    from spark_udfs import register_all
-    from spark_udfs.transforms import plan
-
-    register_all(spark)
-    given = (
-        spark.createDataFrame(unmade())
-        .selectExpr("*", "monotonically_increasing_id() AS row_id")
-        .cache()
-    )
-    given.createOrReplaceTempView("unmade_units")
-    try:
-        wanted = rows_of(given.transform(plan(TRIED)))
-        assert [row["err_msg"] for row in wanted].count("channels must be from 1 to 1024") >= len(
-            TRIED
-        )
-        names = "consumer_group", "topic"
-        for unit in (F.struct("*"), [*names, "brokers", "client_ids", "unit_err_msg"]):
-            assert rows_of(given.select(*names, F.inline(rf.plan(unit, TRIED)), "row_id")) == wanted
-        of_sql = f"SELECT consumer_group, topic, inline(rmq_plan(struct(*), '{TEXT}')), row_id FROM unmade_units"
-        assert rows_of(spark.sql(of_sql)) == wanted
-    finally:
-        spark.catalog.dropTempView("unmade_units")
-        given.unpersist()
-
-
 @pytest.mark.spark
 def test_a_plan_is_evaluated_once_however_often_it_is_read(spark, frame):
     query = (

@@ -1,4 +1,4 @@
-"""What other rooms promise, asked in a session: the verb `bulk`, and scenarios that cure units."""
+"""The verb `bulk` in a session."""
 
 import json
 
@@ -7,10 +7,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import random_units as units
-from plan_rows import COLUMNS, good_row
 
 from rmqalloc.cli import main
-from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 
 pytestmark = pytest.mark.spark
 
@@ -57,24 +55,3 @@ def test_bulk_on_spark(spark, run, tmp_path):
     assert (code, out) == (1, "")
     assert f"rmqalloc: {len(units.BAD)} rows of the plan (" in err
     assert read(tmp_path / "plans").num_rows == 50, "the plan that was there is there"
-
-
-def test_spark_cures_as_the_kernel_does(spark):
-    from spark_udfs.transforms import plan
-
-    rows = [good_row(client_ids=[]), good_row(), good_row(strategy="BEST")]
-    table = pa.Table.from_pylist(
-        rows,
-        schema=pa.schema([(n, COLUMNS[n]) for n in COLUMNS if n in rows[0] or n == "strategy"]),
-    )
-    none = {"name": "none", "changes": [{"scale_clients": {"to": 0}}]}
-    found = [
-        row.asDict()
-        for row in spark.createDataFrame(table).transform(plan([THREE, AVG, none], "AVG")).collect()
-    ]
-    wanted = plan_batch(
-        table.to_batches()[0], PlanSpec("AVG", scenarios=[THREE, AVG, none])
-    ).to_pylist()
-    key = str
-    assert sorted(found, key=key) == sorted(wanted, key=key)
-    assert [row["err_code"] for row in wanted] == [2, 0, 2, 2, 0, 0, 0, 0, 5, 5, 0, 2]

@@ -203,12 +203,10 @@ AREAS = {
         _SPARK,
         {
             "tests/spark/test_spark_job.py": 75,
-            "tests/spark/test_datasource.py": 23,
             "tests/spark/test_live_stream.py": 35,
             "tests/spark/test_live_groups.py::test_any_order_and_any_batches": 10,
             "tests/spark/test_spark_session.py::test_of_two_threads": 12,
             "tests/spark/test_closed_form.py::test_owners_are": 35,
-            "tests/spark/test_closed_form.py::test_moved_is": 10,
         },
     ),
     "spark cluster": Area(
@@ -216,7 +214,6 @@ AREAS = {
         {
             "tests/spark/test_spark_cluster.py": 246,
             "tests/spark/test_spark_connect.py": 41,
-            "tests/spark/test_spark_sql_server.py": 40,
         },
     ),
     "spark releases": Area(

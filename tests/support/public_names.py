@@ -20,11 +20,9 @@ NOT_PUBLIC = ("rmqalloc._engine", "rmqalloc.cli", "rmqalloc.documents", "rmqallo
 MODULES_OF_USERS = tuple(
     f"spark_udfs.{name}"
     for name in (
-        "datasource",
         "functions",
         "joins",
         "session",
-        "sql_server",
         "streaming",
         "transforms",
     )

@@ -1,5 +1,4 @@
-"""Makes what tests share before they start, one thing after another: ``python -m prepared quick``,
-``touched`` or ``all``.
+"""Makes what tests share before they start: ``python -m prepared quick``, ``touched`` or ``all``.
 
 A test that needs one of these makes it itself if it is not there; made here, it delays no worker
 and counts for no test. What a tool is missing for is named and left out, as the tests that need it
@@ -11,17 +10,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import areas
-import changed_files
 import go_driver
 import java_driver
 
 SUPPORT = Path(__file__).parent
-Makers = list[Callable[[], object]]
 
 
-def maven(*projects: str) -> Makers:
+def maven(*projects: str) -> None:
     """Build projects of Maven."""
-    return [lambda project=project: java_driver.output(SUPPORT / project) for project in projects]  # type: ignore[misc]
+    for project in projects:
+        java_driver.output(SUPPORT / project)
 
 
 def releases() -> None:
@@ -35,41 +33,38 @@ def releases() -> None:
     spark_releases.fitting_pyarrow()
 
 
-QUICK = maven("java", "live_java")
-"""RocketMQ's own classes, and real servers with Java consumers."""
+def of_rocketmq() -> None:
+    """Build clients of other releases, and the proxy."""
+    clients = (f"live_java/clients/{name}" for name in ("v4", "v5", "grpc"))
+    maven(*clients, "live_java/proxy")
 
-OF_AREA: dict[str, Makers] = {
-    "go": [go_driver.built],
-    "rocketmq": [
-        *maven(
-            *(f"live_java/{name}" for name in ("clients/v4", "clients/v5", "clients/grpc", "proxy"))
-        )
-    ],
-    "spark releases": [releases],
+
+OF_AREA: dict[str, Callable[[], object]] = {
+    "go": go_driver.built,
+    "rocketmq": of_rocketmq,
+    "spark releases": releases,
 }
 
 
-def chosen_areas(part: str) -> Iterable[str]:
+def chosen_areas(part: str) -> Iterable[str | None]:
     """List the areas of a part of the tests."""
-    if part != "touched":
-        return areas.AREAS if part == "all" else ()
-    choice = areas.choose(
-        changed_files.changed(changed_files.base()), changed_files.git("rev-parse", "HEAD")
-    )
-    return {areas.area_of(start) or "" for start in choice.all()}
+    if part == "quick":
+        return ()
+    if part == "all":
+        return areas.AREAS
+    return {areas.area_of(start) for start in areas.choose(areas.changed_files()).touched}
 
 
 def main(part: str = "quick") -> str | None:
     """Make everything that a part of the tests needs; return what failed."""
-    needed = [maker for name in chosen_areas(part) for maker in OF_AREA.get(name, [])]
-    named = set()
-    for make in [*QUICK, *needed]:
+    chosen = chosen_areas(part)
+    makers = [lambda: maven("java", "live_java")]
+    makers += [make for name, make in OF_AREA.items() if name in chosen]
+    for make in makers:
         try:
             make()
         except (java_driver.JavaMissing, go_driver.GoMissing) as missing:
-            if str(missing) not in named:
-                print(f"{missing}; tests that need it are skipped", file=sys.stderr)
-            named.add(str(missing))
+            print(f"{missing}; tests that need it are skipped", file=sys.stderr)
         except java_driver.JavaFailed as failed:
             return str(failed)
     return None

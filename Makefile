@@ -30,7 +30,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
 QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutation writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -112,18 +112,16 @@ $(RUN_VENV)/installed: $(RUN_VENV)/packages $(SOURCES)
 	@$(ENVIRONMENT) checkout $(RUN_VENV)
 	@touch $@
 
-# make test skips what needs Java or Maven where they are missing, and `prepared` says so; other targets end here without Java.
+# make test skips what needs Java or Maven where they are missing; other targets end here without Java.
 java: python
 	@PYTHONPATH=tests/support $(PYTHON) -m tools java
-prepared: python
-	@PYTHONPATH=tests/support $(PYTHON) -m prepared quick
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
 # STRICT=--no-skips: a skip that is not on the list of tests/support/skips.py fails.
 # A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
 SCOPED := -n 2 --dist loadscope --no-loadscope-reorder
-READY  = $(MAKE) --no-print-directory -j 2 prepared install \
+READY  = $(MAKE) --no-print-directory install \
   || { echo "The set-up failed: see above. To run it again: make $@ $(MAKEOVERRIDES)" >&2; exit 1; }
 # Its output is in build/test.log, too; its last lines name what failed and the command that runs it again.
 TESTED := $(BIN)/python tests/support/logged_run.py -q $(SCOPED)
@@ -133,11 +131,9 @@ test:
 # What is left to it: tests/support/areas.py.
 test-all: java
 	@$(READY)
-	@PYTHONPATH=tests/support $(BIN)/python -m prepared all
 	$(TESTED) --part all $(STRICT)
 test-touched: java
 	@$(READY)
-	@PYTHONPATH=tests/support $(BIN)/python -m prepared touched
 	$(TESTED) --part touched $(STRICT)
 
 # Environments of every release of Spark, and their connectors: 4 GB.

@@ -13,7 +13,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
-from statistics import median
 from typing import NamedTuple
 
 from live_cluster import LiveCluster
@@ -38,10 +37,9 @@ Owned = Mapping[str, frozenset[MessageQueue]]
 
 
 class Round(NamedTuple):
-    """What all clients reported when they were asked once, in seconds of one clock."""
+    """What all clients reported when they were asked once; `begun` is in seconds of the clock of the loop."""
 
     begun: float
-    ended: float
     owned: Owned
 
 
@@ -50,36 +48,16 @@ class Transition(NamedTuple):
 
     Attributes
     ----------
-    n_rounds : int
-        How often all clients answered.
-    round_seconds : float
-        Median from one round to the next.
-    seconds : float
-        From the start of the change until the owners were those that stayed.
     unowned_worst, double_worst : int
         Most queues without an owner, and with several, at one moment.
-    unowned_seconds, double_seconds : float
-        Longest that a queue was so which was not before and is not afterwards.
     before, after : dict of str to frozenset of MessageQueue
         What every client owned in the first and in the last round.
     """
 
-    n_rounds: int
-    round_seconds: float
-    seconds: float
     unowned_worst: int
-    unowned_seconds: float
     double_worst: int
-    double_seconds: float
     before: Owned
     after: Owned
-
-    def __str__(self) -> str:
-        return (
-            f"{self.n_rounds} rounds, one in {1000 * self.round_seconds:.0f} ms; settled after {self.seconds:.2f} s; "
-            f"at most {self.unowned_worst} queues without an owner, one for {self.unowned_seconds:.2f} s; "
-            f"at most {self.double_worst} with several, one for {self.double_seconds:.2f} s"
-        )
 
 
 def observed_transition(
@@ -101,20 +79,12 @@ def observed_transition(
         Whether clients own what they should in the end. Where they never do, what they own is seen
         after `SETTLES_WITHIN`.
     """
-    rounds, changed_at = asyncio.run(_watched(cluster, group, change, is_right))
+    rounds = asyncio.run(_watched(cluster, group, change, is_right))
     queues = frozenset(queues_of(cluster, group))
     between = [*pairwise(rounds)]
-    unowned = [_unowned(*one, queues) for one in between]
-    double = [_double_owned(*one) for one in between]
-    moved = [later.begun for now, later in between if now.owned != later.owned]
     return Transition(
-        len(rounds),
-        median(later.begun - now.begun for now, later in between),
-        max(moved, default=changed_at) - changed_at,
-        max(map(len, unowned)),
-        _longest(between, unowned),
-        max(map(len, double)),
-        _longest(between, double),
+        max(len(_unowned(now, later, queues)) for now, later in between),
+        max(len(_double_owned(now, later)) for now, later in between),
         rounds[0].owned,
         rounds[-1].owned,
     )
@@ -174,19 +144,17 @@ async def _watched(
     group: str,
     change: Callable[[], object],
     is_right: Callable[[Owned], bool],
-) -> tuple[list[Round], float]:
-    """Rounds from shortly before a change until the owners have stayed the same for a while, and
-    when the change began.
-    """
+) -> list[Round]:
+    """Rounds from shortly before a change until the owners have stayed the same for a while."""
     loop, rounds = asyncio.get_running_loop(), list[Round]()
     access = Access(timeout=SETTLES_WITHIN, retries=0, relayed_per_second=10_000)
     async with Remote([cluster.name_server], access) as remote:
         asking = _Asking(remote, [*cluster.running.values()], group)
         while len(rounds) < ROUNDS_BEFORE:
             rounds += await asking.round()
-        changed_at = steady_since = loop.time()
+        steady_since = loop.time()
         changing = asyncio.create_task(asyncio.to_thread(change))
-        until = changed_at + SETTLES_WITHIN
+        until = steady_since + SETTLES_WITHIN
 
         def is_settled() -> bool:
             is_steady = changing.done() and rounds[-1].begun >= steady_since + STEADY
@@ -200,7 +168,7 @@ async def _watched(
             if not changing.done() or rounds[-1].owned != rounds[-2].owned:
                 steady_since = loop.time()
         await changing
-    return rounds, changed_at
+    return rounds
 
 
 class _Asking:
@@ -231,7 +199,7 @@ class _Asking:
         owned = {one: queues for one, queues in done.items() if queues is not None}
         is_whole = not late and len(owned) == len(through)
         self._patience = ANSWERS_WITHIN if is_whole else min(2 * self._patience, MOST_PATIENCE)
-        return [Round(begun, asyncio.get_running_loop().time(), owned)] if is_whole else []
+        return [Round(begun, owned)] if is_whole else []
 
     async def _ids(self, broker: str) -> list[str]:
         """Clients that a broker lists; none if it does not know the group."""
@@ -267,18 +235,3 @@ def _double_owned(now: Round, later: Round) -> frozenset[MessageQueue]:
         for queue in now.owned[one] & later.owned[one]
     )
     return frozenset(queue for queue, n in kept.items() if n > 1)
-
-
-def _longest(
-    between: Sequence[tuple[Round, Round]], found: Sequence[frozenset[MessageQueue]]
-) -> float:
-    """Longest time for which a queue was among those found that was not so at the first and is not
-    at the last.
-    """
-    since: dict[MessageQueue, float] = {}
-    longest = 0.0
-    for (now, later), queues in zip(between, found, strict=True):
-        since = {queue: since.get(queue, now.ended) for queue in queues}
-        passing = queues - found[0] - found[-1]
-        longest = max([longest, *(later.begun - since[queue] for queue in passing)])
-    return longest

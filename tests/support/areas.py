@@ -81,14 +81,6 @@ AREAS = {
         ("rmqalloc/strategies/", "tests/reference"),
         {"tests/strategies/test_promises.py::test_p5_the_order_before_the_sort_is_forgotten": 8},
     ),
-    "solver": Area(
-        (
-            "rmqalloc/strategies/ordinal",
-            "rmqalloc/strategies/_ordinal",
-            "tests/support/order_tables.py",
-        ),
-        {"tests/strategies/test_order_tables.py": 51},
-    ),
     "java": Area(
         (
             *(

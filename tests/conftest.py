@@ -8,15 +8,11 @@ import cache
 import package_under_test
 import pytest
 
-# "selected" is first, as "order" imports it.
 pytest_plugins = [
     "selected",
-    "ids_of_tests",
     "invariants_kept",
     "leaks",
-    "order",
     "skips",
-    "starts",
     "time_limits",
 ]
 

@@ -1,6 +1,9 @@
-"""What the site shows beyond the pages of ``docs/``: the papers of the project and the example programs."""
+"""What the site shows beyond the pages of ``docs/``: the papers of the project, the example programs, and a page of all
+commands, which is made from the commands of the installed package.
+"""
 
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -53,6 +56,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     ):
         target = program.relative_to(ROOT).as_posix()
         files.append(File.generated(config, target, abs_src_path=str(program)))
+    sys.path.append(str(ROOT / "tests" / "support"))
+    import command_reference
+
+    files.append(File.generated(config, "commands.md", content=command_reference.page()))
     return files
 
 

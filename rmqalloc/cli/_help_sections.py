@@ -1,6 +1,6 @@
 """Help by task: which section an option stands in, and which question a verb answers.
 
-The help of a verb and the page of all commands (docs/commands.md) take both from here.
+The help of a verb and the page of all commands (commands.md of the guide) take both from here.
 """
 
 from __future__ import annotations

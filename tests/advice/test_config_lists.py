@@ -3,12 +3,14 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc import Fleet, sort_client_ids
+from rmqalloc.advice._config_lists import balanced_owners
 from rmqalloc.advice._recommend import advise
 from rmqalloc.advice.advice import config_document
 from rmqalloc.audit import check_snapshot
@@ -287,3 +289,16 @@ def test_a_group_with_lists_is_not_told_to_change_its_number_of_clients():
     assert "All would have the same with" not in text
     assert "numbers of clients tried" not in text
     assert "Lists for CONFIG that are even as can be would move 1 queue of 4" in text
+
+
+def test_of_clients_that_have_equally_many_the_one_with_less_elsewhere_gets_more():
+    now = np.array([0, 1, 2, -1])
+    assert balanced_owners(now, 3, np.array([2, 1, 2])).tolist() == [0, 1, 2, 1]
+    assert balanced_owners(now, 3, np.array([2, 2, 1])).tolist() == [0, 1, 2, 2]
+    assert balanced_owners(now, 3).tolist() == [0, 1, 2, 0]  # the first where that is equal too
+    assert balanced_owners(np.array([0, 0, 1, -1]), 2, np.array([9, 0])).tolist() == [0, 0, 1, 1]
+    assert balanced_owners(np.array([0, 0, 1]), 2, np.array([9, 0])).tolist() == [
+        0,
+        0,
+        1,
+    ]  # who has most keeps most

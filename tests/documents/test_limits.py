@@ -17,12 +17,12 @@ from rmqalloc.cli import _planning as planning
 from rmqalloc.cli import main
 from rmqalloc.documents import json_text, read_budget, source, yaml_text
 from rmqalloc.documents.document_errors import TextError
-from rmqalloc.documents.fields import Duration, FieldError, Members
+from rmqalloc.documents.fields import Duration, FieldError, Members, Text, Whole
 from rmqalloc.documents.read_budget import MAX_DEPTH
 from rmqalloc.evidence import _decide_strategies
 from rmqalloc.fleet import arrow, unit_sizes
 from rmqalloc.fleet.arrow_columns import Column
-from rmqalloc.limits import MOST_MEMBERS
+from rmqalloc.limits import MAX_TEXT_BYTES, MOST_MEMBERS
 from rmqalloc.remoting import frames as frame
 from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.body_fields import MAX_NAME, AnswerError, text_of
@@ -256,3 +256,20 @@ def test_offsets_are_as_wide_as_they_must_be(most, monkeypatch):
     assert table["owners"].type == (pa.large_list(pa.int32()) if is_wide else pa.list_(pa.int32()))
     assert table["consumer_group"].type == (pa.large_string() if is_wide else pa.string())
     assert table["owners"].to_pylist() == [[0] * 10]
+
+
+def test_the_longest_text_of_a_scenario():
+    for text in ("x" * (MAX_TEXT_BYTES - 1), "x" * MAX_TEXT_BYTES, "ü" * (MAX_TEXT_BYTES // 2)):
+        assert Text().read(text) == text
+    for text in ("x" * (MAX_TEXT_BYTES + 1), "ü" * (MAX_TEXT_BYTES // 2) + "x"):
+        with pytest.raises(
+            FieldError, match=f"at most {MAX_TEXT_BYTES} bytes long, got {MAX_TEXT_BYTES + 1}"
+        ):
+            Text().read(text)
+
+
+def test_whole_numbers_at_both_ends():
+    assert [Whole(1, 3).read(n) for n in (1, 3)] == [1, 3]
+    for n in (0, 4):
+        with pytest.raises(FieldError, match=f"must be a whole number from 1 to 3, got {n}"):
+            Whole(1, 3).read(n)

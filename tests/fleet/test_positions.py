@@ -7,13 +7,40 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from index_twins import by_numpy, one_of_list
 
 from rmqalloc import Assignment, Fleet, MessageQueue, strategy
 from rmqalloc.evaluation import PlanSpec, plan_batch
 from rmqalloc.evaluation.balance import balance, cross_room, loads
 from rmqalloc.fleet.columns import Strings
 from rmqalloc.scenarios import RemoveClients, Rules, Scenario, apply, ordered
+
+
+def by_numpy(things, index):
+    """The things that NumPy takes by an index of several, or None where it refuses or takes one, or
+    a table.
+    """
+    if (
+        isinstance(index, np.ndarray)
+        and index.dtype.kind == "u"
+        and (index > np.uint64(2**63 - 1)).any()
+    ):
+        return None  # which NumPy reads as negative ones
+    box = np.empty(len(things), object)
+    box[:] = range(len(things))
+    try:
+        rows = box[index]
+    except (IndexError, TypeError, ValueError, OverflowError):
+        return None
+    return [things[i] for i in rows] if isinstance(rows, np.ndarray) and rows.ndim == 1 else None
+
+
+def one_of_list(things, index):
+    """What a Python list has at a position, or None; a bool is none, as in NumPy."""
+    try:
+        return None if isinstance(index, bool) else (things[index],)
+    except (IndexError, TypeError):
+        return None
+
 
 REFUSED = (IndexError, TypeError)
 UNITS = [

@@ -9,7 +9,7 @@ from importlib.metadata import requires
 
 import pytest
 from checkout import ROOT
-from source_modules import MODULES, imports, imports_of
+from source_modules import MODULES, imports
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import main
@@ -63,14 +63,6 @@ def when_running(tree):
     return ast.walk(tree)
 
 
-def test_what_checkers_bring_is_left_out_for_them_alone():
-    only_checked = (
-        "if TYPE_CHECKING:\n    import pyspark\n    from typing_extensions import TypeVar\n"
-    )
-    assert [*imports_of("m", only_checked, False, when_running)] == ["pyspark"]
-    assert [*imports_of("m", "from typing_extensions import TypeVar", False, when_running)] != []
-
-
 def test_every_optional_import_has_its_extra():
     assert optional_imports() >= {"click", "yaml", "pyarrow", "pyspark", "grpc"}
     assert optional_imports() <= EXTRAS.keys()
@@ -93,20 +85,6 @@ def test_the_extra_of_a_hint_holds_the_package_and_none_smaller_does(module):
 def test_the_command_line_reads_yaml():
     assert {"click", "pyarrow", "pyyaml"} <= brought("cli")
     assert "pyspark" not in brought("cli") | brought("yaml") | brought("arrow")
-
-
-@pytest.mark.thorough
-def test_no_hint_is_written_anywhere_else():
-    """Text that names an extra stands in the table's module alone."""
-    said = [
-        module
-        for module, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and "pip install" in node.value
-    ]
-    assert set(said) == {"rmqalloc.extras"}
 
 
 def test_what_is_not_ours_to_bring_is_named_as_it_is():

@@ -1,12 +1,11 @@
 """Rules of the source that a machine can check: who imports whom, what a bare install needs."""
 
 import ast
-import inspect
 import re
 import sys
 
 import pytest
-from checkout import PROOFS, ROOT, SUPPORT
+from checkout import ROOT
 from interpreter import run_python
 from source_modules import (
     FLOORS,
@@ -16,10 +15,7 @@ from source_modules import (
     imports,
     imports_of,
     needs_of,
-    repeated,
 )
-
-import rmqalloc
 
 ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli"}
 OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "yaml", "scipy", "polars")
@@ -101,49 +97,6 @@ def test_the_rule_sees_an_import_past_a_door():
 @pytest.mark.parametrize("module", MODULES)
 def test_no_room_imports_what_another_keeps_to_itself(module):
     assert past_doors(module, imports(module)) == []
-
-
-JAVAS_OWN = {"Broker", "PushConsumer"}
-"""Names of classes that RocketMQ has, too: in its client and in its broker, for its users and behind what they use."""
-
-
-def test_a_name_of_a_module_or_of_a_class_stands_for_one_thing():
-    names = repeated(MODULES)
-    assert names["modules"] == {}
-    assert {name for name in names["classes"] if not name.startswith("_")} <= JAVAS_OWN
-
-
-def test_no_helper_and_no_proof_is_named_like_a_module_of_the_product():
-    product = {module.rpartition(".")[2].lstrip("_") for module in MODULES}
-    helpers = {path.stem for folder in (SUPPORT, PROOFS) for path in folder.iterdir()}
-    assert helpers & product == set()
-
-
-def test_no_helper_of_the_tests_imports_a_proof():
-    """Proofs stand on helpers: a test that needs no proof must run without them."""
-    proofs = {path.stem for path in PROOFS.iterdir()}
-    helpers = {
-        path.stem: imports_of(path.stem, path.read_text("utf-8"), False)
-        for path in SUPPORT.glob("*.py")
-    }
-    found = [
-        (name, one)
-        for name, imported in helpers.items()
-        for one in imported
-        if one.partition(".")[0] in proofs
-    ]
-    assert helpers and found == []
-
-
-def test_tests_lie_in_folders_that_are_named_for_rooms():
-    others = {"spark", "engine", "house", "proofs", "support", "data", "deploy"}
-    rooms = {room.rpartition(".")[2].strip("_*") for room in FLOORS} | others
-    folders = {
-        path.name
-        for path in (ROOT / "tests").iterdir()
-        if path.is_dir() and not path.name.startswith(("_", "."))
-    }
-    assert folders - rooms == set()
 
 
 def test_no_room_imports_numpy_in_other_words():
@@ -427,68 +380,3 @@ def test_declaration_files_hold_no_bodies_that_would_be_shared():
 def test_every_kernel_module_has_a_stub_and_comes_through_the_door():
     kernels = {path.stem for path in (ROOT / "pyx").glob("*.pyx")}
     assert kernels == {path.stem for path in (ROOT / "rmqalloc" / "_engine").glob("*.pyi")}
-
-
-# --- Sizes and words ---
-
-
-# --- A run of tests leaves nothing behind ---
-
-STARTING = {"tests/support/tied.py", "tests/support/live_cluster.py"}
-
-
-def starts_programs(tree):
-    """Whether `subprocess.Popen` is used other than as a type."""
-    types = [
-        getattr(node, field, None) for node in ast.walk(tree) for field in ("annotation", "returns")
-    ]
-    as_types = {id(node) for one in types if one is not None for node in ast.walk(one)}
-    used = (node for node in ast.walk(tree) if id(node) not in as_types)
-    return any("Popen" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in used)
-
-
-def test_tests_start_servers_by_a_way_that_ends_them():
-    """By `tied.popen`; only the cluster that somebody asked for outlives the program that starts
-    it.
-    """
-    folders = (ROOT / "tests", PROOFS)
-    paths = [
-        path for folder in folders for path in folder.rglob("*.py") if "target" not in path.parts
-    ]
-    starting = {
-        path.relative_to(ROOT).as_posix()
-        for path in paths
-        if starts_programs(ast.parse(path.read_text("utf-8")))
-    }
-    assert starting == STARTING
-
-
-def test_the_rule_sees_a_program_that_is_started():
-    for text in (
-        "subprocess.Popen(['x'])",
-        "from subprocess import Popen\nPopen('x')",
-        "start = subprocess.Popen",
-    ):
-        assert starts_programs(ast.parse(text))
-    assert not starts_programs(
-        ast.parse("def f(x: subprocess.Popen[bytes]) -> subprocess.Popen: subprocess.run(x)")
-    )
-    assert not starts_programs(ast.parse("class A:\n    process: subprocess.Popen[bytes]\n"))
-
-
-@pytest.mark.parametrize("name", rmqalloc.__all__)
-def test_public_names_explain_themselves(name):
-    thing = getattr(rmqalloc, name)
-    assert thing.__doc__
-    methods = (
-        {key: value for key, value in vars(thing).items() if not key.startswith("_")}
-        if inspect.isclass(thing)
-        else {}
-    )
-    functions = {key: getattr(value, "__func__", value) for key, value in methods.items()}
-    silent = [
-        key
-        for key, value in functions.items()
-        if (inspect.isfunction(value) or isinstance(value, property)) and not value.__doc__
-    ]
-    assert silent == []

@@ -1,14 +1,15 @@
-"""Every block of every page runs, and prints what the page shows."""
+"""Every block of every page runs, and prints what the page shows; options that help shows exist."""
 
-from collections import Counter
+import re
+import shlex
 
-import page_blocks
+import click
 import pytest
 from checkout import ROOT
-from page_blocks import NEEDS, PAGES, blocks_of, needs_spark, run_page
+from cli_commands import COMMANDS
+from page_blocks import PAGES, blocks_of, commands_of, needs_spark, run_page
 
-N_NOT_RUN = 33
-"""So many blocks are not run at most, for the reasons that `NEEDS` lists."""
+from rmqalloc.cli._app import VERBS, app
 
 
 def name_of(page):
@@ -24,22 +25,9 @@ def pages():
 @pytest.mark.parametrize("page", list(pages()))
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, request):
     text = page.read_text(encoding="utf-8")
-    wrong, _ = run_page(
-        page, tmp_path, request.getfixturevalue("spark") if needs_spark(text) else None
-    )
+    spark = request.getfixturevalue("spark") if needs_spark(text) else None
+    wrong, _ = run_page(page, tmp_path, spark)
     assert not wrong, "\n".join(wrong)
-
-
-def test_blocks_that_are_not_run_are_few_and_say_why():
-    left_out = [
-        (block.needs, name_of(page))
-        for page in PAGES
-        for block in blocks_of(page.read_text("utf-8"))
-        if block.needs
-    ]
-    for (reason, page), n in sorted(Counter(left_out).items()):
-        print(f"{page}: {n} needs {reason}: {NEEDS[reason]}")
-    assert len(left_out) <= N_NOT_RUN
 
 
 def test_the_blocks_of_a_page_are_all_found():
@@ -50,40 +38,56 @@ def test_the_blocks_of_a_page_are_all_found():
         assert len(fences) == 2 * len(list(blocks_of(text))), name_of(page)
 
 
-@pytest.mark.parametrize(("block", "said"), [
+@pytest.mark.parametrize(("block", "reported"), [
     pytest.param("```console\n$ rmqalloc allocate -t T --queues a:1 -c x\nnothing of the kind\n```\n",
                  "prints", id="console"),
     ("```bash\nrmqalloc plan -f missing.yaml --scale 3\n```\n", "ends with 1"),
     ("```python\n>>> 1 + 1\n3\n\n```\n", "Got:"),
 ])  # fmt: skip
-def test_a_wrong_block_is_seen(block, said, tmp_path):
+def test_a_wrong_block_is_seen(block, reported, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(block)
     (wrong,), _ = run_page(page, tmp_path)
-    assert said in wrong
+    assert reported in wrong
 
 
-@pytest.mark.spark
-def test_a_page_leaves_no_view_and_no_setting_behind(spark, tmp_path):
-    page = tmp_path / "page.md"
-    settings = "from pyspark.sql import SparkSession\nSparkSession.builder.appName('p').config('spark.sql.x', 1).getOrCreate()"
-    page.write_text(
-        f"```sql\nCREATE TEMPORARY VIEW of_a_page AS SELECT 1\n```\n\n```python\n{settings}\n```\n"
-    )
-    before, before_settings = page_blocks.views_of(spark), page_blocks.settings_of(spark)
-    wrong, _ = run_page(page, tmp_path, spark)
-    assert not wrong
-    assert page_blocks.views_of(spark) == before
-    assert page_blocks.settings_of(spark) == before_settings
-    assert not spark.catalog.tableExists("of_a_page")
+# --- Options of commands that are only shown ---
 
 
-def test_an_updated_page_holds_what_its_commands_print(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("Text.\n\n```console\n$ rmqalloc --version\nsomething else\n```\n")
-    _, made = run_page(page, tmp_path)
-    assert (
-        made.startswith("Text.\n\n```console\n$ rmqalloc --version\nrmqalloc ")
-        and "else" not in made
-    )
-    assert page_blocks.fits("rmqalloc ...", made.splitlines()[4])
+def shown():
+    """Commands of blocks that are not run, of sentences, and of help texts."""
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for block in blocks_of(text):
+            if block.needs and block.language == "bash":
+                yield from commands_of(block.text)
+        yield from (
+            command for command in re.findall(r"`(rmqalloc [^`]+)`", text) if " -" in command
+        )
+    for command in COMMANDS.values():
+        text = (command.help or "").replace("\\\n", " ")
+        yield from re.findall(r"^\s*(?:\w+:\s+)?(rmqalloc .*)", text, re.MULTILINE)
+
+
+def check_options(command):
+    """Raise unless rmqalloc knows the verb and all options of a command."""
+    words = shlex.split(command, comments=True)
+    ends = [i for i, word in enumerate(words) if word in ("|", ">", "&&", ";", "<")]
+    words = words[1 : ends[0] if ends else None]
+    group, context = app, click.Context(app, info_name="rmqalloc", **app.context_settings)
+    while words and isinstance(group, click.Group) and not words[0].startswith("-"):
+        group = group.get_command(context, words[0])
+        assert group is not None, command
+        context, words = click.Context(group, info_name=words[0], parent=context), words[1:]
+    if not isinstance(group, click.Group):
+        group.make_parser(context).parse_args(list(words))
+
+
+def test_rmqalloc_knows_the_options_that_are_shown():
+    commands = [command for command in shown() if command.split()[1:2] and "..." not in command]
+    known = [command for command in commands if command.split()[1] in VERBS]
+    assert len(known) > 40
+    for command in known:
+        check_options(command)
+    with pytest.raises(click.NoSuchOption):
+        check_options("rmqalloc plan -f example:seed --scal 3")

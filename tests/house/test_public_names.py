@@ -5,16 +5,21 @@ belongs into CHANGELOG.md.
 import inspect
 
 import pytest
-from public_names import LIST, lines, rooms
+from public_names import LIST, PAGE, lines, page, rooms
 
 pytestmark = pytest.mark.needs("pyspark")  # its names are part of the list
 
 
 def test_the_public_names_are_those_of_the_list():
     """If this is meant: ``PYTHONPATH=tests/support python tests/support/public_names.py`` writes
-    the list anew.
+    the list, and its table in docs/project/stability.md.
     """
     assert lines() == LIST.read_text(encoding="utf-8").splitlines()
+
+
+def test_the_page_lists_the_public_names():
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text, LIST.read_text(encoding="utf-8").splitlines()) == text
 
 
 def test_every_public_function_and_class_says_what_it_is():

@@ -1,8 +1,10 @@
 """What the sdist holds: whoever unpacks it can run every test; and what the wheel holds: the
-packages and nothing else.
+packages and nothing else; and that every place names one version.
 """
 
+import re
 import sys
+import tomllib
 import warnings
 from fnmatch import fnmatch
 from pathlib import Path
@@ -60,9 +62,24 @@ def test_the_papers_of_the_project_are_in_the_sdist(listed):
 
 
 def test_all_that_is_in_the_wheel_lies_within_its_packages():
-    import tomllib
-
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     assert tools["packages"]["find"] == {"include": ["rmqalloc*", "spark_udfs*"]}
     assert tools["package-data"].keys() == {"rmqalloc", "spark_udfs"}
     assert not {"data-files", "py-modules"} & tools.keys()
+
+
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+@pytest.mark.parametrize(("name", "pattern"), [
+    ("rmqalloc/version.py", '__version__ = "(.*)"'),
+    ("CITATION.cff", "^version: (.*)$"),
+    ("docs/deploy.md", r"rmqalloc:([\d.]+\d)"),
+    ("deploy/kubernetes/rmqalloc.yaml", r"image: rmqalloc:(\S+)"),
+    ("deploy/kubernetes/check.yaml", r"image: rmqalloc:(\S+)"),
+    pytest.param("java/pom.xml", r"rmqalloc-strategies</artifactId>\s*<version>(.*)</version>",
+                 id="java/pom.xml"),
+])  # fmt: skip
+def test_every_place_names_this_version(name, pattern):
+    found = re.findall(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(found) == {VERSION}

@@ -5,6 +5,7 @@ the first is named.
 import pytest
 
 from rmqalloc.rollouts._maintain import maintain_broker
+from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.rollouts.restart import restart
 from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
@@ -56,3 +57,22 @@ def test_what_nobody_reads_of_a_broker_counts_while_it_is_written_alone():
     assert [(row["action"], row["unowned_written"]) for row in steps] == [
         ("before", 3), ("read-only", 0), ("gone", 0), ("back, read-only", 0), ("writable", 3),
     ]  # fmt: skip
+
+
+def subscribing():
+    """Of 8 queues all are unread before, then 6, 4, 2 and none."""
+    clients = tuple(Client(f"c{i}") for i in range(4))
+    return change_subscription(
+        Snapshot((Topic("T", (TopicBroker("b", 8),)),), (Group("g", (), clients, strategy="AVG"),)),
+        "T",
+    )
+
+
+def test_a_gate_does_not_count_the_state_before():
+    steps = subscribing().steps["unowned_written"].to_pylist()
+    assert steps[0] == 8 > max(steps[1:])
+    most = max(steps[1:])
+    assert [*violated_gates(subscribing(), max_unowned=most)] == []
+    (said,) = violated_gates(subscribing(), max_unowned=most - 1)
+    assert f"{most} queues without a reader at the worst moment of step " in said
+    assert "step 0" not in said

@@ -203,3 +203,12 @@ def test_rows_without_a_cell_are_counted_whatever_batch_they_fill(tmp_path):
     )
     with pytest.raises(SnapshotError, match=f"row {n + 1}: queue_id is filled"):
         read_snapshot(path)
+
+
+def test_a_row_that_names_a_broker_and_no_queue():
+    row = {"consumer_group": "g", "topic": "t", "broker_name": "b", "client_id": "c"}
+    with pytest.raises(
+        SnapshotError, match="a row of a group names broker b and no queue_id; give both or neither"
+    ):
+        from_rows([row])
+    assert from_rows([row | {"queue_id": 0}])[0]

@@ -2,19 +2,16 @@
 that a change runs.
 
 `make test` holds what finds much for its seconds, and CI runs all tests outside of the areas below.
-These cost more, so they run where a file that they depend on has changed, and in turn: every commit
-runs about an eighth of the rest. The commit's name decides which eighth, so the choice is a pure
-function of the base and the commit. Short forms of proofs are chosen in the same way: ``python -m
-areas`` prints the targets of make for the commit that is checked out.
+These cost more, so CI runs them where a file that they depend on has changed. Short forms of proofs
+are chosen in the same way: ``python -m areas`` prints the names of those, a line each.
 """
 
+import subprocess
 import sys
-from collections.abc import Iterable
 from typing import NamedTuple
 
-import changed_files
+from checkout import ROOT
 
-TURNS = 8
 BUDGET, PROOFS_BUDGET = 400, 240
 """CPU seconds of tests of areas, and of proofs, that one run of CI takes at most; what does not fit is named."""
 
@@ -36,24 +33,11 @@ class Area(NamedTuple):
 
 _SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
 _LIVE = (
-    *(
-        "rmqalloc/remoting/",
-        "rmqalloc/snapshot/live/",
-        "rmqalloc/guard/",
-        "rmqalloc/service/",
-        "rmqalloc/client/",
-    ),
-    *("tests/support/live_", "tests/support/wire_"),
+    *("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "rmqalloc/guard/", "rmqalloc/service/"),
+    *("rmqalloc/client/", "tests/support/live_", "tests/support/wire_"),
 )
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
 _OWNERS = "tests/snapshot/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
-_DEAR_PAGES = {
-    "docs/commands.md": 7,
-    "docs/data-engineer.md": 8,
-    "docs/live-plans.md": 20,
-    "docs/spark.md": 10,
-    "docs/spark-sql.md": 20,
-}
 
 AREAS = {
     "lint": Area(  # rules over the source: `make lint` runs them, and no change chooses them
@@ -61,26 +45,15 @@ AREAS = {
         {
             "tests/house/test_layers.py": 20,
             "tests/house/test_security.py": 3,
-            "tests/house/test_strategy_names.py": 2,
             "tests/house/test_errors.py": 2,
-            "tests/house/test_voice.py": 3,
         },
     ),
     "c": Area(
-        (
-            "pyx/",
-            "setup.py",
-            "tests/support/c/",
-            "tests/support/c_programs.py",
-            "proofs/guided_fuzz/",
-        ),
+        ("pyx/", "setup.py", "tests/support/c", "proofs/fuzz/guided/"),
         {
-            "tests/engine/test_sanitizers.py::test_under_sanitizers[md5]": 40,
-            "tests/engine/test_sanitizers.py::test_under_sanitizers[preferences]": 5,
-            "tests/engine/test_sanitizers.py::test_under_sanitizers[strings]": 6,
+            "tests/engine/test_sanitizers.py::test_under_sanitizers": 54,
             "tests/engine/test_fuzz_targets.py": 96,
             "tests/engine/test_portable_c.py": 19,
-            "tests/engine/test_sanitizers.py::test_under_sanitizers[ring]": 3,
         },
     ),
     "brute force": Area(
@@ -109,14 +82,6 @@ AREAS = {
     "promises": Area(
         ("rmqalloc/strategies/", "tests/reference"),
         {"tests/strategies/test_promises.py::test_p5_the_order_before_the_sort_is_forgotten": 8},
-    ),
-    "solver": Area(
-        (
-            "rmqalloc/strategies/ordinal",
-            "rmqalloc/strategies/_ordinal",
-            "tests/support/order_tables.py",
-        ),
-        {"tests/strategies/test_order_tables.py": 51},
     ),
     "java": Area(
         (
@@ -152,12 +117,7 @@ AREAS = {
         ("docs/", "README.md", "rmqalloc/cli/", "rmqalloc/report/", "tests/support/page_blocks.py"),
         {
             "tests/house/test_typing.py": 24,
-            "tests/house/test_page_blocks.py::test_a_page_leaves_no_view_and_no_setting_behind": 15,
-            f"tests/house/test_page_blocks.py::{_PAGE}[docs/": 25,
-            **{
-                f"tests/house/test_page_blocks.py::{_PAGE}[{page}": cost
-                for page, cost in _DEAR_PAGES.items()
-            },
+            f"tests/house/test_page_blocks.py::{_PAGE}[docs/": 80,
         },
     ),
     "screens": Area(
@@ -174,10 +134,7 @@ AREAS = {
     "rocketmq": Area(
         (*_LIVE, "rmqalloc/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
         {
-            **{
-                f"{_OWNERS}[{group}]": 12
-                for group in ("circle", "pull", "room", "nearby", "config")
-            },
+            _OWNERS: 60,
             "tests/snapshot/test_live_restarts.py": 86,
             "tests/snapshot/test_live_languages.py": 30,
             "tests/snapshot/test_live_evidence.py": 63,
@@ -191,13 +148,6 @@ AREAS = {
             "tests/guard/test_live_guard.py": 20,
             "tests/service/test_live_service.py": 20,
         },
-    ),
-    "left behind": Area(
-        tuple(
-            f"tests/support/{name}.py"
-            for name in ("tied", "chromium", "spark_standalone", "live_cluster")
-        ),
-        {"tests/house/test_left_behind.py": 90},
     ),
     "spark jobs": Area(
         _SPARK,
@@ -234,78 +184,37 @@ AREAS = {
         (".github/", "Makefile", "docs/project/", "tests/support/public_names.py"),
         {
             "tests/house/test_workflows.py": 3,
-            "tests/house/test_papers.py": 3,
             "tests/house/test_sdist.py": 3,
         },
     ),
 }
 
-
 PROOFS = {
-    name: Area(causes, {f"quick-{name}": seconds})
-    for name, causes, seconds in (
+    name: Area((f"proofs/{name}/", "proofs/proof.py", *causes), {name: seconds})
+    for name, seconds, causes in (
+        ("bruteforce", 20, ("rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/")),
         (
-            "release",
-            ("proofs/release_check/", "pyproject.toml", "MANIFEST.in", "LICENSE", "NOTICE"),
-            80,
+            "differential",
+            100,
+            ("rmqalloc/rebalance/", "rmqalloc/broker/", "tests/data/conformance/"),
         ),
-        ("targets", ("proofs/targets/", "setup.py"), 60),
-        ("publishing", ("proofs/publishing/", "spark_udfs/job/"), 120),
-        (
-            "bruteforce",
-            ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"),
-            12,
-        ),
-        ("followed", ("proofs/followed_plans/", "rmqalloc/plans/", "rmqalloc/documents/"), 20),
-        ("rows", ("proofs/row_faces/", "rmqalloc/evaluation/", "spark_udfs/"), 170),
-        (
-            "faces",
-            ("proofs/public_faces/", "rmqalloc/fleet/", "rmqalloc/strategies/owner_vectors.py"),
-            180,
-        ),
-        (
-            "hostile",
-            (
-                "proofs/hostile_streams/",
-                "spark_udfs/streaming.py",
-                "spark_udfs/_live",
-                "spark_udfs/_event",
-            ),
-            150,
-        ),
-        ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
-        (
-            "directories",
-            (
-                "proofs/directories/",
-                "rmqalloc/evaluation/unit_files.py",
-                "spark_udfs/job/_sources.py",
-            ),
-            60,
-        ),
-        ("mutation", ("proofs/mutation/", "tests/support/areas.py"), 160),
-        ("writing", ("proofs/interrupted_writes/", "rmqalloc/store/"), 40),
-        ("fuzz", ("proofs/fuzz/", "rmqalloc/documents/", "rmqalloc/remoting/"), 20),
-        ("badday", ("proofs/badday/", "rmqalloc/snapshot/live/"), 20),
-        ("movement", ("benchmarks/movement/", "rmqalloc/strategies/"), 60),
-        ("spark", ("proofs/spark_matrix/", "spark_udfs/"), 150),
-        ("pythons", ("proofs/pythons/",), 20),
-        ("chaos", ("proofs/chaos/", "rmqalloc/simulation/", "rmqalloc/rebalance/"), 40),
-        (
-            "conformance",
-            ("proofs/conformance/", "tests/data/conformance/", "rmqalloc/rebalance/"),
-            30,
-        ),
-        ("frozen", ("proofs/frozen_broker/", "rmqalloc/remoting/", "rmqalloc/snapshot/live/"), 15),
-        ("history", ("proofs/history_size/", "rmqalloc/history/"), 30),
-        ("load", ("proofs/service_load/", "rmqalloc/service/"), 40),
+        ("chaos", 40, ("rmqalloc/simulation/", "rmqalloc/rebalance/")),
+        ("clusters", 35, ("rmqalloc/remoting/", "rmqalloc/snapshot/live/")),
+        ("fuzz", 20, ("rmqalloc/documents/", "rmqalloc/remoting/")),
+        ("spark", 220, ("spark_udfs/job/", "rmqalloc/store/", "rmqalloc/evaluation/unit_files.py")),
+        ("platforms", 160, ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "NOTICE")),
+        ("mutation", 160, ("tests/support/areas.py",)),
     )
 }
-"""Targets of make. `everyday` and `guarded_restart` time real consumers, which other proofs beside them would slow."""
+"""Programs of `make proof` in their short form."""
 
 
 def area_of(test: str) -> str | None:
-    """Return the area of a test, or None for one that `make test` runs."""
+    """Return the area of a test, or None for one that `make test` runs.
+
+    >>> area_of("tests/engine/test_sanitizers.py::test_under_sanitizers[ring]")
+    'c'
+    """
     fits = [
         (len(start), name)
         for name, area in AREAS.items()
@@ -320,101 +229,63 @@ class Choice(NamedTuple):
 
     touched: dict[str, str]
     """What a changed file touches, and that file."""
-    in_turn: list[str]
-    """What runs because it is its turn."""
     left_out: list[str]
     """What is touched and does not fit into the budget."""
 
-    def all(self) -> list[str]:
-        """List what runs."""
-        return [*self.touched, *self.in_turn]
-
     def __contains__(self, test: str) -> bool:
-        return test.startswith(tuple(self.all()))
+        return test.startswith(tuple(self.touched))
 
 
-def choose(
-    changed: Iterable[str] | None, head: str, budget: float = BUDGET, table: dict[str, Area] = AREAS
-) -> Choice:
-    """Choose tests of areas, or proofs, for a change.
+def choose(changed: list[str], budget: float = BUDGET, table: dict[str, Area] = AREAS) -> Choice:
+    """Choose tests of areas, or proofs, for changed files, the cheapest first.
 
-    Parameters
-    ----------
-    changed : iterable of str, or None
-        Paths of the files that differ from the base; None if there is no base, which touches
-        everything.
-    head : str
-        The commit's name in hexadecimal digits; its turn among the eighths follows from it.
-    budget : float
-        CPU seconds at most.
-    table : dict
-        `AREAS` or `PROOFS`.
-
-    Returns
-    -------
-    Choice
-        Cheap tests come first where not all that is touched fits.
+    >>> list(choose(["docs/plan.md"]).touched)[:1]
+    ['tests/house/test_typing.py']
+    >>> choose(["LICENSE"])
+    Choice(touched={}, left_out=[])
     """
-    paths = ["pyproject.toml"] if changed is None else list(changed)
     costs = {
-        start: cost
+        (cost, start): area
         for area in table.values()
         if area.touched_by
         for start, cost in area.seconds.items()
     }
-    reasons = {start: why for start in costs if (why := _touching(start, paths, table))}
-    touched, left_out = _within(budget, sorted(reasons, key=costs.__getitem__), costs)
-    rest = [start for start in costs if start not in reasons]
-    turn = int(head[:8], 16) % TURNS
-    in_turn, _ = _within(
-        budget - sum(costs[start] for start in touched), _part(rest, costs, turn), costs
+    choice = Choice({}, [])
+    for (cost, start), area in sorted(costs.items(), key=lambda item: item[0]):
+        causes = (*area.touched_by, *EVERYTHING, start.partition("::")[0])
+        touching = [path for path in changed if path.startswith(causes)]
+        if touching and cost <= budget:
+            choice.touched[start] = touching[0]
+            budget -= cost
+        elif touching:
+            choice.left_out.append(start)
+    return choice
+
+
+def git(*arguments: str) -> str | None:
+    """What git prints, or None where it fails."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    return Choice({start: reasons[start] for start in touched}, in_turn, left_out)
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _touching(start: str, paths: list[str], table: dict[str, Area]) -> str:
-    """Return the first changed file that touches tests, or an empty text."""
-    area = next(area for area in table.values() if start in area.seconds)
-    causes = (*area.touched_by, *EVERYTHING, start.partition("::")[0])
-    return next((path for path in paths if path.startswith(causes)), "")
+def changed_files() -> list[str]:
+    """Files that differ between HEAD and where it left origin/main, or its parent on main.
 
-
-def _within(budget: float, starts: list[str], costs: dict[str, int]) -> tuple[list[str], list[str]]:
-    """Split tests into those that fit into a budget, in their order, and the others."""
-    fitting: list[str] = []
-    for start in starts:
-        if costs[start] <= budget:
-            fitting.append(start)
-            budget -= costs[start]
-    return fitting, [start for start in starts if start not in fitting]
-
-
-def _part(starts: list[str], costs: dict[str, int], turn: int) -> list[str]:
-    """Return one of `TURNS` parts that cost about the same: the dearest first, each to the part
-    that has least.
+    Without a base, as in a shallow clone, a file that touches everything stands for all.
     """
-    parts: list[list[str]] = [[] for _ in range(TURNS)]
-    for start in sorted(starts, key=lambda one: (-costs[one], one)):
-        min(parts, key=lambda part: sum(costs[one] for one in part)).append(start)
-    return parts[turn]
-
-
-def main() -> int:
-    """Print the short proofs for the commit that is checked out, and why on standard error."""
-    head = changed_files.git("rev-parse", "HEAD")
-    chosen = choose(changed_files.changed(changed_files.base()), head, PROOFS_BUDGET, PROOFS)
-    for name, path in chosen.touched.items():
-        print(f"{name}: touched by {path}", file=sys.stderr)
-    for name in chosen.in_turn:
-        print(f"{name}: in turn", file=sys.stderr)
-    for name in chosen.left_out:
-        print(
-            f"{name}: touched, but over the budget of {PROOFS_BUDGET} CPU s; make evidence-quick runs it",
-            file=sys.stderr,
-        )
-    print(*chosen.all())
-    return 0
+    base = git("merge-base", "HEAD", "origin/main")
+    if base is None or base == git("rev-parse", "HEAD"):
+        base = git("rev-parse", "--verify", "--quiet", "HEAD^")
+    if base is None:
+        return ["pyproject.toml"]
+    names = git("diff", "--name-only", "--no-renames", base, "HEAD")
+    return names.splitlines() if names else []
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    chosen = choose(changed_files(), PROOFS_BUDGET, PROOFS)
+    for name in chosen.left_out:
+        print(f"{name}: touched, but over the budget of CI", file=sys.stderr)
+    print("\n".join(chosen.touched))

@@ -2,104 +2,55 @@
 and how to run it again.
 
     python tests/support/logged_run.py -q --part quick
-
-The tests are not imported before pytest does so: the last lines come however early pytest stops.
 """
 
 import os
 import re
 import shlex
+import signal
+import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TextIO
-
-import pytest
 
 LOG = Path("build/test.log")
 MOST = 10
 """Failed tests that are named; all of them are in the log."""
-SGR = re.compile(r"\x1b\[[\d;]*m")
-USUAL_CACHE = str(Path(".cache").absolute())
-SET_BY_MAKE = {
-    "LC_ALL": "",
-    "PYTHONSAFEPATH": "",
-    "RMQALLOC_CACHE": USUAL_CACHE,
-    "RMQALLOC_WHEEL_OF": "",
-}
-"""Variables that the Makefile exports, with the values that a test has without them."""
+FAILED = re.compile(rb"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+"""Lines of pytest's own summary."""
+SET_BY_MAKE = ("LC_ALL", "PYTHONSAFEPATH", "RMQALLOC_WHEEL_OF")
+"""Variables that the Makefile exports, without which a test would run otherwise."""
 
 
-class Tee:
-    """A stream whose text is written to a log, too, without colours."""
-
-    def __init__(self, stream: TextIO, log: TextIO) -> None:
-        self._stream, self._log = stream, log
-
-    def write(self, text: str) -> int:
-        self._log.write(SGR.sub("", text))
-        return self._stream.write(text)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
-
-
-class Failures:
-    """A plugin of pytest that notes the ids of tests that fail and of files that cannot be
-    collected.
-    """
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
-        if report.failed and report.nodeid not in self.ids:
-            self.ids.append(report.nodeid)
-
-    pytest_collectreport = pytest_runtest_logreport
-
-
-def command(test: str = "") -> str:
-    """Give the command that runs a test again; the whole run for what is no test, as a worker that
-    collected other tests.
-    """
-    variables = {name: os.environ.get(name, usual) for name, usual in SET_BY_MAKE.items()}
-    settings = [
-        f"{name}={shlex.quote(value)}"
-        for name, value in variables.items()
-        if value != SET_BY_MAKE[name]
-    ]
-    is_test = Path(test.partition("::")[0]).is_file()
-    arguments = ["-m", "pytest", "-q", test] if is_test else sys.argv
-    return " ".join([*settings, shlex.join([os.path.relpath(sys.executable), *arguments])])
-
-
-def last_lines(code: int, failed: list[str]) -> list[str]:
+def last_lines(failed: list[str]) -> list[str]:
     """Say what failed, how to run it again, and where the log is."""
-    if failed:
-        more = [f"  and {len(failed) - MOST} more"] if len(failed) > MOST else []
-        what = [f"{len(failed)} failed:", *(f"  {test}" for test in failed[:MOST]), *more]
-    elif code == pytest.ExitCode.INTERRUPTED:
-        what = ["Interrupted before a test failed."]
-    else:
-        what = [f"No test failed, but pytest ended with exit code {code}: see above."]
-    again = "To run the first again:" if len(failed) > 1 else "To run it again:"
-    return [*what, again, f"  {command(*failed[:1])}", f"The log is {LOG}."]
+    tests = [test for test in failed if Path(test.partition("::")[0]).is_file()]
+    arguments = ["-m", "pytest", "-q", tests[0]] if tests else sys.argv
+    settings = [f"{name}={os.environ[name]}" for name in SET_BY_MAKE if os.environ.get(name)]
+    again = shlex.join([*settings, os.path.relpath(sys.executable), *arguments])
+    named = [f"  {test}" for test in failed[:MOST]]
+    more = [f"  and {len(failed) - MOST} more"] if len(failed) > MOST else []
+    what = [f"{len(failed)} failed:", *named, *more] if failed else ["No test failed: see above."]
+    return [*what, "To run it again:", f"  {again}", f"The log is {LOG}."]
 
 
 def main(arguments: list[str]) -> int:
     """Run pytest and return its exit code."""
-    failures = Failures()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which then ends in order
     LOG.parent.mkdir(exist_ok=True)
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "pytest", *arguments]
     with (
-        LOG.open("w", encoding="utf-8", errors="backslashreplace", buffering=1) as log,
-        redirect_stdout(Tee(sys.stdout, log)),  # type: ignore[type-var]
-        redirect_stderr(Tee(sys.stderr, log)),  # type: ignore[type-var]
+        LOG.open("wb") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run,
     ):
-        code = pytest.main(arguments, plugins=[failures])
-        if code:
-            print("\n".join(last_lines(code, failures.ids)), file=sys.stderr)
-    return code
+        while data := run.stdout.read1():  # type: ignore[union-attr]
+            os.write(sys.stdout.fileno(), data)
+            log.write(data)
+            log.flush()
+    if run.returncode:
+        failed = [found.decode() for found in FAILED.findall(LOG.read_bytes())]
+        lines = "\n".join(last_lines(list(dict.fromkeys(failed)))) + "\n"
+        os.write(sys.stdout.fileno(), lines.encode())
+    return run.returncode
 
 
 if __name__ == "__main__":

@@ -20,25 +20,27 @@ from pathlib import Path
 
 from checkout import ROOT
 
-IN_PLACE = Path("rmqalloc/_engine/compiled-from.sha256")
+IN_PLACE = ROOT / "rmqalloc/_engine/compiled-from.sha256"
 """Written by setup.py where it compiles in place."""
 
-INSTALLED = "installed"
+INSTALLED = Path(sys.prefix) / "installed"
 """Written by ``make install`` into the environment of the wheel."""
 
+HERE = ROOT.resolve()
 LOOP = "make dev && .venv-dev/bin/pytest ...   (make test builds the wheel and tests it)"
+IS_CHECKOUT = (ROOT / ".git").exists()
 
 
-def problem(root=ROOT, imported=None, environment=Path(sys.prefix)):
+def problem():
     """What is wrong with the package under test, with what to run; None if it is the one meant."""
-    imported = imported or imported_from()
+    imported = imported_from()
     of_wheel = os.environ.get("RMQALLOC_WHEEL_OF")
-    if of_wheel and Path(of_wheel).resolve() == root.resolve():
-        meant, run = f"the wheel of {root}, installed in {environment}", "make install"
-        wrong = _wrong_wheel(root, imported, environment)
+    if of_wheel and Path(of_wheel).resolve() == HERE:
+        meant, run = f"the wheel of {ROOT}, installed in {sys.prefix}", "make install"
+        wrong = _wrong_wheel(imported)
     else:
-        meant, run = f"{root / 'rmqalloc'}, the checkout", LOOP
-        wrong = _wrong_checkout(root, imported)
+        meant, run = f"{ROOT / 'rmqalloc'}, the checkout", LOOP
+        wrong = _wrong_checkout(imported)
     if wrong is None:
         return None
     found = imported / "rmqalloc" if imported else "nothing"
@@ -51,88 +53,57 @@ def imported_from():
     return Path(spec.origin).resolve().parents[1] if spec and spec.origin else None
 
 
-def digests(root=ROOT):
-    """Digest of every file that decides what is compiled, by name."""
-    files = [
-        root / "setup.py",
-        *sorted(path for path in (root / "pyx").rglob("*") if path.is_file()),
+def digests():
+    """A line with the digest of every file that decides what is compiled."""
+    sources = sorted(path for path in (ROOT / "pyx").rglob("*") if path.is_file())
+    return [
+        f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(ROOT).as_posix()}"
+        for path in [ROOT / "setup.py", *sources]
     ]
-    return {
-        path.relative_to(root).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files
-    }
 
 
-def not_compiled(root, noted):
+def not_compiled(noted):
     """What of ``pyx/`` is not compiled as it is now, by the digests noted at the last build; None
     if all is.
     """
-    try:
-        lines = noted.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        lines = []
-    if not lines:
+    if not noted.exists():
         return "it is not known what its modules are compiled from"
-    before = {name: digest for digest, name in (line.split("  ") for line in lines)}
-    changed = sorted({name for name, _ in before.items() ^ digests(root).items()})
-    return f"changed since its modules were compiled: {_few(changed)}" if changed else None
+    changed = {*noted.read_text(encoding="utf-8").splitlines()} ^ {*digests()}
+    names = sorted({line.partition("  ")[2] for line in changed})
+    return f"changed since its modules were compiled: {', '.join(names)}" if names else None
 
 
-def _wrong_checkout(root, imported):
-    if imported != root.resolve():
+def _wrong_checkout(imported):
+    if imported != HERE:
         return "an edit of the checkout would not be tested"
-    if not _is_checkout(root):
+    if not IS_CHECKOUT:
         return None
-    kernels = {path.stem for path in (root / "pyx").glob("*.pyx")}
-    missing = {
-        name
-        for name in kernels
-        if not (root / f"rmqalloc/_engine/{name}{EXTENSION_SUFFIXES[0]}").exists()
-    }
-    return (
-        f"not compiled in place: {_few(sorted(missing))}"
-        if missing
-        else not_compiled(root, root / IN_PLACE)
-    )
+    for kernel in (ROOT / "pyx").glob("*.pyx"):
+        if not (ROOT / f"rmqalloc/_engine/{kernel.stem}{EXTENSION_SUFFIXES[0]}").exists():
+            return f"not compiled in place: {kernel.stem}"
+    return not_compiled(IN_PLACE)
 
 
-def _wrong_wheel(root, imported, environment):
-    if imported is None or environment.resolve() not in imported.parents:
+def _wrong_wheel(imported):
+    if imported is None or Path(sys.prefix).resolve() not in imported.parents:
         return "it is not installed in this environment"
-    changed = _changed_files(root, imported)
+    changed = python_files(ROOT) ^ python_files(imported)
     if changed:
-        return f"not as in the checkout: {_few(changed)}"
-    return not_compiled(root, environment / INSTALLED) if _is_checkout(root) else None
+        return f"not as in the checkout: {', '.join(sorted({name for name, _ in changed}))}"
+    return not_compiled(INSTALLED) if IS_CHECKOUT else None
 
 
-def _changed_files(root, imported):
-    """Python files of both packages that are not the same in both places."""
-    names = {
-        path.relative_to(place).as_posix()
-        for place in (root, imported)
+def python_files(folder):
+    """Name and digest of every Python file of both packages."""
+    return {
+        (path.relative_to(folder).as_posix(), sha256(path.read_bytes()).hexdigest())
         for package in ("rmqalloc", "spark_udfs")
-        for path in (place / package).rglob("*.py")
+        for path in (folder / package).rglob("*.py")
     }
-    return sorted(name for name in names if _content(root / name) != _content(imported / name))
-
-
-def _is_checkout(root):
-    return (root / ".git").exists()
-
-
-def _content(path):
-    return path.read_bytes() if path.exists() else None
-
-
-def _few(names, most=5):
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def main():
-    if sys.argv[1:] == ["digests"]:
-        print("\n".join(f"{digest}  {name}" for name, digest in digests().items()))
-        return 0
-    return int(_wrong_checkout(ROOT, ROOT.resolve()) is not None)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:] == ["digests"]:
+        print("\n".join(digests()))
+    elif _wrong_checkout(HERE):
+        sys.exit(1)

@@ -256,42 +256,6 @@ def many(n_groups=120, n_clients=90, n_topics=12):
     )
 
 
-def lost_broker(n_groups):
-    """Groups under several strategies, some of which get idle clients or a greater skew when a
-    broker is lost.
-    """
-    topics = tuple(
-        Topic(
-            f"topic-{i:02}",
-            (TopicBroker("broker-a", 8), TopicBroker("broker-b", 8 if i % 5 else 4)),
-        )
-        for i in range(40)
-    )
-    rules = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
-    groups = tuple(
-        Group(
-            f"service-{i:04}",
-            (topics[i % 40].name,),
-            _clients(f"10.0.{i % 200}", 4 + i * 7 % 9),
-            strategy=rules[i % 3],
-        )
-        for i in range(n_groups)
-    )
-    lost = {"name": "broker-b is lost", "changes": [{"remove_broker": {"brokers": "broker-b"}}]}
-    return plan_snapshot(Snapshot(topics, groups, fetched_at="2026-11-22T12:00:00Z"), [lost])
-
-
-def one_group(n_queues, n_clients):
-    """One group, of which each client gets one queue more."""
-    topic = Topic(
-        "orders", (TopicBroker("broker-a", n_queues // 2), TopicBroker("broker-b", n_queues // 2))
-    )
-    group = Group("order-service", ("orders",), _clients("10.0.3", n_clients), strategy="AVG")
-    more = {"add_broker": {"broker_name": "broker-c", "read_queue_nums": n_clients}}
-    snapshot = Snapshot((topic,), (group,), fetched_at="2026-11-22T12:00:00Z")
-    return plan_snapshot(snapshot, [{"name": "one more broker", "changes": [more]}])
-
-
 def _clients(prefix, n):
     return tuple(
         Client(f"{prefix}.{i}@{4120 + i}", machine_room=f"dc{1 + i % 2}") for i in range(1, n + 1)

@@ -1,11 +1,8 @@
 """Tests that need a missing tool are skipped, in one line for each tool; ``--no-skips`` fails where
-a test is skipped.
-
-`ALLOWED` has the skips that ``--no-skips`` lets pass.
+a test is skipped for a reason that is not in `ALLOWED`.
 """
 
-import fnmatch
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import tools
@@ -14,31 +11,13 @@ IMPLIED = {"java": "maven", "go": "go", "spark": "java"}
 """What tests with these marks need."""
 
 FIXTURES = {"cluster": "maven", "spark": "java"}
-WHERE = "no {}: {}"
 
-
-class Allowed(NamedTuple):
-    """A skip that is as it should be: patterns of the test and of what it says, and why."""
-
-    test: str
-    said: str
-    why: str
-
-
-ALLOWED = [
-    Allowed(
-        "tests/house/test_workflows.py::*",
-        "no actionlint:*",
-        "a program of Go; the job `workflows` of ci.yml runs it",
-    ),
-    Allowed(
-        "tests/fleet/test_free_threads.py::*",
-        "*",
-        "of a Python without the interpreter lock; `make pythons` has one",
-    ),
-    Allowed("*", "only root gives files away", "a runner may work as a plain user"),
-    Allowed("*", "snappy-java looks for musl's loader of x86-64 alone", "a runner may be an ARM"),
-]
+ALLOWED = (
+    "only root gives files away",  # a runner may work as a plain user
+    "snappy-java looks for musl's loader of x86-64 alone",  # a runner may be an ARM
+)
+OF_FREE_THREADS = "tests/fleet/test_free_threads.py"
+"""Tests of a Python without the interpreter lock."""
 
 
 def needed(item: pytest.Item) -> set[str]:
@@ -57,61 +36,35 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """
     for name in sorted(needed(item)):
         if not tools.is_here(name):
-            pytest.skip(WHERE.format(name, tools.TOOLS[name].install))
+            pytest.skip(f"no {name}: {tools.TOOLS[name].install}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--no-skips",
-        action="store_true",
-        help="fail where a test is skipped, but for those in skips.py",
-    )
+    parser.addoption("--no-skips", action="store_true", help="fail where a test is skipped")
 
 
-def reason(report: Any) -> str:
-    """What a skipped test said."""
-    return str(report.longrepr[2]).removeprefix("Skipped: ")
-
-
-def unexpected(reports: list[Any]) -> list[str]:
-    """Skips that are not allowed, with what they said."""
-    found = [(report.nodeid, reason(report)) for report in reports]
-    return sorted(
-        f"{test}: {said}"
-        for test, said in found
-        if not any(
-            fnmatch.fnmatch(test, one.test) and fnmatch.fnmatch(said, one.said) for one in ALLOWED
-        )
-    )
-
-
-def _skipped(config: pytest.Config) -> list[Any]:
+def unexpected(config: pytest.Config) -> list[str]:
+    """Skips that are not allowed, with what they report."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    return reporter.stats.get("skipped", []) if reporter else []
+    reports: list[Any] = reporter.stats.get("skipped", []) if reporter else []
+    found = [f"{report.nodeid}: {report.longrepr[2]}" for report in reports]
+    return [
+        text
+        for text in found
+        if not text.endswith(ALLOWED) and not text.startswith(OF_FREE_THREADS)
+    ]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if (
-        session.config.option.no_skips
-        and not session.exitstatus
-        and unexpected(_skipped(session.config))
-    ):
+    config = session.config
+    if config.option.no_skips and not session.exitstatus and unexpected(config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    skipped = terminalreporter.stats.get("skipped", [])
-    reasons = [reason(report) for report in skipped]
-    starts = {name: WHERE.format(name, "") for name in tools.TOOLS}
-    missing = {
-        name: n
-        for name, start in starts.items()
-        if (n := sum(text.startswith(start) for text in reasons))
-    }
-    if missing:
-        counts = ", ".join(f"{n} without {name}" for name, n in missing.items())
-        terminalreporter.write_line(f"skipped: {counts}; to run them: {tools.command_for(missing)}")
-    if config.option.no_skips and (found := unexpected(skipped)):
-        terminalreporter.write_line(
-            "\n".join(["skipped, and not among those that may be (skips.py):", *found]), red=True
-        )
+    if found := unexpected(config):
+        missing = [name for name in tools.TOOLS if any(f"no {name}: " in text for text in found)]
+        if missing:
+            terminalreporter.write_line(f"to run more tests: {tools.command_for(missing)}")
+        if config.option.no_skips:
+            terminalreporter.write_line("\n".join(["skipped:", *found]), red=True)

@@ -1,7 +1,6 @@
 """Modules of the two packages and what each of them imports."""
 
 import ast
-from collections import defaultdict
 
 from checkout import ROOT
 
@@ -95,20 +94,3 @@ def circles(needs):
         if kept.keys() == needs.keys():
             return kept
         needs = kept
-
-
-def repeated(modules):
-    """Names of modules, classes and functions that several modules have."""
-    names = {kind: defaultdict(set) for kind in ("modules", "classes", "functions")}
-    for name, path in modules.items():
-        if path.name not in ("__init__.py", "__main__.py"):
-            names["modules"][name.rpartition(".")[2].lstrip("_")].add(name)
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef):
-                names["classes"][node.name].add(name)
-            elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                names["functions"][node.name].add(name)
-    return {
-        kind: {key: sorted(where) for key, where in found.items() if len(where) > 1}
-        for kind, found in names.items()
-    }

@@ -64,19 +64,6 @@ def wrong_parameters(mine: list[Mine], ids: list[str]) -> None:
     PlanSpec(wrong.get_name())
 
 
-def parameters_of_a_mapping(
-    name: str, any_: dict[str, Any], numbers: dict[str, int], rooms: dict[str, list[str]]
-) -> None:
-    assert_type(
-        strategy("CONSISTENT_HASH", **any_), Any
-    )  # mypy's word for several overloads that fit
-    assert_type(strategy("CONSISTENT_HASH", **numbers), ConsistentHash)
-    assert_type(strategy("MACHINE_ROOM", **rooms), MachineRoom)
-    for one in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
-        assert_type(strategy(one), Strategy)
-    assert_type(strategy(name, **any_), Strategy)
-
-
 def own_queues(
     mine: list[Mine], tuples: Sequence[Pair], plain: tuple[MessageQueue, ...], ids: list[str]
 ) -> None:
@@ -134,17 +121,6 @@ def any_name(name: str, mine: list[Mine], ids: list[str], params: dict[str, Any]
     made.assign(mine, ids).owners  # type: ignore[union-attr]
     assert_type(made.allocate("g", "c", mine, ids), list[Mine])
     assert_type(strategy(name).allocate("g", "c", mine, ids), list[Mine])
-
-
-def bare(
-    plain: Assignment, shared: SharedAssignment, nearby: MachineRoomNearby, pop: Pop, config: Config
-) -> None:
-    """Without a parameter, as programs had them before there was one."""
-    assert_type(plain, Assignment[Any])
-    assert_type(shared, SharedAssignment[Any])
-    assert_type(nearby, MachineRoomNearby[Strategy])
-    assert_type(pop, Pop[Strategy])
-    assert_type(config, Config[Any])
 
 
 def specs(read: tuple[Scenario, ...]) -> None:

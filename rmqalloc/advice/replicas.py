@@ -106,12 +106,12 @@ def replica_counts(
     Of three clients the last would own nothing but the two queues of ``b`` that nobody writes to.
     """
     found = Known.of(snapshot, groups).snapshot
-    mine = chosen(groups, by_name(found.groups, "consumer groups"), "consumer group")
+    mine = chosen(groups, by_name(found.groups, "consumer groups"), "consumer group", found)
     routes = by_name(found.topics, "topics")
     read = {name: Topic(name) for group in mine.values() for name in group.subscriptions}
     layouts = {
         name: _layout(one)
-        for name, one in chosen(topics, read | routes, "topic").items()
+        for name, one in chosen(topics, read | routes, "topic", found).items()
         if name in read
     }
     answers = _Answers()

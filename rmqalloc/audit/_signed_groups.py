@@ -167,8 +167,8 @@ def chosen_groups(
 ) -> ChosenGroups:
     """Return the groups that match, and subscribe to a topic that matches."""
     subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
-    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
-    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
+    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic", snapshot)
     has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
 
     def is_wanted(group: Group) -> bool:

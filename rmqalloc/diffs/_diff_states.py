@@ -108,4 +108,6 @@ def _matching(
             of_topics += [topic.name for topic in side.topics]
         names[0].update(dict.fromkeys(of_groups))
         names[1].update(dict.fromkeys(of_topics))
-    return list(chosen(groups, names[0], "consumer group")), list(chosen(topics, names[1], "topic"))
+    snapshot = next((side for side in sides if not isinstance(side, Plan)), None)
+    mine = chosen(groups, names[0], "consumer group", snapshot)
+    return list(mine), list(chosen(topics, names[1], "topic", snapshot))

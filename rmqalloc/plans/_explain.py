@@ -195,10 +195,10 @@ def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
     """Return the row of a group and a topic by their names."""
     groups = by_name(snapshot.groups, "consumer groups")
     if group not in groups:
-        raise no_match(group, groups, "consumer group")
+        raise no_match(group, groups, "consumer group", snapshot)
     topics = {*groups[group].subscriptions, *by_name(snapshot.topics, "topics")}
     if topic not in topics:
-        raise no_match(topic, topics, "topic")
+        raise no_match(topic, topics, "topic", snapshot)
     batch, warnings = read_units(snapshot, [literal(group)], [literal(topic)])
     if not batch.num_rows:
         raise ArgumentError(

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rmqalloc.client_ids import host_of
 from rmqalloc.errors import Error
 from rmqalloc.globs import matching
-from rmqalloc.text import nearest
+from rmqalloc.results.and_more import named
+from rmqalloc.text import nearest, printable
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 ALL = ("*",)
+_MOST_LISTED = 5
 
 
 class NoMatchError(Error, ValueError):
@@ -48,26 +54,65 @@ def _twice(items: Iterable[Any]) -> str | None:
     return None
 
 
-def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Return items whose name matches one of the patterns."""
+def chosen(
+    patterns: Sequence[str],
+    items: Mapping[str, Any],
+    what: str,
+    snapshot: Snapshot | None = None,
+) -> dict[str, Any]:
+    """Return items whose name matches one of the patterns.
+
+    Raises
+    ------
+    NoMatchError
+        A pattern matches no item. With a snapshot, the error says what else has that name.
+    """
     if tuple(patterns) == ALL:
         return dict(items)
     found: set[str] = set()
     for pattern in patterns:
         mine = matching(pattern, items)
         if not mine:
-            raise NoMatchError(
-                f"no {what} matches {pattern!r}{near(pattern, items) or f'; the snapshot has {len(items):,}'}"
-            )
+            raise no_match(pattern, items, what, snapshot)
         found.update(mine)
     return {name: item for name, item in items.items() if name in found}
 
 
-def no_match(name: str, names: Collection[str], what: str) -> NoMatchError:
+def no_match(
+    name: str, names: Collection[str], what: str, snapshot: Snapshot | None = None
+) -> NoMatchError:
     """Return the error that nothing has a name or matches a pattern."""
-    return NoMatchError(
-        f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}"
-    )
+    kind = "" if snapshot is None else _kind_of(name, snapshot)
+    hint = kind or near(name, names) or _listed(names)
+    return NoMatchError(f"no {what} matches {name!r}; {hint.removeprefix('; ')}")
+
+
+def _listed(names: Collection[str]) -> str:
+    """Return how many names the snapshot has, and the first of them."""
+    few = named(sorted(names), _MOST_LISTED)
+    return f"the snapshot has {len(names):,}" + (f": {few}" if few else "")
+
+
+def _kind_of(name: str, snapshot: Snapshot) -> str:
+    """Return what else has a name: a topic, a group, a client, a host or a broker; or nothing."""
+    shown = printable(name)
+    readers = [group.name for group in snapshot.groups if name in group.subscriptions]
+    if readers or any(topic.name == name for topic in snapshot.topics):
+        return f"{shown} is a topic; groups that read it: {named(readers) or 'none'}"
+    for group in snapshot.groups:
+        if group.name == name:
+            topics = named(sorted(group.subscriptions))
+            return f"{shown} is a consumer group; topics that it reads: {topics or 'none'}"
+    clients = {id_: group.name for group in reversed(snapshot.groups) for id_ in group.client_ids}
+    if name in clients:
+        return f"{shown} is a client of group {clients[name]}"
+    for client_id, group_name in clients.items():
+        if host_of(client_id) == name:
+            return f"{shown} is a host; client {client_id} of group {group_name} is on it"
+    for topic in snapshot.topics:
+        if any(broker.broker_name == name for broker in topic.brokers):
+            return f"{shown} is a broker; it has queues of topic {topic.name}"
+    return ""
 
 
 def near(name: str, names: Iterable[str]) -> str:

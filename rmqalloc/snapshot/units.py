@@ -69,10 +69,12 @@ def unit_pairs(
 ) -> tuple[list[tuple[Group, Topic]], tuple[str, ...]]:
     """Return the groups and topics that are the rows of `units_of`, and what is left out."""
     routes = by_name(snapshot.topics, "topics")
-    mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
+    mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)
     reading = _Reading(routes, with_retry, with_shared)
     subscribed = {group.name: reading.topics_of(group) for group in mine.values()}
-    wanted = chosen(topics, {t.name: t for ts in subscribed.values() for t in ts} | routes, "topic")
+    wanted = chosen(
+        topics, {t.name: t for ts in subscribed.values() for t in ts} | routes, "topic", snapshot
+    )
     pairs = [
         (group, topic)
         for group in mine.values()

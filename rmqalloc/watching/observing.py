@@ -164,7 +164,9 @@ class Observer:
         """Return a reading with the groups that are looked at alone."""
         if self._groups == ALL:
             return reading
-        groups = chosen(self._groups, by_name(reading.snapshot.groups, "groups"), "group")
+        groups = chosen(
+            self._groups, by_name(reading.snapshot.groups, "groups"), "group", reading.snapshot
+        )
         return reading._replace(snapshot=replace(reading.snapshot, groups=tuple(groups.values())))
 
     def _findings_after(

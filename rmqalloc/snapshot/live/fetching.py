@@ -181,5 +181,5 @@ def check_found(
 def check_matches(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str]) -> None:
     """Raise `NoMatchError` if a pattern matches nothing that could be read."""
     subscribed = {topic: topic for group in snapshot.groups for topic in group.subscriptions}
-    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
-    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic", snapshot)
+    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)

@@ -21,7 +21,7 @@ _HEADINGS = {
     "consumer_group": "group",
     "n_clients": "clients",
     "n_queues": "queues",
-    "double_owned": "double",
+    "double_owned": "double-owned",
 }
 _TEXTS = ("group", "strategy", "worst", "not known")
 _LEAST_IMPORTANT = ("skew", "warnings", "unread", "strategy", "queues", "clients", "not known")

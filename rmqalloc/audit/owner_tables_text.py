@@ -38,10 +38,10 @@ _SHOWN = 20
 _MOST_BROKERS = 4
 _MOST_OWNERS = 2
 _INDENT = " " * 6
-_HEADER = ("topic", "queues", "", "owner", "known", "messages", "consumed UTC")
-_RANGES = _HEADER.index("")
-_UNCUT = ("queues", "", "messages", "consumed UTC")
-_LEAST_IMPORTANT = ("consumed UTC", "known")
+_HEADER = ("topic", "", "queue", "owner", "known", "messages", "consumed")
+_RANGES = _HEADER.index("queue")
+_UNCUT = ("", "queue", "messages", "consumed")
+_LEAST_IMPORTANT = ("consumed", "known")
 """Columns that a narrow line does without; ``-o wide`` has all."""
 _NUMBERS = ("queues", "messages", "clients", "groups")
 

@@ -13,7 +13,7 @@ from rmqalloc.results.renderer import text_table
 from rmqalloc.results.wrapping import wrapped
 from rmqalloc.text import counted, printable
 
-_HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
+_HEADER = ("messages", "group", "topic", "reason", "", "queue", "detail")
 _MOST_RANGES = 4
 
 
@@ -28,7 +28,7 @@ def reach_lines(
         rows = [_row(one, most is None) for one in shown]
         details = any(one.detail for one in shown)
         header, rows = (_HEADER, rows) if details else (_HEADER[:-1], [row[:-1] for row in rows])
-        yield from text_table(header, rows, ("messages", "queues"), file, prose=("detail",))
+        yield from text_table(header, rows, ("messages", ""), file, prose=("detail",))
         yield from more(len(unread) - len(shown), "row", ": -o wide shows all")
         found = {one.reason for one in shown}
         meanings = [f"{reason}: {REASONS[reason].meaning}" for reason in REASONS if reason in found]

@@ -58,11 +58,26 @@ class TableOptions:
         if table is None and self.is_text:
             say_lines(result.lines(sys.stdout, self.top) if lines is None else lines)
         else:
-            self.write(getattr(result, table or result.TABLES[0]))
+            self.write(getattr(result, table or self._named(result)))
+
+    def _named(self, result: TableResult) -> str:
+        """Return the first table of a result that has all columns which the options name."""
+        from rmqalloc.results.headings import column_of
+        from rmqalloc.results.where import Condition
+
+        names = [Condition.of(text).column for text in self.where]
+        for option in (self.columns, self.sort):
+            names += [name.removeprefix("-") for name in (option or "").split(",") if name]
+        for table in result.TABLES:
+            columns = getattr(result, table).column_names
+            if all(column_of(name, columns) for name in names):
+                return table
+        return result.TABLES[0]
 
     def write(self, table: pa.Table) -> None:
         """Write a table to standard output."""
-        from rmqalloc.report.formats import ColumnError, write_table
+        from rmqalloc.report.formats import write_table
+        from rmqalloc.results.headings import ColumnError
 
         try:
             write_table(

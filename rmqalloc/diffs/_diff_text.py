@@ -52,7 +52,7 @@ _GROUP_COLUMNS = (
     "gone",
     "unowned",
     "double-owned",
-    "why",
+    "",
 )
 
 _MOST_LINES = 12
@@ -161,7 +161,7 @@ def _ranked(diff: Diff, groups: pa.Table, file: IO[str] | None, top: int) -> Ite
     ]
     spare = (*empty, *_SPARE)
     yield from text_table(
-        _GROUP_COLUMNS, cells, _GROUP_COLUMNS[2:-1], file, MARK_WIDTH, prose=("why",), spare=spare
+        _GROUP_COLUMNS, cells, _GROUP_COLUMNS[2:-1], file, MARK_WIDTH, prose=("",), spare=spare
     )
     yield from more(groups.num_rows - top, "group", " (--top)")
 

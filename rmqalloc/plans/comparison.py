@@ -55,7 +55,18 @@ COMPARISON_SCHEMA = columns(
 _MOST_GROUPS = 20
 """Groups that are shown unless more are asked for."""
 
-_HEADER = ("strategy", "moved", "even", "min/max", "skew", "idle", "unowned", "leaves", "worst")
+_HEADER = (
+    "strategy",
+    "moved",
+    "even",
+    "min",
+    "max",
+    "skew",
+    "idle",
+    "unowned",
+    "leaves",
+    "worst",
+)
 _LEGEND = (
     "even: the least that would move if loads differed by one at most. leaves, worst: what moves if one client leaves, on the "
     "mean over all clients, and at worst."
@@ -136,12 +147,13 @@ class Comparison(TableResult):
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     if row["n_queues"] is None:
-        return [row["strategy"], "refused", *[""] * 7]
-    loads, worst = f"{row['min_load']:,}/{row['max_load']:,}", row["departure_worst"]
+        return [row["strategy"], "refused", *[""] * 8]
+    worst = row["departure_worst"]
     figures = [
         row["moved"],
         row["least_moves"],
-        loads,
+        row["min_load"],
+        row["max_load"],
         skew_text(row["skew"]),
         row["idle"],
         row["unowned"],

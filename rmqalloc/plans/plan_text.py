@@ -45,8 +45,8 @@ _FEW_GROUPS = 3
 
 _MOST_CLIENTS = 50
 _MARKS = {"new": "+", "gone": "-"}
-_CLIENT_COLUMNS = ("client", "before", "after", "Δ", "gained", "lost")
-_GROUP_COLUMNS = ("group", "topics", "queues", "clients", "moved", "%", "even", "skew")
+_CLIENT_COLUMNS = ("client", "before", "after", "gained", "lost")
+_GROUP_COLUMNS = ("group", "topics", "queues", "clients", "moved", "even", "skew")
 _FAULTS, _ALWAYS = ("idle", "unowned", "double_owned"), ("idle", "unowned")
 
 Row = Mapping[str, Any]
@@ -181,7 +181,6 @@ def _table(
             row["client_id"],
             figure(row["before"]),
             figure(row["after"]),
-            _delta(row),
             figure(row["gained"]),
             figure(row["lost"]),
         ]
@@ -198,11 +197,6 @@ def _table(
 
 def _mark(row: Row) -> str:
     return _MARKS.get(row["status"], "~" if row["gained"] or row["lost"] else " ")
-
-
-def _delta(row: Row) -> str:
-    change = row["after"] - row["before"]
-    return f"{change:+,}" if change else "0"
 
 
 def _loads(row: Row) -> str:
@@ -269,9 +263,8 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))
     befores, afters = (one.take(shown).to_pydict() for one in (before, after))
-    cured = queues_cured(plan, number)[shown].tolist()
     faults = [one for one in _FAULTS if one in _ALWAYS or any([*befores[one], *afters[one]])]
-    rows = [*zip(*_ranked_cells(befores, afters, cured, faults), strict=True)]
+    rows = [*zip(*_ranked_cells(befores, afters, faults), strict=True)]
     columns = (*_GROUP_COLUMNS, *map(_said, faults))
     marks = ["!" if one else " " for one in worst.is_worse[shown].tolist()]
     yield from marked_table(
@@ -282,7 +275,6 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
 def _ranked_cells(
     before: Mapping[str, list[Any]],
     after: Mapping[str, list[Any]],
-    cured: list[int],
     faults: list[str],
 ) -> Iterator[list[str]]:
     """Yield the columns of the list of groups."""
@@ -290,12 +282,6 @@ def _ranked_cells(
     for name in ("n_topics", "n_queues", "n_clients"):
         yield _each(arrow, before[name], after[name])
     yield _each(figure, after["moved"])
-    yield _each(
-        lambda moved, n, more: f"{100 * moved / max(n + more, 1):.1f}",
-        after["moved"],
-        before["n_queues"],
-        cured,
-    )
     yield _each(figure, after["least_moves"])
     yield _each(_skews, before["skew"], after["skew"])
     for name in faults:

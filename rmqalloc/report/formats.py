@@ -12,9 +12,9 @@ from typing import IO, Any
 import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.results.headings import named_column, sort_key
 from rmqalloc.results.renderer import cell_text, encodable, is_number, order_of, terminal_table
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.where import column_missing
 from rmqalloc.text import is_formula, printable
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
@@ -24,10 +24,6 @@ _ROWS = 10_000
 _MARKDOWN = str.maketrans(
     {c: f"\\{c}" for c in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 )
-
-
-class ColumnError(ArgumentError):
-    """A table has no such column; the message lists those that it has."""
 
 
 def write_table(
@@ -91,18 +87,12 @@ def _chosen(
     table: pa.Table, columns: Sequence[str] | str | None, sort: str | None, top: int | None
 ) -> tuple[pa.Table, int]:
     """Return the rows and columns that are asked for, and how many rows are left out."""
-    keys = _names(sort)
-    wanted = table.column_names if columns is None else _names(columns)
-    unknown = [
-        name
-        for name in [*wanted, *(key.removeprefix("-") for key in keys)]
-        if name not in table.column_names
-    ]
-    if unknown:
-        raise ColumnError(column_missing(unknown[0], table))
+    keys = [sort_key(name, table) for name in _names(sort)]
+    wanted = [named_column(name, table) for name in _names(columns)]
     top = checked_top(top)
     ordered = table.take(order_of(table, keys)) if keys else table
-    shown = ordered.select(wanted).slice(0, top)
+    chosen = ordered if columns is None else ordered.select(wanted)
+    shown = chosen.slice(0, top)
     return shown, table.num_rows - shown.num_rows
 
 

@@ -227,7 +227,7 @@ def with_bounds(table: pa.Table) -> pa.Table:
 
 def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
     """Return the positions of rows by some columns, as ``--sort`` takes them; ties stay in their
-    order, nulls come last.
+    order, nulls come last. A list of texts counts as its texts with commas between them.
 
     Examples
     --------
@@ -235,6 +235,7 @@ def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
     >>> order_of(pa.table({"group": ["a", "b", "c"], "moved": [1, 2, 2]}), "-moved,group").to_pylist()
     [1, 2, 0]
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     names = keys.split(",") if isinstance(keys, str) else keys
@@ -242,6 +243,10 @@ def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
         (name.removeprefix("-"), "descending" if name.startswith("-") else "ascending")
         for name in names
     ]
+    for name, _ in by:
+        if pa.types.is_list(table[name].type):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, pc.binary_join(table[name], ","))
     return pc.sort_indices(table, sort_keys=by)
 
 

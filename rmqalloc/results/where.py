@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.globs import glob
+from rmqalloc.results.headings import ColumnError, named_column
 from rmqalloc.results.renderer import is_number
-from rmqalloc.text import did_you_mean, quoted
+from rmqalloc.text import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Condition", "WhereError", "column_missing", "places_where", "rows_where"]
+__all__ = ["Condition", "WhereError", "places_where", "rows_where"]
 
-_CONDITION = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>|~)(.*)", re.DOTALL)
+_CONDITION = re.compile(r"\s*(\w[\w -]*?)\s*(!=|<=|>=|=|<|>|~)(.*)", re.DOTALL)
 _COMPARED = {
     "=": "equal",
     "!=": "not_equal",
@@ -63,13 +64,6 @@ class Condition(NamedTuple):
         return "".join(self)
 
 
-def column_missing(name: str, table: pa.Table) -> str:
-    """Return that a table has no such column, the columns that it has, and the one that was perhaps
-    meant.
-    """
-    return f"there is no column {name!r}; there are {', '.join(table.column_names)}{did_you_mean(name, table.column_names)}"
-
-
 def rows_where(table: pa.Table, conditions: Iterable[str]) -> pa.Table:
     """Return the rows for which all conditions hold.
 
@@ -106,9 +100,11 @@ def places_where(table: pa.Table, conditions: Iterable[str]) -> pa.Array:
     places = pa.array(range(table.num_rows), pa.int64())
     for text in conditions:
         condition = Condition.of(text)
-        if condition.column not in table.column_names:
-            raise WhereError(column_missing(condition.column, table))
-        places = places.filter(_holds(table[condition.column].take(places), condition))
+        try:
+            column = named_column(condition.column, table)
+        except ColumnError as error:
+            raise WhereError(str(error)) from error
+        places = places.filter(_holds(table[column].take(places), condition))
     return places
 
 

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.audit import SEVERITIES, Finding, Findings
+from rmqalloc.results.headings import ColumnError, sort_key
 from rmqalloc.results.renderer import order_of
-from rmqalloc.results.where import column_missing, rows_where
+from rmqalloc.results.where import rows_where
 from rmqalloc.service.asked import Document, ServiceRequest
 from rmqalloc.service.query_parameters import ParameterError, Parameters
 from rmqalloc.service.readings import replicas_of
@@ -56,10 +57,11 @@ def groups(asked: ServiceRequest) -> Document:
     """Return all groups, each in one row, worst first, as `rmqalloc groups` lists them."""
     table = rows_where(asked.state.observation.groups.groups, asked.given.texts("where"))
     if sort := asked.given.text("sort"):
-        for name in sort.split(","):
-            if name.removeprefix("-") not in table.column_names:
-                raise ParameterError(f"sort: {column_missing(name.removeprefix('-'), table)}")
-        table = table.take(order_of(table, sort))
+        try:
+            keys = [sort_key(name, table) for name in sort.split(",")]
+        except ColumnError as error:
+            raise ParameterError(f"sort: {error}") from error
+        table = table.take(order_of(table, keys))
     return {"groups": _first(table, asked.given), "n_rows": table.num_rows}
 
 

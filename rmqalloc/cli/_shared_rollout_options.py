@@ -79,7 +79,8 @@ class Printing:
                 self.tables.top,
             )
             return True
-        shown = self.show or ("ways" if rollout.ways.num_rows else "steps")
+        main = "ways" if rollout.ways.num_rows else "steps"
+        shown = self.show or self.tables.table_of(rollout, main)
         write_figures(self.tables, getattr(rollout, "exposed" if shown == "queues" else shown))
         return False
 

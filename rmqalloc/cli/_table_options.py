@@ -58,21 +58,22 @@ class TableOptions:
         if table is None and self.is_text:
             say_lines(result.lines(sys.stdout, self.top) if lines is None else lines)
         else:
-            self.write(getattr(result, table or self._named(result)))
+            self.write(getattr(result, table or self.table_of(result)))
 
-    def _named(self, result: TableResult) -> str:
-        """Return the first table of a result that has all columns which the options name."""
+    def table_of(self, result: TableResult, main: str | None = None) -> str:
+        """Return the main table of a result, or the first that has all columns which are named."""
         from rmqalloc.results.headings import column_of
         from rmqalloc.results.where import Condition
 
         names = [Condition.of(text).column for text in self.where]
         for option in (self.columns, self.sort):
             names += [name.removeprefix("-") for name in (option or "").split(",") if name]
-        for table in result.TABLES:
+        main = main or result.TABLES[0]
+        for table in (main, *result.TABLES):
             columns = getattr(result, table).column_names
             if all(column_of(name, columns) for name in names):
                 return table
-        return result.TABLES[0]
+        return main
 
     def write(self, table: pa.Table) -> None:
         """Write a table to standard output."""

@@ -56,12 +56,13 @@ _STEP_COLUMNS = (
     "unowned",
     "dry",
     "double-owned",
-    "min/max",
+    "min",
+    "max",
     "idle",
     "at most",
     "action",
 )
-_STEP_SPARE = ("idle", "queues", "min/max")
+_STEP_SPARE = ("idle", "queues", "min", "max")
 
 Row = Mapping[str, Any]
 
@@ -184,7 +185,8 @@ _CELLS: Mapping[str, Any] = {
     "unowned": lambda row: _worst(row, "unowned", "_written", ""),
     "dry": lambda row: _worst(row, "unowned", "_dry", ""),
     "double-owned": lambda row: _worst(row, "double_owned", before=""),
-    "min/max": lambda row: f"{row['min_load']:,}/{row['max_load']:,}",
+    "min": lambda row: figure(row["min_load"]),
+    "max": lambda row: figure(row["max_load"]),
     "idle": lambda row: figure(row["idle"]),
     "at most": lambda row: duration(row["unowned_seconds_worst"]),
     "action": lambda row: row["action"],

@@ -39,6 +39,7 @@ def commands(tmp_path):
         "diff of many groups": ("diff", before, after),
         "diff of a group": ("diff", "-g", "group-1", before, after),
         "rollout of a group": ("rollout", "restart", "-g", "billing", *orders),
+        "best restart": ("rollout", "restart", "--best", "-g", "billing", *orders),
         "rollout of many groups": ("rollout", "restart", "-f", before),
     }
 
@@ -69,6 +70,7 @@ def headings(monkeypatch):
         "diff of many groups",
         "diff of a group",
         "rollout of a group",
+        "best restart",
         "rollout of many groups",
     ],
 )

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from checkout import ROOT
-from mutation import by_hand, c_edits, listed, page, python_edits, reach, trial, verdicts
+from mutation import by_hand, c_edits, listed, python_edits, reach, trial, verdicts
 from mutation.mutant import named
 from mutation.tree import Tree, Workers
 from mutation.trial import BY_TIME, KILLED, NO_PROGRAM, SERVERS, SURVIVES
@@ -78,24 +78,6 @@ def test_c_and_cython_are_changed_in_functions_beside_comments_and_texts():
     }
 
 
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        pytest.param("a.py", PYTHON, id="Python"),
-        pytest.param("a.c", C, id="C"),
-        pytest.param("a.pyx", CYTHON, id="Cython"),
-    ],
-)
-def test_code_elsewhere_leaves_a_name_as_it_is(file, text):
-    more = {
-        "a.py": "\ndef other(a):\n    return a + 1 < 2\n\n",
-        "a.c": "static int other(int a) { return a + 1 < 2; }\n",
-    }
-    before = more.get(file, "\ndef other(int a):\n    return a + 1 < 2\n\n")
-    old, new = names(file, text), names(file, before + text)
-    assert new[-len(old) :] == old and len(new) > len(old)
-
-
 FOUND, GONE = listed.of_today()
 
 
@@ -128,27 +110,6 @@ def test_committed_verdicts_are_those_of_the_list():
     assert set(verdicts.kept()) <= listed.listed().keys()
 
 
-def test_parts_are_in_proportion_and_four_at_least():
-    assert listed.parts({"a": 100, "b": 28, "c": 1}, {}) == {"a": 340, "b": 96, "c": 4}
-    assert listed.parts({"a": 100, "b": 28, "c": 1}, {"b": 160}) == {"a": 276, "b": 160, "c": 4}
-
-
-def test_a_draw_replaces_what_the_code_left_behind_and_nothing_else(tmp_path, monkeypatch):
-    old = listed.LIST.read_text(encoding="utf-8")
-    last = old.splitlines(keepends=True)[-1]
-    path = tmp_path / "mutants.tsv"
-    path.write_text(
-        old.replace(last, "rmqalloc/plans/_gone.py::total::+ to -::1\ta + b -> a - b\n"),
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(listed, "LIST", path)
-    new = listed.draw()
-    assert len(listed.of_today()[1]) == 1 and "_gone.py" not in new
-    assert {*old.splitlines()} - {*new.splitlines()} <= {last.strip("\n")} and len(
-        new.splitlines()
-    ) == len(old.splitlines())
-
-
 def test_a_mutant_is_reached_by_the_lines_of_its_statement_and_a_header_without_its_body():
     text = "LIMIT = 1\n\n\ndef f(a, n=2):\n    if (a <\n        3):\n        return [\n            4]\n    return 5\n"
     lines = {}
@@ -156,19 +117,6 @@ def test_a_mutant_is_reached_by_the_lines_of_its_statement_and_a_header_without_
         if one.edit.operator == "constant + 1":
             lines[text[one.edit.start]] = [*reach.lines_of(one, ast.parse(text))]
     assert lines == {"1": [*range(1, 10)], "2": [*range(4, 10)], "3": [5, 6], "4": [7, 8], "5": [9]}
-
-
-def test_tests_named_like_the_module_come_first_then_those_of_the_room():
-    tests = [
-        f"tests/{at}::test_x"
-        for at in ("cli/test_cli.py", "plans/test_gates_file.py", "plans/test_undo.py")
-    ]
-    nearest = sorted(tests, key=lambda test: reach.distance("rmqalloc/plans/_gates.py", test))
-    assert nearest == [tests[1], tests[2], tests[0]]
-
-
-def test_slices_keep_to_the_limit():
-    assert trial.slices("abcdef", lambda _: 20) == (["a"], ["b", "c"], ["d", "e", "f"])
 
 
 FILE = "rmqalloc/plans/_plan.py"
@@ -300,8 +248,6 @@ def test_verdicts_are_kept_a_part_of_the_tests_is_run_once_and_what_changed_is_t
         SURVIVES,
     ]
     assert again.alive("java") == [] and again.alive("go") == [mutants[3]]
-    text = page.page(dict.fromkeys(rows, "plans"), again, [])
-    assert page.cell(d) in text and "| plans | 4 | 3 | 0 | 1 | 1 | 0 | 1 |" in text
     path.write_text(path.read_text("utf-8").replace(rows[c].mark, "another"), encoding="utf-8")
     changed = Verdicts(mutants[1:], path)
     assert (

@@ -34,7 +34,7 @@ ALLOWED = [
     Allowed(
         "tests/fleet/test_free_threads.py::*",
         "*",
-        "of a Python without the interpreter lock; `make pythons` has one",
+        "of a Python without the interpreter lock; `make proof NAME=platforms` has one",
     ),
     Allowed("*", "only root gives files away", "a runner may work as a plain user"),
     Allowed("*", "snappy-java looks for musl's loader of x86-64 alone", "a runner may be an ARM"),

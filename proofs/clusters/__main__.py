@@ -12,7 +12,6 @@ from clusters.badday.runs import bad_day
 from clusters.beside_java.parts import PARTS as BESIDE_JAVA
 from clusters.everyday.day import everyday
 from clusters.frozen_broker.reading import frozen_broker
-from clusters.guarded_restart.restarts import guarded_restart
 from clusters.incidents.plays import incidents
 
 PARTS = {
@@ -20,7 +19,6 @@ PARTS = {
     "frozen broker": frozen_broker,
     "incidents": incidents,
     "everyday": everyday,
-    "guarded restart": guarded_restart,
     **BESIDE_JAVA,
 }
 QUICK = ("bad day", "frozen broker")

@@ -1,7 +1,7 @@
 """Damaged and hostile inputs: ``python -m fuzz [--quick] [--only PART] [--report FILE]``.
 
 Files for every reader and frames and bodies of servers, changed by structure; the same and kernels
-guided by coverage (``python -m fuzz.guided`` for more minutes); hostile events in a stream. An input
+guided by coverage (``python -m fuzz.guided`` for more minutes). An input
 may be read or end in the reader's own error; anything else is a fault.
 """
 
@@ -17,7 +17,6 @@ from fuzz.guided.__main__ import guided
 from fuzz.outcome import Outcome
 from fuzz.readers import READERS
 from fuzz.running import run
-from fuzz.streams.streams import streams
 
 INPUTS, QUICK_INPUTS, SEED = 100_000, 400, 1
 COLUMNS = (
@@ -76,7 +75,7 @@ def cells(made):
     return made.name, made.inputs, n_read, own, n_others, seconds, memory
 
 
-PARTS = {"files": files, "servers": servers, "guided": guided, "streams": streams}
+PARTS = {"files": files, "servers": servers, "guided": guided}
 QUICK = ("files", "servers")
 
 if __name__ == "__main__":

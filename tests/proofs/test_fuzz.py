@@ -1,4 +1,4 @@
-"""The fuzz sees an error that is not a reader's own, an answer that differs, and a trace of an event."""
+"""The fuzz sees an error that is not a reader's own and an answer that differs."""
 
 import json
 import shutil
@@ -10,8 +10,6 @@ from fuzz import readers, running, wire
 from fuzz.__main__ import cells
 from fuzz.guided import c_targets, of_kernels, of_readers, places, python_targets, replay
 from fuzz.readers import Reader
-from fuzz.streams import streams
-from fuzz.streams.hostile_events import hostile
 
 
 @pytest.mark.parametrize("raised", [TypeError("x"), RecursionError(), running.TookTooLong()])
@@ -83,46 +81,3 @@ def test_a_step_too_many_in_a_split_is_found(tmp_path, monkeypatch):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "queue" in done.stderr or "AddressSanitizer" in done.stderr
-
-
-NOW = 1_800_000_000
-
-
-def rows_of(events):
-    """Rows that refuse events, as live plans make them: text that was read is serialised again."""
-    return [
-        {
-            "version": None,
-            "err_code": 1,
-            "err_msg": "no",
-            "event": one if isinstance(one, str) else json.dumps(one, ensure_ascii=False),
-        }
-        for _, one in events
-    ]
-
-
-def test_a_trace_of_a_hostile_event_is_a_difference(monkeypatch):
-    wrong, taken = hostile(200, NOW), [{"version": version, "err_code": 0} for version in (1, 2)]
-    monkeypatch.setattr(streams, "followed", lambda _: "owners")
-    monkeypatch.setattr(streams, "answer", lambda *_: "owners")
-    right = {"rows": taken[::-1], "state": ["a", "b"]}
-    made = {"rows": taken + rows_of(wrong), "state": ["a", "b"]}
-
-    def faults(**other):
-        return streams.differences(made | other, right, [], wrong)
-
-    assert faults() == []
-    assert faults(state=["a", "c"]) == ["a state that is not that of the good events alone"]
-    assert faults(rows=made["rows"][1:]) == [
-        "1 rows that are not those of the good events alone, which are 2"
-    ]
-    kind = wrong[-1][0]
-    n = sum(one == kind for one, _ in wrong)
-    assert faults(rows=made["rows"][:-1]) == [f"{kind}: {n - 1} rows of {n} events"]
-    assert faults(rows=[*made["rows"], made["rows"][-1]]) == [f"{kind}: {n + 1} rows of {n} events"]
-    broken = made["rows"][-1] | {"err_msg": "two\nlines"}
-    assert faults(rows=[*made["rows"][:-1], broken]) == [
-        "1 refused rows without a code, or with other than one line of reason"
-    ]
-    monkeypatch.setattr(streams, "answer", lambda *_: "others")
-    assert faults() == ["owners that are not those of the engine"]

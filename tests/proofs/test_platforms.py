@@ -1,13 +1,12 @@
 """The judges of the platforms program: what they let pass, and what they do not."""
 
-import copy
 import zipfile
 from pathlib import Path
 
 import pytest
 from checkout import ROOT
 from platforms.browser import visit
-from platforms.pythons import cpython, pythons
+from platforms.pythons import pythons
 from platforms.release import builds, installs, links
 from platforms.release.check import Check
 from platforms.targets import listed, roots, targets
@@ -40,36 +39,12 @@ def test_the_page_names_no_other_host_and_its_frame_may_do_nothing():
     assert "innerHTML" not in text
 
 
-FRAME = "    #0 {} <null> ({}.cpython-313t-x86_64-linux-gnu.so+0x17b1)\n"
-REPORT = """==================
-WARNING: ThreadSanitizer: data race (pid=7)
-  Write of size 4 at 0x7b70 by thread T2:
-{}
-  Previous write of size 4 at 0x7b70 by thread T1:
-{}
-  Location is heap block of size 16 at 0x7b70 allocated by thread T1:
-{}
-SUMMARY: ThreadSanitizer: data race
-==================
-"""
-NUMPY, OURS = FRAME.format("discover", "_multiarray_umath"), FRAME.format("rmq_split", "split")
-
 RIGHT = {
-    "label": "3.14", "free": False, "lock": True, "golden": [3, 9, 0], "tests": {"passed": 5, "code": 0},
-    "stress": {"answers": 7, "differ": 0}, "races": {"reports": 4, "ours": 0}, "control": {"reports": 1, "ours": 1},
-}  # fmt: skip
-
-
-def test_a_race_is_ours_if_one_of_the_accesses_is(tmp_path):
-    (tmp_path / "races.7").write_text(
-        REPORT.format(NUMPY, NUMPY, OURS) + REPORT.format(NUMPY, OURS, NUMPY)
-    )
-    (tmp_path / "races.8").write_text(REPORT.format(FRAME.format("md5_loop", "_md5"), NUMPY, NUMPY))
-    reports, ours = cpython.races(tmp_path)
-    assert len(reports) == 3
-    assert len(ours) == 1
-    assert "rmq_split" in ours[0]
-    assert not list(tmp_path.iterdir())
+    "label": "3.14",
+    "golden": [3, 9, 0],
+    "tests": {"passed": 5, "code": 0},
+    "stress": {"answers": 7, "differ": 0},
+}
 
 
 @pytest.mark.parametrize(
@@ -81,14 +56,11 @@ def test_a_race_is_ours_if_one_of_the_accesses_is(tmp_path):
         ("tests", {"passed": 5, "failed": 1, "code": 1}),
         ("stress", {"answers": 7, "differ": 1}),
         ("stress", {"ended with": -6}),
-        ("free", True),
-        ("races", {"reports": 4, "ours": 1}),
-        ("control", {"reports": 1, "ours": 0}),
     ],
 )
-def test_what_is_wrong(key, value):
-    assert not pythons.is_wrong(copy.deepcopy(RIGHT))
-    assert pythons.is_wrong(copy.deepcopy(RIGHT) | {key: value})
+def test_what_is_wrong_with_a_python(key, value):
+    assert not pythons.is_wrong(RIGHT)
+    assert pythons.is_wrong(RIGHT | {key: value})
 
 
 def wheel(path: Path, text: str) -> Path:

@@ -6,32 +6,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
-
-import rmqalloc
-from rmqalloc.service.metrics import MetricsText
 from rmqalloc.service.readings import Keeper, Readings
 from rmqalloc.snapshot.live.rereading import Rereader
-from rmqalloc.watching import Change, Observation, Observer
+from rmqalloc.watching import Change, Observer
 
 EVERY = 1.0
 STALLS_AFTER = 120.0
-OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
-COLUMNS = {
-    "rmqalloc_group_clients": "n_clients",
-    "rmqalloc_group_idle_clients": "idle",
-    "rmqalloc_group_queues": "n_queues",
-    "rmqalloc_group_unowned_queues": "unowned",
-    "rmqalloc_group_double_owned_queues": "double_owned",
-    "rmqalloc_group_unread_queues": "unread",
-    "rmqalloc_group_lag_messages": "messages",
-    "rmqalloc_group_skew": "skew",
-}
-"""Metrics of a group, and the column of `rmqalloc.groups` that says the same."""
 
 
 class Look(NamedTuple):
@@ -41,9 +23,6 @@ class Look(NamedTuple):
     read_at: float
     members: tuple[Change[Any, Any], ...] = ()
     moves: tuple[Change[Any, Any], ...] = ()
-    differences: tuple[str, ...] = ()
-    n_compared: int = 0
-    n_requests: int = 0
     failed: str = ""
 
 
@@ -53,9 +32,7 @@ class Looker:
     def __init__(self, name_server: str, keepers: tuple[Keeper, ...] = ()) -> None:
         self._reader = Rereader(name_server, every=EVERY)
         self._readings = Readings(self._reader, Observer(), EVERY, keepers)
-        self._metrics = MetricsText(self._readings, "live")
         self.looks: list[Look] = []
-        self.every = EVERY
         self._news = threading.Condition()
         self._is_ended = False
         self._thread = threading.Thread(target=self._run, name="everyday-looks")
@@ -91,7 +68,7 @@ class Looker:
             with self._news:
                 self.looks.append(look)
                 self._news.notify_all()
-            time.sleep(max(0.0, self.every - (time.monotonic() - begun)))
+            time.sleep(max(0.0, EVERY - (time.monotonic() - begun)))
 
     def _look(self) -> Look:
         begun = time.time()
@@ -100,55 +77,11 @@ class Looker:
         if not is_read or state is None:
             return Look(begun, time.time(), failed=str(error))
         seen = state.observation
-        differences, n = _compared(seen, self._metrics.text(OPEN_METRICS)[0].decode())
         reading = seen.reading
-        differences += [] if error is None else [error]
         return Look(
             reading.began_at,
             reading.read_at,
             tuple(seen.members),
             tuple(seen.moves),
-            tuple(differences),
-            n,
-            sum(reading.n_requests.values()),
+            failed="" if error is None else str(error),
         )
-
-
-def _compared(seen: Observation, text: str) -> tuple[list[str], int]:
-    """What metrics say otherwise than the verbs `groups` and `check` of the same snapshot, and how
-    many were compared.
-    """
-    says: dict[str, dict[tuple[str, ...], float]] = {}
-    for family in text_string_to_metric_families(text):  # type: ignore[no-untyped-call]
-        for sample in family.samples:
-            labels = tuple(
-                value for name, value in sorted(sample.labels.items()) if name != "cluster"
-            )
-            says.setdefault(sample.name, {})[labels] = sample.value
-    snapshot = seen.reading.snapshot
-    wanted = dict(_wanted(rmqalloc.groups(snapshot).to_dict()["groups"], rmqalloc.check(snapshot)))
-    found = {name: says.get(name, {}) for name in wanted}
-    differences = [
-        f"{name}{labels}: metrics say {found[name].get(labels)}, the verb {wanted[name].get(labels)}"
-        for name in wanted
-        for labels in wanted[name].keys() | found[name].keys()
-        if found[name].get(labels) != wanted[name].get(labels)
-    ]
-    return differences, sum(map(len, wanted.values()))
-
-
-def _wanted(
-    groups: Sequence[dict[str, Any]], findings: Any
-) -> Iterator[tuple[str, dict[tuple[str, ...], float]]]:
-    """What each metric should be, by its labels in their alphabetic order."""
-    for metric, column in COLUMNS.items():
-        yield (
-            metric,
-            {
-                (row["consumer_group"],): float(row[column])
-                for row in groups
-                if row[column] is not None
-            },
-        )
-    found = Counter((one.consumer_group or "", one.rule, one.severity) for one in findings)
-    yield "rmqalloc_findings", {labels: float(n) for labels, n in found.items()}

@@ -158,11 +158,6 @@ class Stage:
         held = [one for one in said if one.at < ends.get(one.client_id, float("inf"))]
         return sorted([*held, *self._gone])
 
-    def forget(self) -> None:
-        """Drop logs that are judged."""
-        for log in self._logs:
-            log.clear()
-
 
 def _joined(java: Consumers, act: Act) -> str:
     """Return the id of a client that joined; it gives up where a busy name server does not answer,

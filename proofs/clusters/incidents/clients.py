@@ -9,7 +9,6 @@ import time
 from live_consumers import Consumers
 from live_proofs import wait_for
 
-from clusters.incidents.foreign import Foreigner
 from clusters.incidents.judging import Right, Said, allowed_partial
 from clusters.incidents.stage import CLEAN, QUEUES, Stage, owned, unowned
 
@@ -63,34 +62,6 @@ def other_tags(stage: Stage) -> None:
     if n >= 400:
         played.wrong.append("every message was consumed, so nothing was lost")
     stage.leave(group)
-
-
-def no_java(stage: Stage, is_quick: bool) -> None:
-    """Clients that are no Java, of a 5.x release, alone and beside a Java client."""
-    brokers = [*stage.cluster.running.values()]
-    never = ("proxy", "shared", "gRPC", "POP")
-    beside: tuple[tuple[str, tuple[str, ...]], ...] = (
-        ("GO", ("java",)),
-        ("CPP", ("java",)),
-        ("PYTHON", ()),
-    )
-    for language, members in beside[:1] if is_quick else beside:
-        group = topic = f"no-java-{language.lower()}"
-        stage.topic(topic)
-        client_id = "10.9.8.7@4711"
-        since = time.monotonic()
-        with Foreigner(brokers, client_id, group, topic, language):
-            stage.join(group, topic, *members)
-            right = Right(
-                "silent-client, owners not known; not a proxy's", 2, {"silent-client": "warning"},
-                says=(client_id,), not_known=("owners",) if members else (), never=never, no_errors=True,
-                no_all_clear=True,
-            )  # fmt: skip
-            where = "beside a Java client" if members else "alone"
-            stage.until(
-                f"a Remoting client in {language}, release 5.3.3, {where}", group, right, since, 60
-            )
-            stage.leave(group)
 
 
 def frozen_client(stage: Stage) -> None:
@@ -177,11 +148,7 @@ def new_group(stage: Stage) -> None:
 
 
 def killed_of_concurrent(stage: Stage) -> None:
-    """A client killed of a group that is not ordered, after the rebalance; a file from before is
-    compared with it.
-    """
-    from clusters.incidents.compared import compared_with_file
-
+    """A client killed of a group that is not ordered, after the rebalance."""
     group = topic = "killed-one"
     stage.topic(topic)
     with (
@@ -191,11 +158,10 @@ def killed_of_concurrent(stage: Stage) -> None:
         stage.join(group, topic, "1", process=other)
         stage.join(group, topic, "2", process=killed)
         stage.wait_until_clean(group, WITH_RETRY, other, killed)
-        with compared_with_file(stage, group, killed):
-            since = time.monotonic()
-            killed.kill()
-            wait_for(lambda: owned(other, group, topic) == ALL, "the other client owns all")
-            stage.until("control: a client killed, after the rebalance", group, CLEAN, since, 30)
+        since = time.monotonic()
+        killed.kill()
+        wait_for(lambda: owned(other, group, topic) == ALL, "the other client owns all")
+        stage.until("control: a client killed, after the rebalance", group, CLEAN, since, 30)
 
 
 def same_id(stage: Stage) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 
 from live_cluster import LiveCluster
 from live_consumers import Consumers
 from proof import Report
 
-from clusters.incidents import brokers, clients, compared
+from clusters.incidents import brokers, clients
 from clusters.incidents.stage import Played, Stage
 
 COLUMNS = ("incident", "right is", "what check says", "exit code", "answers", "seconds until said")
@@ -21,8 +20,6 @@ def plays(is_quick: bool) -> dict[str, Callable[[Stage], None]]:
     short: dict[str, Callable[[Stage], None]] = {
         "killed-all": clients.all_killed,
         "tags": clients.other_tags,
-        "no-java": partial(clients.no_java, is_quick=is_quick),
-        "lite": compared.lite_topics,
     }
     if is_quick:
         return short

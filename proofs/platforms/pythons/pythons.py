@@ -1,31 +1,23 @@
-"""The product on other Pythons: those of a newer Debian in a root of their own (`debian`), and one
-without the interpreter lock, plain and under ThreadSanitizer (`cpython`).
+"""The product on the Pythons of a newer Debian, in a root of their own (`debian`).
 
 Each builds the wheel from the sdist that `make install` left, replays the golden answers, runs tests
-of three rooms (`trial`), and has many threads over one fleet (`stress`). Needs root of a Debian,
-debootstrap, gcc, clang and sources of packages from apt.
+of three rooms (`trial`), and has many threads over one fleet (`stress`). Needs root of a Debian and
+debootstrap.
 """
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 from checkout import ROOT
 
-from platforms.pythons import cpython, debian
+from platforms.pythons import debian
 from platforms.pythons.stress import stressed
 from platforms.pythons.trial import Python, Stopped, Trial
 
 SUITE = "forky"
 RELEASES = ("3.13", "3.14", "3.15")
-FREE = ("3.14", "3.15", "3.13")
-"""Releases to build without the lock: the first whose source is to be had."""
-
-FREE_SUITES = ("sid", "forky")
-FREE_LABEL, SANITIZED_LABEL = "without the lock", "ThreadSanitizer"
-SANITIZED_TESTS = tuple(f"tests/fleet/test_{name}.py" for name in ("changing_lists", "threads"))
 THREADS = 16
-QUICK_SECONDS, SHORT_SECONDS, SECONDS = 8, 30, 60
+QUICK_SECONDS, SECONDS = 8, 30
 FOLDER = ROOT / "build" / "pythons"
 COLUMNS = (
     "Python",
@@ -49,16 +41,13 @@ def pythons(report, is_quick):
     (sdist,) = (ROOT / "build" / "wheel").glob("*.tar.gz")
     FOLDER.mkdir(parents=True, exist_ok=True)
     debian.root_with(SUITE, RELEASES, FOLDER / "root")
-    without_lock()  # what several trials share is made before they start side by side
-    plan = plan_of(sdist)
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(found, plan, plan.values()))
+        results = list(pool.map(lambda release: found(release, sdist), RELEASES))
     report.head(COLUMNS)
     for one in results:
         if "stopped" not in one:
             first = (one["label"], one["version"], one["origin"], one["modules"])
-            golden = one.get("golden", [0, "–", "–"])
-            report.row(*first, *golden[1:], *tested(one), *asked(one))
+            report.row(*first, *one["golden"][1:], *tested(one), *asked(one))
         if is_wrong(one):
             report.fault(json.dumps(one))
 
@@ -71,109 +60,21 @@ def threads_of_this_python(report):
         report.fault(f"answers of threads differ: {counts['differences']}")
 
 
-def plan_of(sdist):
-    """Label by label, what is done for it."""
-
-    def with_lock(release):
-        return lambda: plain(Trial(of_debian(release), place(release), sdist), SHORT_SECONDS)
-
-    plan = {release: with_lock(release) for release in RELEASES}
-    plan[FREE_LABEL] = lambda: plain(Trial(without_lock(), place(FREE_LABEL), sdist), SECONDS)
-    plan[SANITIZED_LABEL] = lambda: sanitized(sdist)
-    return plan
-
-
-def place(label):
-    """The folder of a trial."""
-    return FOLDER / "trials" / label.replace(" ", "-")
-
-
-def found(label, work):
-    """Do it; an end in between is a finding, too."""
-    try:
-        return work()
-    except Stopped as stopped:
-        return stopped.found or {"label": label, "stopped": str(stopped)}
-
-
-def of_debian(release):
-    """A Python of the newer Debian."""
+def found(release, sdist):
+    """What a trial finds; an end in between is a finding, too."""
     before = debian.in_root(FOLDER / "root", FOLDER / "trials")
-    return Python(release, f"Debian {SUITE}", f"/usr/bin/python{release}", before)
-
-
-def without_lock():
-    """A Python without the lock, of the newest release whose source can be had; found once."""
-    path = FOLDER / "source.json"
-    if not path.exists():
-        path.write_text(json.dumps(source_of(FOLDER)))
-    kept = json.loads(path.read_text())
-    source = FOLDER / kept["source"]
-    executable = cpython.built(source, FOLDER, f"free-{kept['release']}")
-    origin = f"Debian's source {source.name}, `--disable-gil`"
-    return Python(f"{kept['release']}t", origin, str(executable), source=source)
-
-
-def source_of(folder):
-    """The first source of the releases that are wanted, and why those before it could not be had."""
-    refused = []
-    for release in FREE:
-        for suite in FREE_SUITES:
-            source, why = debian.source_of(f"python{release}", suite, folder)
-            if source is not None:
-                return {"release": release, "source": source.name}
-            refused.append(f"python{release} of {suite}: {why}")
-    raise Stopped("; ".join(refused))
-
-
-def plain(trial, seconds):
-    """Install, replay, test, and threads."""
-    trial.install()
-    trial.imports()
-    trial.golden()
-    trial.tests()
-    threads(trial, seconds)
-    return trial.found
-
-
-def threads(trial, seconds):
-    """Threads over one fleet; every answer is compared with that of one thread."""
-    asked = ("--seconds", str(seconds), "--threads", str(THREADS))
-    trial.found["stress"] = trial.program(
-        "platforms.pythons.stress", *asked, timeout=seconds * 10 + 600
-    )
-
-
-def sanitized(sdist):
-    """Everything compiled for ThreadSanitizer but numpy. The plain Python installs: it takes the
-    same wheels, and is faster.
-    """
-    python = without_lock()
-    label = f"{python.label} with ThreadSanitizer"
-    python = replace(python, label=label, before=list(cpython.PLAIN_ADDRESSES))
-    name = python.source.name.split("-")[0].replace("python", "free-") + "-tsan"
-    trial = Trial(python, place(SANITIZED_LABEL), sdist)
-    trial.install(**cpython.sanitizer_compiler())
-    trial.executable = cpython.built(python.source, FOLDER, name, sanitizer=True)
-    trial.paths += (trial.venv / "lib").glob("python*t/site-packages")
-    python.variables.update(cpython.sanitizer_variables(python.source, trial.folder))
-    python.variables["RMQALLOC_ISA"] = "scalar"  # stores of whole vectors are not seen
-    trial.imports()
-    trial.ask("race", "-m", "platforms.pythons.race")
-    control, seen = cpython.races(trial.folder)
-    threads(trial, SECONDS)
-    trial.tests(SANITIZED_TESTS, ("fork",))
-    reports, ours = cpython.races(trial.folder)
-    trial.found["races"] = {
-        "reports": len(reports),
-        "ours": len(ours),
-        "first": ours[:2],
-        "other": reports[:2],
-    }
-    trial.found |= {
-        "control": {"reports": len(control), "ours": len(seen)},
-        "test files": SANITIZED_TESTS,
-    }
+    python = Python(release, f"Debian {SUITE}", f"/usr/bin/python{release}", before)
+    trial = Trial(python, FOLDER / "trials" / release, sdist)
+    try:
+        trial.install()
+        trial.imports()
+        trial.golden()
+        trial.tests()
+    except Stopped as stopped:
+        return stopped.found or {"label": release, "stopped": str(stopped)}
+    asked = ("--seconds", str(SECONDS), "--threads", str(THREADS))
+    limit = SECONDS * 10 + 600
+    trial.found["stress"] = trial.program("platforms.pythons.stress", *asked, timeout=limit)
     return trial.found
 
 
@@ -181,14 +82,8 @@ def is_wrong(found):
     """Did anything fail, or was not what one thread, Java or the tests say?"""
     if "stopped" in found:
         return True
-    races = found.get("races")
-    return (
-        found.get("golden", [0, 0, 0])[2] != 0
-        or found["tests"]["code"] != 0
-        or found["stress"].get("differ") != 0
-        or (found["free"] and found["lock"])
-        or (races is not None and (races["ours"] > 0 or not found["control"]["ours"]))
-    )
+    has_failed = found["tests"]["code"] != 0 or found["stress"].get("differ") != 0
+    return has_failed or found["golden"][2] != 0
 
 
 def tested(one):

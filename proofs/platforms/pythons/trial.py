@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import tarfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 STRATEGIES = tuple(
     f"tests/strategies/test_{name}.py"
@@ -41,8 +40,6 @@ IMPORTED = (
 class Python:
     """An interpreter: where it came from, what to put before its commands, settings of its
     processes.
-
-    Of one built here also its source.
     """
 
     label: str
@@ -50,7 +47,6 @@ class Python:
     executable: str
     before: list = field(default_factory=list)
     variables: dict = field(default_factory=dict)
-    source: Path | None = None
 
 
 class Stopped(Exception):
@@ -70,7 +66,6 @@ class Trial:
         """Begin a trial; without an sdist go on in the folder of one that was made."""
         self.python, self.folder = python, folder.absolute()
         self.found = {"label": python.label, "origin": python.origin}
-        self.found["free"] = python.source is not None
         self.sdist = None
         if sdist is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -138,11 +133,6 @@ class Trial:
 
     def _install(self, variables):
         self.run("venv", self.python.executable, "-m", "venv", self.venv)
-        if self.found[
-            "free"
-        ]:  # Debian's site.py seeks packages of an environment in a folder without the t
-            (with_t,) = (self.venv / "lib").glob("python*t")
-            with_t.with_name(with_t.name.removesuffix("t")).symlink_to(with_t.name)
         build = (
             "wheel",
             "-q",

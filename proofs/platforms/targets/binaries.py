@@ -17,7 +17,7 @@ MACHINES = {
     "x86": ("I386",),
     "powerpc64le": ("PPC64",),
 }
-"""Names of a machine in ELF, Mach-O and PE."""
+"""Names of a machine in ELF and PE."""
 
 
 def wrong(target: Target, modules: dict[str, Path]) -> list[str]:
@@ -43,29 +43,12 @@ def _read(parsed: object) -> tuple[str, set[str], set[str]]:
     if isinstance(parsed, lief.ELF.Binary):
         exported = {symbol.name for symbol in parsed.exported_symbols}
         return parsed.header.machine_type.name, exported, _foreign_in_elf(parsed)
-    if isinstance(parsed, lief.MachO.Binary):
-        exported = {symbol.name.removeprefix("_") for symbol in parsed.exported_symbols}
-        named = {
-            symbol.name.removeprefix("_")
-            for symbol in parsed.imported_symbols
-            if not _library(symbol)
-        }
-        return (
-            parsed.header.cpu_type.name,
-            exported,
-            {name for name in named if not _is_pythons(name)},
-        )
     assert isinstance(parsed, lief.PE.Binary)
     return parsed.header.machine.name, {entry.name for entry in parsed.exported_functions}, set()
 
 
 def _is_pythons(name: str) -> bool:
     return name.startswith(("Py", "_Py"))
-
-
-def _library(symbol: "lief.MachO.Symbol") -> bool:
-    """Whether the name is looked up in a library that the module names, and not wherever it may be."""
-    return symbol.has_binding_info and symbol.binding_info.has_library
 
 
 def _foreign_in_elf(parsed: "lief.ELF.Binary") -> set[str]:
@@ -87,8 +70,6 @@ def _foreign_in_elf(parsed: "lief.ELF.Binary") -> set[str]:
 def abi(target: Target, modules: dict[str, Path]) -> str:
     """The least C library or system that the modules ask for."""
     parsed = [lief.parse(str(path)) for path in modules.values()]
-    if target.system == "macos":
-        return f"macOS {'.'.join(map(str, parsed[0].build_version.minos[:2]))}"
     if target.system == "windows":
         return ", ".join(sorted({library.name for binary in parsed for library in binary.imports}))
     if target.system == "musl":

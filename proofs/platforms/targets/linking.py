@@ -146,8 +146,6 @@ def _link_modules(
     more: list[Path],
 ) -> None:
     flags = ["-target", target.zig, "-shared", "-s"]
-    if target.system == "macos":
-        flags += ["-Wl,-undefined,dynamic_lookup"]
 
     def module(name: str) -> str:
         made = folder / f"{name}{target.suffix.format(version=version.replace('.', ''))}"

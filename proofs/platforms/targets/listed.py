@@ -10,7 +10,7 @@ class Target:
     """A machine with its C library.
 
     `zig` is what ``zig cc -target`` takes, the least version of glibc included. `python` says whose
-    headers are used and who runs the modules: Debian's own, one built here, Windows' or macOS's.
+    headers are used and who runs the modules: Debian's own, one built here, or that of Windows.
     `runner` is the program in front of that Python, empty if the processor itself runs it, None if
     nothing does; `processor` is what qemu plays: on aarch64 one that signs no pointers, as signing
     takes most of the time. `kernels` asks for the C programs of tests/support/c as well.
@@ -38,7 +38,7 @@ class Target:
 
     @property
     def system(self) -> str:
-        """Kind of its files: linux, musl, macos or windows."""
+        """Kind of its files: linux, musl or windows."""
         words = self.zig.split("-")
         return "musl" if words[2:] == ["musl"] else words[1].partition(".")[0]
 
@@ -98,8 +98,6 @@ TARGETS = [
         runner="qemu-aarch64-static",
         kernels=True,
     ),
-    Target("macOS arm64", "aarch64-macos.11.0", "macos", ".cpython-{version}-darwin.so"),
-    Target("macOS x86-64", "x86_64-macos.11.0", "macos", ".cpython-{version}-darwin.so"),
     Target(
         "Windows x64",
         "x86_64-windows-gnu",
@@ -108,7 +106,6 @@ TARGETS = [
         runner="wine64",
         kernels=True,
     ),
-    Target("Windows arm64", "aarch64-windows-gnu", "windows", ".cp{version}-win_arm64.pyd"),
 ]
 
 QUICK = ["musl x86-64"]

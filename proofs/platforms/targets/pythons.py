@@ -17,7 +17,7 @@ from platforms.targets.listed import Target
 from platforms.targets.roots import Apt, python_root
 
 MAVEN_PYTHON = "org.bytedeco:cpython:3.13.5-1.5.12:jar"
-"""CPython for macOS and Windows as Maven Central has it."""
+"""CPython for Windows as Maven Central has it."""
 
 VERSION = "3.13"
 
@@ -151,13 +151,6 @@ def from_maven(platform: str) -> Path:
     return folder / "org/bytedeco/cpython" / platform
 
 
-def macos(target: Target) -> Python:
-    """Headers of a CPython for macOS."""
-    platform = "macosx-arm64" if target.zig.startswith("aarch64") else "macosx-x86_64"
-    headers = from_maven(platform) / f"include/python{VERSION}"
-    return Python(VERSION, "Maven Central's headers", [headers])
-
-
 def windows(target: Target) -> Python:
     """Headers of CPython's source, those of Windows among them; x64 is run by wine on a CPython of
     Maven Central.
@@ -200,7 +193,6 @@ PYTHONS: dict[str, Callable[[Target], Python]] = {
     "debian": debian,
     "built": built,
     "headers": built_headers,
-    "macos": macos,
     "windows": windows,
 }
 

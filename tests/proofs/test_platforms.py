@@ -41,6 +41,8 @@ def test_the_page_names_no_other_host_and_its_frame_may_do_nothing():
 
 RIGHT = {
     "label": "3.14",
+    "free": False,
+    "lock": True,
     "golden": [3, 9, 0],
     "tests": {"passed": 5, "code": 0},
     "stress": {"answers": 7, "differ": 0},
@@ -56,6 +58,7 @@ RIGHT = {
         ("tests", {"passed": 5, "failed": 1, "code": 1}),
         ("stress", {"answers": 7, "differ": 1}),
         ("stress", {"ended with": -6}),
+        ("free", True),
     ],
 )
 def test_what_is_wrong_with_a_python(key, value):

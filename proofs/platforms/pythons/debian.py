@@ -1,4 +1,4 @@
-"""Pythons of a newer Debian in a root of their own.
+"""Pythons of a newer Debian in a root of their own, and sources of its packages.
 
 The address of Debian's packages is the one that apt of this machine is set up with; apt's own state
 is left as it is. A suite that debootstrap does not know is laid out as `sid` is.
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
 WITH = ("gcc", "libc6-dev", "ca-certificates")
 RESOLVES = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
@@ -67,3 +68,48 @@ def in_root(root, folder):
         str(root),
         str(folder),
     ]
+
+
+def source_of(package, suite, folder):
+    """The unpacked source of a package, patches of Debian's applied; None and the reason if it
+    cannot be had.
+    """
+    state = folder / f"apt-{suite}"
+    for name in ("lists/partial", "cache/archives/partial"):
+        (state / name).mkdir(parents=True, exist_ok=True)
+    (state / "status").touch()
+    (state / "sources.list").write_text(f"deb-src [signed-by={KEYRING}] {address()} {suite} main\n")
+    lines = {
+        "Dir::Etc::sourcelist": "sources.list",
+        "Dir::State::lists": "lists",
+        "Dir::Cache": "cache",
+    }
+    text = "".join(
+        f'{key} "{state / name}";\n'
+        for key, name in (lines | {"Dir::State::status": "status"}).items()
+    )
+    (state / "apt.conf").write_text(
+        f'{text}Dir::Etc::sourceparts "-";\nAPT::Sandbox::User "root";\n'
+    )
+    for command in (["update", "-q"], ["source", "-q", package]):
+        done = subprocess.run(
+            ["apt-get", *command], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "APT_CONFIG": str(state / "apt.conf")},
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
+            return (
+                None,
+                f"apt-get {' '.join(command)} ended with {done.returncode}: {without_address(said)}",
+            )
+    return max(path for path in folder.glob(f"{package}-*") if path.is_dir()), ""
+
+
+def without_address(lines):
+    """Errors of apt that name files, not where they would come from."""
+    words = (
+        word.rpartition("/")[2] if "://" in word else word
+        for line in lines
+        for word in line.split()
+    )
+    return " ".join(" ".join(words).split("[")[0].split())[:200]

@@ -1,8 +1,9 @@
-"""The product on the Pythons of a newer Debian, in a root of their own (`debian`).
+"""The product on the Pythons of a newer Debian, in a root of their own (`debian`), and on one without
+the interpreter lock (`cpython`).
 
 Each builds the wheel from the sdist that `make install` left, replays the golden answers, runs tests
-of three rooms (`trial`), and has many threads over one fleet (`stress`). Needs root of a Debian and
-debootstrap.
+of three rooms (`trial`), and has many threads over one fleet (`stress`). Needs root of a Debian,
+debootstrap, gcc and sources of packages from apt.
 """
 
 import json
@@ -10,12 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 from checkout import ROOT
 
-from platforms.pythons import debian
+from platforms.pythons import cpython, debian
 from platforms.pythons.stress import stressed
 from platforms.pythons.trial import Python, Stopped, Trial
 
 SUITE = "forky"
 RELEASES = ("3.13", "3.14", "3.15")
+FREE = ("3.14", "3.15", "3.13")
+"""Releases to build without the lock: the first whose source is to be had."""
+
+FREE_SUITES = ("sid", "forky")
 THREADS = 16
 QUICK_SECONDS, SECONDS = 8, 30
 FOLDER = ROOT / "build" / "pythons"
@@ -42,7 +47,8 @@ def pythons(report, is_quick):
     FOLDER.mkdir(parents=True, exist_ok=True)
     debian.root_with(SUITE, RELEASES, FOLDER / "root")
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda release: found(release, sdist), RELEASES))
+        tried = [*map(of_debian, RELEASES), without_lock()]
+        results = list(pool.map(lambda python: found(python, sdist), tried))
     report.head(COLUMNS)
     for one in results:
         if "stopped" not in one:
@@ -60,18 +66,36 @@ def threads_of_this_python(report):
         report.fault(f"answers of threads differ: {counts['differences']}")
 
 
-def found(release, sdist):
-    """What a trial finds; an end in between is a finding, too."""
+def of_debian(release):
+    """A Python of the newer Debian."""
     before = debian.in_root(FOLDER / "root", FOLDER / "trials")
-    python = Python(release, f"Debian {SUITE}", f"/usr/bin/python{release}", before)
-    trial = Trial(python, FOLDER / "trials" / release, sdist)
+    return Python(release, f"Debian {SUITE}", f"/usr/bin/python{release}", before)
+
+
+def without_lock():
+    """A Python without the lock, of the newest release whose source can be had."""
+    refused = []
+    for release in FREE:
+        for suite in FREE_SUITES:
+            source, why = debian.source_of(f"python{release}", suite, FOLDER)
+            if source is not None:
+                executable = cpython.built(source, FOLDER, f"free-{release}")
+                origin = f"Debian's source {source.name}, `--disable-gil`"
+                return Python(f"{release}t", origin, str(executable), is_free=True)
+            refused.append(f"python{release} of {suite}: {why}")
+    raise Stopped("; ".join(refused))
+
+
+def found(python, sdist):
+    """What a trial finds; an end in between is a finding, too."""
+    trial = Trial(python, FOLDER / "trials" / python.label, sdist)
     try:
         trial.install()
         trial.imports()
         trial.golden()
         trial.tests()
     except Stopped as stopped:
-        return stopped.found or {"label": release, "stopped": str(stopped)}
+        return stopped.found or {"label": python.label, "stopped": str(stopped)}
     asked = ("--seconds", str(SECONDS), "--threads", str(THREADS))
     limit = SECONDS * 10 + 600
     trial.found["stress"] = trial.program("platforms.pythons.stress", *asked, timeout=limit)
@@ -83,7 +107,8 @@ def is_wrong(found):
     if "stopped" in found:
         return True
     has_failed = found["tests"]["code"] != 0 or found["stress"].get("differ") != 0
-    return has_failed or found["golden"][2] != 0
+    has_lock_back = found["free"] and found["lock"]
+    return has_failed or has_lock_back or found["golden"][2] != 0
 
 
 def tested(one):

@@ -47,6 +47,7 @@ class Python:
     executable: str
     before: list = field(default_factory=list)
     variables: dict = field(default_factory=dict)
+    is_free: bool = False
 
 
 class Stopped(Exception):
@@ -65,7 +66,7 @@ class Trial:
     def __init__(self, python, folder, sdist=None):
         """Begin a trial; without an sdist go on in the folder of one that was made."""
         self.python, self.folder = python, folder.absolute()
-        self.found = {"label": python.label, "origin": python.origin}
+        self.found = {"label": python.label, "origin": python.origin, "free": python.is_free}
         self.sdist = None
         if sdist is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -133,6 +134,11 @@ class Trial:
 
     def _install(self, variables):
         self.run("venv", self.python.executable, "-m", "venv", self.venv)
+        if self.found[
+            "free"
+        ]:  # Debian's site.py seeks packages of an environment in a folder without the t
+            (with_t,) = (self.venv / "lib").glob("python*t")
+            with_t.with_name(with_t.name.removesuffix("t")).symlink_to(with_t.name)
         build = (
             "wheel",
             "-q",

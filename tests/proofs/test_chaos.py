@@ -3,7 +3,7 @@ and its judges can fail.
 """
 
 import pytest
-from chaos import rules, schedules, shrinking
+from chaos import rules, schedules
 from chaos.__main__ import reported, script_text
 from chaos.recording import Interval, Record, Stored, play
 from chaos.searching import Kind, kinds_of, search, smallest
@@ -158,16 +158,3 @@ def test_a_planted_defect_is_found_by_the_search_and_made_small_enough_to_read(
     report = Report("chaos")
     reported(report, totals)
     assert any("unowned" in text for text in report.wrong) and report.end() == 1
-
-
-def test_what_is_made_small_still_fails_and_is_possible():
-    def fails(data):
-        return (
-            sum(event.get("freeze", {}).get("lasts") is not None for event in data["events"]) >= 1
-        )
-
-    seed = next(seed for seed in range(50) if fails(schedules.schedule(seed)))
-    small = shrinking.Shrinker(fails).smallest(schedules.schedule(seed))
-    assert [list(event) for event in small["events"]] == [["at", "freeze"]]
-    assert small["events"][0]["at"] == "0s" and small["events"][0]["freeze"]["lasts"] == "100ms"
-    assert schedules.is_possible(small)

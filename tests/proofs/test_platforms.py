@@ -7,8 +7,7 @@ import pytest
 from checkout import ROOT
 from platforms.browser import visit
 from platforms.pythons import pythons
-from platforms.release import builds, installs, links
-from platforms.release.check import Check
+from platforms.release import builds, installs
 from platforms.targets import listed, roots, targets
 
 GOOD = {
@@ -97,18 +96,6 @@ def test_two_builds_that_differ_are_seen_and_the_member_is_named(tmp_path):
 )
 def test_every_part_of_a_licence_must_be_allowed(text, may):
     assert installs.allowed(text) is may
-
-
-def test_links_of_papers_are_followed_into_headings(tmp_path):
-    (tmp_path / "README.md").write_text(
-        "# One\n## What `is` stable\n[a](B.md#two-words) [b](#what-is-stable) [c](https://example.org)\n"
-    )
-    (tmp_path / "B.md").write_text("# Two words\n")
-    assert links.of_the_papers(tmp_path) == Check(
-        "Links of README and its neighbours", True, "2 links"
-    )
-    (tmp_path / "B.md").write_text("# Two word\n[gone](C.md)\n")
-    assert links.of_the_papers(tmp_path).said == "lost: README.md: B.md#two-words, B.md: C.md"
 
 
 @pytest.mark.parametrize(

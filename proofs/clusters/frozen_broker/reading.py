@@ -13,7 +13,7 @@ import sys
 
 import tied
 
-from clusters.frozen_broker.servers import FROZEN, NAME_SERVER
+from clusters.frozen_broker.servers import FROZEN, NAME_SERVER, Servers
 
 GROUPS, PER_SECOND, EVERY, MOST_MEMORY = 10_000, 1000, 30, 300
 QUICK = (500, 200, 10)
@@ -27,7 +27,7 @@ COUNTS = ("groups", "clients", "offsets", "routes", "owned", "errors")
 def frozen_broker(report, is_quick):
     """Read some times, and judge each reading and what the servers counted."""
     groups, per_second, every = QUICK if is_quick else (GROUPS, PER_SECOND, EVERY)
-    readings, counted = measured(groups, per_second, every, READINGS)
+    readings, asked = measured(groups, per_second, every)
     report.head(("seconds", *COUNTS, "requests", "peak MiB", "CPU s"))
     for one in readings:
         figures = (sum(one["requests"].values()), f"{one['memory']:.0f}", f"{one['cpu']:.1f}")
@@ -36,36 +36,21 @@ def frozen_broker(report, is_quick):
             report.fault(text)
     if not readings:
         report.fault("nothing was read")
-    for name, n in counted["most"].items():
-        if n > per_second * BURST:
-            report.fault(f"{name} got {n:,} requests in a second")
+    for name, by_second in asked.items():
+        if max(by_second.values()) > per_second * BURST:
+            report.fault(f"{name} got {max(by_second.values()):,} requests in a second")
 
 
-def measured(groups, per_second, every, readings):
-    """Return a row per reading, and the requests that the servers counted."""
-    pipes = {"stdout": subprocess.PIPE, "text": True}
-    command = [sys.executable, "-m", "clusters.frozen_broker.servers", str(groups)]
-    with (
-        tied.popen(command, stdin=subprocess.PIPE, **pipes) as servers,
-        contextlib.ExitStack() as ends,
-    ):
-        ends.callback(servers.kill)
-        address = servers.stdout.readline().strip()
-        options = [
-            "--per-second",
-            str(per_second),
-            "--every",
-            str(every),
-            "--readings",
-            str(readings),
-        ]
-        with tied.popen(
-            [sys.executable, "-m", "clusters.frozen_broker.reader", address, *options], **pipes
-        ) as reader:
-            ends.callback(reader.kill)
-            printed, _ = reader.communicate(timeout=(readings + 2) * every + 60)
-        counted = json.loads(servers.communicate("", timeout=60)[0])
-    return [json.loads(line) for line in printed.splitlines()], counted
+def measured(groups, per_second, every):
+    """Return figures of each reading, and requests of each server by the second."""
+    with Servers(groups) as servers, contextlib.ExitStack() as ends:
+        command = [sys.executable, "-m", "clusters.frozen_broker.reader", servers.name_server]
+        command += ["--per-second", str(per_second), "--every", str(every)]
+        command += ["--readings", str(READINGS)]
+        reader = ends.enter_context(tied.popen(command, stdout=subprocess.PIPE, text=True))
+        ends.callback(reader.kill)
+        printed, _ = reader.communicate(timeout=(READINGS + 2) * every + 60)
+    return [json.loads(line) for line in printed.splitlines()], servers.asked
 
 
 def faults(one, groups, every):

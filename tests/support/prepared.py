@@ -40,11 +40,7 @@ QUICK = maven("java", "live_java")
 
 OF_AREA: dict[str, Makers] = {
     "go": [go_driver.built],
-    "rocketmq": [
-        *maven(
-            *(f"live_java/{name}" for name in ("clients/v4", "clients/v5", "clients/grpc", "proxy"))
-        )
-    ],
+    "rocketmq": [*maven("live_java/clients/v4", "live_java/clients/v5")],
     "spark releases": [releases],
 }
 

@@ -4,7 +4,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -17,9 +16,6 @@ from fuzz.guided.places import WORK
 
 PACKAGE = WORK / "python"
 """Where the package lies whose extensions were compiled with sanitizers."""
-
-WITHOUT_FUZZER = WORK / "sanitized"
-"""The same without libFuzzer."""
 
 NAMES_OF_KERNELS = (
     "one-group",
@@ -58,11 +54,9 @@ exec clang "$@" -O0
 fuzz_md5.c has it under both."""
 
 
-def build_package(package=PACKAGE, flags=_FLAGS, linked=_SANITIZERS):
-    """Compile the package with sanitizers, unless it is newer than pyx/; for atheris with
-    libFuzzer's counters, too.
-    """
-    made = sorted((package / "rmqalloc" / "_engine").glob("*.so"))
+def build_package():
+    """Compile the package with sanitizers and libFuzzer's counters, unless it is newer than pyx/."""
+    made = sorted((PACKAGE / "rmqalloc" / "_engine").glob("*.so"))
     newest = max(path.stat().st_mtime for path in (ROOT / "pyx").rglob("*"))
     if not made or made[0].stat().st_mtime < newest:
         WORK.mkdir(parents=True, exist_ok=True)
@@ -72,38 +66,12 @@ def build_package(package=PACKAGE, flags=_FLAGS, linked=_SANITIZERS):
         tools = {
             "CC": str(compiler),
             "LDSHARED": f"{compiler} -shared",
-            "CFLAGS": " ".join(flags),
-            "LDFLAGS": linked,
+            "CFLAGS": " ".join(_FLAGS),
+            "LDFLAGS": _SANITIZERS,
         }
-        command = [
-            sys.executable,
-            "setup.py",
-            "-q",
-            "build",
-            "--build-lib",
-            package,
-            "--build-temp",
-            f"{package}-temp",
-        ]
+        folders = ["--build-lib", PACKAGE, "--build-temp", f"{PACKAGE}-temp"]
+        command = [sys.executable, "setup.py", "-q", "build", *folders]
         subprocess.run(command, cwd=ROOT, env=os.environ | tools, check=True)
-
-
-def build_without_fuzzer():
-    """The package as `build_package` makes it, but without libFuzzer, so that atheris is not
-    needed: an environment for it.
-    """
-    flags = [flag for flag in _FLAGS if "fuzzer" not in flag]
-    build_package(WITHOUT_FUZZER, ["-g1", *flags], f"{_SANITIZERS} -shared-libsan")
-    # The modules in Python are copied with it, whatever their age.
-    shutil.copytree(
-        ROOT / "rmqalloc",
-        WITHOUT_FUZZER / "rmqalloc",
-        ignore=shutil.ignore_patterns("*.so"),
-        dirs_exist_ok=True,
-    )
-    named = ["clang", "-print-file-name=libclang_rt.asan-x86_64.so"]
-    runtime = subprocess.run(named, capture_output=True, text=True, check=True).stdout.strip()
-    return _environment(WITHOUT_FUZZER, runtime)
 
 
 def load(of_kernels):
@@ -121,16 +89,12 @@ def sanitized():
 
     # atheris has libFuzzer and the address sanitizer's runtime in one library, which must be there
     # before any other.
-    return _environment(PACKAGE, os.path.join(atheris.path(), "asan_with_fuzzer.so"))
-
-
-def _environment(package, runtime):
     others = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     return {
-        "LD_PRELOAD": runtime,
+        "LD_PRELOAD": os.path.join(atheris.path(), "asan_with_fuzzer.so"),
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
-        "PYTHONPATH": os.pathsep.join([str(package), *others]),
+        "PYTHONPATH": os.pathsep.join([str(PACKAGE), *others]),
     }
 
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 OPEN, WRITE, SYNC, RENAME, LINK, REMOVE, MAKE, OTHER = (1 << i for i in range(8))
 ALL = 255
 COUNT, KILL, INTERRUPT, FAIL = range(4)
-SURVIVED = 0
 CRASHED = 70
 
 

@@ -200,7 +200,8 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 # Short forms of those that the last change touches, and an eighth of the rest in turn.
 proofs-in-turn: install
-	PYTHONPATH=tests/support $(BIN)/python -m areas | xargs -r -P 2 -I % $(MAKE) --no-print-directory proof NAME=% QUICK=1
+	names=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && echo "$$names" \
+	  | xargs -r -P 2 -I % $(MAKE) --no-print-directory proof NAME=% QUICK=1
 # Java 17 and Maven; some tens of minutes.
 movement: install | $(EVIDENCE)
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md

@@ -44,6 +44,7 @@ class Report:
 
     def head(self, columns: Sequence[str]) -> None:
         """Begin a table."""
+        self.say()
         self.row(*columns)
         self.row(*["---"] * len(columns))
 
@@ -54,11 +55,10 @@ class Report:
         self.say(f"| {' | '.join(escaped)} |")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Print a whole table, and an empty line after it."""
+        """Print a whole table."""
         self.head(columns)
         for cells in rows:
             self.row(*cells)
-        self.say()
 
     def fault(self, text: str) -> None:
         """Note something that is wrong."""

@@ -7,7 +7,6 @@ UNITS    ?= 1000000
 STRATEGY ?= CONSISTENT_HASH
 SEED     ?= 1
 OUTPUT   ?= output
-MINUTES  ?= 5
 
 # The checkout's own rmqalloc/ is not compiled: no program started here may take it for the installed package.
 export PYTHONSAFEPATH := 1
@@ -29,8 +28,8 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
-QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutation writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+PROOFS := bruteforce differential chaos clusters fuzz spark platforms mutation
+.PHONY: help dev check test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel proof evidence proofs-in-turn bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -43,19 +42,15 @@ help:
 	@echo "make test-debug    golden answers and fleets with bounds checks in every kernel"
 	@echo "make test-isa      golden answers with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
-	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
 	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
-	@echo "make evidence      the long proofs, written to build/evidence/ (make evidence-quick: a short form of them)"
-	@echo "make release-check a release rehearsed from a clean clone, written to build/evidence/release.md"
+	@echo "make proof NAME=  a long program that looks for faults ($(PROOFS)); QUICK=1: a short form; ARGS=--help"
+	@echo "make evidence      all of these, written to build/evidence/, and make movement"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
-	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
-	@echo "make mutation      would the tests fail? machine-made mutants of every room, written to build/evidence/mutation.md"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to build/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to benchmarks/releases/performance.md"
-	@echo "make pythons       the wheel on Debian's newer Pythons and on one without the interpreter lock (root; an hour)"
 	@echo "make commands      whole commands beside DuckDB, Polars, pyarrow and NumPy, written to docs/benchmarks.md"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
@@ -171,7 +166,8 @@ wheel: install
 	$(BIN)/pip install -q "auditwheel>=6"
 	rm -rf build/installed && mkdir -p build/installed/dist && cp $(WHEEL)/*.whl build/installed/dist
 	$(MAKE) --no-print-directory -j 2 wheel-of-installed $(COMPILERS:%=wheel-by-%)
-	$(PROOF) first_minute $(WHEEL)/*.whl --environment build/installed/venv
+	build/installed/venv/bin/pip install -q "$$(echo $(WHEEL)/*.whl)[cli]"
+	PYTHONPATH=tests/support $(PYTHON) -m first_commands build/installed/venv
 wheel-by-%:
 	rm -rf build/$* && CC=$* LDSHARED="$* -shared" $(BIN)/pip wheel -q --no-deps --no-cache-dir -w build/$*/dist $(WHEEL)/*.tar.gz
 	$(MAKE) --no-print-directory wheel-of-$*
@@ -180,137 +176,31 @@ wheel-of-%:
 	$(PYTHON) -m venv build/$*/venv && build/$*/venv/bin/pip install -q build/$*/dist/*.whl
 	cd build/$* && venv/bin/python -W error ../../tests/support/replay_golden.py
 
-# Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster,
-# every writer killed at every call. docs/evidence.md has the figures; the pages are in $(EVIDENCE), which CI keeps.
-# They look at the checkout's tests and at the package that is installed. proofs/README.md lists them; each has --quick.
-EVIDENCE  := build/evidence
-SNAPSHOTS ?= 1000
-PROOF     := PYTHONPATH=proofs:tests:tests/support $(BIN)/python -m
-MOVEMENT  := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
+# Long programs that look for faults; proofs/README.md says what each needs. A page of each goes to $(EVIDENCE), which CI keeps,
+# and docs/evidence.md has the figures. They look at the checkout's tests and at the package that is installed.
+EVIDENCE := build/evidence
+PROOF    := PYTHONPATH=proofs:tests:tests/support $(BIN)/python -m
+MOVEMENT := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
+# Packages of a program that are none of the product's.
+NEEDS_fuzz      := $(if $(QUICK),,"atheris>=3")
+NEEDS_platforms := ziglang lief
 $(EVIDENCE):
 	@mkdir -p $@
+proof: install | $(EVIDENCE)
+	$(if $(NEEDS_$(NAME)),$(BIN)/pip install -q $(NEEDS_$(NAME)))
+	$(PROOF) $(NAME) $(if $(QUICK),--quick,--report $(EVIDENCE)/$(NAME).md) $(ARGS)
+# One that fails stops no other.
 evidence: install $(VENV)/site-tools | $(EVIDENCE)
-	$(PROOF) house_survey --report $(EVIDENCE)/house.md
-	$(PROOF) trips
-	$(PROOF) ten_questions --report $(EVIDENCE)/ten-questions.md
-	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
-	$(PROOF) silence --report $(EVIDENCE)/silence.md
-	$(PROOF) directories --report $(EVIDENCE)/directories.md
-	$(PROOF) followed_plans --report $(EVIDENCE)/followed-plans.md
-	$(PROOF) bruteforce.defects --report $(EVIDENCE)/planner-defects.md
-	$(PROOF) public_faces --report $(EVIDENCE)/public-faces.md
-	$(PROOF) row_faces --report $(EVIDENCE)/row-faces.md
-	$(PROOF) hostile_streams --report $(EVIDENCE)/hostile-streams.md
-	$(PROOF) mutation --by-hand --report $(EVIDENCE)/by-hand.md
-	$(PROOF) held --report $(EVIDENCE)/answers.md
-	$(PROOF) interrupted_writes --report $(EVIDENCE)/writing.md
-	$(PROOF) fuzz readers --report $(EVIDENCE)/fuzz.md
-	$(PROOF) fuzz.wire --report $(EVIDENCE)/wire.md
-	$(BIN)/pip install -q "coverage>=7"
-	$(PROOF) guided_fuzz coverage --report $(EVIDENCE)/fuzzing.md
-	$(PROOF) badday --report $(EVIDENCE)/badday.md
-	$(PROOF) differential --report $(EVIDENCE)/differential.md
-	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
-	$(PROOF) transition_evidence --report $(EVIDENCE)/transitions.md
-	$(PROOF) restart_evidence --report $(EVIDENCE)/restarts.md
-	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
-	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
-	$(PROOF) browser --report $(EVIDENCE)/browser.md
-	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
-	RMQALLOC_EVERY_RELEASE=1 $(PYTEST) -q tests/spark/test_live_stream.py
-	$(PROOF) live_evidence --grpc --report $(EVIDENCE)/live.md
-	$(PROOF) incidents --report $(EVIDENCE)/incidents.md
-	$(PROOF) frozen_broker --report $(EVIDENCE)/frozen-broker.md
-	$(PROOF) history_size --report $(EVIDENCE)/history-size.md
-	$(PROOF) service_load --report $(EVIDENCE)/service-load.md
-	$(PROOF) service_page --report $(EVIDENCE)/service-page.md
-	$(PROOF) guarded_restart --report $(EVIDENCE)/guarded-restart.md
-	$(PROOF) everyday --report $(EVIDENCE)/everyday.md
-	$(PROOF) chaos --report $(EVIDENCE)/chaos.md
-	$(PROOF) chaos --replay
-	$(PROOF) conformance --report $(EVIDENCE)/conformance.md
-	$(PROOF) member_speed
-	$(PROOF) beside_java --report $(EVIDENCE)/beside-java.md
-	$(MOVEMENT) --report $(EVIDENCE)/movement.md
-	$(MAKE) --no-print-directory --keep-going mutation targets pythons performance release-check # one that fails stops no other
-# What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
-release-check: $(VENV)/packages | $(EVIDENCE)
-	$(PROOF) release_check --report $(EVIDENCE)/release.md
-# Two at a time, as there are two processors.
-evidence-quick: install
-	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%) performance-quick
-quick-beside:
-	$(PROOF) beside_java --quick
-quick-chaos:
-	$(PROOF) chaos --quick
-quick-conformance:
-	$(PROOF) conformance --quick
-quick-frozen:
-	$(PROOF) frozen_broker --quick
-quick-history:
-	$(PROOF) history_size --quick
-quick-load:
-	$(PROOF) service_load --quick
-quick-everyday:
-	$(PROOF) everyday --quick
-quick-guarded:
-	$(PROOF) guarded_restart --quick
-quick-mutation:
-	$(PROOF) mutation --quick
-	$(PROOF) mutation --by-hand --quick
-quick-writing:
-	$(PROOF) interrupted_writes --quick
-quick-fuzz:
-	$(PROOF) fuzz all --quick
-quick-release:
-	$(PROOF) release_check --quick
-quick-targets:
-	$(BIN)/pip install -q ziglang lief
-	$(PROOF) targets --quick
-quick-followed:
-	$(PROOF) followed_plans --quick
-quick-faces:
-	$(PROOF) public_faces --quick
-quick-rows:
-	$(PROOF) row_faces --quick
-quick-hostile:
-	$(PROOF) hostile_streams --quick
-quick-silence:
-	$(PROOF) silence --quick
-quick-directories:
-	$(PROOF) directories --quick
-quick-bruteforce:
-	$(PROOF) bruteforce --quick
-quick-publishing:
-	$(PROOF) publishing --quick
-quick-badday:
-	$(PROOF) badday --quick
-quick-spark:
-	$(PROOF) spark_matrix --quick
-quick-pythons:
-	$(PROOF) pythons --quick
-quick-movement:
-	$(MOVEMENT) --quick
-# Those that the last change touches, and an eighth of the rest in turn.
+	@failed=; for name in $(PROOFS); do $(MAKE) --no-print-directory proof NAME=$$name || failed="$$failed $$name"; done; \
+	$(MAKE) --no-print-directory movement || failed="$$failed movement"; \
+	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+# Short forms of those that the last change touches.
 proofs-in-turn: install
-	chosen=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && $(MAKE) --no-print-directory -j 2 $$chosen
-# Java 17 and Maven; minutes if little has changed since proofs/mutation/verdicts.tsv was written, which this rewrites, else hours.
-mutation: install | $(EVIDENCE)
-	$(PROOF) mutation --all --report $(EVIDENCE)/mutation.md
+	names=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && echo "$$names" \
+	  | xargs -r -P 2 -I % $(MAKE) --no-print-directory proof NAME=% QUICK=1
 # Java 17 and Maven; some tens of minutes.
 movement: install | $(EVIDENCE)
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
-
-# Needs root, debootstrap, gcc, clang and sources of packages from apt. A root with Pythons and two builds of CPython are kept in
-# build/pythons; ONLY=3.14,scaling does only that, and the page keeps what was found before for the rest.
-pythons: install | $(EVIDENCE)
-	$(PROOF) pythons $(WHEEL)/*.tar.gz $(if $(ONLY),--only "$(ONLY)") --report $(EVIDENCE)/pythons.md
-
-# Debian's apt-get, qemu-user-static, musl-tools, Maven and wine64; an hour. `python -m targets --quick` needs the two packages alone.
-# Take musl-tools off the machine again: where its loader is, Spark writes no Parquet (docs/spark.md, What a cluster needs).
-targets: install | $(EVIDENCE)
-	$(BIN)/pip install -q ziglang lief
-	$(PROOF) targets --report $(EVIDENCE)/targets.md
 
 # Rules over the source; make test leaves them to this.
 HOUSE_RULES := $(foreach name,layers security errors,tests/house/test_$(name).py)
@@ -335,7 +225,7 @@ site: install $(VENV)/site-tools
 # The same with CPython as WebAssembly and this package compiled for it beside the page "Try it"; the runtime is from npm, the
 # compiler from Debian. Everything stays below build/browser.
 browser: install $(VENV)/site-tools
-	$(PROOF) browser --assemble
+	$(PROOF) platforms.browser
 
 BENCH := build/bench.json
 bench: install
@@ -366,14 +256,6 @@ performance: install
 	$(RELEASES) measure $(WHEEL)/*.whl
 performance-quick: install
 	$(RELEASES) check $(WHEEL)/*.whl --quick
-
-# libFuzzer is part of clang; atheris is none of the product's. What is found lies in build/fuzz/found, and the inputs that grow in
-# build/fuzz/corpus: the next run goes on from there. fuzz-quick is for CI: targets in C for seconds each, the others over their corpora.
-fuzz: install
-	$(BIN)/pip install -q "atheris>=3"
-	$(PROOF) guided_fuzz run --minutes $(MINUTES)
-fuzz-quick: install
-	$(PROOF) guided_fuzz run --quick
 
 # A name server and two brokers from Maven Central's jars, with small heaps: needs a JDK and Maven, no virtual environment.
 CLUSTER := build/cluster

@@ -148,18 +148,6 @@ def plan_all(case, tally):
         _gates_of(case, planned, tally)
 
 
-def transitions_all(case, tally):
-    """What is open while clients follow, alone."""
-    if (planned := plans_of(case)) is not None:
-        _transitions_of(case, planned, tally)
-
-
-def gates_all(case, tally):
-    """Gates alone."""
-    if (planned := plans_of(case)) is not None:
-        _gates_of(case, planned, tally)
-
-
 # --- Tables ---
 
 

@@ -2,12 +2,13 @@
 should say.
 """
 
+import removed_sources
+
 from bruteforce import (
     advised,
     audited,
     bulked,
     clusters,
-    command_line,
     figures,
     java,
     known_strategies,
@@ -309,19 +310,16 @@ def recommend_all(case, tally):
         advised.check_lists(group, lists, case["balance"], rows[name]["config_moves"], tally)
 
 
-# --- the command line ---
+# --- silence ---
 
 
-def command_line_case(random):
-    checked = check_case(random)
-    return {"checked": checked, "planned": plan_case(random)}
-
-
-def command_line_all(case, tally):
-    """``plan`` and ``check`` as programs."""
-    command_line.check(case["checked"], tally)
-    if list(planned.units_of(case["planned"]["snapshot"])):
-        command_line.plan(case["planned"], tally)
+def silence_all(case, tally):
+    """Without any one source of knowledge no error is new and no fault becomes an all-clear."""
+    whole = from_document(case["snapshot"])
+    before = check_snapshot(whole)
+    for what, less in removed_sources.without_one(whole):
+        wrong = removed_sources.wrong(before, check_snapshot(less))
+        tally.same("silence", what, [None], [wrong])
 
 
 VERBS = {
@@ -329,8 +327,6 @@ VERBS = {
     "plan": (plan_case, plan),
     "plan of mixed groups": (mixed_verbs.mixed_case, mixed_verbs.plan_all),
     "plan of repeated ids": (mixed_verbs.repeated_case, mixed_verbs.plan_all),
-    "transitions by subsets": (mixed_verbs.either_case, mixed_verbs.transitions_all),
-    "gates of mixed groups": (mixed_verbs.either_case, mixed_verbs.gates_all),
     "plan beside its outcome": (outcome_verbs.case_of, outcome_verbs.compare_all),
     "compare of mixed groups": (mixed_verbs.compare_case, mixed_verbs.compare_all),
     "explain": (explain_case, explain_all),
@@ -345,6 +341,6 @@ VERBS = {
     "broker": (rollout_verbs.case_of, rollout_verbs.broker_all),
     "queues": (rollout_verbs.case_of, rollout_verbs.queues_all),
     "best": (rollout_verbs.case_of, rollout_verbs.best_all),
-    "command line": (command_line_case, command_line_all),
+    "silence": (reach_case, silence_all),
 }
 """A maker of cases and a comparison for every verb."""

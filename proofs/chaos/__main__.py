@@ -1,61 +1,69 @@
 """Search for fault schedules that break a group: ``python -m chaos [--quick] [--schedules N]
 [--seed S] [--report FILE]``.
 
-Ends with 1 if an invariant is broken without a known cause; its smallest script is printed, and
-``rmqalloc simulate`` plays it. ``--replay`` plays the two most severe findings on a real cluster
-instead; needs a JDK and Maven.
+Random schedules of faults over a simulated group are judged on what was recorded by loops that know
+nothing of the engine. An invariant that is broken without a known cause is a fault; its smallest
+script is printed, and ``rmqalloc simulate`` plays it.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from pathlib import Path
 
-from chaos.page import page
+import yaml
+from proof import Report, options
+
+from chaos.findings import FINDINGS
+from chaos.rules import RULES
+from chaos.schedules import Data
 from chaos.searching import Failure, Kind, Totals, search, smallest
 
-SCHEDULES = {True: 400, False: 20_000}
-"""Schedules of the quick and of the long form."""
+QUICK, LONG = 400, 20_000
 
 
 def main() -> int:
-    """Search, make small what was found, and write a page."""
-    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
-    parser.add_argument(
-        "--quick", action="store_true", help="few schedules, and only failures are made small"
-    )
-    parser.add_argument(
-        "--schedules", type=int, metavar="N", help="how many (default: 20000, or 400 with --quick)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="of the first schedule; the others follow"
-    )
-    parser.add_argument("--report", metavar="FILE", help="page to write")
-    parser.add_argument(
-        "--replay", action="store_true", help="play the most severe findings on a real cluster"
-    )
+    """Search, and make small what was found."""
+    parser = options("chaos", __doc__)
+    parser.add_argument("--schedules", type=int, metavar="N", help=f"{LONG}, or {QUICK} if quick")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first schedule")
     given = parser.parse_args()
-    if given.replay:
-        from chaos.replay import replay
-
-        return replay(given.report)
-    started = time.monotonic()
-    n = SCHEDULES[given.quick] if given.schedules is None else given.schedules
-    totals = search(range(given.seed, given.seed + n))
-    small = made_small(totals, only_failures=given.quick)
-    text = page(totals, small, time.monotonic() - started)
-    print(text)
-    if given.report:
-        Path(given.report).write_text(text, encoding="utf-8")
-    return 1 if totals.failed or not n else 0
+    report = Report("Chaos search")
+    n = (QUICK if given.quick else LONG) if given.schedules is None else given.schedules
+    reported(report, search(range(given.seed, given.seed + n)))
+    return report.end(given.report)
 
 
-def made_small(totals: Totals, only_failures: bool) -> dict[Kind, Failure]:
-    """Return the smallest script of every way to fail."""
-    kinds = totals.failed if only_failures else sorted(totals.seen, key=str)
-    return {kind: smallest(kind, totals.first[kind]) for kind in kinds}
+def reported(report: Report, totals: Totals) -> None:
+    """Report what was met; no schedule proves nothing."""
+    report.say(f"{totals.n_events:,} events in {totals.hours:,.0f} virtual hours.")
+    columns = ("invariant", "schedules that break it", "of these without a known cause")
+    report.head(columns)
+    for rule, says in RULES.items():
+        n_all = sum(n for kind, n in totals.seen.items() if kind.rule == rule)
+        report.row(f"{rule}: {says}", n_all, totals.seen[Kind(rule, None)])
+    report.head(("known cause", "whose", "schedules", "why"))
+    for finding in FINDINGS:
+        n = sum(n for kind, n in totals.seen.items() if kind.finding == finding.name)
+        report.row(finding.name, finding.whose, n, finding.reason)
+    for kind in totals.failed:
+        report.fault(told(kind, smallest(kind, totals.first[kind])))
+    if not totals.n_schedules:
+        report.fault("no schedule was played")
+
+
+def told(kind: Kind, failure: Failure) -> str:
+    """A violation and the script that shows it."""
+    one = failure.violation
+    queue = f"{one.queue.topic} {one.queue.broker_name} {one.queue.queue_id}"
+    text = f"{kind.rule}: {queue}, {one.since} to {one.until} ms: {one.says}"
+    return f"{text}\n\n```yaml\n{script_text(failure.data)}```\n"
+
+
+def script_text(data: Data) -> str:
+    """Return a script as YAML, without what is so by default."""
+    group = {name: value for name, value in data["groups"][0].items() if value not in (False, "0s")}
+    plain = data | {"groups": [group]}
+    return str(yaml.safe_dump(plain, sort_keys=False, default_flow_style=None, width=130))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chaos.findings import FINDINGS, Finding, cause_of
+from chaos.findings import cause_of
 from chaos.recording import Record, play
-from chaos.rules import Violation, owned_together, unowned, violations
-from chaos.schedules import Data, last_fault, schedule
+from chaos.rules import Violation, violations
+from chaos.schedules import Data, schedule
 from chaos.shrinking import Shrinker
 
 EXAMPLES = 4
@@ -41,27 +41,17 @@ class Totals:
         Scripts played, and events in them.
     hours : float
         Virtual hours.
-    faults : Counter of str
-        Events by kind.
-    profiles : Counter of (str, bool)
-        Scripts by release and whether the group is ordered.
     seen : Counter of Kind
         Scripts in which a way to fail was met.
     first : dict of Kind to list of Failure
         The first scripts of each.
-    longest_settling : dict of bool to int
-        Longest time (ms) from the last fault to the last second without exactly one owner, by
-        whether the group is ordered.
     """
 
     n_schedules: int = 0
     n_events: int = 0
     hours: float = 0.0
-    faults: Counter[str] = field(default_factory=Counter)
-    profiles: Counter[tuple[str, bool]] = field(default_factory=Counter)
     seen: Counter[Kind] = field(default_factory=Counter)
     first: dict[Kind, list[Failure]] = field(default_factory=dict)
-    longest_settling: dict[bool, int] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[Kind]:
@@ -109,11 +99,6 @@ def smallest(kind: Kind, failures: Iterable[Failure]) -> Failure:
     return Failure(least, kinds_of(play(least))[kind])
 
 
-def finding_of(kind: Kind) -> Finding | None:
-    """Return the known cause of a way to fail."""
-    return next((one for one in FINDINGS if one.name == kind.finding), None)
-
-
 def _size(data: Data) -> tuple[int, int, int]:
     return len(data["events"]), len(str(data)), data["groups"][0]["clients"]
 
@@ -122,22 +107,3 @@ def _count(totals: Totals, data: Data, record: Record) -> None:
     totals.n_schedules += 1
     totals.n_events += len(data["events"])
     totals.hours += record.until / 3_600_000
-    totals.faults.update(one.kind for one in record.script.events)
-    totals.profiles[record.script.profile, record.is_ordered] += 1
-    settled = max(_unsettled(record), default=0)
-    totals.longest_settling[record.is_ordered] = max(
-        totals.longest_settling.get(record.is_ordered, 0), settled
-    )
-
-
-def _unsettled(record: Record) -> Iterator[int]:
-    """Return how long after the last fault each queue had no owner or two for the last time (ms)."""
-    since = last_fault(record.script)
-    for queue in record.queues if record.alive else ():
-        intervals = [one for one in record.intervals if one.queue == queue]
-        gaps = list(unowned(intervals, since, record.until))
-        ends = [
-            *(until for _, until in gaps),
-            *(until for _, until, _ in owned_together(intervals)),
-        ]
-        yield max([0, *(end - since for end in ends if since < end)])

@@ -1,66 +1,62 @@
 """Compare RocketMQ's real classes with the product: ``python -m differential [--quick] [--half H]
-[--releases R ...]``.
+[--releases R ...] [--report FILE]``.
 
-The client half is run twice, with answers in no time and with delays; ``--delays`` runs the latter
-alone.
+Random sequences of events go through the classes of a release, with the transport stubbed and the
+clock replaced, and through the product; both are compared after every event. The client half is run
+twice, with answers in no time and with delays. `conformance` compares the data for authors of
+clients with the product; ``python -m differential.conformance`` makes them.
 
 ``--sequences N`` of the seeds from ``--seed S`` on, for each half and release; one of them again:
-``--seed S --sequences 1``, with ``--quick`` if it was met there. Ends with 1 if anything differs,
-or if a tolerated corner is never met in a run of the full length.
+``--seed S --sequences 1``, with ``--quick`` if it was met there. Needs a JDK and Maven.
 """
 
-import argparse
 import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
+
+from proof import Report, options
 
 from differential.compared_releases import HALVES, RELEASES
 from differential.comparing import Totals
-from differential.differential_page import written
+from differential.conformance.__main__ import conformance
 from differential.runs import run
 from differential.tolerated import TOLERATED
 
-QUICK, LONG = 1_000, 20_000
+QUICK, LONG = 200, 20_000
+CONFORMANCE = "conformance"
+COLUMNS = ("half", "release", "sequences", "events", "differences", "tolerated", "cut short")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for and say what differs."""
-    parser = argparse.ArgumentParser(prog="differential", description=__doc__)
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help=f"{QUICK:,} sequences each, shorter ones of the client half",
-    )
-    parser.add_argument("--half", choices=("client", "broker"), help="this one only")
-    parser.add_argument(
-        "--delays", action="store_true", help="only with answers that take time, of the client half"
-    )
+    parser = options("differential", __doc__)
+    parser.add_argument("--half", action="append", choices=(*HALVES, CONFORMANCE))
     parser.add_argument("--releases", nargs="+", choices=list(RELEASES), default=list(RELEASES))
-    parser.add_argument(
-        "--sequences", type=int, help=f"for each half and release; by default {LONG:,}"
-    )
+    parser.add_argument("--sequences", type=int, help="for each half and release")
     parser.add_argument("--seed", type=int, default=1, help="of the first sequence")
-    parser.add_argument("--report", type=Path, help="write the totals into this page, too")
     given = parser.parse_args(arguments)
-    n_sequences = given.sequences or (QUICK if given.quick else LONG)
-    started = time.monotonic()
-    if given.delays and given.half == "broker":
-        parser.error(
-            "only answers to the client half take time; leave out --delays or --half broker"
-        )
-    halves = ["delayed client"] if given.delays else [given.half] if given.half else list(HALVES)
-    totals = run(halves, given.releases, n_sequences, given.seed, given.quick)
-    seconds = time.monotonic() - started
+    report = Report("RocketMQ's real classes and the product under the same events")
+    halves = given.half or [CONFORMANCE, *HALVES]
+    if CONFORMANCE in halves:
+        conformance(report, given.quick)
+        halves = [half for half in halves if half != CONFORMANCE]
+    if halves:
+        n_sequences = given.sequences or (QUICK if given.quick else LONG)
+        totals = run(halves, given.releases, n_sequences, given.seed, given.quick)
+        reported(report, totals, is_long=n_sequences >= LONG)
+    return report.end(given.report)
+
+
+def reported(report: Report, totals: list[Totals], is_long: bool) -> None:
+    """Report totals, what differs, and corners that are tolerated for nothing."""
+    report.head(COLUMNS)
     for one in totals:
-        print(told(one))
-    unmet = never_met(totals) if n_sequences >= LONG else []
-    for line in unmet:
-        print(line)
-    print(f"{seconds:.0f} s")
-    if given.report:
-        written(given.report, totals, given.seed, seconds)
-    return int(bool(unmet) or any(one.differences for one in totals))
+        counts = (one.sequences, one.events, one.differences)
+        report.row(one.half, one.version, *counts, one.met.total(), one.cut.total())
+    for one in totals:
+        if one.differences or not one.sequences:
+            report.fault(told(one))
+    for line in never_met(totals) if is_long else ():
+        report.fault(line)
 
 
 def told(one: Totals) -> str:

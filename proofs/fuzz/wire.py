@@ -1,13 +1,11 @@
 """The wire, fuzzed by structure: frames and bodies of servers, changed where it hurts, through
 every reader to a file's JSON.
 
-Half of the inputs are frames, half are bodies; some of each go through a real socket. ``python -m
-fuzz.wire --inputs N --report FILE`` writes a page of them alone.
+Half of the inputs are frames, half are bodies; some of each go through a real socket.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
@@ -18,7 +16,6 @@ import traceback
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from loopback import consume_stats, running_info
@@ -43,7 +40,6 @@ from rmqalloc.snapshot.snapshot import Snapshot, SourceError
 
 EXPECTED = (frame.FrameError, loose_json.JsonError, AnswerError, RemotingError, ResponseError)
 _SOCKET_EVERY = 500
-_QUICK = 600
 _MEMORY_EVERY = 20  # inputs whose memory is measured, for that makes each several times as slow
 _KEPT = 4096  # bytes of an input that are kept
 
@@ -251,16 +247,6 @@ def _snapshot(name: str, found: Any) -> Snapshot:
     return Snapshot(errors=tuple(SourceError("broker b", one, "why") for one in found))
 
 
-HEAD = """# A fuzz of the wire
-
-`make evidence`, or `python -m fuzz.wire --report build/evidence/wire.md`. Frames with JSON and binary headers, and bodies of
-every answer that is read, changed by structure: values of other types, numbers that are too large or none, halves of
-surrogate pairs, nesting, keys given twice, parts moved, taken out or cut off, lengths that lie. A body is read by both ways
-of the JSON reader, by its reader of answers, put into a snapshot, written as JSON and read back. Memory is that of one input
-in twenty.
-"""
-
-
 class _Run:
     """Counts what inputs come to."""
 
@@ -385,33 +371,3 @@ def run(n: int, seed: int) -> Outcome:
         "wire", sum(one.inputs for one in made), dict(errors), tracebacks, slow.worst_seconds, slow.worst_seconds_input,
         large.worst_memory, large.worst_memory_input,
     )  # fmt: skip
-
-
-def main() -> int:
-    """Run it, and write a page; 1 if there is a traceback."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help=f"{_QUICK} inputs")
-    parser.add_argument("--report")
-    given = parser.parse_args()
-    made = runs(_QUICK if given.quick else given.inputs, given.seed)
-    lines = [
-        HEAD,
-        "| inputs | how many | came to | tracebacks | worst time | worst memory |",
-        "| --- | ---: | --- | ---: | ---: | ---: |",
-    ]
-    for one in made:
-        errors = ", ".join(f"{name} {count:,}" for name, count in sorted(one.errors.items()))
-        time_, memory = f"{one.worst_seconds * 1000:.0f} ms", f"{one.worst_memory >> 10:,} KiB"
-        lines.append(
-            f"| {one.name} | {one.inputs:,} | {errors} | {len(one.tracebacks)} | {time_} | {memory} |"
-        )
-    print(*lines, *(text for one in made for text in one.tracebacks), sep="\n")
-    if given.report:
-        Path(given.report).write_text("\n".join([*lines, ""]), encoding="utf-8")
-    return int(any(one.tracebacks for one in made))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,26 +1,34 @@
-"""Would the tests fail? ``python -m mutation [--all] [--report F]``: a list of machine-made mutants
-of every room.
+"""Would the tests fail? ``python -m mutation [--quick] [--all] [--report F]``: a list of machine-made
+mutants of every room, and faults put in by hand, which the tests named for them must notice.
 
-Ends with 1 if a mutant survives without a note, if one with a note is killed, if an entry of the
-list does not apply any more, or if the goals are missed. ``--by-hand`` tries faults put in by hand
-with the tests named for them.
+A fault of the proof is a mutant that survives without a note, one with a note that is killed, an
+entry of the list that does not apply any more, or a goal that is missed. `verdicts.tsv` keeps what
+is known; ``--all`` has survivors meet tests with servers and those of areas, too (JDK, Maven).
 """
 
-import argparse
 import os
 import sys
 import time
 from functools import cache as once
-from pathlib import Path
 
 import cache
 from checkout import ROOT
+from proof import Report, options
 
-from mutation import by_hand, listed, page, trial, verdicts
+from mutation import by_hand, listed, trial, verdicts
 from mutation.reach import Reach, files_of, folder_of, test_files
 from mutation.tree import Workers
 from mutation.verdicts import Verdicts
 
+COUNTS = (
+    "mutants",
+    "killed",
+    "of these by time",
+    "only by `make test-all`",
+    "survive",
+    "equivalent",
+    "open",
+)
 FEW = ("diffs", "evidence", "store", "transitions")
 """Rooms of the short form: their tests take seconds."""
 BUDGET = 3000
@@ -28,31 +36,16 @@ BUDGET = 3000
 
 
 def options_of():
-    parser = argparse.ArgumentParser(prog="mutation", description=__doc__)
-    quick = f"two of each of {', '.join(FEW)}, by files of tests that killed them; every {by_hand.QUICK_EVERY}th by hand"
-    parser.add_argument("--quick", action="store_true", help=quick)
+    parser = options("mutation", __doc__)
     parser.add_argument("--room", action="append", help="only mutants of these rooms")
     parser.add_argument("--only", default="", help="mutants whose name holds this text")
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="survivors meet tests with servers and those of areas, too",
-    )
-    parser.add_argument(
-        "--budget", type=int, default=BUDGET, help="seconds of areas, by their own figures"
-    )
+    parser.add_argument("--all", action="store_true", help="tests with servers and of areas, too")
+    parser.add_argument("--budget", type=int, default=BUDGET, help="seconds of areas")
     parser.add_argument("--afresh", action="store_true", help="try again what is known, too")
-    parser.add_argument(
-        "--workers", type=int, default=os.cpu_count(), help="copies of the tree, side by side"
-    )
-    parser.add_argument("--report", help="write the page into this file")
-    parser.add_argument(
-        "--draw", action="store_true", help="rewrite the list: entries that apply stay"
-    )
-    parser.add_argument("--by-hand", action="store_true", help="faults put in by hand instead")
-    parser.add_argument(
-        "--area", choices=by_hand.areas(), help="faults by hand of one part of the list"
-    )
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="copies of the tree")
+    parser.add_argument("--draw", action="store_true", help="rewrite the list")
+    parser.add_argument("--by-hand", action="store_true", help="only faults put in by hand")
+    parser.add_argument("--area", choices=by_hand.areas(), help="of one part of that list")
     return parser.parse_args()
 
 
@@ -133,29 +126,43 @@ def tried(mutants, files, options):
     return rows
 
 
+def machine_made(report, given):
+    """Try mutants of the list, and report shares by room and survivors."""
+    found, gone = listed.of_today()
+    found, files = chosen(found, given)
+    rooms = {mutant.key: room for room, mutant in found}
+    rows = tried([mutant for _, mutant in found], files, given)
+    entries = listed.listed()
+    report.head(("room", *COUNTS))
+    for room in sorted({rooms[key] for key in rows}):
+        mine = {key: row for key, row in rows.items() if rooms[key] == room}
+        report.row(room, *verdicts.counts(mine, entries))
+    report.row("all", *verdicts.counts(rows, entries))
+    for name, goal, numbers in verdicts.shares(rooms, rows, entries):
+        of_all, of_those = (f"{share:.1f} %" for share in numbers.shares)
+        text = f"{of_all} of {numbers.mutants} are killed, {of_those} without equivalent ones"
+        report.say(f"{name}: {text}; the goal is {goal} %")
+    for text in verdicts.wrong(rooms, rows, entries, gone):
+        report.fault(text)
+    if not rows:
+        report.fault("no mutant was tried")
+
+
 def main():
-    options = options_of()
-    if options.draw:
+    given = options_of()
+    if given.draw:
         listed.LIST.write_text(listed.draw(), encoding="utf-8")
         return 0
     os.environ["RMQALLOC_CACHE"] = str(
         cache.HOME
     )  # the copy of the tree shares what is costly to make
-    if options.by_hand or options.area:
-        return by_hand.main(options)
-    found, gone = listed.of_today()
-    found, files = chosen(found, options)
-    rooms = {mutant.key: room for room, mutant in found}
-    rows = tried([mutant for _, mutant in found], files, options)
-    entries = listed.listed()
-    wrong = verdicts.wrong(rooms, rows, entries, gone)
-    print(
-        "\n".join(page.sentence(*one) for one in verdicts.shares(rooms, rows, entries)), flush=True
-    )
-    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
-    if options.report:
-        Path(options.report).write_text(page.page(rooms, rows, gone), encoding="utf-8")
-    return int(bool(wrong) or not rows)
+    report = Report("Would the tests fail?")
+    is_by_hand = given.by_hand or given.area
+    if not is_by_hand:
+        machine_made(report, given)
+    if is_by_hand or not (given.room or given.only):
+        by_hand.reported(report, given)
+    return report.end(given.report)
 
 
 if __name__ == "__main__":

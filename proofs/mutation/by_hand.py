@@ -6,14 +6,11 @@ pytest, between tabs. ``↵`` is the end of a line in a text, ``[name]`` begins 
 """
 
 import sys
-import time
-from pathlib import Path
 from typing import NamedTuple
 
 from checkout import PROOFS, ROOT
 
 from mutation.mutant import Edit, Mutant
-from mutation.page import cell, line
 from mutation.tree import Workers, mutated
 from mutation.trial import BY_TIME, KILLED, judgement
 
@@ -83,27 +80,17 @@ def verdict(tree, fault):
     return what
 
 
-def main(options):
+def reported(report, options):
+    """Try what is chosen, and report what no test noticed."""
     chosen = [
         one for one in faults() if options.area in (None, one.area) and options.only in one.file
     ]
     chosen = chosen[:: QUICK_EVERY if options.quick else 1]
-    started = time.monotonic()
     with Workers(options.workers) as workers:
         found = workers.map(verdict, chosen)
-    n = len(found) - found.count(KILLED) - found.count(BY_TIME)
-    print(f"{len(found)} faults by hand, {n} not noticed, {time.monotonic() - started:.0f} s")
-    if options.report:
-        head = [
-            "# Faults put in by hand",
-            "",
-            f"`python -m mutation --by-hand`: {len(found)} faults, {n} not noticed.",
-            "",
-        ]
-        rows = sorted(
-            [cell(one.file), one.what, what, cell(one.tests)]
-            for one, what in zip(chosen, found, strict=True)
-        )
-        table = map(line, [("file", "what is then wrong", "verdict", "tests"), ["---"] * 4, *rows])
-        Path(options.report).write_text("\n".join([*head, *table]) + "\n", encoding="utf-8")
-    return int(n > 0 or not found)
+    report.say(f"\n## Faults put in by hand\n\n{len(found)} were tried.")
+    for one, what in zip(chosen, found, strict=True):
+        if what not in (KILLED, BY_TIME):
+            report.fault(f"{what}: {one.file}: {one.what} ({one.tests})")
+    if not found:
+        report.fault("no fault by hand was tried")

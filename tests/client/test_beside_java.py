@@ -1,9 +1,9 @@
-"""Python members beside Java members in groups of one real cluster: the quick form of ``python -m
-beside_java``.
+"""Python members beside Java members in groups of one real cluster: a few events of what ``python -m
+clusters`` plays.
 """
 
 import pytest
-from beside_java.scripts import quick_on
+from clusters.beside_java.scripts import quick_on
 
 pytestmark = pytest.mark.cluster
 

@@ -4,7 +4,7 @@ with its own error.
 
 import pytest
 from fuzz import readers, running
-from guided_fuzz import python_targets, replay
+from fuzz.guided import python_targets, replay
 
 
 @pytest.mark.thorough(keep=3)

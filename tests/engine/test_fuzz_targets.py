@@ -3,7 +3,7 @@ agrees with plain C.
 """
 
 import pytest
-from guided_fuzz import c_targets, replay
+from fuzz.guided import c_targets, replay
 
 
 @pytest.mark.needs("clang")  # libFuzzer is part of it

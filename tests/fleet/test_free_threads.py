@@ -7,7 +7,7 @@ import sysconfig
 
 import pytest
 from interpreter import run_python
-from pythons.stress import LEAST, Stress
+from platforms.pythons.stress import LEAST, Stress
 
 EVERY_MODULE = """
 import sys

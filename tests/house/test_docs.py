@@ -87,3 +87,11 @@ def test_the_table_of_errors_is_that_of_the_command_line():
     del codes["BrokenPipeError"]  # it would close the output of the tests
     found = {name: exit_code_of(raising(name), "plan") for name in codes}
     assert len(codes) == 9 and codes == found
+
+
+def test_the_evidence_names_each_proof():
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    readme = (ROOT / "proofs" / "README.md").read_text(encoding="utf-8")
+    names = [path.parent.name for path in (ROOT / "proofs").glob("*/__main__.py")]
+    assert len(names) == 8
+    assert [name for name in names if f"`{name}" not in page or f"`{name}" not in readme] == []

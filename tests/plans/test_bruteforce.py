@@ -8,8 +8,8 @@ from bruteforce.verbs import VERBS
 
 N_SNAPSHOTS, SEED = 25, 20261122
 SLOW = {
-    "command line": 8, "compare": 15, "budget": 10, "compare of mixed groups": 8, "plan beside its outcome": 10,
-    "plan of mixed groups": 15, "plan of repeated ids": 10, "transitions by subsets": 4, "gates of mixed groups": 4,
+    "silence": 8, "compare": 15, "budget": 10, "compare of mixed groups": 8, "plan beside its outcome": 10,
+    "plan of mixed groups": 15, "plan of repeated ids": 10,
 }  # fmt: skip
 
 

@@ -3,10 +3,11 @@ and its judges can fail.
 """
 
 import pytest
-from chaos import rules, schedules, shrinking
-from chaos.page import page, script_text
+from chaos import rules, schedules
+from chaos.__main__ import reported, script_text
 from chaos.recording import Interval, Record, Stored, play
 from chaos.searching import Kind, kinds_of, search, smallest
+from proof import Report
 
 from rmqalloc import MessageQueue, simulate
 from rmqalloc.broker import RebalanceLockManager
@@ -90,20 +91,6 @@ def test_judges_find_what_is_wrong_in_a_record_and_nothing_else(record, broken):
     assert {one.rule for one in rules.violations(record)} == broken
 
 
-def test_schedules_are_possible_repeat_and_cover_every_fault():
-    some = [schedules.schedule(seed) for seed in range(30)]
-    assert some[:3] == [schedules.schedule(seed) for seed in range(3)]
-    assert {
-        kind for data in some for event in data["events"] for kind in event if kind != "at"
-    } == set(schedules.WEIGHTS)
-    for data in some:
-        script = Script.of(data)
-        assert (
-            script.duration
-            == schedules.last_fault(script) + schedules.settling(script) + schedules.STEADY
-        )
-
-
 def test_a_search_explains_whatever_it_meets():
     totals = search([*range(10), 78, 145, 202])
     assert totals.failed == [] and totals.n_schedules == 13
@@ -112,7 +99,6 @@ def test_a_search_explains_whatever_it_meets():
         "forgotten-locks",
         "late-unlock",
     }
-    assert "None." in page(totals, {}, 1.0)
 
 
 def always_locks(manager, consumer_group, queue, client_id):
@@ -169,17 +155,6 @@ def test_a_planted_defect_is_found_by_the_search_and_made_small_enough_to_read(
     script = read_script(path)
     assert script == Script.of(small.data) and kinds_of(play(small.data))[kind] == small.violation
     assert simulate(path).events[-1].unowned > 0
-    assert script_text(small.data) in page(totals, {kind: small}, 1.0)
-
-
-def test_what_is_made_small_still_fails_and_is_possible():
-    def fails(data):
-        return (
-            sum(event.get("freeze", {}).get("lasts") is not None for event in data["events"]) >= 1
-        )
-
-    seed = next(seed for seed in range(50) if fails(schedules.schedule(seed)))
-    small = shrinking.Shrinker(fails).smallest(schedules.schedule(seed))
-    assert [list(event) for event in small["events"]] == [["at", "freeze"]]
-    assert small["events"][0]["at"] == "0s" and small["events"][0]["freeze"]["lasts"] == "100ms"
-    assert schedules.is_possible(small)
+    report = Report("chaos")
+    reported(report, totals)
+    assert any("unowned" in text for text in report.wrong) and report.end() == 1

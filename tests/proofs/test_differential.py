@@ -6,12 +6,11 @@ from collections import Counter
 
 import pytest
 from differential import broker_half, comparing
-from differential.__main__ import never_met
-from differential.compared_releases import HALVES, RELEASES
+from differential.__main__ import never_met, reported
 from differential.comparing import Totals
 from differential.corner import Corner
-from differential.differential_page import part, written
 from differential.tolerated import TOLERATED
+from proof import Report
 
 from rmqalloc.rebalance._service import RebalanceService
 
@@ -67,7 +66,6 @@ def test_a_sequence_that_is_cut_short_is_compared_up_to_there():
     comparing._compare_sequence(totals, Twin(), SEED, {"config": {}, "events": events}, answers)
     assert (totals.sequences, totals.events, totals.differences) == (1, 1, 0)
     assert totals.cut == Counter({"two at a time": 1})
-    assert "| two at a time | 1 |" in part("delayed client", [totals], SEED, 1.0)
 
 
 @pytest.mark.java
@@ -89,23 +87,10 @@ def test_a_corner_that_is_never_met_is_an_error_of_the_table():
     assert never_met([Totals("broker", "5.5.0", met=Counter(names))]) == []
 
 
-def test_a_run_of_one_half_leaves_the_page_of_the_other(tmp_path):
-    page = tmp_path / "page.md"
-    written(page, [Totals("client", "5.5.0", 7, 70)], 1, 2.0)
-    written(page, [Totals("broker", "5.5.0", 8, 80)], 1, 2.0)
-    first = page.read_text(encoding="utf-8")
-    assert "| 5.5.0 | 7 | 70 | 0 | 0 |" in first and "| 5.5.0 | 8 | 80 | 0 | 0 |" in first
-    written(page, [Totals("client", "5.5.0", 9, 90)], 1, 2.0)
-    assert page.read_text(encoding="utf-8") == first.replace("| 7 | 70 |", "| 9 | 90 |")
-
-
-def test_every_tolerated_corner_names_its_line():
-    assert len({(one.half, one.name) for one in TOLERATED}) == len(TOLERATED)
-    for corner in TOLERATED:
-        assert (
-            corner.half in HALVES
-            and corner.lines
-            and corner.lines.keys() <= RELEASES.keys()
-            and corner.why
-        )
-        assert all(":" in line for line in corner.lines.values()), corner.name
+def test_a_difference_ends_the_program_with_1(capsys):
+    report = Report("differential")
+    reported(report, [Totals("client", "5.5.0", 7, 70, differences=1, first=["event 3"])], False)
+    assert report.end() == 1 and "event 3" in capsys.readouterr().out
+    report = Report("differential")
+    reported(report, [Totals("client", "5.5.0", 7, 70)], False)
+    assert report.end() == 0

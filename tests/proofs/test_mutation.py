@@ -2,99 +2,18 @@
 where it should.
 """
 
-import ast
 import re
-from types import SimpleNamespace
 
 import pytest
 from checkout import ROOT
-from mutation import by_hand, c_edits, listed, page, python_edits, reach, trial, verdicts
+from mutation import by_hand, listed, python_edits, trial, verdicts
 from mutation.mutant import named
 from mutation.tree import Tree, Workers
-from mutation.trial import BY_TIME, KILLED, NO_PROGRAM, SERVERS, SURVIVES
-from mutation.verdicts import Row, Verdicts
+from mutation.trial import BY_TIME, KILLED, NO_PROGRAM, SURVIVES
+from mutation.verdicts import Row
 
 NOTED, OPEN = 38, 11
 """Notes on survivors when they were last fewer: lower them with the list, and never raise them."""
-
-PYTHON = '''
-class Bound:
-    """2 < 3"""
-
-    def holds(self, a: int, b: int = 1) -> bool:
-        """1 == 1"""
-        if a <= b and not self.closed:
-            return min(a, 2) + 1
-        raise ValueError(f"{a + 1}")
-'''
-C = """
-#define WIDE 8 < 9
-static int NAME(most)(const int *a, int n) { /* 1 < 2 */
-    for (int i = 0; i < n; i++) { if (a[i] == '1' && n > 3) return i + 1; }
-    return -1; // 1 + 1
-}
-"""
-CYTHON = '''
-cdef extern from "x.h":
-    int most(int n) nogil
-
-def total(const int[::1] values not None, int n):
-    """1 + 1"""
-    return values[n - 1] if n > 0 else 0  # 2 < 3
-'''
-
-
-def names(file, text):
-    edits = python_edits.edits_of(text) if file.endswith(".py") else c_edits.edits_of(file, text)
-    return [one.key.removeprefix(f"{file}::") for one in named(file, text, edits)]
-
-
-def test_python_is_changed_in_functions_and_not_in_what_is_only_said():
-    assert set(names("a.py", PYTHON)) == {
-        "Bound.holds::constant + 1::1",
-        "Bound.holds::condition true::1",
-        "Bound.holds::condition false::1",
-        "Bound.holds::<= to <::1",
-        "Bound.holds::and to or::1",
-        "Bound.holds::not removed::1",
-        "Bound.holds::return None::1",
-        "Bound.holds::min to max::1",
-        "Bound.holds::+ to -::1",
-        "Bound.holds::constant + 1::2",
-        "Bound.holds::constant + 1::3",
-        "Bound.holds::raise dropped::1",
-    }
-
-
-def test_c_and_cython_are_changed_in_functions_beside_comments_and_texts():
-    assert set(names("a.c", C)) == {
-        *(f"most::constant + 1::{n}" for n in (1, 2, 3, 4)),
-        *(f"most::{one}::1" for one in ("< to <=", "== to !=", "&& to ||", "> to >=", "+ to -")),
-    }
-    assert set(names("a.pyx", CYTHON)) == {
-        *(f"total::constant + 1::{n}" for n in (1, 2, 3)),
-        "total::- to +::1",
-        "total::> to >=::1",
-    }
-
-
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        pytest.param("a.py", PYTHON, id="Python"),
-        pytest.param("a.c", C, id="C"),
-        pytest.param("a.pyx", CYTHON, id="Cython"),
-    ],
-)
-def test_code_elsewhere_leaves_a_name_as_it_is(file, text):
-    more = {
-        "a.py": "\ndef other(a):\n    return a + 1 < 2\n\n",
-        "a.c": "static int other(int a) { return a + 1 < 2; }\n",
-    }
-    before = more.get(file, "\ndef other(int a):\n    return a + 1 < 2\n\n")
-    old, new = names(file, text), names(file, before + text)
-    assert new[-len(old) :] == old and len(new) > len(old)
-
 
 FOUND, GONE = listed.of_today()
 
@@ -104,16 +23,6 @@ def test_each_entry_of_the_list_is_still_in_the_code_and_each_room_has_its_part(
     assert len(FOUND) == len(listed.listed()) >= listed.SIZE
     rooms = [room for room, _ in FOUND]
     assert all(rooms.count(room.name) >= listed.LEAST for room in listed.rooms())
-
-
-def test_every_file_of_python_is_of_one_room():
-    files = sorted(
-        file.relative_to(ROOT).as_posix() for room in listed.rooms() for file in room.files()
-    )
-    there = [path for top in ("rmqalloc", "spark_udfs") for path in ROOT.glob(f"{top}/**/*.py")]
-    assert [file for file in files if file.endswith(".py")] == sorted(
-        path.relative_to(ROOT).as_posix() for path in there
-    )
 
 
 def test_notes_say_what_survivors_are_and_only_become_fewer():
@@ -126,49 +35,6 @@ def test_notes_say_what_survivors_are_and_only_become_fewer():
 
 def test_committed_verdicts_are_those_of_the_list():
     assert set(verdicts.kept()) <= listed.listed().keys()
-
-
-def test_parts_are_in_proportion_and_four_at_least():
-    assert listed.parts({"a": 100, "b": 28, "c": 1}, {}) == {"a": 340, "b": 96, "c": 4}
-    assert listed.parts({"a": 100, "b": 28, "c": 1}, {"b": 160}) == {"a": 276, "b": 160, "c": 4}
-
-
-def test_a_draw_replaces_what_the_code_left_behind_and_nothing_else(tmp_path, monkeypatch):
-    old = listed.LIST.read_text(encoding="utf-8")
-    last = old.splitlines(keepends=True)[-1]
-    path = tmp_path / "mutants.tsv"
-    path.write_text(
-        old.replace(last, "rmqalloc/plans/_gone.py::total::+ to -::1\ta + b -> a - b\n"),
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(listed, "LIST", path)
-    new = listed.draw()
-    assert len(listed.of_today()[1]) == 1 and "_gone.py" not in new
-    assert {*old.splitlines()} - {*new.splitlines()} <= {last.strip("\n")} and len(
-        new.splitlines()
-    ) == len(old.splitlines())
-
-
-def test_a_mutant_is_reached_by_the_lines_of_its_statement_and_a_header_without_its_body():
-    text = "LIMIT = 1\n\n\ndef f(a, n=2):\n    if (a <\n        3):\n        return [\n            4]\n    return 5\n"
-    lines = {}
-    for one in named("a.py", text, python_edits.edits_of(text)):
-        if one.edit.operator == "constant + 1":
-            lines[text[one.edit.start]] = [*reach.lines_of(one, ast.parse(text))]
-    assert lines == {"1": [*range(1, 10)], "2": [*range(4, 10)], "3": [5, 6], "4": [7, 8], "5": [9]}
-
-
-def test_tests_named_like_the_module_come_first_then_those_of_the_room():
-    tests = [
-        f"tests/{at}::test_x"
-        for at in ("cli/test_cli.py", "plans/test_gates_file.py", "plans/test_undo.py")
-    ]
-    nearest = sorted(tests, key=lambda test: reach.distance("rmqalloc/plans/_gates.py", test))
-    assert nearest == [tests[1], tests[2], tests[0]]
-
-
-def test_slices_keep_to_the_limit():
-    assert trial.slices("abcdef", lambda _: 20) == (["a"], ["b", "c"], ["d", "e", "f"])
 
 
 FILE = "rmqalloc/plans/_plan.py"
@@ -230,23 +96,6 @@ def test_survivors_meet_costly_tests_at_once_and_those_that_fail_one_by_one(work
         assert trial.together(workers(fails), [BOUND, PLUS], ["tests"], 1) == {}
 
 
-def test_a_mutant_meets_its_nearest_tests_alone_and_the_test_that_killed_it(workers):
-    fails = {"tests/a.py::bound": "a <= b", "tests/a.py::broken": "def", "tests/a.py::good": "x"}
-    nearest = SimpleNamespace(
-        nearest=lambda _: ["tests/a.py::good", "tests/a.py::bound"], seconds=lambda _: 0.1
-    )
-    with workers(fails).tree() as tree:
-        assert trial.alone(tree, BOUND, nearest) == trial.by_test(
-            tree, BOUND, "tests/a.py::bound", 1
-        )
-        assert trial.alone(tree, BOUND, nearest) == (KILLED, "tests/a.py::bound")
-        assert trial.alone(tree, PLUS, nearest) == (SURVIVES, "")
-    assert trial.passing(workers(fails), [*fails]) == {
-        "tests/a.py::bound": 0.1,
-        "tests/a.py::good": 0.1,
-    }
-
-
 def noted(rows, **notes):
     return {key: listed.Entry(key, "a -> b", notes.get(key, "")) for key in rows}
 
@@ -281,38 +130,6 @@ def test_goals_are_of_all_rooms_and_higher_in_some_and_leave_equivalent_ones_out
     assert numbers.shares == (pytest.approx(100 * (100 - n_open) / 101), 100 - n_open)
 
 
-def test_verdicts_are_kept_a_part_of_the_tests_is_run_once_and_what_changed_is_tried_again(
-    tmp_path,
-):
-    mutants, path = [mutant for _, mutant in FOUND][:4], tmp_path / "verdicts.tsv"
-    a, b, c, d = (one.key for one in mutants)
-    rows = Verdicts(mutants, path)
-    for key in (a, b, d):
-        rows.note(key, SURVIVES, "")
-    rows.note(c, KILLED, "tests/plans/test_plans.py::test_x")
-    rows.note_part(SERVERS, rows.alive(SERVERS), {a: (KILLED, "tests/spark/test_spark.py::test_x")})
-    rows.note_part("java", rows.alive("java"), {b: (KILLED, "tests/strategies/test_go.py::test_x")})
-    again = Verdicts(mutants, path)
-    assert again == rows and [again[key].what for key in (a, b, c, d)] == [
-        KILLED,
-        KILLED,
-        KILLED,
-        SURVIVES,
-    ]
-    assert again.alive("java") == [] and again.alive("go") == [mutants[3]]
-    text = page.page(dict.fromkeys(rows, "plans"), again, [])
-    assert page.cell(d) in text and "| plans | 4 | 3 | 0 | 1 | 1 | 0 | 1 |" in text
-    path.write_text(path.read_text("utf-8").replace(rows[c].mark, "another"), encoding="utf-8")
-    changed = Verdicts(mutants[1:], path)
-    assert (
-        changed.stale.keys() == {c}
-        and changed.untried() == [mutants[2]]
-        and changed.others == {a: rows[a]}
-    )
-    changed.note(c, KILLED, "tests/plans/test_plans.py::test_x")
-    assert verdicts.kept(path) == rows
-
-
 @pytest.mark.parametrize("area", by_hand.areas())
 def test_each_fault_by_hand_fits_the_code_once_and_names_tests_that_exist(area):
     faults = [one for one in by_hand.faults() if one.area == area]
@@ -324,19 +141,6 @@ def test_each_fault_by_hand_fits_the_code_once_and_names_tests_that_exist(area):
         texts = "".join((ROOT / path).read_text("utf-8") for path in named)
         words = [*re.findall(r"::(\w+)", fault.tests), fault.tests.partition(" -k ")[2]]
         assert [word for word in words if word not in texts] == [], fault.what
-
-
-def test_no_fault_by_hand_is_an_entry_of_the_list_or_of_its_area():
-    texts = {
-        file: (ROOT / file).read_text("utf-8") for file in {one.file for one in by_hand.faults()}
-    }
-    changed = [
-        (one.area, one.file, texts[one.file].replace(one.old, one.new)) for one in by_hand.faults()
-    ]
-    machine = {(one.file, one.applied(texts[one.file])) for _, one in FOUND if one.file in texts}
-    assert len(set(changed)) == len(changed) and machine.isdisjoint(
-        (file, text) for _, file, text in changed
-    )
 
 
 def test_a_fault_by_hand_is_noticed_survives_or_has_no_verdict(workers, monkeypatch, tmp_path):

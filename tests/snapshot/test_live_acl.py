@@ -2,8 +2,8 @@
 a real broker.
 """
 
+import acl_broker as acl
 import pytest
-from badday import acl
 from live_cluster import LiveCluster
 
 from rmqalloc.remoting.read_codes import ReadCode

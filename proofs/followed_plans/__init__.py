@@ -1,3 +1,0 @@
-"""Files of plans changed anywhere, their digests recomputed, and followed through everything that
-reads them.
-"""

@@ -1,1 +1,0 @@
-"""A rolling restart of real consumers, each stop allowed by the guard; and the same without it."""

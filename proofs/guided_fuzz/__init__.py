@@ -1,1 +1,0 @@
-"""Fuzz guided by coverage, libFuzzer for C and atheris for Python: `python -m guided_fuzz -h`."""

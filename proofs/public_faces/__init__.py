@@ -1,3 +1,0 @@
-"""Every public face with indices, masks, offsets and arrays, called with hostile ones under
-sanitizers.
-"""

@@ -1,1 +1,0 @@
-"""Kill the Spark job at any moment and look at what readers get: ``python -m publishing``."""

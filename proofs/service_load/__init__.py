@@ -1,1 +1,0 @@
-"""Many readers of one service at once."""

@@ -1,1 +1,0 @@
-"""The page of the service in a real browser."""

@@ -1,1 +1,0 @@
-"""How far a command line travels through the house."""

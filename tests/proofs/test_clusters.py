@@ -1,0 +1,254 @@
+"""The judges of the clusters program, on stories that were made up: true ones pass, and every fault is
+found. No cluster is started here.
+"""
+
+import random
+import struct
+from itertools import pairwise
+
+import pytest
+from clusters.beside_java.deliveries import RECORD, Sent, Span, judged, read
+from clusters.beside_java.owners import difference
+from clusters.everyday.judging import MemberTold, MoveJudge, MoveTold, members_judged, timelines
+from clusters.everyday.looking import Look
+from clusters.everyday.stage import Happened, Holding
+from clusters.frozen_broker.reading import faults
+from clusters.incidents.judging import Right, Said, false, missing
+from clusters.incidents.plays import judged as judged_incidents
+from clusters.incidents.stage import Played
+from proof import Report
+
+from rmqalloc import MessageQueue
+from rmqalloc.watching import LastingStates
+
+NAMES = ["hz-java-0", "sh-python-1"]
+KINDS = ["java", "python"]
+SECOND = 1_000_000
+SPANS = [Span("all join", 0, 500), Span("a member leaves", 10_000, 11_000)]
+STORY = [  # member, number, offset, second
+    (0, 0, 0, 1), (0, 1, 1, 2), (0, 2, 2, 3),
+    (1, 2, 2, 10.5), (1, 3, 3, 11), (1, 4, 4, 12),
+]  # fmt: skip
+
+
+def judge(tmp_path, story, n=5, unsure=(), end=5):
+    for member, name in enumerate(NAMES):
+        file = tmp_path / f"{name}-1"
+        file.with_name(f"{file.name}.keys").write_text(f"g\tg/{name}\tT\ta\t0\n")
+        mine = [one for one in story if one[0] == member]
+        file.write_bytes(
+            b"".join(struct.pack("<iiqq", 0, *one[1:3], int(one[3] * SECOND)) for one in mine)
+            + b"torn"
+        )
+    sent = Sent(n, frozenset(unsure), {("a", 0): end})
+    return judged(read(tmp_path, "g", "T", NAMES), sent, SPANS, KINDS)
+
+
+def test_a_true_story_passes(tmp_path):
+    found = judge(tmp_path, STORY)
+    assert found.wrong(in_order=True) == []
+    assert (found.n_stored, found.n_distinct) == (5, 5)
+    assert found.twice == {("a member leaves", "java to python"): 1}
+    assert [(one.event, one.kinds, one.begins) for one in found.handovers] == [
+        ("a member leaves", "java to python", -1)
+    ]
+    assert RECORD.itemsize == 24
+
+
+@pytest.mark.parametrize(
+    ("story", "more", "says"),
+    [
+        (STORY[:-1], {}, "1 of 5 stored messages never came"),
+        ([*STORY, (1, 5, 5, 13)], {}, "1 came that are not stored"),
+        ([*STORY[:-1], (1, 3, 4, 12)], {}, "1 numbers never came"),
+        ([*STORY, (1, 4, 4, 60)], {}, "1 came twice while nothing happened"),
+        ([*STORY[:4], (1, 4, 4, 11), (1, 3, 3, 12)], {}, "1 out of order"),
+        ([], {"n": 0, "end": 0}, "0 of 0"),
+    ],
+)
+def test_every_fault_is_found(tmp_path, story, more, says):
+    [wrong] = judge(tmp_path, story, **more).wrong(in_order=True)
+    assert says in wrong
+
+
+def test_order_across_members_is_judged_by_the_clock(tmp_path):
+    both = [(0, 0, 0, 1), (1, 1, 1, 0.5), (1, 2, 2, 3)]
+    assert "1 out of order" in judge(tmp_path, both, n=3, end=3).wrong(in_order=True)[0]
+
+
+def test_owners_that_differ():
+    one, other = MessageQueue("T", "a", 0), MessageQueue("T", "a", 1)
+    right = {"c1": frozenset({one}), "c2": frozenset({other})}
+    assert difference(right, right, "T") == ""
+    assert "c2 lacks 1" in difference({"c1": frozenset({one}), "c2": frozenset()}, right, "T")
+    assert "c1 lacks 0 and has 1" in difference(right | {"c1": frozenset({one, other})}, right, "T")
+    assert "members" in difference({"c1": frozenset({one})}, right, "T")
+    assert difference(right | {"c1": frozenset()}, right, "other topic") == ""
+
+
+# --- Incidents ---
+
+KILLED = Right(
+    "no-consumer", 2, {"no-consumer": "error"}, queues={"no-consumer": 2}, waiting=500, says=("500 messages wait",),
+    no_all_clear=True,
+)  # fmt: skip
+SILENT = Right(
+    "silent-client", 2, {"silent-client": "warning"}, not_known=("owners",), never=("proxy",), no_errors=True,
+    no_all_clear=True,
+)  # fmt: skip
+
+
+def queues(*ids):
+    return [{"topic": "T", "broker_name": "a", "queue_id": i} for i in ids]
+
+
+def found(rule, severity, *ids, message="500 messages wait", group="g"):
+    return {
+        "rule": rule, "severity": severity, "consumer_group": group, "topic": "T", "queues": queues(*ids), "clients": [],
+        "message": message, "advice": "Look again.",
+    }  # fmt: skip
+
+
+def said(
+    code, *findings, messages=0, unknown=0, kinds=(), text="1 finding: 1 error", code_of_text=None
+):
+    document = {
+        "findings": list(findings), "unread": [{"messages": messages}, {"messages": None}],
+        "n_queues_by_reason": {"unknown": unknown}, "not_known": [{"kind": kind} for kind in kinds],
+    }  # fmt: skip
+    return Said(code, document, text, code if code_of_text is None else code_of_text)
+
+
+DEAD = found("no-consumer", "error", 0, 1)
+MUTE = found("silent-client", "warning", message="1 client did not answer")
+
+
+@pytest.mark.parametrize(
+    ("right", "answer"),
+    [
+        (KILLED, said(2, DEAD, messages=500)),
+        (KILLED, said(2, DEAD, found("lag-from-slave", "note", 0), messages=500)),
+        (SILENT, said(2, MUTE, unknown=4, kinds=("owners", "lags"))),
+    ],
+)
+def test_the_right_answers_are_right(right, answer):
+    assert missing(right, answer) == false(right, answer) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "answer"),
+    [
+        (KILLED, said(0, text="0 findings")),
+        (KILLED, said(2, DEAD, messages=500, code_of_text=0)),
+        (KILLED, said(2, DEAD, messages=499)),
+        (KILLED, said(2, found("no-consumer", "error", 0), messages=500)),
+        (KILLED, said(2, found("no-consumer", "error", 0, 1, message="it waits"), messages=500)),
+        (KILLED, said(2, DEAD, found("idle-client", "warning"), messages=500)),
+        (SILENT, said(2, MUTE, unknown=4)),
+    ],
+)
+def test_what_an_answer_lacks_is_named(right, answer):
+    assert missing(right, answer)
+
+
+@pytest.mark.parametrize(
+    ("right", "answer"),
+    [
+        (KILLED, said(0, text="0 findings")),
+        (KILLED, said(2, DEAD, messages=500, text="Every written queue of 1 topic is read.")),
+        (
+            KILLED,
+            said(2, found("unowned-queue", "error", 0), found("actual-unowned", "error", 0, 1)),
+        ),
+        (SILENT, said(2, MUTE, found("actual-unowned", "error", 0), kinds=("owners",))),
+        (SILENT, said(2, MUTE, kinds=("owners",), text="a\nproxy hands them out")),
+        (SILENT, said(2, found("silent-client", "warning", message="a proxy"), kinds=("owners",))),
+    ],
+)
+def test_what_is_false_is_named_whenever_it_is_said(right, answer):
+    assert false(right, answer)
+
+
+def test_a_wrong_incident_or_none_is_a_fault():
+    right = Played("killed", KILLED, said(2, DEAD), 1.0, [], 3)
+    wrong = Played("frozen", KILLED, said(2, DEAD), 1.0, ["exit code 0, right is 2"], 3)
+    for played, n_faults in (([right], 0), ([right, wrong], 1), ([], 1)):
+        report = Report("incidents")
+        judged_incidents(report, played)
+        assert len(report.wrong) == n_faults
+
+
+# --- Every day ---
+
+QUEUE = MessageQueue("day-orders", "broker-a", 0)
+JOINED = Happened(0, "joined", "day-orders", "c1", 10.0, 10.5)
+TOLD = MemberTold("joined", "day-orders", "c1", 9.8, 10.9)
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ([TOLD], None),
+        (
+            [TOLD._replace(last_seen_before=11.4, first_seen_after=12.0)],
+            None,
+        ),  # a broker may notice late
+        ([], "not told"),
+        ([TOLD, TOLD], "invented"),
+        ([TOLD, TOLD._replace(kind="left")], "invented"),
+        ([TOLD._replace(client_id="c2")], "not told"),
+        ([TOLD._replace(first_seen_after=9.9)], "happened between"),
+        ([TOLD._replace(last_seen_before=11.6, first_seen_after=12.0)], "happened between"),
+        ([TOLD._replace(last_seen_before=None)], "no last sighting"),
+    ],
+)
+def test_joins_and_leaves(told, says):
+    wrong = members_judged([JOINED], told).wrong
+    assert wrong == () if says is None else says in wrong[0]
+
+
+def day(seed):
+    """Clients that hold one queue in turn, readings of it, and what an observer tells."""
+    made, at, holdings, owner = random.Random(seed), 0.0, [], None
+    while at < 200:
+        next_owner = made.choice([one for one in (None, "c1", "c2", "c3") if one != owner])
+        if owner is not None:
+            holdings.append(Holding(at, "day-orders", owner, frozenset()))
+        if next_owner is not None:
+            holdings.append(Holding(at, "day-orders", next_owner, frozenset([QUEUE])))
+        owner, at = next_owner, at + made.choice([0.3, 1.2, 5.0, 9.0])
+    line = timelines(holdings)["day-orders", QUEUE]
+    looks, moves, states = [], [], LastingStates()
+    for number in range(200):
+        look = Look(number + 0.1, number + 0.2)
+        (seen, *_) = line.between(look.began_at, look.began_at)
+        change = states.seen(("day-orders", QUEUE), seen, look.read_at)
+        looks.append(look)
+        if change is not None:
+            moves.append(MoveTold(*change.key, *change[1:]))
+    return holdings, looks, moves
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_true_moves_pass_and_lies_are_found(seed):
+    holdings, looks, moves = day(seed)
+    judge = MoveJudge(holdings, looks, [])
+    judged = judge.judged(moves)
+    assert judged.wrong == ()
+    assert judged.n_right == len(moves) > 5
+    lasting = [one for one, after in pairwise(moves[1:]) if after[5] - one[5] > 7]
+    for one in lasting[:3]:
+        assert judge.judged([each for each in moves if each != one]).wrong, "a move is missing"
+        assert judge.judged(
+            [each._replace(after=("c9",)) if each == one else each for each in moves]
+        ).wrong
+        place = moves.index(one)
+        assert "does not follow" in judge.judged([*moves[:place], one, *moves[place:]]).wrong[0]
+    assert judge.judged([*moves, moves[0]._replace(queue=QUEUE._replace(queue_id=7))]).wrong
+
+
+def test_a_reading_beside_a_frozen_broker_that_is_slow_or_lacks_a_list_is_wrong():
+    right = {"seconds": 3, "groups": 5, "clients": 5, "offsets": 5, "errors": 0, "memory": 9}
+    assert list(faults(right, 5, 10)) == []
+    for change in ({"seconds": 11}, {"clients": 4}, {"errors": 1}, {"memory": 900}):
+        assert list(faults(right | change, 5, 10))

@@ -216,11 +216,11 @@ def test_side_by_side(run):
     assert (code, err) == (0, "")
     assert out == (
         "Group by-average  24 queues  3 clients\n"
-        "strategy            moved  even  min/max  skew  idle  unowned  leaves  worst\n"
-        "AVG                     8     6      8/8  1.00     0        0    10.7     12\n"
-        "AVG_BY_CIRCLE          18     6      8/8  1.00     0        0    16.0     16\n"
-        "CONSISTENT_HASH:10     20     6      7/9  1.12     0        0     8.0      9\n"
-        "MACHINE_ROOM:hz        24     6      0/0  0.00     3       24     0.0      0\n\n"
+        "strategy            moved  even  min  max  skew  idle  unowned  leaves  worst\n"
+        "AVG                     8     6    8    8  1.00     0        0    10.7     12\n"
+        "AVG_BY_CIRCLE          18     6    8    8  1.00     0        0    16.0     16\n"
+        "CONSISTENT_HASH:10     20     6    7    9  1.12     0        0     8.0      9\n"
+        "MACHINE_ROOM:hz        24     6    0    0  0.00     3       24     0.0      0\n\n"
         "even: the least that would move if loads differed by one at most. leaves, worst: what moves if one\n"
         "  client leaves, on the mean over all clients, and at worst.\n"
     )

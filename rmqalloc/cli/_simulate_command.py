@@ -26,7 +26,6 @@ from rmqalloc.cli._snapshot_input import (
     strategy_known_options,
 )
 from rmqalloc.errors import Error
-from rmqalloc.store import write_file
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known
@@ -148,7 +147,6 @@ _EVENT_OPTIONS = (
     type=click.Path(file_okay=False),
     help="Directory for the figures and intervals (JSON, Parquet).",
 )
-@click.option("--svg", type=click.Path(dir_okay=False), help="File for the timeline as a picture.")
 @click.option(
     "-o",
     "--output",
@@ -166,14 +164,13 @@ def simulate(
     seed: int | None,
     profile: str | None,
     out: str | None,
-    svg: str | None,
     output: str | None,
 ) -> int:
     """Play a SCRIPT (YAML or JSON, or example:NAME) of joins, deaths, pauses and partitions to a
     simulated cluster; or simulate what events do to a group of a snapshot, many times.
 
     \b
-    rmqalloc simulate example:three-deaths --svg deaths.svg
+    rmqalloc simulate example:three-deaths
     rmqalloc simulate -f example:orders -g order-svc --event 'restart batch=1' --seeds 200
 
     Columns of events: time from an event's last step to the last change of an owner; queues that
@@ -188,19 +185,16 @@ def simulate(
         known, staged = _known_and_events(inputs, staged, plan, scenario)
         if out is not None:
             raise click.UsageError("--out is for a SCRIPT; -o json prints all figures and runs")
-        return _simulate_group(known, inputs, staged, seed or 0, profile, svg, output)
+        return _simulate_group(known, inputs, staged, seed or 0, profile, output)
     if any((staged.events, staged.rate, staged.before, staged.measure, plan, scenario)):
         raise click.UsageError(
             "--event, --plan, --rate, --before and --measure are for a group; a SCRIPT has its own events"
         )
     import rmqalloc
-    from rmqalloc.simulation import svg_timeline
 
     result = rmqalloc.simulate(script, seed, profile)
     if out is not None:
         result.save(out)
-    if svg is not None:
-        write_file(svg, svg_timeline(result))
     if output == "json":
         hand_over(result.to_json())
     else:
@@ -247,17 +241,12 @@ def _simulate_group(
     staged: EventOptions,
     seed: int,
     profile: str | None,
-    svg: str | None,
     output: str | None,
 ) -> int:
     """Simulate the one group that the options name; gives the exit code."""
-    from rmqalloc.simulation import svg_simulation
-
     if code := partial_code(known.given, inputs):
         return code
     made = _runs(known, _only_group(known), staged, seed, profile, _rates(known, inputs, staged))
-    if svg is not None:
-        write_file(svg, svg_simulation(made))
     print_notes(made.warnings)
     if output == "json":
         hand_over(made.to_json())

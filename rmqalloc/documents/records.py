@@ -452,10 +452,11 @@ def list_of(cls: type[Checked]) -> ListOf:
 
 
 def described(cls: type[Checked]) -> dict[str, Any]:
-    """Return JSON Schema of data with fields of its own; its description is the first line of the
-    docstring.
+    """Return JSON Schema of data with fields of its own; its description is the first paragraph of
+    the docstring.
     """
-    return {**cls.schema(), "description": (cls.__doc__ or "").partition("\n")[0].replace("`", "")}
+    paragraph = (cls.__doc__ or "").partition("\n\n")[0]
+    return {**cls.schema(), "description": " ".join(paragraph.replace("`", "").split())}
 
 
 def by_name(*kinds: type[Checked]) -> dict[str, type[Checked]]:

@@ -1,8 +1,8 @@
 """A whole cluster in virtual time: the client half and the broker half, wired by a network that can
 fail.
 
-`read_script` reads what is to happen, `simulate` lets it happen, `text_timeline` and `svg_timeline`
-draw it. `simulate_group` makes the scripts of a group that a snapshot shows, and runs them over
+`read_script` reads what is to happen, `simulate` lets it happen, `text_timeline`
+draws it. `simulate_group` makes the scripts of a group that a snapshot shows, and runs them over
 many seeds. `Cluster` is the same without a script, for tests and experiments. Equal scripts and
 seeds give equal results, whatever the time of day.
 
@@ -17,7 +17,6 @@ from rmqalloc.simulation._group_result import GroupRun, GroupSimulation, Quantil
 from rmqalloc.simulation._group_runs import simulate_group
 from rmqalloc.simulation._group_script import script_of_snapshot
 from rmqalloc.simulation._group_shape import UnsimulatedError
-from rmqalloc.simulation._group_svg import svg_simulation
 from rmqalloc.simulation._group_text import group_lines as _group_lines  # noqa: F401 - so that every result can draw itself
 from rmqalloc.simulation._member import SimulatedGroup
 from rmqalloc.simulation._message_rates import MessageRates, rates_between
@@ -28,7 +27,6 @@ from rmqalloc.simulation._result_text import result_lines as _result_lines  # no
 from rmqalloc.simulation._result_text import text_timeline
 from rmqalloc.simulation._run import simulate
 from rmqalloc.simulation._script import Script, read_script, script_schema
-from rmqalloc.simulation._timeline_svg import svg_timeline
 from rmqalloc.simulation._virtual_clock import VirtualClock
 
 __all__ = [
@@ -57,7 +55,5 @@ __all__ = [
     "script_schema",
     "simulate",
     "simulate_group",
-    "svg_simulation",
-    "svg_timeline",
     "text_timeline",
 ]

@@ -138,7 +138,7 @@ _VERBS = {
     "recommend": "str(rmqalloc.recommend(cluster))",
     "check": "str(rmqalloc.check(cluster))",
     "diff": "str(rmqalloc.diff(cluster, cluster))",
-    "simulate": "simulation.svg_timeline(rmqalloc.simulate(script))",
+    "simulate": "str(rmqalloc.simulate(script))",
 }
 
 

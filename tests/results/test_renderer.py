@@ -273,8 +273,6 @@ ONE_PLACE = {
     # Requests by their source, and what a picture does not draw: in words of their own.
     "and \\{[^}]*\\} more": {
         "rmqalloc.cli._left_out",
-        "rmqalloc.simulation._group_svg",
-        "rmqalloc.simulation._timeline_svg",
     },
     '" → "\\.join|if before == after else': {"rmqalloc.results.renderer"},
     "f\"≤ |≤ ' if": {"rmqalloc.results.renderer"},

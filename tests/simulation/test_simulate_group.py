@@ -8,7 +8,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from simulated_groups import IDS, TOPIC, cluster, group, with_ends
+from simulated_groups import IDS, TOPIC, cluster, with_ends
 
 import rmqalloc
 from rmqalloc.documents.fields import ScenarioError
@@ -28,7 +28,6 @@ from rmqalloc.simulation import (
     script_of_snapshot,
     simulate,
     simulate_group,
-    svg_simulation,
 )
 from rmqalloc.simulation._group_events import Director, StartedClient
 from rmqalloc.simulation._group_shape import shape_of
@@ -413,17 +412,6 @@ def test_a_result_prints_converts_and_saves(tmp_path):
         made.quantiles("gap")
     with pytest.raises(rmqalloc.Error, match="no event 3"):
         made.quantiles("moved", 3)
-
-
-def test_a_picture_escapes_names_and_shows_every_event():
-    named = replace(cluster(), groups=(replace(group(), name="<g&>"),))
-    picture = svg_simulation(simulate_group(named, "<g&>", ["crash", "pause lasts=2s"], seeds=2))
-    assert "<g&>" not in picture and "&lt;g&amp;&gt;" in picture
-    assert (
-        "1  crash" in picture
-        and "2  pause lasts=2s" in picture
-        and picture.count("longest gap") == 2
-    )
 
 
 @pytest.mark.parametrize("given", [{"seeds": 0}, {"profile": "6.0"}, {"events": []}])

@@ -1,6 +1,4 @@
-"""The page on what a rebalance costs holds what its command prints, and its pictures are those the
-command draws.
-"""
+"""The page on what a rebalance costs holds what its command prints."""
 
 import pytest
 from checkout import ROOT
@@ -13,25 +11,19 @@ SCRIPTS = ("three-deaths", "concurrent", "ordered", "restart-avg", "restart-cons
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_page_holds_what_the_command_prints_and_draws(name, tmp_path, capsys):
+def test_the_page_holds_what_the_command_prints(name, capsys):
     script = ROOT / "examples" / "simulations" / f"{name}.yaml"
-    assert main(["simulate", str(script), "--svg", str(tmp_path / "t.svg")]) == 0
+    assert main(["simulate", str(script)]) == 0
     figures = "\n\n".join(capsys.readouterr().out.split("\n\n")[:3])
     assert f"```\n{figures}\n```\n" in PAGE.read_text()
-    assert f"(rebalance-{name}.svg)" in PAGE.read_text()
-    assert (tmp_path / "t.svg").read_bytes() == (
-        ROOT / "docs" / f"rebalance-{name}.svg"
-    ).read_bytes()
 
 
 def test_the_page_states_the_command_with_every_script_in_it():
     assert f"for s in {' '.join(SCRIPTS)}; do\n  rmqalloc simulate example:$s" in PAGE.read_text()
 
 
-def test_every_example_is_a_script_and_every_picture_is_shown():
+def test_every_example_is_a_script():
     examples = {
         path.stem: read_script(path) for path in (ROOT / "examples" / "simulations").glob("*.yaml")
     }
     assert set(SCRIPTS) <= examples.keys()
-    pictures = {path.name for path in (ROOT / "docs").glob("rebalance-*.svg")}
-    assert pictures == {f"rebalance-{name}.svg" for name in SCRIPTS}

@@ -186,10 +186,6 @@ sys.exit(main(sys.argv[1:]))
         (["convert", SEED, "--out"], ".json"),
         (["recommend", "-f", SEED, "--out"], ".json"),
         (["report", "{plan}", "--out"], ".html"),
-        (
-            ["simulate", str(ROOT / "examples" / "simulations" / "three-deaths.yaml"), "--svg"],
-            ".svg",
-        ),
     ],
 )
 def test_a_full_disk_costs_nothing_that_was_there(tmp_path, verb, suffix):

@@ -127,7 +127,6 @@ WRITERS = [
     Writer("convert --out s.parquet", _CONVERT, "s.parquet"),
     Writer("report --out r.html", _verb("report", "{in}/plan-{version}.json", "--out", "{out}"), "r.html"),
     Writer("recommend --out c.json", _verb("recommend", "-f", "{in}/s-{version}.json", "--out", "{out}"), "c.json"),
-    Writer("simulate --svg t.svg", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--svg", "{out}"), "t.svg"),
     Writer("simulate --out sim", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--out", "{out}"), "sim"),
     Writer("bulk --out owners", _BULK, "owners"),
     Writer("generate --out fleet", _verb(*_GENERATE, "--out", "{out}"), "fleet"),

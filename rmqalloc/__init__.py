@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
     from rmqalloc.rollouts import rollout
-    from rmqalloc.simulation import simulate, simulate_group
+    from rmqalloc.simulation import simulate
     from rmqalloc.snapshot import Snapshot
     from rmqalloc.snapshot.files import read
     from rmqalloc.snapshot.live import fetch
@@ -69,7 +69,6 @@ __all__ = [
     "rollout",
     "show",
     "simulate",
-    "simulate_group",
     "sort_client_ids",
     "sort_queues",
     "strategy",
@@ -90,7 +89,6 @@ _HOMES = {
     "rollout": ("rmqalloc.rollouts", "rollout"),
     "show": ("rmqalloc.audit", "current_owners"),
     "simulate": ("rmqalloc.simulation", "simulate"),
-    "simulate_group": ("rmqalloc.simulation", "simulate_group"),
     "verify": ("rmqalloc.plans", "verify"),
 }
 """Room of everything that is loaded on first use, and its name there."""

@@ -19,7 +19,7 @@ LAST = 1e-9
 BOOSTS = {
     "how-to/": 2,
     "strategies/": 2,
-    "rebalance-cost": 2,
+    "simulate": 2,
     "api/": LAST,
     "changelog": LAST,
     "evidence": LAST,
@@ -29,7 +29,6 @@ BOOSTS = {
     "project/": 0.2,
     "benchmarks": 0.2,
     "commands": 0.5,
-    "simulation-scripts": 0.5,
 }
 """How much pages count in the search, by the beginning of their names; 1 if none fits. Tasks come before names and figures."""
 TO_FILE = re.compile(r"\[([^]]*)\]\(proofs/[^)]*\)")

@@ -24,7 +24,7 @@ LATE_UNLOCK = 20_000
 TIMEOUT = 5_000
 """A request of a step that gets no answer takes that long at most (ms)."""
 
-STOPS = ("crash", "vanish", "freeze", "pause", "shutdown", "rolling_restart")
+STOPS = ("crash", "vanish", "freeze", "pause", "shutdown", "restart")
 """Events that stop a client."""
 
 

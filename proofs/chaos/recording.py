@@ -78,12 +78,14 @@ class Record:
 def play(data: Data) -> Record:
     """Run a script and return what it recorded."""
     script = Script.of(data)
-    cluster = _built(script, Cluster(PROFILES[script.profile], script.seed, int(script.latency)))
+    course = script.course()
+    cluster = Cluster(PROFILES[script.profile], script.seed, int(script.latency))
+    _built(script, course, cluster)
     stored: Offsets = {}
     answered: Offsets = {}
     for name in cluster.broker_names:
         _watch(cluster, name, stored, answered)
-    _run(script, cluster)
+    _run(script, course, cluster)
     return _recorded(script, cluster, stored, answered)
 
 

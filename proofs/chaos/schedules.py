@@ -42,7 +42,7 @@ WEIGHTS = {
     "restart_broker": 4,
     "change_topic": 2,
     "notices": 2,
-    "rolling_restart": 1,
+    "restart": 1,
 }
 TRIES = 60
 LONGEST = Milliseconds(3_600_000).to_data()
@@ -132,7 +132,7 @@ def _detail(random: Random, kind: str, names: list[str], data: Data) -> Data:
         "group": "g",
         "every": every,
         "down": text_of(random.choice((500, 5_000))),
-        "new_ids": random.random() < 0.5,
+        "ids": random.choice(("suffix", "stable")),
     }
 
 
@@ -161,7 +161,7 @@ def last_fault(script: Script) -> int:
     )
     for one in script.events:
         lasts = getattr(one.detail, "lasts", 0)
-        if one.kind == "rolling_restart":
+        if one.kind == "restart":
             lasts = n_clients * one.detail.every + one.detail.down
         ends.append(one.at + lasts)
     return int(max(ends))

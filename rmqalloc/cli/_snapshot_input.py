@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -135,42 +135,26 @@ def snapshot_options(command: Command) -> Command:
     return bundle("inputs", _inputs, (evidence_options, live_options, *_OPTIONS), command)
 
 
-def snapshot_options_unless(others: Mapping[str, tuple[str, ...]], command: Command) -> Command:
-    """Add the options of `snapshot_options`, which are not needed where one of others is given.
-
-    ``others`` are names of parameters, with the options that go with each: a script goes with none,
-    and ``inputs`` is None; a saved plan holds a snapshot, of which groups may be chosen.
+def snapshot_options_beside(other: str, command: Command) -> Command:
+    """Add the options of `snapshot_options`, which are not needed where another parameter is given:
+    then ``inputs`` is None unless a snapshot is named.
     """
 
     def made(**given: Any) -> Inputs | None:
-        params = click.get_current_context().params
-        stands_in = next((name for name in others if params.get(name) is not None), None)
-        if stands_in is None:
+        is_there = click.get_current_context().params.get(other) is not None
+        if not is_there or any(map(is_typed, _SOURCES)):
             return _inputs(**given)
-        for name, flag in _FLAGS.items():
-            if name not in others[stands_in] and is_typed(name):
-                raise click.UsageError(
-                    f"{flag} is for a snapshot, which {stands_in} does without; give one of them"
-                )
-        if not others[stands_in]:
-            return None
-        return Inputs("", groups=given["groups"] or ALL, evidence=given["evidence"])
+        for name, flag in _PARTS.items():
+            if is_typed(name):
+                raise click.UsageError(f"{flag} is for a snapshot: give -f FILE or -n HOST:PORT")
+        return None
 
     takes = inspect.signature(_inputs).parameters
     return bundle("inputs", made, (evidence_options, live_options, *_OPTIONS), command, takes)
 
 
-_FLAGS = {
-    "file": "-f",
-    "form": "--from",
-    "groups": "-g",
-    "topics": "-t",
-    "allow_partial": "--allow-partial",
-    "history_file": "--history",
-    "moment": "--at",
-    "name_server": "-n",
-    "context": "--context",
-}
+_SOURCES = ("file", "history_file", "moment", "name_server", "context")
+_PARTS = {"form": "--from", "groups": "-g", "topics": "-t", "allow_partial": "--allow-partial"}
 
 _OPTIONS = (
     at_option(),

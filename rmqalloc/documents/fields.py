@@ -295,14 +295,16 @@ class Truth:
 
 @dataclass(frozen=True)
 class Members:
-    """How many clients, or their names."""
+    """How many clients, from ``least`` on, or their names."""
+
+    least: int = 0
 
     def read(self, given: Any) -> int | tuple[str, ...]:
         """Return the number or the names."""
         if isinstance(given, int):
-            return Whole(0, MOST_MEMBERS).read(given)
+            return Whole(self.least, MOST_MEMBERS).read(given)
         return Texts().read(given)
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
-        return {"anyOf": [Whole(0, MOST_MEMBERS).schema(), *Texts().schema()["anyOf"]]}
+        return {"anyOf": [Whole(self.least, MOST_MEMBERS).schema(), *Texts().schema()["anyOf"]]}

@@ -1,13 +1,10 @@
-"""What each kind of event of a script does to a cluster."""
+"""What each kind of step of a script does to a cluster."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial, partialmethod
-from typing import Any
 
-from rmqalloc.client_ids import host_of
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.remoting import ResponseError
 from rmqalloc.remoting.bodies import PERM_READ, PERM_WRITE
@@ -21,22 +18,20 @@ from rmqalloc.simulation._events import (
     Partition,
     Pause,
     RestartBroker,
-    RollingRestart,
     Shutdown,
 )
-from rmqalloc.simulation._member import Member, SimulatedGroup
+from rmqalloc.simulation._member import Member
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
+from rmqalloc.simulation._steps import Step
 
 
-def perform(cluster: Cluster, event: Event) -> int:
-    """Do what an event says, now and over the time it takes; return that time in milliseconds."""
-    return getattr(_Actions(cluster), f"on_{event.kind}")(event.detail) or 0
+def perform(cluster: Cluster, step: Step | Event) -> None:
+    """Do what a step says, now and over the time it takes."""
+    getattr(_Actions(cluster), f"on_{step.kind}")(step.detail)
 
 
 class _Actions:
-    """Do events to a cluster; each kind of event is a method ``on_`` with its name, which returns
-    how long the event lasts.
-    """
+    """Do steps to a cluster; each kind of step is a method ``on_`` with its name."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -46,14 +41,12 @@ class _Actions:
     def on_join(self, event: Join) -> None:
         group = self._cluster.groups[event.group]
         for name in event.clients:
-            self._start(group, name, event.client_id, event.made_strategy(), event.topics)
-
-    def _start(self, group: SimulatedGroup, name: str, *settings: Any) -> None:
-        if name in self._cluster.members and self._cluster.members[name].process.is_alive:
-            raise ScenarioError(
-                f"client {name} joins {group.name} while it is running; let it leave before"
-            )
-        self._cluster.join(group, name, *settings)
+            if name in self._cluster.members and self._cluster.members[name].process.is_alive:
+                raise ScenarioError(
+                    f"client {name} joins {group.name} while it is running; let it leave before"
+                )
+            strategy = event.made_strategy()
+            self._cluster.join(group, name, event.client_id, strategy, event.topics)
 
     def _leave(self, how: Callable[[Member], None], event: Shutdown) -> None:
         for member in self._living(event.clients):
@@ -72,7 +65,7 @@ class _Actions:
 
     def _for_a_while(
         self, begin: Callable[[Member], None], end: Callable[[Member], None], event: Pause
-    ) -> int:
+    ) -> None:
         """Schedule the end first: what the beginning waits for does not make it later than the
         script says.
         """
@@ -81,34 +74,9 @@ class _Actions:
             clock.begin_action()
             clock.call_later(event.lasts, partial(end, member))
             begin(member)
-        return event.lasts
 
     on_pause = partialmethod(_for_a_while, Member.pause, Member.resume)
     on_freeze = partialmethod(_for_a_while, Member.freeze, Member.thaw)
-
-    def on_rolling_restart(self, event: RollingRestart) -> int:
-        group, clock = self._cluster.groups[event.group], self._cluster.clock
-        members = sorted(
-            (one for one in group.members if one.process.is_alive),
-            key=lambda member: member.client_id,
-        )
-        batches = [members[i : i + event.batch] for i in range(0, len(members), event.batch)]
-        for i, batch in enumerate(batches):
-            down = Shutdown(tuple(member.name for member in batch))
-            clock.call_later(i * event.every, partial(self.on_shutdown, down))
-            clock.call_later(
-                i * event.every + event.down, partial(self._restart, group, batch, event.new_ids)
-            )
-        return max(0, len(batches) - 1) * event.every + event.down
-
-    def _restart(self, group: SimulatedGroup, members: Iterable[Member], new_ids: bool) -> None:
-        """Start processes again, by default with the same address and another instance name."""
-        starts = Counter(member.name for member in group.members)
-        for member in members:
-            client_id = member.client_id
-            if new_ids:
-                client_id = f"{host_of(client_id)}@{starts[member.name] + 1}"
-            self._start(group, member.name, client_id, member.strategy, member.topics)
 
     def _living(self, names: Iterable[str]) -> list[Member]:
         """Return the processes of these names; all of them must run."""
@@ -120,22 +88,20 @@ class _Actions:
 
     # --- Brokers ---
 
-    def on_restart_broker(self, event: RestartBroker) -> int:
+    def on_restart_broker(self, event: RestartBroker) -> None:
         for name in self._up(event.brokers):
             self._cluster.stop_broker(name, event.crash)
             self._cluster.clock.call_later(event.lasts, partial(self._cluster.start_broker, name))
-        return event.lasts
 
     def on_change_topic(self, event: ChangeTopic) -> None:
         perm = PERM_READ | PERM_WRITE if event.readable else PERM_WRITE
         for name in self._up(event.brokers or self._cluster.brokers_of(event.topic)):
             self._cluster.set_topic(event.topic, name, event.read_queue_nums, perm)
 
-    def on_partition(self, event: Partition) -> int:
+    def on_partition(self, event: Partition) -> None:
         for client in event.clients:
             for broker in event.brokers:
                 self._cluster.partition(client, broker, event.lasts)
-        return event.lasts
 
     def on_notices(self, event: Notices) -> None:
         self._up(self._cluster.broker_names)

@@ -24,21 +24,21 @@ class Flow(NamedTuple):
     (15, 10, 90)
     """
 
-    produced_per_second: int
-    consumed_per_second: int
+    produced_per_second: int | float
+    consumed_per_second: int | float
 
     def produced(self, now: int) -> int:
         """Return the number of messages produced by ``now``, in milliseconds since the simulation
         began.
         """
-        return self.produced_per_second * now // 1_000
+        return int(self.produced_per_second * now // 1_000)
 
     def position(self, offset: int, since: int, now: int) -> int:
         """Return how far a reader has come that reads from ``offset`` since a time."""
         if now <= since:
             return offset
-        read = offset + self.consumed_per_second * (now - since) // 1_000
-        produced = self.produced_per_second * now // 1_000
+        read = offset + int(self.consumed_per_second * (now - since) // 1_000)
+        produced = int(self.produced_per_second * now // 1_000)
         return read if read < produced else produced if produced > offset else offset
 
 

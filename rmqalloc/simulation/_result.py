@@ -1,80 +1,90 @@
-"""What a simulation found: figures per event and per group, as text, JSON and Parquet."""
+"""What a simulation found: a row per run and event, a row per run and group, and who owned what when,
+as text, JSON and Arrow.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import partial
-from pathlib import Path
+from dataclasses import dataclass
+from math import ceil
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.results.schemas import columns
 from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._timeline import Spans
-from rmqalloc.store import replaced_directory, write_file
 from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FILES = ("summary.json", "events.parquet", "groups.parquet", "intervals.parquet")
-
-
-_KINDS = {str: "string", int: "int64"}
-
 
 class EventResult(NamedTuple):
-    """What happened from one event to the next one, or to the end.
+    """What happened in a run from one event to the next one, or to the end.
 
     Attributes
     ----------
+    seed, number : int
+        Of the run, and of the event in the order of time: 0 is the start, which has no row after a
+        warm-up.
     at : int
-        When, in milliseconds since the simulation began.
+        When, in milliseconds since the simulation began, or since the end of its warm-up.
     event : str
-        What; the first is the start.
+        What.
     settled_after : int
         Milliseconds from the event's last step to the last change of any owner.
     unowned, double_owned : int
         Queues that nobody, or more than one client, worked on in the end.
-    process_queues, moved : int
-        Process queues made, and queues that went from one client id to another.
-    passes, notices, requests : int
-        Passes of clients, notices of brokers and requests of clients of any kind.
+    moved : int
+        Queues that went from one client id to another, as often as they did.
     gap, longest_gap : int
         Milliseconds that queues were owned by nobody: all together, and the longest.
     double, longest_double : int
         The same for queues owned more than once.
+    consumed_twice, delayed, longest_delay : int or None
+        See `rmqalloc.simulation.MessageCounts`; None if no message is sent. Messages of queues that
+        come later are not counted.
+    process_queues, passes, notices, requests : int
+        Process queues made, passes of clients, notices of brokers and requests of clients of any
+        kind.
     """
 
+    seed: int
+    number: int
     at: int
     event: str
     settled_after: int
     unowned: int
     double_owned: int
-    process_queues: int
     moved: int
-    passes: int
-    notices: int
-    requests: int
     gap: int
     longest_gap: int
     double: int
     longest_double: int
+    consumed_twice: int | None
+    delayed: int | None
+    longest_delay: int | None
+    process_queues: int
+    passes: int
+    notices: int
+    requests: int
 
 
 class GroupResult(NamedTuple):
-    """What happened to one group over the whole time.
+    """What happened to one group in a run, after its warm-up.
 
     Attributes
     ----------
+    seed : int
+        Of the run.
     consumer_group : str
         Its name.
     n_queues, n_processes : int
@@ -82,10 +92,11 @@ class GroupResult(NamedTuple):
     moved, n_gaps, gap, longest_gap, n_double, double, longest_double : int
         Moves of queues; number, sum and longest (ms) of the times without an owner and with more
         than one.
-    consumed_twice, delayed, longest_delay, left : int
-        See `rmqalloc.simulation.MessageCounts`.
+    consumed_twice, delayed, longest_delay, left : int or None
+        See `rmqalloc.simulation.MessageCounts`; None if no message is sent.
     """
 
+    seed: int
     consumer_group: str
     n_queues: int
     n_processes: int
@@ -96,10 +107,33 @@ class GroupResult(NamedTuple):
     n_double: int
     double: int
     longest_double: int
-    consumed_twice: int
-    delayed: int
-    longest_delay: int
-    left: int
+    consumed_twice: int | None
+    delayed: int | None
+    longest_delay: int | None
+    left: int | None
+
+
+class Quantiles(NamedTuple):
+    """A figure over all runs: its median, the value that 99 of 100 runs do not exceed, and the
+    greatest; some run had each.
+    """
+
+    p50: int
+    p99: int
+    worst: int
+
+    @classmethod
+    def of(cls, values: Sequence[int]) -> Quantiles:
+        """Return the quantiles of values, of which there is one at least.
+
+        Examples
+        --------
+        >>> Quantiles.of([3, 1, 2, 9])
+        Quantiles(p50=2, p99=9, worst=9)
+        """
+        ordered = sorted(values)
+        p50, p99 = (ordered[ceil(share * len(ordered)) - 1] for share in (0.5, 0.99))
+        return cls(p50, p99, ordered[-1])
 
 
 class Ownership(NamedTuple):
@@ -122,7 +156,7 @@ class Ownership(NamedTuple):
     flows : mapping of str to Flow
         Rates of the queues of each topic.
     readings : list of Reading
-        Who read which queue from where.
+        Who read which queue from where, of queues that were there from the beginning.
     """
 
     consumer_group: str
@@ -138,115 +172,110 @@ class Ownership(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Result(TableResult):
-    """A simulation: what it was, and what it found. Equal scripts and seeds give equal results, to
-    the byte.
+    """A simulation: what it was, and what its runs found. Equal scripts and seeds give equal
+    results, to the byte.
 
     Attributes
     ----------
     name, profile : str
         The script's name and the release simulated.
-    seed, duration : int
-        Seed, and milliseconds simulated.
+    seed, n_runs, duration : int
+        Seed of the first run, how many runs there are, and the milliseconds that a timeline shows.
     events : list of EventResult
-        From each event to the next.
+        A row for every run and event.
     groups : list of GroupResult
-        Each group over all.
+        A row for every run and group.
     requests : dict of str to int
-        Requests of clients by kind.
+        Requests of clients by kind, in the run that is drawn.
     ownerships : list of Ownership
-        Who owned what, by group.
+        Who owned what, by group, in the run that is drawn.
+    drawn_seed : int
+        Of the run in which queues were unowned longest.
+    since : int
+        When its timeline begins, in milliseconds since the simulation began.
+    warnings : tuple of str
+        What is not known or not simulated.
     """
 
-    TABLES: ClassVar = ("events", "groups")
+    TABLES: ClassVar = ("events", "groups", "intervals")
 
     name: str
     profile: str
     seed: int
+    n_runs: int
     duration: int
     events: list[EventResult]
     groups: list[GroupResult]
     requests: dict[str, int]
     ownerships: list[Ownership]
+    drawn_seed: int
+    since: int = 0
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Result of the simulation {self.name!r}: {counted(len(self.events), 'event')}>"
+        n_events = counted(len(self.events) // self.n_runs, "event")
+        return (
+            f"<Result of the simulation {self.name!r}: {n_events}, {counted(self.n_runs, 'run')}>"
+        )
 
-    def main_table(self) -> pa.Table:
-        """Return the figures of every event, one row each."""
-        return _rows_table(self.events, EventResult)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures, without the intervals, as plain data."""
-        figures = {
-            one.name: getattr(self, one.name) for one in fields(self) if one.name != "ownerships"
-        }
-        return figures | {name: [row._asdict() for row in figures[name]] for name in self.TABLES}
-
-    def to_json(self) -> str:
-        """Return the same as JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write ``summary.json``, ``events.parquet``, ``groups.parquet`` and ``intervals.parquet``
-        as a directory.
-
-        An earlier result there is replaced when the new one is complete.
+    def quantiles(self, figure: str, event: int = 1) -> Quantiles | None:
+        """Return the distribution of a figure of an event over all runs; None where it is not known.
 
         Raises
         ------
-        FileExistsError
-            There are files that no simulation wrote.
-        OSError
-            The directory cannot be written.
+        ArgumentError
+            There is no such figure or event.
         """
-        check = partial(_check_replaceable, path)
-        check(Path(path))
-        with replaced_directory(path, check) as new:
-            self._fill(new)
+        figures = EventResult._fields[4:]
+        if figure not in figures:
+            raise ArgumentError(f"there is no figure {figure!r}; there are {', '.join(figures)}")
+        rows = [row for row in self.events if row.number == event]
+        if not rows:
+            numbers = sorted({row.number for row in self.events})
+            raise ArgumentError(f"there is no event {event!r}; there are {numbers}")
+        known = [value for row in rows if (value := getattr(row, figure)) is not None]
+        return Quantiles.of(known) if known else None
 
-    def _fill(self, place: Path) -> None:
-        import pyarrow.parquet as pq
+    def main_table(self) -> pa.Table:
+        """Return the figures of every run and event, one row each."""
+        import pyarrow as pa
 
-        write_file(
-            place / "summary.json", self.to_json() + "\n", sync="nothing"
-        )  # the directory is, as a whole
-        for name, rows, kind in (
-            ("events", self.events, EventResult),
-            ("groups", self.groups, GroupResult),
-        ):
-            pq.write_table(_rows_table(rows, kind), place / f"{name}.parquet")
+        hints = get_type_hints(EventResult).items()
+        kinds = (f"{name}: {'string' if hint is str else 'int64'}" for name, hint in hints)
+        return pa.Table.from_pylist([row._asdict() for row in self.events], columns(*kinds))
+
+    @lazy_property
+    def intervals(self) -> pa.Table:
+        """Who owned which queue from when to when, in the run that is drawn, by start and queue."""
+        import pyarrow as pa
+
         schema = columns(
             "consumer_group topic broker_name: string",
             "queue_id: int32",
             "client_id: string",
             "start end: int64",
         )
-        with pq.ParquetWriter(place / "intervals.parquet", schema) as writer:
-            for ownership in self.ownerships:
-                writer.write_table(_intervals(ownership, schema))
-
-
-def _check_replaceable(path: str | os.PathLike[str], standing: Path) -> None:
-    """Refuse to replace what holds more than a simulation wrote; ``path`` is what to call it."""
-    if not os.path.lexists(standing):
-        return
-    if not standing.is_dir():
-        raise FileExistsError(
-            f"{path} is a file; give a directory that is empty, absent, or was written by a simulation"
-        )
-    foreign = sorted(name for name in os.listdir(standing) if name not in _FILES)
-    if foreign:
-        raise FileExistsError(
-            f"{path} holds {foreign[0]}, which no simulation wrote; give a new or empty directory"
+        return pa.concat_tables(
+            [schema.empty_table(), *(_intervals(one, schema) for one in self.ownerships)]
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures and intervals, as plain data."""
+        head = {
+            name: getattr(self, name)
+            for name in ("name", "profile", "seed", "n_runs", "duration", "drawn_seed", "requests")
+        }
+        return {
+            **head,
+            "events": [row._asdict() for row in self.events],
+            "groups": [row._asdict() for row in self.groups],
+            "intervals": self.intervals.to_pylist(),
+            "warnings": list(self.warnings),
+        }
 
-def _rows_table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type) -> pa.Table:
-    """Return results of one kind as a table; its columns are the fields of the kind."""
-    import pyarrow as pa
-
-    schema = columns(*(f"{name}: {_KINDS[hint]}" for name, hint in get_type_hints(kind).items()))
-    return pa.Table.from_pylist([row._asdict() for row in rows], schema)
+    def to_json(self) -> str:
+        """Return the same as JSON text."""
+        return json.dumps(self.to_dict(), indent=1)
 
 
 def _intervals(ownership: Ownership, schema: Any) -> Any:

@@ -15,9 +15,9 @@ from rmqalloc.results import drawn
 from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import duration, figure, text_table
 from rmqalloc.results.wrapping import GAP, line_width, width_of, wrapped
-from rmqalloc.simulation._result import Ownership, Result
+from rmqalloc.simulation._result import Ownership, Quantiles, Result
 from rmqalloc.simulation._timeline import Spans
-from rmqalloc.text import printable, shortened
+from rmqalloc.text import counted, printable, shortened
 
 COLUMNS, LEAST_COLUMNS = 96, 24
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -27,8 +27,8 @@ MOST_EVENTS = 40
 """Events that are shown unless more are asked for."""
 
 _EVENTS = (
-    "at settled=settled_after unowned double=double_owned moved gap longest=longest_gap made=process_queues passes notices "
-    "requests event"
+    "at settled=settled_after unowned double=double_owned moved gap longest=longest_gap lasting=longest_double "
+    "twice=consumed_twice delayed delay=longest_delay made=process_queues passes notices requests event"
 )
 _GROUPS = (
     "group=consumer_group queues=n_queues processes=n_processes moved gaps=n_gaps longest=longest_gap double=n_double "
@@ -36,10 +36,10 @@ _GROUPS = (
 )
 """Columns of both tables: a heading, and the field where that has another name."""
 
-_SPARE = ("requests", "notices", "passes", "made", "gap", "lasting", "processes", "queues")
+_SPARE = ("requests", "notices", "passes", "made", "delay", "lasting", "gap", "processes", "queues")
 """Columns that are left out where a line is too long, the first of them first."""
 
-_TEXTS = {"event", "group"}
+_TEXTS = {"", "event", "group"}
 _TIMES = {"at", "settled_after", "gap", "longest_gap", "longest_double", "longest_delay"}
 
 NOBODY, BRIEFLY, SEVERAL, OTHERS = ".", ",", "#", "+"
@@ -53,47 +53,19 @@ class _Cells(NamedTuple):
     double: NDArray[np.float64]  # and with more than one
 
 
-def text_timeline(result: Result, rows: int = MOST_ROWS) -> str:
-    """Draw one line per queue and one letter per client, with marks for unowned and double-owned
-    queues.
-
-    Parameters
-    ----------
-    result : Result
-        What to show.
-    rows : int
-        Most queues of a group to show; of more, some at even distances.
-
-    Examples
-    --------
-    >>> from rmqalloc.simulation import Script, simulate
-    >>> script = Script.of({"duration": "10s", "brokers": "b", "topics": [{"name": "t", "read_queue_nums": 2}],
-    ...     "groups": [{"name": "g", "topics": "t", "clients": ["x", "y"]}]})
-    >>> print(text_timeline(simulate(script)).splitlines()[1][:40])
-    t b 0  .........aaaaaaaaaaaaaaaaaaaaaaaa
-    """
-    blocks = (_picture(result, one, rows) for one in result.ownerships)
-    return "\n\n".join(
-        "\n".join([title, *lines, ", ".join(legend)]) for title, lines, legend in blocks
-    )
-
-
-def _picture(
-    result: Result, ownership: Ownership, rows: int, width: int | None = None
-) -> tuple[str, list[str], list[str]]:
+def _picture(result: Result, ownership: Ownership, width: int) -> tuple[str, list[str], list[str]]:
     """Return the title of a group's timeline, its lines, and the parts of its legend.
 
-    It has 96 columns, or as many as a line has room for behind the names of queues.
+    It has 96 columns, or as many as a line has room for behind the names of queues, which give way
+    to it.
     """
-    places = spread_rows(len(ownership.queues), rows)
-    labels = [queue_label(ownership, place) for place in places]
-    if width is not None:  # names give way to the picture
-        labels = [shortened(label, max(LEAST_COLUMNS, width // 2)) for label in labels]
+    places = _spread(len(ownership.queues))
+    labels = [
+        shortened(_label(ownership, place), max(LEAST_COLUMNS, width // 2)) for place in places
+    ]
     longest = max(map(width_of, labels), default=0)
-    n_columns = (
-        COLUMNS if width is None else min(COLUMNS, max(LEAST_COLUMNS, width - longest - len(GAP)))
-    )
-    cells = _cells(ownership, places, result.duration, n_columns)
+    n_columns = min(COLUMNS, max(LEAST_COLUMNS, width - longest - len(GAP)))
+    cells = _cells(ownership, places, result, n_columns)
     lines = [
         f"{label}{' ' * (longest - width_of(label))}  {_line(cells, row)}"
         for row, label in enumerate(labels)
@@ -109,47 +81,47 @@ def _picture(
     return title, lines, _legend(ownership)
 
 
-def spread_rows(n_queues: int, rows: int) -> list[int]:
+def _spread(n_queues: int) -> list[int]:
     """Return the positions of all queues, or of as many as there is room for, at even distances."""
-    return (
-        list(range(n_queues)) if n_queues <= rows else [i * n_queues // rows for i in range(rows)]
-    )
+    if n_queues <= MOST_ROWS:
+        return list(range(n_queues))
+    return [i * n_queues // MOST_ROWS for i in range(MOST_ROWS)]
 
 
-def queue_label(ownership: Ownership, place: int) -> str:
+def _label(ownership: Ownership, place: int) -> str:
     """Return topic, broker name and queue id of the row at `place`."""
     topic, broker_name, queue_id = ownership.queues[place]
     return printable(f"{topic} {broker_name} {queue_id}")
 
 
-def _cells(ownership: Ownership, places: Sequence[int], length: int, n_columns: int) -> _Cells:
+def _cells(ownership: Ownership, places: Sequence[int], result: Result, n_columns: int) -> _Cells:
     """Return the cells of the picture, with time cut into columns."""
     row_of = np.full(len(ownership.queues), -1, np.int64)
     row_of[list(places)] = np.arange(len(places))
     shape = (len(places), n_columns)
     owner, most = np.full(shape, -1, np.int32), np.zeros(shape)
-    for i, row, columns, share in _shares(ownership.intervals, row_of, length, n_columns):
+    for i, row, columns, share in _shares(ownership.intervals, row_of, result, n_columns):
         longer = share > most[row, columns]
         owner[row, columns[longer]] = ownership.processes[i]
         most[row, columns[longer]] = share[longer]
     gap, double = np.zeros(shape), np.zeros(shape)
     for marked, spans in ((gap, ownership.gaps), (double, ownership.double_owned)):
-        for _, row, columns, share in _shares(spans, row_of, length, n_columns):
+        for _, row, columns, share in _shares(spans, row_of, result, n_columns):
             marked[row, columns] += share
     return _Cells(owner, gap, double)
 
 
 def _shares(
-    spans: Spans, row_of: NDArray[np.int64], length: int, n_columns: int
+    spans: Spans, row_of: NDArray[np.int64], result: Result, n_columns: int
 ) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.float64]]]:
     """Yield of every span shown its number, its row, the columns it touches and how much of each it
     covers.
     """
     for i in np.flatnonzero(row_of[spans.queue] >= 0).tolist():
-        first, last = (
-            int(spans.start[i]) * n_columns / length,
-            int(spans.end[i]) * n_columns / length,
-        )
+        first = max(0, int(spans.start[i]) - result.since) * n_columns / result.duration
+        last = (int(spans.end[i]) - result.since) * n_columns / result.duration
+        if last <= 0:
+            continue
         columns = np.arange(int(first), min(int(np.ceil(last)), n_columns))
         yield (
             i,
@@ -185,41 +157,83 @@ def _legend(ownership: Ownership) -> list[str]:
 def result_lines(
     result: Result, file: IO[str] | None = None, top: int | None = None
 ) -> Iterator[str]:
-    """Yield events, groups and the timeline; 40 events unless ``top`` is given."""
+    """Yield events, groups and the timeline; 40 events unless ``top`` is given.
+
+    Of several runs, each event and each group has three rows.
+    """
     most = top or MOST_EVENTS
+    runs = f"seed {result.seed}"
+    if result.n_runs > 1:
+        runs = f"{counted(result.n_runs, 'run')} from seed {result.seed} on"
     length = duration(result.duration / 1000)
     yield from wrapped(
-        f"{printable(result.name)}: RocketMQ {result.profile}, seed {result.seed}, {length}", file
+        f"{printable(result.name)}: RocketMQ {result.profile}, {runs}, {length}", file
     )
+    events = _by_name(result.events, "number")
     yield ""
-    yield from _table(_EVENTS, result.events[:most], file)
-    yield from (f"... {line}" for line in more(len(result.events) - most, "event"))
+    yield from _table(_EVENTS, events[:most], file)
+    yield from (f"... {line}" for line in more(len(events) - most, "event"))
     yield ""
-    yield from _table(_GROUPS, result.groups, file)
+    yield from _table(_GROUPS, _by_name(result.groups, "consumer_group"), file)
+    if result.n_runs > 1:
+        yield ""
+        yield from wrapped(
+            f"the run in which queues were unowned longest, seed {result.drawn_seed}:", file
+        )
     for ownership in result.ownerships:
         yield ""
-        yield from timeline_lines(result, ownership, file)
+        title, lines, legend = _picture(result, ownership, line_width(file))
+        yield from wrapped(title, file)
+        yield from lines
+        yield from wrapped(", ".join(legend), file)
 
 
-def timeline_lines(result: Result, ownership: Ownership, file: IO[str] | None) -> Iterator[str]:
-    """Yield the timeline of a group as wide as there is room."""
-    title, lines, legend = _picture(result, ownership, MOST_ROWS, line_width(file))
-    yield from wrapped(title, file)
-    yield from lines
-    yield from wrapped(", ".join(legend), file)
+def _by_name(rows: Sequence[Any], name: str) -> list[list[Any]]:
+    """Return rows of all runs by event or by group."""
+    found: dict[Any, list[Any]] = {}
+    for row in rows:
+        found.setdefault(getattr(row, name), []).append(row)
+    return list(found.values())
 
 
-def _table(columns: str, rows: Sequence[Any], file: IO[str] | None) -> list[str]:
-    named = [column.partition("=") for column in columns.split()]
-    by_heading = {heading: field or heading for heading, _, field in named}
-    cells = [[_cell(getattr(row, one), one) for one in by_heading.values()] for row in rows]
-    return text_table(
-        list(by_heading), cells, {*by_heading} - _TEXTS, file, prose=("event",), spare=_SPARE
-    )
+def _table(columns: str, rows: Sequence[Sequence[Any]], file: IO[str] | None) -> list[str]:
+    """Return a table: a row of figures for one run, three for several."""
+    by_heading = {}
+    for column in columns.split():
+        heading, _, field = column.partition("=")
+        field = field or heading
+        if any(getattr(row, field) is not None for of_runs in rows for row in of_runs):
+            by_heading[heading] = field
+    cells = [line for of_runs in rows for line in _lines_of(of_runs, list(by_heading.values()))]
+    header = ["", *by_heading] if rows and len(rows[0]) > 1 else list(by_heading)
+    numbers = {*by_heading} - _TEXTS
+    return text_table(header, cells, numbers, file, prose=("event",), spare=_SPARE)
+
+
+def _lines_of(of_runs: Sequence[Any], fields: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the cells of one run, or those of the quantiles of several; texts stand in the first."""
+    if len(of_runs) == 1:
+        yield [_cell(getattr(of_runs[0], field), field) for field in fields]
+        return
+    values = [[getattr(row, field) for row in of_runs] for field in fields]
+    quantiles = [
+        None if isinstance(some[0], str) or some[0] is None else Quantiles.of(some)
+        for some in values
+    ]
+    for place, name in enumerate(Quantiles._fields):
+        cells = [name]
+        for field, some, found in zip(fields, values, quantiles, strict=True):
+            text = some[0] if place == 0 else ""
+            cells.append(_cell(text if found is None else found[place], field))
+        yield cells
 
 
 def _cell(value: Any, field: str) -> str:
-    return duration(value / 1000) if field in _TIMES else figure(value)
+    if value is None:
+        return ""
+    if field in _TIMES and not isinstance(value, str):
+        return duration(value / 1000)
+    return figure(value)
 
 
 drawn(Result, result_lines)

@@ -1,10 +1,12 @@
-"""Running a script."""
+"""Running a script, under one seed or many."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,30 +19,64 @@ from rmqalloc.simulation._actions import perform
 from rmqalloc.simulation._cluster import Cluster
 from rmqalloc.simulation._events import Event
 from rmqalloc.simulation._member import SimulatedGroup
-from rmqalloc.simulation._messages import Flow, count_all_messages
+from rmqalloc.simulation._messages import Flow, MessageCounts, count_all_messages
 from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation._script import Script, read_script
 from rmqalloc.simulation._script_parts import GroupPart
 from rmqalloc.simulation._settings import SetConsumeMode
-from rmqalloc.simulation._steps import Place
+from rmqalloc.simulation._steps import Course, Place, Step
 from rmqalloc.simulation._timeline import Times
 
-OTHER_COUNTS = ("process_queues", "passes", "notices")
+Progress = Callable[[int, int], object]
+
+LEAD = 10_000
+"""Milliseconds of the warm-up that a timeline shows."""
+
+
+class _Seen(NamedTuple):
+    """What the cluster shows from the beginning of an event to the next one."""
+
+    number: int
+    event: str
+    start: int
+    end: int
+    settled_after: int
+    unowned: int
+    double_owned: int
+    counts: Counter[str]
+
+
+class _Run(NamedTuple):
+    """What one run found."""
+
+    course: Course
+    events: list[EventResult]
+    groups: list[GroupResult]
+    ownerships: list[Ownership]
+    requests: dict[str, int]
 
 
 def simulate(
-    script: Script | str | os.PathLike[str], seed: int | None = None, profile: str | None = None
+    script: Script | str | os.PathLike[str],
+    seed: int | None = None,
+    profile: str | None = None,
+    seeds: int = 1,
+    on_progress: Progress | None = None,
 ) -> Result:
-    """Run a script from its beginning to its end.
+    """Run a script from its beginning to its end, under one seed or many.
 
     Parameters
     ----------
     script : Script or path
         What to run, or a file of it.
     seed : int, optional
-        Instead of the script's.
+        Instead of the script's; that of the first run.
     profile : str, optional
         Instead of the script's: a key of `rmqalloc.remoting.PROFILES`.
+    seeds : int
+        How many runs, each with another seed.
+    on_progress : callable, optional
+        Called after every run with the runs done and all runs.
 
     Returns
     -------
@@ -62,36 +98,67 @@ def simulate(
     ...     "events": [{"at": "40s", "shutdown": {"clients": "g-1"}}]})
     >>> left = simulate(script).events[-1]
     >>> left.event, left.unowned, left.process_queues, left.settled_after < 1_500
-    ('shutdown g-1', 0, 8, True)
+    ('shutdown clients=g-1', 0, 8, True)
     """
     if not isinstance(script, Script):
         script = read_script(script)
     profile = script.profile if profile is None else profile
     if profile not in PROFILES:
         raise ArgumentError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")
+    if seeds < 1:
+        raise ArgumentError(f"seeds must be a number of runs from 1 on, got {seeds}")
     script.check_profile(profile)
-    seed = script.seed if seed is None else seed
+    first = script.seed if seed is None else seed
+    events: list[EventResult] = []
+    groups: list[GroupResult] = []
+    worst, drawn, drawn_seed = -1, None, first
+    for number in range(seeds):
+        run = _one_run(script, first + number, profile)
+        events += run.events
+        groups += run.groups
+        unowned = sum(group.gap for group in run.groups)
+        if unowned > worst:
+            worst, drawn, drawn_seed = unowned, run, first + number
+        if on_progress is not None:
+            on_progress(number + 1, seeds)
+    assert drawn is not None  # there is a run
+    course = drawn.course
+    since = max(0, course.begin - LEAD)
+    return Result(
+        script.name,
+        profile,
+        first,
+        seeds,
+        course.end - since,
+        events,
+        groups,
+        drawn.requests,
+        drawn.ownerships,
+        drawn_seed,
+        since,
+        script.notes,
+    )
+
+
+def _one_run(script: Script, seed: int, profile: str) -> _Run:
+    """Run a script under one seed."""
+    course = script.course(seed)
     with no_collection(), all_is_ours():
-        cluster = _built(script, Cluster(PROFILES[profile], seed, int(script.latency)))
-        seen = _run(script, cluster)
-        ownerships = [_ownership(group, script.duration) for group in cluster.groups.values()]
-        moves = [_moves(group, script.duration) for group in cluster.groups.values()]
-        ends = [*(event.at for event in seen[1:]), script.duration]
-        events = [
-            _event(event, int(end), ownerships, moves)
-            for event, end in zip(seen, ends, strict=True)
-        ]
-        groups = [
-            _group(group, ownership, times, script.duration)
-            for group, ownership, times in zip(
-                cluster.groups.values(), ownerships, moves, strict=True
-            )
+        cluster = _built(script, course, Cluster(PROFILES[profile], seed, int(script.latency)))
+        seen = _run(script, course, cluster)
+        groups = list(cluster.groups.values())
+        ownerships = [_ownership(group, course.end) for group in groups]
+        moves = [_moves(group, course.end) for group in groups]
+        rows = [_event(one, course, seed, ownerships, moves) for one in seen]
+        of_groups = [
+            _group(group, ownership, times, course, seed)
+            for group, ownership, times in zip(groups, ownerships, moves, strict=True)
         ]
     requests = dict(sorted(cluster.network.requests.items()))
-    return Result(script.name, profile, seed, script.duration, events, groups, requests, ownerships)
+    return _Run(course, rows, of_groups, ownerships, requests)
 
 
-def _built(script: Script, cluster: Cluster) -> Cluster:
+def _built(script: Script, course: Course, cluster: Cluster) -> Cluster:
     """Return the cluster as it is when the simulation begins."""
     for broker in script.brokers:
         for settings in script.broker_settings:
@@ -99,14 +166,14 @@ def _built(script: Script, cluster: Cluster) -> Cluster:
                 cluster.configure_broker(broker, settings.given())
         cluster.start_broker(broker)
     for topic in script.topics:
-        for broker in topic.brokers or script.brokers:
-            cluster.set_topic(topic.name, broker, topic.read_queue_nums)
+        for broker, read_queue_nums in topic.queues_by_broker(script.brokers).items():
+            cluster.set_topic(topic.name, broker, read_queue_nums)
     produced = {topic.name: topic.produced_per_second for topic in script.topics}
     for number, part in enumerate(script.groups):
         strategy = part.made_strategy()
         assert strategy is not None  # it has a default
         flows = {topic: Flow(produced[topic], part.consumed_per_second) for topic in part.topics}
-        group = cluster.add_group(
+        cluster.add_group(
             part.name,
             flows,
             strategy,
@@ -115,8 +182,10 @@ def _built(script: Script, cluster: Cluster) -> Cluster:
             part.server_assignment,
         )
         _configure(cluster, part, script, number)
-        for i, name in enumerate(part.client_names):
-            cluster.clock.call_later(i * part.start_every, partial(cluster.join, group, name))
+    for start in course.starts:
+        group, client = cluster.groups[start.group], start.client
+        own = client.client_id, client.made_strategy(), client.topics
+        cluster.clock.call_later(start.at, partial(cluster.join, group, start.name, *own))
     return cluster
 
 
@@ -128,65 +197,47 @@ def _configure(cluster: Cluster, part: GroupPart, script: Script, number: int) -
     if part.message_request_mode is None:
         return
     for topic in part.topics:
-        mode = SetConsumeMode(part.name, topic, part.message_request_mode, part.pop_share_queue_num)
-        _perform(
-            cluster,
-            script,
-            Event(0, "set_consume_mode", mode),
-            ("groups", number, "message_request_mode"),
+        mode = SetConsumeMode(
+            topic=topic,
+            mode=part.message_request_mode,
+            pop_share_queue_num=part.pop_share_queue_num,
+            group=part.name,
         )
+        place = "groups", number, "message_request_mode"
+        _perform(cluster, script, Event(0, "set_consume_mode", mode), place)
 
 
-def _perform(cluster: Cluster, script: Script, event: Event, place: Place) -> int:
+def _perform(cluster: Cluster, script: Script, step: Step | Event, place: Place) -> None:
     """Do a step; one that turns out to be impossible is an error at its place in the script."""
     try:
-        return perform(cluster, event)
+        perform(cluster, step)
     except ScenarioError as error:
         raise script.located(ScenarioError(error.what, place)) from None
 
 
-def _run(script: Script, cluster: Cluster) -> list[EventResult]:
-    """Play the events; return what the cluster shows before each and at the end, with zeros for
-    what timelines say.
-    """
-    seen: list[EventResult] = []
-    last_step = max(
-        (max(0, len(one.client_names) - 1) * one.start_every for one in script.groups), default=0
-    )
-    event, start, before = "start", 0, Counter[str]()
-    for i, one in [*sorted(enumerate(script.events), key=lambda event: event[1].at), (0, None)]:
-        end = int(script.duration if one is None else one.at)
+def _run(script: Script, course: Course, cluster: Cluster) -> list[_Seen]:
+    """Play the steps; return what the cluster shows from each event to the next one."""
+    seen: list[_Seen] = []
+    last_start = max((start.at for start in course.starts), default=0)
+    event, start, last_step, before = "start", 0, last_start, Counter[str]()
+    steps = list(reversed(course.steps))
+    for number, timed in enumerate([*course.events, None]):
+        end = course.end if timed is None else timed.at
+        while steps and (steps[-1].at, steps[-1].event) < (end, number):
+            step = steps.pop()
+            cluster.run(step.at)
+            _perform(cluster, script, step, step.place)
         cluster.run(end)
         counts = cluster.counts()
-        new = counts - before
-        unowned, double_owned = cluster.badly_owned()
-        made, passes, notices = (new.pop(name, 0) for name in OTHER_COUNTS)
         settled = max(0, cluster.last_change() - last_step)
-        seen.append(
-            EventResult(
-                start,
-                event,
-                settled,
-                unowned,
-                double_owned,
-                made,
-                0,
-                passes,
-                notices,
-                new.total(),
-                0,
-                0,
-                0,
-                0,
-            )
-        )
-        if one is not None:
-            event, start, before = str(one), end, counts
-            last_step = one.at + _perform(cluster, script, one, ("events", i, one.kind))
+        new = counts - before
+        seen.append(_Seen(number, event, start, end, settled, *cluster.badly_owned(), new))
+        if timed is not None:
+            event, start, last_step, before = str(timed.event), end, timed.until, counts
     for group in cluster.groups.values():
         for member in group.members:
             member.reader.suspend()
-    return seen
+    return seen[1:] if course.begin else seen
 
 
 def _moves(group: SimulatedGroup, until: int) -> Times:
@@ -203,6 +254,7 @@ def _ownership(group: SimulatedGroup, until: int) -> Ownership:
     intervals, processes = timeline.intervals(until)
     client_ids = [member.client_id for member in group.members]
     gaps, double_owned = timeline.gaps(until), timeline.double_owned(until)
+    readings = [one for one in group.readings if timeline.is_first(one.place)]
     return Ownership(
         group.name,
         timeline.queues,
@@ -212,37 +264,71 @@ def _ownership(group: SimulatedGroup, until: int) -> Ownership:
         gaps,
         double_owned,
         group.flows,
-        group.readings,
+        readings,
     )
 
 
 def _event(
-    seen: EventResult, end: int, ownerships: list[Ownership], moves: list[Times]
+    seen: _Seen, course: Course, seed: int, ownerships: list[Ownership], moves: list[Times]
 ) -> EventResult:
-    """Add what timelines say of the time from an event to the next one."""
-    gaps = [one.gaps.within(seen.at, end) for one in ownerships]
-    doubles = [one.double_owned.within(seen.at, end) for one in ownerships]
-    return seen._replace(
-        moved=sum(int(((times >= seen.at) & (times < end)).sum()) for times in moves),
+    """Return a row: what the cluster showed, and what timelines say of that time."""
+    start, end, counts = seen.start, seen.end, seen.counts
+    gaps = [one.gaps.within(start, end) for one in ownerships]
+    doubles = [one.double_owned.within(start, end) for one in ownerships]
+    messages: MessageCounts | None = None
+    for ownership in ownerships:
+        if (found := _messages(ownership, end, start)) is not None:
+            messages = found if messages is None else messages.plus(found)
+    made, passes, notices = (
+        counts.pop(name, 0) for name in ("process_queues", "passes", "notices")
+    )
+    return EventResult(
+        seed=seed,
+        number=seen.number,
+        at=start - course.begin,
+        event=seen.event,
+        settled_after=seen.settled_after,
+        unowned=seen.unowned,
+        double_owned=seen.double_owned,
+        moved=sum(int(((times >= start) & (times < end)).sum()) for times in moves),
         gap=sum(spans.total() for spans in gaps),
         longest_gap=max((spans.longest() for spans in gaps), default=0),
         double=sum(spans.total() for spans in doubles),
         longest_double=max((spans.longest() for spans in doubles), default=0),
+        consumed_twice=None if messages is None else messages.consumed_twice,
+        delayed=None if messages is None else messages.delayed,
+        longest_delay=None if messages is None else messages.longest_delay,
+        process_queues=made,
+        passes=passes,
+        notices=notices,
+        requests=counts.total(),
     )
 
 
-def _group(group: SimulatedGroup, ownership: Ownership, moves: Times, until: int) -> GroupResult:
-    gaps, doubles = ownership.gaps, ownership.double_owned
+def _messages(ownership: Ownership, until: int, since: int) -> MessageCounts | None:
+    """Return what became of the messages of a group; None if it is sent none."""
+    if not any(flow.produced_per_second for flow in ownership.flows.values()):
+        return None
+    return count_all_messages(ownership.queues, ownership.flows, ownership.readings, until, since)
+
+
+def _group(
+    group: SimulatedGroup, ownership: Ownership, moves: Times, course: Course, seed: int
+) -> GroupResult:
+    gaps = ownership.gaps.within(course.begin, course.end)
+    doubles = ownership.double_owned.within(course.begin, course.end)
+    messages = _messages(ownership, course.end, course.begin)
     return GroupResult(
+        seed,
         group.name,
         len(group.timeline.queues),
         len(group.members),
-        moves.size,
+        int((moves >= course.begin).sum()),
         gaps.queue.size,
         gaps.total(),
         gaps.longest(),
         doubles.queue.size,
         doubles.total(),
         doubles.longest(),
-        *count_all_messages(ownership.queues, ownership.flows, ownership.readings, until),
+        *(messages or (None, None, None, None)),
     )

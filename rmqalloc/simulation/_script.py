@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any
@@ -12,10 +12,12 @@ from rmqalloc.documents import read_document
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.documents.records import document_schema
 from rmqalloc.remoting import PROFILES
-from rmqalloc.simulation._events import Join, Partition
 from rmqalloc.simulation._script_parts import ScriptFields
 from rmqalloc.simulation._settings import UpdateBrokerConfig, unknown_setting
-from rmqalloc.simulation._steps import Place, Rehearsal
+from rmqalloc.simulation._steps import Course, Place, Rehearsal
+
+LEAST_WARM_UP = 90_000
+"""Milliseconds in which clients start and settle."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Script(ScriptFields):
     ...     "groups": [{"name": "g", "topics": "t", "clients": 2}],
     ...     "events": [{"at": "30s", "shutdown": {"clients": "g-1"}}]})
     >>> script.groups[0].client_names, str(script.events[0])
-    (('g-0', 'g-1'), 'shutdown g-1')
+    (('g-0', 'g-1'), 'shutdown clients=g-1')
     """
 
     def __post_init__(self) -> None:
@@ -40,13 +42,26 @@ class Script(ScriptFields):
                     f"has {shown(repeated)} twice; give each a name of its own", what
                 )
         for i, topic in enumerate(self.topics):
-            _known(topic.brokers, self.brokers, ("topics", i, "brokers"))
+            brokers = topic.brokers or list(topic.queues_by_broker(self.brokers))
+            _known(brokers, self.brokers, ("topics", i, "brokers"))
         for i, group in enumerate(self.groups):
             _known(group.topics, topics, ("groups", i, "topics"))
+        clients = [name for group in self.groups for name in group.client_names]
+        if (repeated := _repeated(clients)) is not None:
+            raise ScenarioError(
+                f"name the client {shown(repeated)} twice; give each client a name of its own",
+                "groups",
+            )
+        if 0 < self.warm_up < LEAST_WARM_UP:
+            least = Milliseconds(LEAST_WARM_UP).to_data()
+            raise ScenarioError(f"must be 0, or {least} or more: clients settle in it", "warm_up")
         self._check_settings()
-        self._check_events(topics, groups)
         self.check_profile(self.profile)
-        Rehearsal(self).play()
+        self.course()
+
+    def course(self, seed: int | None = None) -> Course:
+        """Return the steps that the events come to under a seed; by default the script's."""
+        return Rehearsal(self, self.seed if seed is None else seed).play()
 
     def check_profile(self, profile: str) -> None:
         """Refuse what a release does not have.
@@ -97,40 +112,6 @@ class Script(ScriptFields):
                         )
                     seen.add((broker, setting))
 
-    def _check_events(self, topics: list[str], groups: list[str]) -> None:
-        """Refuse names in events that do not exist by then; a client exists from the first event
-        that lets it join.
-        """
-        names = [name for group in self.groups for name in group.client_names]
-        if (repeated := _repeated(names)) is not None:
-            raise ScenarioError(
-                f"name the client {shown(repeated)} twice; give each client a name of its own",
-                "groups",
-            )
-        clients = set(names)
-        coming = clients | {
-            name
-            for one in self.events
-            if isinstance(one.detail, Join)
-            for name in one.detail.clients
-        }
-        for i, event in sorted(enumerate(self.events), key=lambda one: one[1].at):
-            place, detail = ("events", i, event.kind), event.detail
-            if event.at >= self.duration:
-                what = "after the end" if event.at > self.duration else "the end"
-                raise ScenarioError(
-                    f"is {what} of the simulation ({Milliseconds(self.duration).to_data()})",
-                    ("events", i, "at"),
-                )
-            if isinstance(detail, Join):
-                clients.update(detail.clients)
-                _known(detail.topics, topics, (*place, "topics"))
-            known = coming if isinstance(detail, Partition) else clients
-            _known(getattr(detail, "clients", None), known, (*place, "clients"))
-            _known(getattr(detail, "brokers", None), self.brokers, (*place, "brokers"))
-            _known(_listed(getattr(detail, "group", None)), groups, (*place, "group"))
-            _known(_listed(getattr(detail, "topic", None)), topics, (*place, "topic"))
-
 
 def script_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a script, for editors and other programs.
@@ -143,9 +124,21 @@ def script_schema() -> dict[str, Any]:
     return document_schema("Script of a simulation, of rmqalloc", Script.schema())
 
 
-def read_script(path: str | os.PathLike[str]) -> Script:
+def read_script(
+    path: str | os.PathLike[str],
+    cluster: Mapping[str, Any] | None = None,
+    events: Sequence[str] = (),
+) -> Script:
     """Read a script from a YAML file (``.yaml``, ``.yml``; needs PyYAML) or a JSON file (any other
     name).
+
+    Parameters
+    ----------
+    path : path
+    cluster : mapping, optional
+        Fields that the file leaves out, as `script_of_snapshot` takes them from a snapshot.
+    events : sequence of str
+        Events after those of the file, as lines of text.
 
     Raises
     ------
@@ -158,8 +151,13 @@ def read_script(path: str | os.PathLike[str]) -> Script:
         A YAML file is given and PyYAML is not installed.
     """
     document = read_document(path, ScenarioError)
+    data = document.data
+    if isinstance(data, Mapping):
+        data = {**(cluster or {}), **data}
+    if events:
+        data = {**data, "events": [*(data.get("events") or ()), *events]}
     try:
-        script: Script = Script.of(document.data)
+        script: Script = Script.of(data)
     except ScenarioError as error:
         raise document.located(error) from None
     object.__setattr__(script, "_document", document)  # for errors that only show when it runs
@@ -181,7 +179,3 @@ def _repeated(names: Sequence[str]) -> str | None:
     """Return the first name that is there twice, None if there is none."""
     seen: set[str] = set()
     return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
-
-
-def _listed(name: str | None) -> tuple[str, ...]:
-    return () if name is None else (name,)

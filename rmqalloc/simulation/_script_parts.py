@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rmqalloc.documents.fields import (
     Duration,
+    FieldError,
     Members,
     Milliseconds,
     Params,
@@ -17,13 +18,44 @@ from rmqalloc.documents.fields import (
     Truth,
     Whole,
 )
-from rmqalloc.documents.records import Checked, Part, list_of, needed, optional
+from rmqalloc.documents.records import Checked, MappingOf, Part, list_of, needed, optional
 from rmqalloc.limits import MAX_READ_QUEUE_NUMS
 from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
-from rmqalloc.simulation._events import SPELLING, Event, Events, StrategyText, WithStrategy
+from rmqalloc.simulation._events import SPELLING, Event, Events, Started, StrategyText, WithStrategy
 from rmqalloc.simulation._settings import MODES, SHARE, BrokerSettings, GroupSettings
 
-RATE = Whole(0, 1_000_000)
+MOST_RATE = 1_000_000
+"""Greatest rate of a queue; a client that reads as fast is never behind."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Messages per second of a queue; whole numbers stay whole, so that offsets are exact."""
+
+    def read(self, given: Any) -> int | float:
+        """Return the rate."""
+        if isinstance(given, float) and 0 <= given <= MOST_RATE:
+            return given
+        return Whole(0, MOST_RATE).read(given)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema."""
+        return {"type": "number", "minimum": 0, "maximum": MOST_RATE}
+
+
+@dataclass(frozen=True)
+class QueueNumbers:
+    """Read queues on each broker, or by the name of each."""
+
+    def read(self, given: Any) -> int | Mapping[str, int]:
+        """Return the number, or the numbers by broker."""
+        number = Whole(0, MAX_READ_QUEUE_NUMS)
+        return MappingOf(number).read(given) if isinstance(given, Mapping) else number.read(given)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema."""
+        number = Whole(0, MAX_READ_QUEUE_NUMS)
+        return {"anyOf": [number.schema(), MappingOf(number).schema()]}
 
 
 @dataclass(frozen=True)
@@ -31,13 +63,60 @@ class TopicPart(Checked):
     """A topic: its queues on each broker, and how many messages each queue gets."""
 
     name: str = needed(Text(), "Name of the topic.")
-    read_queue_nums: int = needed(
-        Whole(0, MAX_READ_QUEUE_NUMS), "Read queues on each of its brokers."
+    read_queue_nums: int | Mapping[str, int] = needed(
+        QueueNumbers(), "Read queues on each of its brokers, or a number by the name of each."
     )
     brokers: tuple[str, ...] | None = optional(
         Texts(), says="Names of brokers that hold it; all if left out."
     )
-    produced_per_second: int = optional(RATE, 10, "Messages that each of its queues gets.")
+    produced_per_second: int | float = optional(
+        Rate(), 10, "Messages that each of its queues gets."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.brokers is not None and isinstance(self.read_queue_nums, Mapping):
+            raise ScenarioError("names the brokers already; leave out brokers", "read_queue_nums")
+
+    def queues_by_broker(self, brokers: Sequence[str]) -> dict[str, int]:
+        """Return how many queues may be read on each broker that holds it, of all brokers."""
+        if isinstance(self.read_queue_nums, Mapping):
+            return dict(self.read_queue_nums)
+        return dict.fromkeys(self.brokers or brokers, self.read_queue_nums)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientPart(Started):
+    """A client that differs from others of its group."""
+
+    name: str = needed(Text(), "Its name.")
+
+
+@dataclass(frozen=True)
+class Clients:
+    """How many clients, their names, or what each is."""
+
+    def read(self, given: Any) -> int | tuple[str | ClientPart, ...]:
+        """Return the number or the clients."""
+        if not isinstance(given, list | tuple) or all(isinstance(one, str) for one in given):
+            return Members().read(given)
+        clients: list[str | ClientPart] = []
+        for i, one in enumerate(given):
+            try:
+                clients.append(Text().read(one) if isinstance(one, str) else _CLIENT.read(one))
+            except FieldError as error:
+                raise error.inside(i) from None
+        return tuple(clients)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema."""
+        one = {"anyOf": [Text().schema(), _CLIENT.schema()]}
+        return {
+            "anyOf": [*Members().schema()["anyOf"], {"type": "array", "items": one, "minItems": 1}]
+        }
+
+
+_CLIENT = Part(ClientPart)
 
 
 @dataclass(frozen=True)
@@ -48,8 +127,9 @@ class GroupPart(WithStrategy):
 
     name: str = needed(Text(), "Name of the group.")
     topics: tuple[str, ...] = needed(Texts(), "Names of the topics that its clients subscribe to.")
-    clients: int | tuple[str, ...] = needed(
-        Members(), "Names of its clients, or how many: 2 clients of a group g are g-0 and g-1."
+    clients: int | tuple[str | ClientPart, ...] = needed(
+        Clients(),
+        "Names of its clients, what each is, or how many: 2 clients of a group g are g-0 and g-1.",
     )
     start_every: int = optional(
         Duration(), Milliseconds(0), "From the start of one client to that of the next."
@@ -64,7 +144,9 @@ class GroupPart(WithStrategy):
         Milliseconds(0),
         "Longest time that the user's code works on messages of an ordered queue.",
     )
-    consumed_per_second: int = optional(RATE, 100, "Messages that a client consumes of one queue.")
+    consumed_per_second: int | float = optional(
+        Rate(), 100, "Messages that a client consumes of one queue."
+    )
     server_assignment: bool = optional(Truth(), False, "Brokers divide the queues (5.x).")
     subscription_group: GroupSettings | None = optional(  # noqa: RUF009
         Part(GroupSettings),
@@ -86,12 +168,18 @@ class GroupPart(WithStrategy):
             raise ScenarioError("needs message_request_mode: POP beside it", "pop_share_queue_num")
 
     @property
+    def members(self) -> list[ClientPart]:
+        """Return the clients it starts with."""
+        clients = self.clients
+        if isinstance(clients, int):
+            width = len(str(max(0, clients - 1)))
+            clients = tuple(f"{self.name}-{i:0{width}}" for i in range(clients))
+        return [ClientPart(name=one) if isinstance(one, str) else one for one in clients]
+
+    @property
     def client_names(self) -> tuple[str, ...]:
         """Return the names of the clients it starts with."""
-        if not isinstance(self.clients, int):
-            return self.clients
-        width = len(str(max(0, self.clients - 1)))
-        return tuple(f"{self.name}-{i:0{width}}" for i in range(self.clients))
+        return tuple(client.name for client in self.members)
 
 
 @dataclass(frozen=True)
@@ -100,7 +188,6 @@ class ScriptFields(Checked):
     against each other.
     """
 
-    duration: int = needed(Duration(1), "How long it all takes, in virtual time.")
     brokers: tuple[str, ...] = needed(Texts(), "Names of the brokers.")
     topics: tuple[TopicPart, ...] = needed(list_of(TopicPart), "Topics.")
     groups: tuple[GroupPart, ...] = needed(list_of(GroupPart), "Consumer groups and their clients.")
@@ -117,4 +204,16 @@ class ScriptFields(Checked):
         Whole(0, 2**63 - 1), 0, "Of all that is random; equal seeds give equal output."
     )
     profile: str = optional(Text(tuple(PROFILES)), DEFAULT_PROFILE.name, "Release of RocketMQ.")
+    duration: int | None = optional(
+        Duration(1),
+        says="How long it all takes, in virtual time; if left out, until brokers have noticed the last event.",
+    )
+    warm_up: int = optional(
+        Duration(),
+        Milliseconds(0),
+        "Time before the events, in which clients start at random moments and settle; times of events count from its end.",
+    )
+    notes: tuple[str, ...] = optional(
+        Texts(), (), "What is not known of the cluster; stands beside the result."
+    )
     latency: int = optional(Duration(1), Milliseconds(1), "Of the network, one way.")

@@ -137,7 +137,7 @@ class UpdateSubGroup(_Needy):
 
     _where: ClassVar[tuple[str, ...]] = ("group", "brokers")
 
-    group: str = needed(Text(), "Name of the group.")
+    group: str | None = optional(Text(), says="Name of the group; needed if there are several.")
     brokers: tuple[str, ...] | None = optional(Texts(), says="Names of brokers; all if left out.")
     notify_consumer_ids_changed_enable: bool | None = optional(
         Truth(), says="As subscription_group of a group."
@@ -152,7 +152,6 @@ class UpdateSubGroup(_Needy):
 class SetConsumeMode(Checked):
     """Brokers learn how a group with server_assignment reads a topic (mqadmin setConsumeMode)."""
 
-    group: str = needed(Text(), "Name of the group.")
     topic: str = needed(Text(), "Name of the topic.")
     mode: str = needed(
         Text(MODES),
@@ -166,6 +165,7 @@ class SetConsumeMode(Checked):
     brokers: tuple[str, ...] | None = optional(
         Texts(), says="Names of brokers that hold the topic; all of them if left out."
     )
+    group: str | None = optional(Text(), says="Name of the group; needed if there are several.")
 
     def made(self) -> RequestMode:
         """Return the mode as a broker keeps it."""

@@ -98,6 +98,10 @@ class Timeline:
         for queue in queues:
             self._exists[self.place[queue]] = (self._exists[self.place[queue]][0], now)
 
+    def is_first(self, place: int) -> bool:
+        """Return True if a queue was there when the simulation began."""
+        return self._exists[place][0] == 0
+
     def exists(self, place: int) -> bool:
         """Return True if a queue is to be read now."""
         return self._exists[place][1] == OPEN

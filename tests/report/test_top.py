@@ -42,9 +42,6 @@ def made():
         restart,
         rmqalloc.rollout.best_restart(cluster, [group.name]),
         rmqalloc.simulate(ROOT / "examples" / "simulations" / "concurrent.yaml"),
-        rmqalloc.simulate_group(
-            rmqalloc.read("example:orders"), "order-svc", ["shutdown clients=1"], seeds=2
-        ),
         evidence_of(cluster),
         rmqalloc.show(cluster),
         rmqalloc.groups(cluster),

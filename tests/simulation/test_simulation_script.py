@@ -172,7 +172,8 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
             "groups name the client 'x' twice",
         ),
         ({"events": [{"at": "1s"}]}, "events[0] must be a mapping of at and one of join, shutdown"),
-        ({"events": [{"crash": {"clients": "g-0"}}]}, "events[0] must be a mapping of at"),
+        ({"events": ["crash clients"]}, "events[0] must be KIND key=value ..., each key once"),
+        ({"events": ["krash"]}, "events[0] has no kind of event 'krash'"),
         ({"events": [event(explode={})]}, "events[0] must be a mapping of at and one of"),
         ({"events": [event(at="x", crash={"clients": "g-0"})]}, "events[0].at must be a time"),
         ({"events": [event(at="101s", crash={"clients": "g-0"})]}, "events[0].at is after the end"),
@@ -180,7 +181,12 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
             {"events": [event(crash={"clients": "g-9"})]},
             "events[0].crash.clients names 'g-9', which is not there",
         ),
-        ({"events": [event(crash={})]}, "events[0].crash.clients is missing"),
+        (
+            {"events": [event(crash={"clients": 9})]},
+            "events[0].crash.clients asks for 9, and there are",
+        ),
+        ({"events": [event(crash={"clients": "x*"})]}, "names 'x*', which matches nothing"),
+        ({"warm_up": "10s"}, "warm_up must be 0, or 90s or more"),
         ({"events": [event(pause={"clients": "g-0"})]}, "events[0].pause.lasts is missing"),
         (
             {"events": [event(restart_broker={"brokers": "c", "lasts": "1s"})]},
@@ -190,7 +196,7 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
             {"events": [event(change_topic={"topic": "x", "read_queue_nums": 1})]},
             "change_topic.topic names 'x'",
         ),
-        ({"events": [event(rolling_restart={"group": "x"})]}, "rolling_restart.group names 'x'"),
+        ({"events": [event(restart={"group": "x"})]}, "restart.group names 'x'"),
         (
             {"events": [event(join={"group": "g", "clients": "n", "topics": "x"})]},
             "join.topics names 'x'",
@@ -243,21 +249,21 @@ def test_events_say_what_they_do_in_a_line():
     events = [
         event(crash={"clients": ["a", "b", "c", "d", "e"]}),
         event(partition={"clients": "g-0", "brokers": "broker-a", "lasts": "5s"}),
-        event(rolling_restart={"group": "g", "batch": 2}),
+        event(restart={"group": "g", "batch": 2}),
     ]
     groups = [{"name": "g", "topics": "orders", "clients": ["a", "b", "c", "d", "e", "g-0"]}]
     said = [str(one) for one in Script.of(script(events, groups=groups)).events]
     assert said == [
-        "crash a,...,e (5)",
-        "partition g-0 broker-a lasts=5s",
-        "rolling_restart group=g batch=2",
+        "crash clients=a,...,e (5)",
+        "partition lasts=5s clients=g-0 brokers=broker-a",
+        "restart group=g batch=2",
     ]
 
 
 def test_the_schema_knows_every_kind_of_event():
     schema = Script.schema()
     assert Events().schema().items() <= schema["properties"]["events"].items()
-    assert set(Events().schema()["items"]["properties"]) == {"at", *EVENTS}
+    assert set(Events().schema()["items"]["anyOf"][0]["properties"]) == {"at", *EVENTS}
     json.dumps(schema)
 
 
@@ -287,3 +293,18 @@ def test_strategies_are_spelled_as_on_a_command_line():
     assert [(one.event, one.unowned, one.double_owned) for one in settled.events] == [
         ("start", 0, 0)
     ]
+
+
+def test_an_event_is_a_mapping_or_a_line_of_text():
+    mappings = [
+        event("10s", freeze={"clients": ["g-0", "g-1"], "lasts": "5s"}),
+        event("30s", change_topic={"topic": "orders", "read_queue_nums": 2, "readable": False}),
+    ]
+    lines = [
+        "freeze clients=g-0,g-1 lasts=5s at=10s",
+        "change_topic topic=orders read_queue_nums=2 readable=false at=30s",
+    ]
+    script_of_lines = Script.of(script(lines))
+    assert script_of_lines == Script.of(script(mappings))
+    said = [f"{one} at={one.at // 1000}s" for one in script_of_lines.events]
+    assert Script.of(script(said)) == script_of_lines

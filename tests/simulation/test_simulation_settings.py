@@ -173,7 +173,7 @@ def test_a_group_that_nobody_configured_is_passed_over_without_auto_create():
 
 def test_queues_of_the_retry_topic():
     made = Script.of(script(subscription_group={"retry_queue_nums": 3}))
-    cluster = _built(made, Cluster(PROFILES["5.3"]))
+    cluster = _built(made, made.course(), Cluster(PROFILES["5.3"]))
     cluster.run(60_000)
     assert {b.topics["%RETRY%g"].read_queue_nums for b, _ in cluster._brokers.values()} == {3}
 

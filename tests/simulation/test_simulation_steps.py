@@ -50,7 +50,7 @@ def of(clients, lasts=None):
 CRASH = at("10s", crash=of("g-1"))
 DOWN = at("10s", restart_broker={"brokers": "broker-a", "lasts": "30s"})
 CUT = {"clients": "g-1", "brokers": "broker-a"}
-ROLLING = {"group": "g", "every": "10s", "down": "5s"}
+ROLLING = {"group": "g", "clients": ["g-0", "g-1", "g-2", "g-3"], "every": "10s", "down": "5s"}
 GONE = "names 'g-1', which does not run at 20s: it crashed at 10s; let it join before"
 NOT_UP = "needs broker 'broker-a', which is down until 40s; wait, or name others"
 CONFIG = {"server_load_balancer_enable": False}
@@ -194,32 +194,32 @@ IMPOSSIBLE = {
         "events[0].restart_broker.lasts goes on until 101s",
     ),
     "rolling restart past the end": (
-        [at("66s", rolling_restart=ROLLING)],
-        "events[0].rolling_restart of 4 clients goes on until 101s, past the end of the simulation (100s)",
+        [at("66s", restart=ROLLING)],
+        "events[0].restart of 4 clients goes on until 101s, past the end of the simulation (100s)",
     ),
     "rolling restart of nobody": (
-        [at("10s", crash=of(["g-0", "g-1", "g-2", "g-3"])), at("20s", rolling_restart=ROLLING)],
-        "events[1].rolling_restart.group names 'g', of which no client runs at 20s",
+        [at("10s", crash=of(["g-0", "g-1", "g-2", "g-3"])), at("20s", restart={"group": "g"})],
+        "events[1].restart.group names 'g', of which no client runs at 20s",
     ),
     "overlapping rolling restarts": (
-        [at("10s", rolling_restart=ROLLING), at("44s", rolling_restart=ROLLING)],
-        "events[1].rolling_restart.group names 'g', which is being restarted until 45s",
+        [at("10s", restart=ROLLING), at("44s", restart=ROLLING)],
+        "events[1].restart.group names 'g', which is being restarted until 45s",
     ),
     "a crash before its turn": (
-        [at("10s", rolling_restart=ROLLING), at("15s", crash=of("g-1"))],
-        "events[0].rolling_restart names 'g-1', which does not run at 20s: it crashed at 15s",
+        [at("10s", restart=ROLLING), at("15s", crash=of("g-1"))],
+        "events[0].restart names 'g-1', which does not run at 20s: it crashed at 15s",
     ),
     "a crash during its turn": (
-        [at("10s", rolling_restart=ROLLING), at("21s", crash=of("g-1"))],
-        "events[1].crash.clients names 'g-1', which does not run at 21s: it was shut down by a rolling restart at 20s",
+        [at("10s", restart=ROLLING), at("21s", crash=of("g-1"))],
+        "events[1].crash.clients names 'g-1', which does not run at 21s: it was shut down by a restart at 20s",
     ),
     "a join during its turn": (
-        [at("10s", rolling_restart=ROLLING), at("21s", join={"group": "g", "clients": "g-1"})],
-        "events[0].rolling_restart cannot be at 25s: client g-1 joins g while it is running",
+        [at("10s", restart=ROLLING), at("21s", join={"group": "g", "clients": "g-1"})],
+        "events[0].restart cannot be at 25s: client g-1 joins g while it is running",
     ),
     "frozen at its turn": (
-        [at("10s", rolling_restart=ROLLING), at("18s", freeze=of("g-1", "5s"))],
-        "events[0].rolling_restart names 'g-1', which is stalled until 23s: it cannot be restarted in good order",
+        [at("10s", restart=ROLLING), at("18s", freeze=of("g-1", "5s"))],
+        "events[0].restart names 'g-1', which is stalled until 23s: it cannot be restarted in good order",
     ),
 }
 
@@ -291,9 +291,9 @@ POSSIBLE = [
     [DOWN, at("20s", change_topic={"topic": "orders", "read_queue_nums": 8, "brokers": "broker-b"})],
     [at("10s", change_topic={"topic": "bills", "read_queue_nums": 1, "brokers": "broker-b"}),
      at("20s", set_consume_mode={"group": "s", "topic": "bills", "mode": "POP", "brokers": "broker-b"})],
-    [at("10s", rolling_restart=ROLLING), at("45s", rolling_restart={**ROLLING, "batch": 2, "new_ids": False})],
-    [at("65s", rolling_restart=ROLLING), at("71s", crash=of("g-0")), at("72s", join={"group": "g", "clients": "g-0"})],
-    [at("10s", rolling_restart=ROLLING), at("16s", shutdown=of("g-0"))],
+    [at("10s", restart=ROLLING), at("45s", restart={**ROLLING, "batch": 2, "ids": "stable"})],
+    [at("65s", restart=ROLLING), at("71s", crash=of("g-0")), at("72s", join={"group": "g", "clients": "g-0"})],
+    [at("10s", restart=ROLLING), at("16s", shutdown=of("g-0"))],
 ]  # fmt: skip
 
 
@@ -366,8 +366,8 @@ EVENTS = st.one_of(
     mapping(restart_broker=mapping(brokers=BROKERS, lasts=TIMES, crash=st.booleans())),
     mapping(change_topic=mapping(topic=st.just("orders"), read_queue_nums=st.integers(0, 4))),
     mapping(notices=mapping(enabled=st.booleans())),
-    mapping(rolling_restart=mapping(
-        group=st.just("g"), batch=st.integers(1, 2), every=TIMES, down=TIMES, new_ids=st.booleans()
+    mapping(restart=mapping(
+        group=st.just("g"), batch=st.integers(1, 2), every=TIMES, down=TIMES, ids=st.sampled_from(["suffix", "stable"])
     )),
 )  # fmt: skip
 

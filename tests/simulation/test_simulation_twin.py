@@ -200,22 +200,26 @@ class _Maker:
         mode = self.random.choice(("PULL", "POP"))
         return {"group": group, "topic": self.random.choice(self.topics), "mode": mode}
 
-    def _rolling_restart(self, group, at):
+    def _scale(self, group, at):
+        """More clients: of fewer, the seed would choose who leaves."""
+        return {"group": group, "to": len(self.running[group]) + self.random.randint(1, 2)}
+
+    def _restart(self, group, at):
         if not self.running[group]:
             return None
         batch, every, down = self.random.randint(1, 3), self.random.choice((1_000, 9_000)), 500
         self.busy[group] = at + len(self.running[group]) * every + down + 1_000
-        new_ids = self.random.random() < 0.7
+        ids = self.random.choice(("suffix", "stable", "address"))
         return {
             "group": group,
             "batch": batch,
             "every": f"{every}ms",
             "down": f"{down}ms",
-            "new_ids": new_ids,
+            "ids": ids,
         }
 
 
-SEEDS = range(45)
+SEEDS = range(60)
 
 
 class LooksAtAll(Reader):

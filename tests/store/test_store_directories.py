@@ -204,18 +204,6 @@ def test_a_full_disk_costs_nothing_that_was_there(tmp_path, verb, suffix):
     assert names(tmp_path) == [out.name, "plan.json"]
 
 
-def test_a_simulation_replaces_its_own_directory_only(tmp_path, capsys):
-    script = str(ROOT / "examples" / "simulations" / "three-deaths.yaml")
-    for seed in ("1", "2"):
-        assert main(["simulate", script, "--seed", seed, "--out", str(tmp_path / "sim")]) == 0
-        assert f'"seed": {seed}' in (tmp_path / "sim" / "summary.json").read_text()
-    assert names(tmp_path) == ["sim"]
-    (tmp_path / "sim" / "thesis.txt").write_text("the only copy")
-    assert main(["simulate", script, "--out", str(tmp_path / "sim")]) == 1
-    assert "sim holds thesis.txt, which no simulation wrote" in capsys.readouterr().err
-    assert (tmp_path / "sim" / "thesis.txt").exists()
-
-
 def test_bulk_runs_again_under_the_pid_of_one_that_was_killed(tmp_path, monkeypatch):
     main(["generate", "--units", "20", "--files", "1", "--out", str(tmp_path / "fleet")])
     monkeypatch.setattr(os, "getpid", lambda: 1)  # as in every container

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 IDS = [f"10.0.0.{i}@{100 + i}#{i}" for i in range(4)]
 TOPIC = Topic("T", (TopicBroker("a", 8), TopicBroker("b", 4), TopicBroker("c", 4, perm=2)))
@@ -26,9 +24,3 @@ def group(**others: Any) -> Group:
 def cluster(*topics: Topic, **others: Any) -> Snapshot:
     """Return the cluster: the group, and a topic whose brokers differ."""
     return Snapshot(topics or (TOPIC,), (group(**others),))
-
-
-def with_ends(*ends: int, at: str | None = None) -> Snapshot:
-    """Return the cluster with the ends of its first queues."""
-    lags = tuple(Lag(MessageQueue("T", "a", i), end, end) for i, end in enumerate(ends))
-    return replace(cluster(lags=lags), fetched_at=at)

@@ -14,14 +14,6 @@ from rmqalloc.store import _writing
 
 EXAMPLES = ROOT / "examples"
 NONE = "none"
-SCRIPT = """\
-duration: 20s
-brokers: [broker-a]
-topics:
-  - {name: orders, read_queue_nums: 4}
-groups:
-  - {name: payments, topics: orders, clients: 2}
-"""
 
 
 class Writer(NamedTuple):
@@ -60,7 +52,6 @@ def make_inputs(folder):
         assert run([*plan, "--out", str(folder / f"plan-{name}.json")]) == 0
         snapshot = EXAMPLES / "snapshots" / ("48-pods.yaml" if number else "seed.yaml")
         assert run(["convert", str(snapshot), "--out", str(folder / f"s-{name}.json")]) == 0
-    (folder / "script.yaml").write_text(SCRIPT)
 
 
 def _verb(*words):
@@ -127,7 +118,6 @@ WRITERS = [
     Writer("convert --out s.parquet", _CONVERT, "s.parquet"),
     Writer("report --out r.html", _verb("report", "{in}/plan-{version}.json", "--out", "{out}"), "r.html"),
     Writer("recommend --out c.json", _verb("recommend", "-f", "{in}/s-{version}.json", "--out", "{out}"), "c.json"),
-    Writer("simulate --out sim", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--out", "{out}"), "sim"),
     Writer("bulk --out owners", _BULK, "owners"),
     Writer("generate --out fleet", _verb(*_GENERATE, "--out", "{out}"), "fleet"),
     Writer("offsets of a consumer", _offsets, "client/group/offsets.json", is_verb=False),

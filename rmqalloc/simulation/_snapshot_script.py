@@ -1,0 +1,378 @@
+"""The script of a group that a snapshot shows, as far as a script can say it; what it cannot say is
+refused or noted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.evidence import Known
+from rmqalloc.evidence import known as decide
+from rmqalloc.evidence.client_method import accepted, is_served, known_by_client, method_of
+from rmqalloc.evidence.method import Method
+from rmqalloc.globs import is_pattern, literal
+from rmqalloc.limits import MOST_MEMBERS
+from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.remoting import DEFAULT_PROFILE
+from rmqalloc.simulation._events import Event, Events
+from rmqalloc.simulation._script import LEAST_WARM_UP, Script
+from rmqalloc.simulation._script_parts import MOST_RATE
+from rmqalloc.simulation._settings import MAX_RETRY_QUEUES
+from rmqalloc.snapshot.matching import by_name, no_match
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic
+from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.strategies import strategy
+from rmqalloc.text import counted
+
+BACKLOG, MOST_CATCHING_UP = 50, 600
+"""Seconds of messages that wait when all clients run at last, and the most seconds that are given to consume them."""
+
+Data = dict[str, Any]
+
+
+class UnsimulatedError(Error, ValueError):
+    """A simulation cannot represent what a snapshot says of a group; the message says what."""
+
+
+class Rate(NamedTuple):
+    """Messages per second that a group is sent, and those that its clients can consume in all; None
+    where that is not known.
+    """
+
+    produced: float
+    consumed: float | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Rate:
+        """Read a rate: ``1200``, or ``1200/3000`` of a group that can consume 3,000.
+
+        Raises
+        ------
+        ArgumentError
+            It is no such text.
+
+        Examples
+        --------
+        >>> Rate.of("1200/3000")
+        Rate(produced=1200.0, consumed=3000.0)
+        """
+        match = _RATE.fullmatch(text)
+        if match is None:
+            raise ArgumentError(
+                f"{text[:100]!r} is not messages per second, such as 1200, or 1200/3000 with what it can consume"
+            )
+        return cls(float(match[1]), None if match[2] is None else float(match[2]))
+
+
+_RATE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(?:/(\d{1,9}(?:\.\d{1,6})?))?", re.ASCII)
+
+
+def script_of_snapshot(
+    snapshot: Snapshot | Known,
+    consumer_group: str,
+    events: Sequence[str | Event | Mapping[str, Any]],
+    rate: str | None = None,
+    profile: str | None = None,
+) -> Script:
+    """Return the script of a group that a snapshot shows, and of events.
+
+    Topics, brokers, queues, clients, what they divide by and their release come from the snapshot.
+    The clients start, settle, and then the events begin, at another moment of everybody's timers
+    under every seed.
+
+    Parameters
+    ----------
+    snapshot : Snapshot or Known
+    consumer_group : str
+        Its name.
+    events : sequence
+        As a script holds them: lines of text such as ``restart batch=2``, or mappings.
+    rate : str, optional
+        Messages per second that the group is sent, such as ``1200``, and that it can consume, as
+        ``1200/3000``. Without it nothing is said of messages.
+    profile : str, optional
+        Release, a key of `rmqalloc.remoting.PROFILES`; by default that of most of the clients.
+
+    Raises
+    ------
+    UnsimulatedError
+        A script cannot represent the group: it broadcasts, pops messages, or its clients or
+        strategy are not known.
+    ScenarioError
+        An event is wrong, or not possible when it comes.
+    NoMatchError
+        There is no such group.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.files import read
+    >>> script = script_of_snapshot(read("example:seed"), "by-average", ["crash clients=1"])
+    >>> script.events[-1].kind, script.groups[0].strategy, script.brokers
+    ('crash', 'AVG', ('broker-a', 'broker-b', 'broker-c'))
+    """
+    read = Events().read(list(events))
+    made = cluster_of_snapshot(snapshot, consumer_group, rate, profile)
+    for event in read:  # a topic may come to brokers that hold none of the group yet
+        brokers = getattr(event.detail, "brokers", None)
+        if event.kind == "change_topic" and isinstance(brokers, tuple):
+            new = [name for name in brokers if not is_pattern(name)]
+            made["brokers"] = list(dict.fromkeys([*made["brokers"], *new]))
+    script: Script = Script.of({**made, "events": read})
+    return script
+
+
+def cluster_of_snapshot(
+    snapshot: Snapshot | Known,
+    consumer_group: str,
+    rate: str | None = None,
+    profile: str | None = None,
+) -> Data:
+    """Return the fields of `script_of_snapshot` but the events, as plain data."""
+    given = snapshot.snapshot if isinstance(snapshot, Known) else snapshot
+    groups = by_name(given.groups, "groups")
+    if consumer_group not in groups:
+        raise no_match(consumer_group, groups, "group")
+    known = given
+    if not isinstance(snapshot, Known):
+        known = decide(snapshot, [literal(consumer_group)]).snapshot
+        groups = by_name(known.groups, "groups")
+    group = accepted(groups[consumer_group])
+    _check(group, Unknowns(known))
+    notes: list[str] = []
+    topics = tuple(_topics(known, _subscribed(group), notes))
+    brokers = [one.broker_name for topic in topics for one in topic.brokers]
+    rates = None if rate is None else Rate.of(rate)
+    n_queues = sum(1 for topic in topics for _ in topic.queues())
+    produced = 0 if rates is None else rates.produced / max(1, n_queues)
+    consumed = MOST_RATE
+    if rates is not None and rates.consumed is not None:
+        consumed = min(MOST_RATE, rates.consumed / max(1, n_queues))
+    release = profile or _release(group, notes)
+    made = _group(group, known, [topic.name for topic in topics], notes)
+    notes += _unsaid(group, rates)
+    return {
+        "name": group.name,
+        "warm_up": f"{LEAST_WARM_UP // 1_000 + _catching_up(produced, consumed)}s",
+        "brokers": list(dict.fromkeys(brokers)),
+        "topics": [_topic(topic, produced) for topic in topics],
+        "groups": [{**made, "consumed_per_second": consumed}],
+        "profile": release,
+        "notes": notes,
+    }
+
+
+def _subscribed(group: Group) -> list[str]:
+    """Return the topics that a group or any client of it subscribes to, without its retry topic."""
+    names = {*group.subscriptions}
+    for client in group.clients:
+        names |= set(client.subscriptions or ())
+    return sorted(name for name in names if not name.startswith(RETRY_PREFIX))
+
+
+def _topic(topic: Topic, produced: float) -> Data:
+    numbers = {
+        one.broker_name: one.read_queue_nums if one.is_readable else 0 for one in topic.brokers
+    }
+    return {"name": topic.name, "read_queue_nums": numbers, "produced_per_second": produced}
+
+
+def _group(group: Group, known: Snapshot, topics: list[str], notes: list[str]) -> Data:
+    """Return a group of the script."""
+    main = method_of(group, Client(""))
+    made: Data = {
+        "name": group.name,
+        "topics": topics,
+        "clients": _clients(group, main, tuple(topics)),
+        "ordered": group.is_ordered,
+        "subscription_group": {
+            "retry_queue_nums": _retry_queues(known.topic(RETRY_PREFIX + group.name))
+        },
+    }
+    if any("@" not in one.client_id for one in group.clients):
+        notes.append(
+            'a client id without an instance name gets "@1", as RocketMQ makes none without'
+        )
+    if is_served(group):
+        return {**made, "server_assignment": True, "message_request_mode": "PULL"}
+    return {**made, "strategy": main.name, "params": dict(main.params) or None}
+
+
+def _catching_up(produced: float, consumed: float) -> int:
+    """Return the seconds that clients need to consume what has waited for them, before anything
+    happens.
+    """
+    if produced >= consumed:
+        return MOST_CATCHING_UP
+    return min(MOST_CATCHING_UP, round(BACKLOG * produced / (consumed - produced)))
+
+
+def _check(group: Group, unknown: Unknowns) -> None:
+    """Refuse a group that a script cannot represent."""
+    for is_so, what in (
+        (
+            group.message_model != "CLUSTERING",
+            "its clients broadcast: each reads all queues, and no rebalance divides them",
+        ),
+        (
+            group.is_shared,
+            "its clients share the messages of a queue behind a proxy, so no queue has an owner",
+        ),
+        (
+            is_served(group) and group.server_assignment == "POP",
+            "brokers let it pop messages (POP), so no queue has an owner",
+        ),
+        (group.lite_topic is not None, "it reads lite topics, which are not simulated"),
+        (not group.clients, "it has no client, so nothing happens to its queues"),
+        (
+            len(group.clients) > MOST_MEMBERS,
+            f"it has {len(group.clients):,} clients; at most {MOST_MEMBERS:,} are simulated",
+        ),
+    ):
+        if is_so:
+            raise UnsimulatedError(f"group {group.name!r} cannot be simulated: {what}")
+    for kind in ("clients", "subscriptions"):
+        reason = group.unknown.get(kind) or unknown.why(kind, group.name)
+        if reason is not None:
+            raise UnsimulatedError(
+                f"group {group.name!r} cannot be simulated: its {kind} are not known in full: {reason}"
+            )
+    if group.strategy_doubt is not None and not known_by_client(group):
+        raise UnsimulatedError(
+            f"group {group.name!r} cannot be simulated: its strategy is in doubt: {group.strategy_doubt}; state the strategy, "
+            "or accept what is there"
+        )
+
+
+def _topics(snapshot: Snapshot, names: Iterable[str], notes: list[str]) -> Iterable[Topic]:
+    """Yield topics that have queues to divide."""
+    unknown = Unknowns(snapshot)
+    found = False
+    for name in names:
+        topic = snapshot.topic(name)
+        reason = unknown.why("routes", name) if topic is None or topic.unknown else None
+        if topic is not None and topic.unknown:
+            reason = reason or "; ".join(topic.unknown.values())
+        if reason is not None:
+            raise UnsimulatedError(
+                f"topic {name!r} cannot be simulated: its route is not known in full: {reason}"
+            )
+        if topic is None or not topic.brokers:
+            notes.append(f"topic {name} has no route, so it is left out")
+            continue
+        found = True
+        yield topic
+    if not found:
+        raise UnsimulatedError("the group cannot be simulated: none of its topics has a route")
+
+
+def _clients(group: Group, main: Method, topics: tuple[str, ...]) -> list[Data]:
+    """Return clients; a second client of one id has a name of its own."""
+    of_method: dict[Method, tuple[str, Mapping[str, object]]] = {}
+    found: dict[str, Data] = {}
+    for client in sorted(group.clients, key=lambda one: one.client_id):
+        if not client.client_id:
+            raise UnsimulatedError(
+                f"group {group.name!r} cannot be simulated: a client of it has no id"
+            )
+        method = method_of(group, client)
+        if method not in of_method:
+            of_method[method] = _spelled(group, method)
+        name, params = (None, None) if method == main else of_method[method]
+        reads = (
+            None
+            if client.subscriptions is None
+            else tuple(one for one in topics if one in client.subscriptions)
+        )
+        if reads == ():
+            raise UnsimulatedError(
+                f"group {group.name!r} cannot be simulated: client {client.client_id!r} subscribes to none of its topics"
+            )
+        label, number = client.client_id, 1
+        while label in found:
+            number += 1
+            label = f"{client.client_id} ({number})"
+        found[label] = {
+            "name": label,
+            "client_id": client.client_id,
+            "strategy": name,
+            "params": params,
+            "topics": None if reads == topics else reads,
+        }
+    return list(found.values())
+
+
+def _spelled(group: Group, method: Method) -> tuple[str, Mapping[str, object]]:
+    """Return name and parameters of a strategy that a script can name."""
+    why = method.problem
+    if why is None and method.asks_for_rooms:
+        why = "it reads machine rooms, of which a script cannot say where each client stands"
+    if why is None and method.is_config:
+        why = "its lists are by client id, and clients come back under other ids"
+    if why is None:
+        try:
+            strategy(method.name, **method.params)
+        except Error as error:
+            why = str(error)
+    if why is not None:
+        raise UnsimulatedError(
+            f"group {group.name!r} cannot be simulated: of its strategy {method}: {why}"
+        )
+    return method.name, method.params
+
+
+_VERSION = re.compile(r"V?(\d{1,3})[._](\d{1,3})", re.ASCII)
+
+
+def _release(group: Group, notes: list[str]) -> str:
+    """Return the release line of most of the clients."""
+    found = Counter(_line(one.version) for one in group.clients)
+    of_most = max(found, key=lambda one: (found[one], one or ""))
+    if of_most is None:
+        notes.append(
+            f"the release of its clients is not known, so they are taken for {DEFAULT_PROFILE.name}"
+        )
+        return DEFAULT_PROFILE.name
+    if len(found) > 1:
+        notes.append(
+            f"its clients are of several releases; all are simulated as {of_most}, as {found[of_most]:,} of them are"
+        )
+    return of_most
+
+
+def _line(version: str | None) -> str | None:
+    """Return the simulated release line that is nearest to a version; None where there is none."""
+    match = _VERSION.match(version or "")
+    if match is None:
+        return None
+    major, minor = int(match[1]), int(match[2])
+    return "4.9" if major < 5 else "5.3" if (major, minor) < (5, 4) else "5.5"
+
+
+def _retry_queues(topic: Topic | None) -> int:
+    numbers = [one.read_queue_nums for one in topic.brokers] if topic is not None else []
+    return min(max(numbers, default=1), MAX_RETRY_QUEUES) or 1
+
+
+def _unsaid(group: Group, rates: Rate | None) -> Iterable[str]:
+    """Yield what a snapshot knows of a group and a script leaves out, and what is not known."""
+    if group.is_ordered:
+        yield "how long listeners work on messages is not known, so no lock waits for one"
+    if group.lags:
+        yield f"it lags by {sum(one.messages for one in group.lags):,} messages, which are not simulated"
+    if group.broker_client_ids is not None:
+        yield "brokers do not agree on its clients; the simulation begins when they do"
+    if any(one.sees_read_queue_nums is not None for one in group.clients):
+        yield "some of its clients have stale routes; the simulation begins with new ones"
+    if group.paused_brokers:
+        yield f"{counted(len(group.paused_brokers), 'broker')} do not let it consume, which is not simulated"
+    yield "settings of brokers are not in a snapshot: RocketMQ's defaults are taken, with notices to clients"
+    if rates is None:
+        yield "how many messages the group is sent is not known, so nothing is said of messages"
+    elif rates.consumed is None:
+        yield "how many messages its clients can consume is not known: they catch up at once, and delays are lower bounds"
+    elif rates.produced >= rates.consumed:
+        yield "the group gets as many messages as it can consume, or more: delays grow whatever happens"

@@ -39,8 +39,9 @@ class _Actions:
     # --- Clients ---
 
     def on_join(self, event: Join) -> None:
+        assert event.group is not None  # a step names it
         group = self._cluster.groups[event.group]
-        for name in event.clients:
+        for name in _named(event.clients):
             if name in self._cluster.members and self._cluster.members[name].process.is_alive:
                 raise ScenarioError(
                     f"client {name} joins {group.name} while it is running; let it leave before"
@@ -49,7 +50,7 @@ class _Actions:
             self._cluster.join(group, name, event.client_id, strategy, event.topics)
 
     def _leave(self, how: Callable[[Member], None], event: Shutdown) -> None:
-        for member in self._living(event.clients):
+        for member in self._living(_named(event.clients)):
             self._cluster.clock.begin_action()
             how(member)
 
@@ -58,8 +59,8 @@ class _Actions:
     on_vanish = partialmethod(_leave, Member.vanish)
 
     def on_disconnect(self, event: Disconnect) -> None:
-        broker_names = self._up(event.brokers or ()) or self._cluster.broker_names
-        for member in self._living(event.clients):
+        broker_names = self._up(_named(event.brokers or ())) or self._cluster.broker_names
+        for member in self._living(_named(event.clients)):
             for broker_name in broker_names:
                 member.close_connections(broker_name)
 
@@ -70,7 +71,7 @@ class _Actions:
         script says.
         """
         clock = self._cluster.clock
-        for member in self._living(event.clients):
+        for member in self._living(_named(event.clients)):
             clock.begin_action()
             clock.call_later(event.lasts, partial(end, member))
             begin(member)
@@ -89,18 +90,19 @@ class _Actions:
     # --- Brokers ---
 
     def on_restart_broker(self, event: RestartBroker) -> None:
-        for name in self._up(event.brokers):
+        for name in self._up(_named(event.brokers)):
             self._cluster.stop_broker(name, event.crash)
             self._cluster.clock.call_later(event.lasts, partial(self._cluster.start_broker, name))
 
     def on_change_topic(self, event: ChangeTopic) -> None:
         perm = PERM_READ | PERM_WRITE if event.readable else PERM_WRITE
-        for name in self._up(event.brokers or self._cluster.brokers_of(event.topic)):
+        brokers = event.brokers or tuple(self._cluster.brokers_of(event.topic))
+        for name in self._up(_named(brokers)):
             self._cluster.set_topic(event.topic, name, event.read_queue_nums, perm)
 
     def on_partition(self, event: Partition) -> None:
-        for client in event.clients:
-            for broker in event.brokers:
+        for client in _named(event.clients):
+            for broker in _named(event.brokers):
                 self._cluster.partition(client, broker, event.lasts)
 
     def on_notices(self, event: Notices) -> None:
@@ -112,10 +114,12 @@ class _Actions:
             self._cluster.configure_broker(name, event.given())
 
     def on_update_sub_group(self, event: UpdateSubGroup) -> None:
+        assert event.group is not None  # a step names it
         for name in self._up(event.brokers or self._cluster.broker_names):
             self._cluster.configure_group(event.group, name, **event.given())
 
     def on_set_consume_mode(self, event: SetConsumeMode) -> None:
+        assert event.group is not None  # a step names it
         for name in self._up(event.brokers or self._cluster.brokers_of(event.topic)):
             try:
                 self._cluster.set_request_mode(event.topic, event.group, name, event.made())
@@ -128,3 +132,9 @@ class _Actions:
             if not self._cluster.is_up(name):
                 raise ScenarioError(f"broker {name} is down; wait until it is back")
         return list(names)
+
+
+def _named(names: int | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names in a step; an event may say how many instead."""
+    assert isinstance(names, tuple)
+    return names

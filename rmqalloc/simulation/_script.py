@@ -12,6 +12,7 @@ from rmqalloc.documents import read_document
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.documents.records import document_schema
 from rmqalloc.remoting import PROFILES
+from rmqalloc.simulation._events import Event
 from rmqalloc.simulation._script_parts import ScriptFields
 from rmqalloc.simulation._settings import UpdateBrokerConfig, unknown_setting
 from rmqalloc.simulation._steps import Course, Place, Rehearsal
@@ -127,7 +128,7 @@ def script_schema() -> dict[str, Any]:
 def read_script(
     path: str | os.PathLike[str],
     cluster: Mapping[str, Any] | None = None,
-    events: Sequence[str] = (),
+    events: Sequence[str | Event] = (),
 ) -> Script:
     """Read a script from a YAML file (``.yaml``, ``.yml``; needs PyYAML) or a JSON file (any other
     name).
@@ -137,8 +138,8 @@ def read_script(
     path : path
     cluster : mapping, optional
         Fields that the file leaves out, as `script_of_snapshot` takes them from a snapshot.
-    events : sequence of str
-        Events after those of the file, as lines of text.
+    events : sequence of str or Event
+        Events after those of the file.
 
     Raises
     ------

@@ -148,7 +148,7 @@ def cluster_of_snapshot(
     rates = None if rate is None else Rate.of(rate)
     n_queues = sum(1 for topic in topics for _ in topic.queues())
     produced = 0 if rates is None else rates.produced / max(1, n_queues)
-    consumed = MOST_RATE
+    consumed: float = MOST_RATE
     if rates is not None and rates.consumed is not None:
         consumed = min(MOST_RATE, rates.consumed / max(1, n_queues))
     release = profile or _release(group, notes)

@@ -37,7 +37,7 @@ def _schema() -> Mapping[str, Any]:
 
 
 def _read_rate(text: str | None) -> None:
-    from rmqalloc.simulation._snapshot_script import Rate
+    from rmqalloc.simulation import Rate
 
     if text is not None:
         Rate.of(text)
@@ -163,8 +163,7 @@ def _script(
     profile: str | None,
 ) -> Script:
     """Return the script that a file, a snapshot or both say."""
-    from rmqalloc.simulation import read_script, script_of_snapshot
-    from rmqalloc.simulation._snapshot_script import cluster_of_snapshot
+    from rmqalloc.simulation import cluster_of_snapshot, read_script, script_of_snapshot
 
     if known is None:
         assert path is not None  # or the options would have refused that no snapshot is given

@@ -19,7 +19,12 @@ from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Qua
 from rmqalloc.simulation._result_text import result_lines as _result_lines  # noqa: F401 - so that every result can draw itself
 from rmqalloc.simulation._run import simulate
 from rmqalloc.simulation._script import Script, read_script, script_schema
-from rmqalloc.simulation._snapshot_script import UnsimulatedError, script_of_snapshot
+from rmqalloc.simulation._snapshot_script import (
+    Rate,
+    UnsimulatedError,
+    cluster_of_snapshot,
+    script_of_snapshot,
+)
 from rmqalloc.simulation._virtual_clock import VirtualClock
 
 __all__ = [
@@ -32,11 +37,13 @@ __all__ = [
     "MessageCounts",
     "Ownership",
     "Quantiles",
+    "Rate",
     "Result",
     "Script",
     "SimulatedGroup",
     "UnsimulatedError",
     "VirtualClock",
+    "cluster_of_snapshot",
     "read_event",
     "read_script",
     "script_of_snapshot",

@@ -120,7 +120,7 @@ def script_schema() -> dict[str, Any]:
     Examples
     --------
     >>> script_schema()["required"]
-    ['duration', 'brokers', 'topics', 'groups']
+    ['brokers', 'topics', 'groups']
     """
     return document_schema("Script of a simulation, of rmqalloc", Script.schema())
 

@@ -131,7 +131,15 @@ def cluster_of_snapshot(
     rate: str | None = None,
     profile: str | None = None,
 ) -> Data:
-    """Return the fields of `script_of_snapshot` but the events, as plain data."""
+    """Return the fields of `script_of_snapshot` but the events, as plain data: what a file of events
+    leaves out.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.files import read
+    >>> cluster_of_snapshot(read("example:seed"), "by-average")["brokers"]
+    ['broker-a', 'broker-b', 'broker-c']
+    """
     given = snapshot.snapshot if isinstance(snapshot, Known) else snapshot
     groups = by_name(given.groups, "groups")
     if consumer_group not in groups:

@@ -37,10 +37,10 @@ def _schema() -> Mapping[str, Any]:
 
 
 def _read_rate(text: str | None) -> None:
-    from rmqalloc.simulation import Rate
+    from rmqalloc.simulation import GroupRate
 
     if text is not None:
-        Rate.of(text)
+        GroupRate.of(text)
 
 
 def _read_events(

@@ -20,7 +20,7 @@ from rmqalloc.simulation._result_text import result_lines as _result_lines  # no
 from rmqalloc.simulation._run import simulate
 from rmqalloc.simulation._script import Script, read_script, script_schema
 from rmqalloc.simulation._snapshot_script import (
-    Rate,
+    GroupRate,
     UnsimulatedError,
     cluster_of_snapshot,
     script_of_snapshot,
@@ -33,11 +33,11 @@ __all__ = [
     "Event",
     "EventResult",
     "Flow",
+    "GroupRate",
     "GroupResult",
     "MessageCounts",
     "Ownership",
     "Quantiles",
-    "Rate",
     "Result",
     "Script",
     "SimulatedGroup",

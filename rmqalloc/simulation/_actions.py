@@ -22,10 +22,10 @@ from rmqalloc.simulation._events import (
 )
 from rmqalloc.simulation._member import Member
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
-from rmqalloc.simulation._steps import Step
+from rmqalloc.simulation._steps import ClusterStep
 
 
-def perform(cluster: Cluster, step: Step | Event) -> None:
+def perform(cluster: Cluster, step: ClusterStep | Event) -> None:
     """Do what a step says, now and over the time it takes."""
     getattr(_Actions(cluster), f"on_{step.kind}")(step.detail)
 

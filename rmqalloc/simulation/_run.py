@@ -24,7 +24,7 @@ from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Res
 from rmqalloc.simulation._script import Script, read_script
 from rmqalloc.simulation._script_parts import GroupPart
 from rmqalloc.simulation._settings import SetConsumeMode
-from rmqalloc.simulation._steps import Course, Place, Step
+from rmqalloc.simulation._steps import ClusterStep, Course, Place
 from rmqalloc.simulation._timeline import Times
 
 Progress = Callable[[int, int], object]
@@ -207,7 +207,7 @@ def _configure(cluster: Cluster, part: GroupPart, script: Script, number: int) -
         _perform(cluster, script, Event(0, "set_consume_mode", mode), place)
 
 
-def _perform(cluster: Cluster, script: Script, step: Step | Event, place: Place) -> None:
+def _perform(cluster: Cluster, script: Script, step: ClusterStep | Event, place: Place) -> None:
     """Do a step; one that turns out to be impossible is an error at its place in the script."""
     try:
         perform(cluster, step)

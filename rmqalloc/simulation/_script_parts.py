@@ -29,7 +29,7 @@ MOST_RATE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Rate:
+class QueueRate:
     """Messages per second of a queue; whole numbers stay whole, so that offsets are exact."""
 
     def read(self, given: Any) -> int | float:
@@ -44,7 +44,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class QueueNumbers:
+class NumbersByBroker:
     """Read queues on each broker, or by the name of each."""
 
     def read(self, given: Any) -> int | Mapping[str, int]:
@@ -64,13 +64,13 @@ class TopicPart(Checked):
 
     name: str = needed(Text(), "Name of the topic.")
     read_queue_nums: int | Mapping[str, int] = needed(
-        QueueNumbers(), "Read queues on each of its brokers, or a number by the name of each."
+        NumbersByBroker(), "Read queues on each of its brokers, or a number by the name of each."
     )
     brokers: tuple[str, ...] | None = optional(
         Texts(), says="Names of brokers that hold it; all if left out."
     )
     produced_per_second: int | float = optional(
-        Rate(), 10, "Messages that each of its queues gets."
+        QueueRate(), 10, "Messages that each of its queues gets."
     )
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class ClientPart(Started):
 
 
 @dataclass(frozen=True)
-class Clients:
+class ClientParts:
     """How many clients, their names, or what each is."""
 
     def read(self, given: Any) -> int | tuple[str | ClientPart, ...]:
@@ -128,7 +128,7 @@ class GroupPart(WithStrategy):
     name: str = needed(Text(), "Name of the group.")
     topics: tuple[str, ...] = needed(Texts(), "Names of the topics that its clients subscribe to.")
     clients: int | tuple[str | ClientPart, ...] = needed(
-        Clients(),
+        ClientParts(),
         "Names of its clients, what each is, or how many: 2 clients of a group g are g-0 and g-1.",
     )
     start_every: int = optional(
@@ -145,7 +145,7 @@ class GroupPart(WithStrategy):
         "Longest time that the user's code works on messages of an ordered queue.",
     )
     consumed_per_second: int | float = optional(
-        Rate(), 100, "Messages that a client consumes of one queue."
+        QueueRate(), 100, "Messages that a client consumes of one queue."
     )
     server_assignment: bool = optional(Truth(), False, "Brokers divide the queues (5.x).")
     subscription_group: GroupSettings | None = optional(  # noqa: RUF009

@@ -38,7 +38,7 @@ class UnsimulatedError(Error, ValueError):
     """A simulation cannot represent what a snapshot says of a group; the message says what."""
 
 
-class Rate(NamedTuple):
+class GroupRate(NamedTuple):
     """Messages per second that a group is sent, and those that its clients can consume in all; None
     where that is not known.
     """
@@ -47,7 +47,7 @@ class Rate(NamedTuple):
     consumed: float | None = None
 
     @classmethod
-    def of(cls, text: str) -> Rate:
+    def of(cls, text: str) -> GroupRate:
         """Read a rate: ``1200``, or ``1200/3000`` of a group that can consume 3,000.
 
         Raises
@@ -57,8 +57,8 @@ class Rate(NamedTuple):
 
         Examples
         --------
-        >>> Rate.of("1200/3000")
-        Rate(produced=1200.0, consumed=3000.0)
+        >>> GroupRate.of("1200/3000")
+        GroupRate(produced=1200.0, consumed=3000.0)
         """
         match = _RATE.fullmatch(text)
         if match is None:
@@ -153,7 +153,7 @@ def cluster_of_snapshot(
     notes: list[str] = []
     topics = tuple(_topics(known, _subscribed(group), notes))
     brokers = [one.broker_name for topic in topics for one in topic.brokers]
-    rates = None if rate is None else Rate.of(rate)
+    rates = None if rate is None else GroupRate.of(rate)
     n_queues = sum(1 for topic in topics for _ in topic.queues())
     produced = 0 if rates is None else rates.produced / max(1, n_queues)
     consumed: float = MOST_RATE
@@ -365,7 +365,7 @@ def _retry_queues(topic: Topic | None) -> int:
     return min(max(numbers, default=1), MAX_RETRY_QUEUES) or 1
 
 
-def _unsaid(group: Group, rates: Rate | None) -> Iterable[str]:
+def _unsaid(group: Group, rates: GroupRate | None) -> Iterable[str]:
     """Yield what a snapshot knows of a group and a script leaves out, and what is not known."""
     if group.is_ordered:
         yield "how long listeners work on messages is not known, so no lock waits for one"

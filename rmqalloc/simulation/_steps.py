@@ -64,7 +64,7 @@ Place = tuple[str | int, ...]
 _ENDED = {"shutdown": "was shut down", "crash": "crashed", "vanish": "vanished"}
 
 
-class Step(NamedTuple):
+class ClusterStep(NamedTuple):
     """Something that is done to the cluster: an event in which all clients and brokers are named.
 
     Attributes
@@ -112,7 +112,7 @@ class Course(NamedTuple):
     ----------
     starts : list of Start
         Clients of groups.
-    steps : list of Step
+    steps : list of ClusterStep
         In the order of time.
     events : list of Timed
         In the order of time.
@@ -121,7 +121,7 @@ class Course(NamedTuple):
     """
 
     starts: list[Start]
-    steps: list[Step]
+    steps: list[ClusterStep]
     events: list[Timed]
     begin: int
     end: int
@@ -161,7 +161,7 @@ class Rehearsal:
         lasts = MAX_DURATION if script.duration is None else int(script.duration)
         self._end = self._begin + lasts
         self._starts: list[Start] = []
-        self._steps: list[Step] = []
+        self._steps: list[ClusterStep] = []
         self._timed: list[Timed] = []
         self._numbers: dict[Place, int] = {}
         self._later: list[tuple[int, int, Callable[[], None]]] = []
@@ -202,7 +202,9 @@ class Rehearsal:
     def _emit(self, kind: str, detail: Any, place: Place, at: int | None = None) -> None:
         """Add a step that happens now, or later."""
         number = self._numbers.get(place, -1)
-        self._steps.append(Step(self._now if at is None else at, kind, detail, number, place))
+        self._steps.append(
+            ClusterStep(self._now if at is None else at, kind, detail, number, place)
+        )
 
     # --- Time ---
 
@@ -587,7 +589,7 @@ class Rehearsal:
                 self._cut[client, broker] = self._now + event.lasts
         self._emit("partition", replace(event, clients=clients, brokers=brokers), place)
 
-    def _check_partition(self, step: Step, place: Place) -> None:
+    def _check_partition(self, step: ClusterStep, place: Place) -> None:
         """Refuse a partition of a client that never runs while it lasts; the client may start
         during the partition.
         """

@@ -97,7 +97,7 @@ RUN_VENV ?= .venv-run
 plan: machine $(RUN_VENV)/installed
 	@test -d $(FLEET) || { echo "generating $(UNITS) units" >&2; $(RUN_VENV)/bin/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET); }
 	@echo "planning on Spark" >&2
-	$(RUN_VENV)/bin/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
+	$(RUN_VENV)/bin/rmqalloc bulk --spark -f $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
 machine: python
 	@$(ENVIRONMENT) check
 $(RUN_VENV)/packages: pyproject.toml tests/support/environments.py | machine

@@ -1,8 +1,11 @@
 """Client ids: RocketMQ makes one of a host, ``@`` and what tells clients of the host apart."""
 
 import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from itertools import count
+
+from rmqalloc.globs import glob, is_pattern
 
 
 def host_of(client_id: str) -> str:
@@ -14,6 +17,35 @@ def host_of(client_id: str) -> str:
     ('10.0.0.1', 'pod-1')
     """
     return client_id.partition("@")[0]
+
+
+_PARTS = ("@", "#")
+"""What may follow an address in a client id: an instance name or unit, or what tells processes apart."""
+
+
+def clients_meant(target: str, client_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return the client ids that a text means, wherever a user names a client.
+
+    The first way counts by which anything matches: the id itself, a pattern of ids or hosts, an id
+    that goes on after the text, the host.
+
+    Examples
+    --------
+    >>> ids = ["10.0.0.1@7#1", "10.0.0.1@8#2", "10.0.0.11@7"]
+    >>> clients_meant("10.0.0.1@7", ids), clients_meant("10.0.0.1", ids)
+    (('10.0.0.1@7#1',), ('10.0.0.1@7#1', '10.0.0.1@8#2'))
+    >>> clients_meant("10.0.0.*", ids) == tuple(ids), clients_meant("10.0.0.2", ids)
+    (True, ())
+    """
+    ids = dict.fromkeys(client_ids)
+    if target in ids:
+        return (target,)
+    if is_pattern(target):
+        matches = glob(target)
+        return tuple(one for one in ids if matches(one) or matches(host_of(one)))
+    begins = tuple(target + mark for mark in _PARTS)
+    found = tuple(one for one in ids if "@" in target and one.startswith(begins))
+    return found or tuple(one for one in ids if host_of(one) == target)
 
 
 _GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)

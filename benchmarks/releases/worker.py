@@ -128,7 +128,7 @@ def bulk(source: str, target: str) -> dict[str, float]:
 
     from rmqalloc.cli import main
 
-    sys.argv = ["rmqalloc", "bulk", "--in", source, "--out", target, "-s", "AVG"]
+    sys.argv = ["rmqalloc", "bulk", "-f", source, "--out", target, "-s", "AVG"]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main()
     assert list(Path(target).glob("*.parquet")), f"bulk wrote nothing into {target}"

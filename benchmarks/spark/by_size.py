@@ -64,7 +64,7 @@ def ways(source: Path, target: Path) -> list[Way]:
     python, found = sys.executable, []
     cores = str(os.cpu_count())
     for strategy in ("AVG", "CONSISTENT_HASH"):
-        in_out = ["--in", str(source), "--out", str(target / "threads"), "-s", strategy]
+        in_out = ["-f", str(source), "--out", str(target / "threads"), "-s", strategy]
         job = ["--input", str(source), "--output", str(target / "job"), "--strategy", strategy]
         found += [
             Way("no Spark", strategy, [python, "-m", "rmqalloc", "bulk", *in_out]),

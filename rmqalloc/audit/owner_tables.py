@@ -22,13 +22,12 @@ from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.audit.reach_answers import Answer
-from rmqalloc.client_ids import host_of
+from rmqalloc.client_ids import clients_meant, host_of
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
 from rmqalloc.garbage import no_collection
-from rmqalloc.globs import matcher, matching
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import TableResult
@@ -194,12 +193,13 @@ def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
     if tuple(patterns) == ALL:
         return None
     ids = {one: None for signed in chosen.all for one in signed.client_ids}
-    names = ids | dict.fromkeys(map(host_of, ids))
+    wanted: set[str] = set()
     for pattern in patterns:
-        if not matching(pattern, names):
-            raise no_match(pattern, ids, "client")
-    matches_any = matcher(tuple(patterns))
-    return lambda client_id: bool(matches_any(client_id) or matches_any(host_of(client_id)))
+        meant = clients_meant(pattern, ids)
+        if not meant:
+            raise no_match(pattern, ids | dict.fromkeys(map(host_of, ids)), "client")
+        wanted.update(meant)
+    return wanted.__contains__
 
 
 def _read_by(rows: QueueRows, is_wanted: IsWanted) -> QueueRows:

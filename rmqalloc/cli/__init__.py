@@ -5,7 +5,6 @@ Results go to standard output; notes, progress and errors to standard error.
 Exit codes, what each means and which a verb can end with: `rmqalloc.cli._exit_codes`.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -30,7 +29,7 @@ class _NoPandas:
 
 def _may_start_spark() -> bool:
     """Return whether this command may start PySpark, which refuses to work without pandas."""
-    return not {"--spark", "doctor"}.isdisjoint(sys.argv) or "RMQALLOC_BULK_SPARK" in os.environ
+    return not {"--spark", "doctor"}.isdisjoint(sys.argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

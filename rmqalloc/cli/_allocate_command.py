@@ -6,16 +6,20 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._options import strategy_options
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import hand_over, say, tell
+from rmqalloc.cli._strategy_options import NamedStrategy, strategy_option
+from rmqalloc.client_ids import clients_meant
 from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.results.renderer import text_table
+from rmqalloc.snapshot.matching import near
+from rmqalloc.strategies.by_name import reads_rooms
 from rmqalloc.text import printable
 
 if TYPE_CHECKING:
@@ -32,9 +36,7 @@ class OwnedQueue(NamedTuple):
 
 
 @click.command(cls=Verb)
-@click.option(
-    "-t", "--topic", multiple=True, required=True, help="Topic; may be given several times."
-)
+@option("topic", more="; here by name alone", multiple=True, required=True)
 @click.option(
     "--queues",
     required=True,
@@ -42,30 +44,19 @@ class OwnedQueue(NamedTuple):
     help="Brokers and their read queues, the same for each topic.",
 )
 @click.option(
-    "-c",
     "--clients",
     required=True,
     metavar="ID,...|@FILE",
     help="Client ids, or a file with one on each line.",
 )
-@click.option(
-    "-g",
-    "--group",
-    default="",
-    help="Consumer group, shown in the output; no strategy looks at it.",
-)
-@strategy_options
-@click.option("--client", metavar="ID", help="Show only what this client owns.")
-@click.option(
-    "-o", "--output", type=Choice(["table", "json", "csv"]), default="table", show_default=True
-)
+@strategy_option(more="; ROTATED-AVG is one over another", default="AVG", show_default=True)
+@option("client", more=", of which alone the queues are shown")
+@option("output", type=Choice(["table", "json", "csv"]), default="table", show_default=True)
 def allocate(
     topic: tuple[str, ...],
     queues: str,
     clients: str,
-    group: str,
-    strategy: str,
-    params: dict[str, Any],
+    strategy: NamedStrategy,
     client: str | None,
     output: str,
 ) -> None:
@@ -76,22 +67,27 @@ def allocate(
 
     \b
     rmqalloc allocate -t orders --queues broker-a:8,broker-b:8 \\
-        -c 10.0.0.1@71,10.0.0.2@12 -s CONSISTENT_HASH
+        --clients 10.0.0.1@71,10.0.0.2@12 -s CONSISTENT_HASH
     """
     import rmqalloc
 
-    s = rmqalloc.strategy(strategy, **params)
+    if reads_rooms(strategy.name):
+        raise click.UsageError(
+            f"--strategy: {strategy.name} reads machine rooms, which no option gives; `rmqalloc plan` takes them of a snapshot"
+        )
+    s = rmqalloc.strategy(strategy.name, **strategy.params)
     brokers = _parse_queues(queues)
     client_ids = rmqalloc.sort_client_ids(_parse_clients(clients))
-    if client is not None and client not in client_ids:
+    wanted = client_ids if client is None else clients_meant(client, client_ids)
+    if not wanted:
         raise click.UsageError(
-            f"--client {printable(client)} is not one of the {len(client_ids)} clients of -c"
+            f"--client: none of the {len(client_ids)} clients matches {client!r}{near(str(client), client_ids)}"
         )
     if len(set(client_ids)) < len(client_ids):
         tell("note", "a client id is given more than once and counts each time, as in RocketMQ")
     owned = [one for name in dict.fromkeys(topic) for one in _owned(s, name, brokers, client_ids)]
-    shown = owned if client is None else [one for one in owned if one.client_id == client]
-    text = _RENDER[output](group, s.get_name(), client_ids, shown)
+    shown = owned if client is None else [one for one in owned if one.client_id in wanted]
+    text = _RENDER[output](s.get_name(), client_ids, shown)
     if output == "table":
         say(text)
     else:
@@ -142,19 +138,12 @@ def _parse_clients(text: str) -> list[str]:
         ids = content.replace("\r\n", "\n").split("\n")
     ids = [client_id for client_id in ids if client_id]
     if not ids:
-        raise click.UsageError(f"-c {text!r} holds no client id")
+        raise click.UsageError(f"--clients {text!r} holds no client id")
     return ids
 
 
-def _as_table(
-    group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]
-) -> str:
-    parts = [
-        f"Group {printable(group)}" if group else "",
-        strategy_name,
-        f"{len(client_ids)} clients",
-    ]
-    tables = [f"{'  '.join(filter(None, parts))}  {len(owned)} queues"]
+def _as_table(strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
+    tables = [f"{strategy_name}  {len(client_ids)} clients  {len(owned)} queues"]
     for topic, mine in groupby(owned, lambda one: one.topic):
         rows = [(f"{one.broker_name}:{one.queue_id}", one.client_id or "-") for one in mine]
         tables.append(
@@ -170,9 +159,8 @@ def _as_table(
     return "\n\n".join(tables)
 
 
-def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
+def _as_json(strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
     content = {
-        "consumer_group": group,
         "strategy": strategy_name,
         "client_ids": client_ids,
         "queues": [one._asdict() for one in owned],
@@ -180,7 +168,7 @@ def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[
     return json.dumps(content, indent=2)
 
 
-def _as_csv(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
+def _as_csv(strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
     # A file gets names as they are; they must not control a terminal.
     shown = (
         printable

@@ -115,9 +115,6 @@ def app() -> None:
     rmqalloc diff SAVED FILE                         what changed
 
     A running cluster is read by -n HOST:9876 in place of -f FILE.
-
-    Every option of a verb but --help and --schema can also be given as an environment variable,
-    named after the verb and the long flag: RMQALLOC_BULK_STRATEGY for `bulk --strategy`.
     """
 
 

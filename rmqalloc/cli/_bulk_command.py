@@ -9,10 +9,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli._choices import Amount, Choice, Count, FileOrExample
+from rmqalloc.cli._change_options import scenario_option
+from rmqalloc.cli._choices import Amount, Choice, Count
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._options import strategy_options
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import ChangingLine, draw, say
+from rmqalloc.cli._strategy_options import NamedStrategy, strategy_option
 from rmqalloc.errors import ArgumentError
 from rmqalloc.results.and_more import named
 from rmqalloc.text import printable, without_secrets
@@ -38,10 +40,10 @@ _SHOWN = ("metrics", "owners", "best")
 
 def _spark_options(command: Command) -> Command:
     """Add the options of a run on Spark; they stay None unless they are given."""
-    for option in reversed(JOB_OPTIONS):
-        flag = f"{option.flag}/--no-{option.flag[2:]}" if option.kind == "switch" else option.flag
+    for one in reversed(JOB_OPTIONS):
+        flag = f"{one.flag}/--no-{one.flag[2:]}" if one.kind == "switch" else one.flag
         made = click.option(
-            flag, default=None, metavar=option.metavar, help=option.help, **_KINDS[option.kind]
+            flag, default=None, metavar=one.metavar, help=one.help, **_KINDS[one.kind]
         )
         command = made(command)
     return click.option(
@@ -50,30 +52,25 @@ def _spark_options(command: Command) -> Command:
 
 
 @click.command(cls=Verb)
-@click.option(
-    "--in",
+@option(
+    "file",
     "source",
+    more=": a Parquet file or directory of units, also s3://bucket/fleet",
     type=click.Path(),
-    help="Parquet file or directory of units, also s3://bucket/fleet.",
 )
-@click.option(
-    "--out",
+@option(
+    "out",
     "target",
+    more="; a directory, with --spark also in a store; not needed with --into",
     type=click.Path(),
-    help="Directory for the result, with --spark also in a store; it may be left out with --into.",
 )
-@partial(strategy_options, rooms=True)
-@click.option(
-    "--scenarios",
-    type=FileOrExample("scenarios"),
-    metavar="FILE",
-    help="YAML or JSON file of scenarios, or example:what-if, to try on every unit.",
-)
-@click.option(
-    "--show",
+@strategy_option(more="; ROTATED-AVG is one over another", default="AVG", show_default=True)
+@scenario_option
+@option(
+    "show",
+    more=": figures of the present state and of every scenario, the same with owners, or "
+    "each unit's best scenario; owners unless there are scenarios, then metrics",
     type=Choice(_SHOWN),
-    help="Figures of the present state and of every scenario, the same with owners, or each unit's best scenario; "
-    "owners unless there are scenarios, then metrics.",
 )
 @click.option(
     "--threads", type=Count(min=1), help="Threads to work on; by default one per processor."
@@ -82,9 +79,8 @@ def _spark_options(command: Command) -> Command:
 def bulk(
     source: str | None,
     target: str | None,
-    strategy: str,
-    params: dict[str, Any],
-    scenarios: str | None,
+    strategy: NamedStrategy,
+    scenario: str | None,
     show: str | None,
     threads: int | None,
     spark: bool,
@@ -104,25 +100,25 @@ def bulk(
     if not spark and given:
         raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} needs --spark")
     if source is None and not ({"table", "format"} & given.keys()):
-        raise click.UsageError("Missing option '--in'.")
+        raise click.UsageError("Missing option '--file'.")
     if target is None and "into" not in given:
         raise click.UsageError("Missing option '--out'.")
     if spark:
         return _with_spark(
-            source or "", target or "", lambda: _spec(strategy, params, scenarios, show), given
+            source or "", target or "", lambda: _spec(strategy, scenario, show), given
         )
-    _on_threads(source or "", target or "", _spec(strategy, params, scenarios, show), threads)
+    _on_threads(source or "", target or "", _spec(strategy, scenario, show), threads)
     return 0
 
 
-def _spec(
-    strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None
-) -> PlanSpec:
+def _spec(strategy: NamedStrategy, scenarios: str | None, show: str | None) -> PlanSpec:
     """Return what to plan; a wrong file of scenarios is said as such."""
     from rmqalloc.evaluation.batch_planning import PlanSpec
 
     tried = () if scenarios is None else _tried(scenarios)
-    return PlanSpec(strategy, params, tried, show or ("metrics" if tried else "owners"))
+    return PlanSpec(
+        strategy.name, strategy.params, tried, show or ("metrics" if tried else "owners")
+    )
 
 
 def _tried(file: str) -> Sequence[Scenario]:

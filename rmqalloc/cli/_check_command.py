@@ -16,7 +16,7 @@ from rmqalloc.cli._choices import Choice, seconds
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import print_lacks, weak_code
-from rmqalloc.cli._options import OUTPUTS
+from rmqalloc.cli._options import OUTPUTS, option
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options
 from rmqalloc.text import did_you_mean
@@ -67,25 +67,23 @@ KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
     show_default=True,
     help="End with 2 if anything is.",
 )
-@click.option("--plan", metavar="FILE", help="Compare the owners with what a saved plan comes to.")
 @click.option(
-    "--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one."
+    "--plan", metavar="FILE", help="A saved plan; its owners are compared with those of now."
 )
+@option("scenario-name")
 @click.option(
     "--settle",
     callback=seconds,
     metavar="TIME",
     help="Of a running cluster: only what is wrong still so long after, such as 20s.",
 )
-@click.option(
-    "--show",
+@option(
+    "show",
+    more=": findings, messages that nobody reads, or who reads which queue, a row for "
+    "each; without it text has the first two",
     type=Choice(("findings", "unread", "reach")),
-    help="Which table: findings, messages that nobody reads, or who reads which queue, a row for each. Without it text has the "
-    "first two, and is for people.",
 )
-@click.option(
-    "-o", "--output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True
-)
+@option("output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
 def check(
     inputs: Inputs,
     rules: tuple[str, ...],
@@ -94,7 +92,7 @@ def check(
     allowed: tuple[str, ...],
     fail_on: str,
     plan: str | None,
-    scenario: str | None,
+    scenario_name: str | None,
     settle: float | None,
     show: str | None,
     output: str,
@@ -119,7 +117,7 @@ def check(
     looking = _Looking(
         inputs,
         _chosen(rules, ignore),
-        _planned(plan, scenario),
+        _planned(plan, scenario_name),
         severity,
         output,
         show,
@@ -225,7 +223,7 @@ class _Looking:
             return None
         from rmqalloc.snapshot.files.group_lines import group_places
 
-        return group_places(self.inputs.source, self.inputs.form)
+        return group_places(self.inputs.source)
 
     @property
     def _has_places(self) -> bool:
@@ -282,7 +280,7 @@ def _planned(plan: str | None, scenario: str | None) -> Planned | None:
     """Return what the plan of the options comes to."""
     if plan is None:
         if scenario is not None:
-            raise click.UsageError("--scenario is of a plan: give --plan FILE too")
+            raise click.UsageError("--scenario-name is of a plan: give --plan FILE too")
         return None
     from rmqalloc.audit import owners_after
     from rmqalloc.plans import load_plan

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.text import did_you_mean
@@ -48,6 +50,11 @@ def bundle(
     for option in options:
         made = option(made)
     return made
+
+
+def is_given(name: str) -> bool:
+    """Return whether an option is given."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 class Choice(_Choice):
@@ -101,6 +108,35 @@ class Amount(click.FloatRange):
             self.fail(f"{value!r} is not a number", param, ctx)
         number: float = super().convert(value, param, ctx)
         return number
+
+
+class QueueName(NamedTuple):
+    """A queue as an option names it: its number, perhaps its broker, perhaps its topic."""
+
+    topic: str | None
+    broker_name: str | None
+    queue_id: int
+
+
+_QUEUE = re.compile(r"(?:(?:([^/]+)/)?(.+):)?([0-9]{1,9})", re.ASCII)
+
+
+class Queue(TextType):
+    """A queue: ``7``, ``broker-a:7`` or ``orders/broker-a:7``."""
+
+    name = "queue"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return its parts."""
+        found = _QUEUE.fullmatch(value)
+        if found is None:
+            self.fail(
+                f"{value!r} is neither ID, BROKER:ID nor TOPIC/BROKER:ID, such as 7, broker-a:7 or orders/broker-a:7",
+                param,
+                ctx,
+            )
+        topic, broker_name, number = found.groups()
+        return QueueName(topic, broker_name, int(number))
 
 
 class FileOrExample(TextType):

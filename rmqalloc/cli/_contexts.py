@@ -53,7 +53,7 @@ class ContextError(DocumentError):
 
 @dataclass(frozen=True)
 class Context:
-    """How to reach one cluster; fields are the options of the command line.
+    """How to reach one cluster.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class Context:
         Time for reading a running cluster, in milliseconds.
     parallel : int or None
         Most requests at a server.
+    lag, running_info : bool or None
+        Whether to ask how far every queue has been consumed, and every client what it owns.
     groups, topics : tuple of str
         Patterns that count where none is given.
     """
@@ -83,6 +85,8 @@ class Context:
     timeout: Annotated[float | None, Maybe(Number(0.1))] = None
     deadline: Annotated[int | None, Maybe(Duration(1))] = None
     parallel: Annotated[int | None, Maybe(Whole(1, 64))] = None
+    lag: bool | None = None
+    running_info: bool | None = None
     groups: Annotated[tuple[str, ...], Texts()] = ()
     topics: Annotated[tuple[str, ...], Texts()] = ()
 

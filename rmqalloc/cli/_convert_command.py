@@ -9,14 +9,13 @@ import click
 
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._options import schema_option
+from rmqalloc.cli._options import option, schema_option
 from rmqalloc.cli._sink import say, tell
 from rmqalloc.text import counted, printable, shortened
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot
 
-_READ = ("auto", "json", "yaml", "csv", "parquet", "mqadmin")
 _WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
 
 
@@ -28,24 +27,14 @@ def _schema() -> Mapping[str, Any]:
 
 @click.command(cls=Verb)
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=FileOrExample("snapshot"))
-@click.option(
-    "--from",
-    "form",
-    type=Choice(_READ),
-    default="auto",
-    show_default=True,
-    help="Form of the input.",
-)
-@click.option("--out", required=True, metavar="FILE", help="File to write; - is standard output.")
-@click.option(
-    "-o",
-    "--output",
-    "--to",
+@option("out", more="; - is standard output", required=True)
+@option(
+    "output",
     "to_form",
+    more="; by the end of the name unless given",
     type=Choice(_WRITTEN),
     default="auto",
     show_default=True,
-    help="Form of the output; by the end of its name unless given.",
 )
 @click.option(
     "--safe",
@@ -53,7 +42,7 @@ def _schema() -> Mapping[str, Any]:
     help="In CSV, put an apostrophe before cells that a spreadsheet would run as formulas. They are read back with it.",
 )
 @schema_option("a snapshot", _schema)
-def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bool) -> None:
+def convert(inputs: tuple[str, ...], out: str, to_form: str, safe: bool) -> None:
     """Make a snapshot file of another form, or of what mqadmin prints.
 
     IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs
@@ -70,7 +59,7 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
     from rmqalloc.snapshot.plain_data import SnapshotError
 
     written = form_to_write(out, to_form)
-    snapshot, warnings = read_snapshots(inputs, form)
+    snapshot, warnings = read_snapshots(inputs)
     if not snapshot.topics and not snapshot.groups:
         raise SnapshotError(
             f"{', '.join(inputs)}: there is neither a topic nor a group, so no snapshot is written"

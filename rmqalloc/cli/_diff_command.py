@@ -9,10 +9,12 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._history_options import at_option, history_option, past_snapshot
-from rmqalloc.cli._inputs import ALL
+from rmqalloc.cli._history_options import at_option, history_of, is_history, past_snapshot
+from rmqalloc.cli._inputs import ALL, ANY
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import print_notes
+from rmqalloc.cli._snapshot_input import require_option
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
@@ -27,44 +29,19 @@ _MOMENTS = 2
 @click.command(cls=Verb)
 @click.argument("before", metavar="[A]", required=False, type=FileOrExample("snapshot"))
 @click.argument("after", metavar="[B]", required=False, type=FileOrExample("snapshot"))
-@click.option(
-    "-g",
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only consumer groups such as 'order*'.",
-)
-@click.option(
-    "-t",
-    "--topic",
-    "topics",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only topics such as 'order*'.",
-)
-@click.option(
-    "--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one."
-)
-@click.option(
-    "--assume",
-    is_flag=True,
-    help="Accept strategies that are a guess, or that what clients own contradicts.",
-)
-@click.option(
-    "--allow-partial",
-    is_flag=True,
-    help="Take a snapshot that lacks what some broker or client did not answer.",
-)
-@click.option(
-    "--show",
+@option("group", "groups", multiple=True)
+@option("topic", "topics", multiple=True)
+@option("scenario-name")
+@require_option((ANY,))
+@option("allow-partial")
+@option(
+    "show",
+    more=": a row for every group, queue or client that differs, single change, cause in a"
+    " group, or group of the plan; without it text",
     type=Choice(("groups", "queues", "clients", "changes", "causes", "planned")),
-    help="Which table: a row for every group, queue or client that differs, single change, cause in a group, or group of the "
-    "plan. Without it the table is text for people.",
 )
 @at_option(multiple=True)
-@history_option
-@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if there is a difference.")
+@option("detailed-exitcode")
 @live_options
 @table_options("; as text 20 groups, the worst first")
 def diff(
@@ -72,40 +49,44 @@ def diff(
     after: str | None,
     groups: tuple[str, ...],
     topics: tuple[str, ...],
-    scenario: str | None,
-    assume: bool,
+    scenario_name: str | None,
+    require: str | None,
     allow_partial: bool,
     show: str | None,
     detailed_exitcode: bool,
     tables: TableOptions,
     live: Live,
-    history_file: str | None,
     moments: tuple[float, ...],
 ) -> int:
     """Show what differs between two snapshots: who owns what now, who came and left, and which
     change moved how many queues.
 
     A or B may be a saved plan; then it is shown how much of it came true. With -n, B is the running
-    cluster as it is now.
+    cluster as it is now. A may be a history of which two moments are given.
 
     \b
     rmqalloc diff cluster.json snapshot.yaml
     rmqalloc diff cluster.json snapshot.yaml --show queues -o csv
     rmqalloc diff plan.json cluster.json
     rmqalloc diff -n 10.0.0.1:9876 snapshot.yaml
-    rmqalloc diff --history cluster.history --at 03:10 --at 03:15
+    rmqalloc diff cluster.history --at 03:10 --at 03:15
     """
     import rmqalloc
 
     if moments or before is None:
-        sides = _past_sides(before, after, history_file, moments)
+        sides = _past_sides(before, after, moments)
     else:
+        if is_history(before):
+            raise click.UsageError(
+                f"{before} is a history, which holds many moments: give two with --at"
+            )
         if after is None:
             live, *usual = live.reached()
             groups, topics = groups or usual[0], topics or usual[1]
         sides = _sides(before, after, live, groups or ALL, topics or ALL)
     one, other, names = sides
-    found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, names)
+    assume = require == ANY
+    found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario_name, assume, names)
     if show is not None or not tables.is_text:  # the text has them at its end
         print_notes(found.warnings)
     tables.show(found, show)
@@ -132,21 +113,22 @@ def _sides(
     return one, other, (before, live.servers if after is None else after)
 
 
-def _past_sides(
-    before: str | None, after: str | None, history_file: str | None, moments: tuple[float, ...]
-) -> _Sides:
+def _past_sides(before: str | None, after: str | None, moments: tuple[float, ...]) -> _Sides:
     """Return two moments of a history, and what they are called."""
     from rmqalloc.history.moments import moment_text
 
-    if before is not None or after is not None:
-        raise click.UsageError("--at is a moment of a history; give --at twice and no file")
-    if history_file is None:
+    history = history_of(before)
+    if history is None:
         raise click.UsageError(
-            "nothing is given to compare: give A and B, or --history FILE with --at twice"
+            "nothing is given to compare: give A and B, or a history with --at twice"
+        )
+    if after is not None:
+        raise click.UsageError(
+            "--at is a moment of a history: give one history with --at twice, and no B"
         )
     if len(moments) != _MOMENTS:
         raise click.UsageError(f"two moments are compared: give --at twice, got {len(moments)}")
-    one, other = (past_snapshot(history_file, moment) for moment in moments)
+    one, other = (past_snapshot(history, moment) for moment in moments)
     return one, other, (str(moment_text(moments[0])), str(moment_text(moments[1])))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._options import file_to_write
+from rmqalloc.cli._options import file_to_write, option
 from rmqalloc.cli._sink import hand_over, say_lines
 from rmqalloc.results.renderer import text_table
 
@@ -14,7 +14,7 @@ _READ_BY = {"snapshot": "-f", "scenarios": "--scenario", "simulation": "simulate
 
 @click.command(cls=Verb)
 @click.argument("name", required=False)
-@click.option("--out", metavar="FILE", callback=file_to_write, help="Write the example to a file.")
+@option("out", more="; without it the example is printed", callback=file_to_write)
 def example(name: str | None, out: str | None) -> None:
     """List the examples that come with rmqalloc, or print the one called NAME, to be changed.
 

@@ -27,7 +27,7 @@ DIFFERENCE = 2
 GATE = 3
 """A gate such as ``--max-moved`` is not kept."""
 PARTIAL = 4
-"""The snapshot lacks what some broker or client did not answer, or not before ``--deadline``."""
+"""The snapshot lacks what some broker or client did not answer, or not before the deadline."""
 USAGE = 64
 DEFECT = 70
 """An exception that nothing given should cause: a defect of rmqalloc, whose traceback is printed."""
@@ -81,7 +81,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     },
     "guard": {
         DONE: "yes: the client may stop; with --after, it has left and its queues have new owners",
-        FAILURE: "failed: no client matches --stop, or the cluster or a file cannot be read",
+        FAILURE: "failed: no client matches --client, or the cluster or a file cannot be read",
         GATE: "no: the previous change has not settled, or nobody would read some queues",
         PARTIAL: "unknown: what decides is not known",
     },

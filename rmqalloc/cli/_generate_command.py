@@ -7,6 +7,7 @@ import click
 
 from rmqalloc.cli._choices import Count
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import say
 from rmqalloc.text import printable
 
@@ -19,9 +20,7 @@ from rmqalloc.text import printable
     show_default=True,
     help="Consumer groups times their topics.",
 )
-@click.option(
-    "--seed", type=Count(min=0), default=0, show_default=True, help="Equal seeds give equal fleets."
-)
+@option("seed", type=Count(min=0), default=0, show_default=True)
 @click.option(
     "--files",
     type=Count(min=1),
@@ -29,7 +28,7 @@ from rmqalloc.text import printable
     show_default=True,
     help="Parquet files; the rows stay the same.",
 )
-@click.option("--out", required=True, type=click.Path(), help="Directory for the files.")
+@option("out", more="; a directory of Parquet", required=True, type=click.Path())
 def generate(units: int, seed: int, files: int, out: str) -> None:
     """Write a made-up fleet as Parquet: most groups small, a few with thousands of queues or
     clients.

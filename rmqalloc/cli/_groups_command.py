@@ -9,13 +9,13 @@ import click
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import answered_code
-from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 
 @click.command(cls=Verb)
 @snapshot_options
-@strategy_known_options()
+@strategy_known_option
 @table_options("; as text 20 groups, worst first")
 def groups(inputs: Inputs, tables: TableOptions) -> int:
     """List every consumer group in one line, worst first: clients, queues, strategy, lag, idle

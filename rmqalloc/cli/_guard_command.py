@@ -16,12 +16,13 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._left_out import print_lacks
 from rmqalloc.cli._live_options import Live
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import hand_over, say_lines
 from rmqalloc.cli._snapshot_input import (
     known_by_options,
     snapshot_of,
     snapshot_options,
-    strategy_known_options,
+    strategy_known_option,
 )
 
 if TYPE_CHECKING:
@@ -43,13 +44,8 @@ class _Stop:
 
 @click.command(cls=Verb)
 @snapshot_options
-@strategy_known_options()
-@click.option(
-    "--stop",
-    "target",
-    metavar="ID|ADDRESS|HOST",
-    help="The client: its id; else what ids go on from, such as 10.0.0.1@1009; else a host, whose clients stop together.",
-)
+@strategy_known_option
+@option("client", "target", more="; all that match stop together")
 @click.option(
     "--wait",
     callback=seconds,
@@ -61,23 +57,15 @@ class _Stop:
     "is_after",
     is_flag=True,
     help="After the stop: wait until the client has left and all queues have owners, for 120s unless --wait differs; without "
-    "--stop only for the owners.",
+    "--client only for the owners.",
 )
-@click.option(
-    "--every",
-    callback=seconds,
-    default="1s",
-    show_default=True,
-    metavar="TIME",
-    help="Time between readings while it waits.",
-)
-@click.option(
-    "-o",
-    "--output",
+@option("every", more=" while it waits", callback=seconds, default="1s", show_default=True)
+@option(
+    "output",
+    more=": one line with the answer and its reason, or a document",
     type=Choice(("text", "json")),
     default="text",
     show_default=True,
-    help="One line with the answer and its reason, or a document.",
 )
 def guard(
     inputs: Inputs,
@@ -93,9 +81,9 @@ def guard(
     afterwards.
 
     \b
-    rmqalloc guard -f example:orders -g order-svc --stop 10.1.0.11@4121
-    rmqalloc guard -n 10.0.0.1:9876 -g order-svc --stop 10.1.0.11 --wait 120s
-    rmqalloc guard -n 10.0.0.1:9876 -g order-svc --stop 10.1.0.11 --after --wait 120s
+    rmqalloc guard -f example:orders -g order-svc -c 10.1.0.11@4121
+    rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11 --wait 120s
+    rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11 --after --wait 120s
     """
     if inputs.live is None and wait is not None:
         raise click.UsageError(
@@ -106,7 +94,7 @@ def guard(
             "--after waits for groups, and a client that has left is in none: name them by -g"
         )
     if not is_after and not target:
-        raise click.UsageError("--stop names the client that is to stop: its id, address or host")
+        raise click.UsageError("--client names the client that is to stop: its id, address or host")
     live = None if inputs.live is None else replace(inputs.live, lag=False)  # no lag decides
     inputs = replace(inputs, live=live, is_planned=False)
     asked = _Stop(

@@ -15,16 +15,15 @@ OTHERS = "Options"
 _GATES = "Gates"
 
 SECTIONS: Mapping[str, str] = {
-    "What changes": "undo scale add-client remove-client add-broker remove-broker set-queues to-strategy to-virtual-nodes"
-    " lose-room scenario with-retry",
+    "What changes": "undo scale add-client remove-client add-broker remove-broker set-queues to-strategy"
+    " scenario scenario-name",
     OTHERS: "",
     "Search": "best max-batch order seed",
     _GATES: "require informed-by detailed-exitcode gates",
-    "Which snapshot": "file group topic from allow-partial context history at since until",
-    "Strategies and rooms": "strategy assume rooms broker-room client-room",
-    "Cluster access": "name-server acl-file acl-address tls tls-ca tls-cert tls-key tls-insecure timeout deadline parallel lag"
-    " running-info",
-    "Output": "output out columns sort where top show by wide help",
+    "Which snapshot": "file group topic allow-partial context at since until",
+    "Strategies and rooms": "strategy rooms",
+    "Cluster access": "name-server acl-file tls",
+    "Output": "output out columns sort where top show by help",
 }
 """Options by section, in the order of the help; those that say that they are a gate are gates, all others `OTHERS`."""
 

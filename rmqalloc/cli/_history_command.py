@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._history_options import history_option, time_option
+from rmqalloc.cli._history_options import history_of, time_option
 from rmqalloc.cli._inputs import ALL
+from rmqalloc.cli._options import option
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 
@@ -14,17 +15,14 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 @table_options("; as text 50 lines, the earliest first")
 @time_option("--until", "until", "Only what happened up to then")
 @time_option("--since", "since", "Only what happened from then on")
-@click.option(
-    "-g",
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only consumer groups such as 'order*'.",
+@option("group", "groups", multiple=True)
+@option(
+    "file",
+    more=": a history, as `rmqalloc serve` records it; RMQALLOC_HISTORY of the environment"
+    " by default",
 )
-@history_option
 def history(
-    history_file: str | None,
+    file: str | None,
     groups: tuple[str, ...],
     since: float | None,
     until: float | None,
@@ -34,17 +32,18 @@ def history(
     known, from when to when.
 
     \b
-    rmqalloc history --history cluster.history -g order-svc --since 03:00
-    rmqalloc history --history cluster.history --since 03:00 --until 03:15 -o json
-    rmqalloc diff --history cluster.history --at 03:10 --at 03:15
+    rmqalloc history -f cluster.history -g order-svc --since 03:00
+    rmqalloc history -f cluster.history --since 03:00 --until 03:15 -o json
+    rmqalloc diff cluster.history --at 03:10 --at 03:15
     """
     from rmqalloc.history import History
 
-    if history_file is None:
+    path = history_of(file)
+    if path is None:
         raise click.UsageError(
-            "no history is given: --history FILE names the one that `rmqalloc serve` records"
+            "no history is given: -f FILE names the one that `rmqalloc serve` records"
         )
     if since is not None and until is not None and since > until:
         raise click.UsageError("--since is later than --until; nothing lies between them")
-    tables.show(History(history_file).events(groups or ALL, since, until))
+    tables.show(History(path).events(groups or ALL, since, until))
     return 0

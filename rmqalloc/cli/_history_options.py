@@ -1,7 +1,9 @@
-"""Options that name a history and moments of it, and the snapshot that a history holds of a moment."""
+"""Options that name a history and moments of it, and the snapshot that a history "
+"holds of a moment."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,8 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Command
+from rmqalloc.cli._environment import HISTORY
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import print_notes, tell
 from rmqalloc.errors import ArgumentError
 
@@ -17,25 +21,31 @@ if TYPE_CHECKING:
 
 _TIMES = "HH:MM[:SS] of the last 24 hours, ISO 8601, or 2h ago"
 
-history_option = click.option(
-    "--history",
-    "history_file",
-    metavar="FILE",
-    help="History that `rmqalloc serve` records; with --at instead of -f or -n.",
-)
+_HEADER = b"SQLite format 3\0"
+"""What a history begins with, and no snapshot."""
+
+
+def is_history(path: str) -> bool:
+    """Return whether a file is a history, by its beginning; what can be read only once is none."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(_HEADER)) == _HEADER
+
+
+def history_of(path: str | None) -> str | None:
+    """Return the history that -f or the environment names, None for neither."""
+    path = path or os.environ.get(HISTORY) or None
+    if path is not None and os.path.isfile(path) and not is_history(path):
+        raise click.UsageError(f"{path} is no history, of which --at is a moment; give -f HISTORY")
+    return path
 
 
 def at_option(multiple: bool = False) -> Callable[[Command], Command]:
     """Return the option ``--at``."""
-    more = "; twice, for A and B" if multiple else ""
-    return click.option(
-        "--at",
-        "moments" if multiple else "moment",
-        multiple=multiple,
-        callback=_read_all if multiple else _read,
-        metavar="TIME",
-        help=f"The cluster as --history has it at a moment: {_TIMES}{more}.",
-    )
+    if multiple:
+        return option("at", "moments", more="; twice", multiple=True, callback=_read_all)
+    return option("at", "moment", callback=_read)
 
 
 def time_option(flag: str, name: str, what: str) -> Callable[[Command], Command]:

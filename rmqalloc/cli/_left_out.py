@@ -42,7 +42,7 @@ def doubt_code(
     if not names:
         return too_weak or partial_code(known.given, inputs)
     left_out = f"left out, their strategies being in doubt: {named(names)}"
-    print_notes([f"{left_out}; --strategy states one, --assume accepts what is there"])
+    print_notes([f"{left_out}; --strategy states one, --require any accepts what is there"])
     return too_weak or exit_codes.FAILURE
 
 

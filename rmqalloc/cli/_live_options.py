@@ -6,13 +6,14 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.core import ParameterSource
 
-from rmqalloc.cli._choices import Amount, Command, Count, bundle, seconds
+from rmqalloc.cli._choices import Command, bundle, is_given
+from rmqalloc.cli._environment import CONTEXT
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import ChangingLine, say, tell
 from rmqalloc.errors import ArgumentError
 
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot
 
 
-CONTEXT = "RMQALLOC_CONTEXT"
-"""The variable that names a context."""
-
-
 @dataclass(frozen=True)
 class Live:
-    """Options of `live_options` as given; only files of keys are named, never keys.
+    """How a cluster is reached, by the options and the context; only files of keys are named, never
+    keys.
 
     Attributes
     ----------
@@ -111,88 +109,19 @@ class Reached(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
-def is_given(name: str) -> bool:
-    """Return whether an option is given, on the command line or by its variable."""
-    return click.get_current_context().get_parameter_source(name) in (
-        ParameterSource.COMMANDLINE,
-        ParameterSource.ENVIRONMENT,
-    )
-
-
-def is_typed(name: str) -> bool:
-    """Return whether an option is given on the command line, not by its variable."""
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
 _FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
-    click.option(
-        "--running-info/--no-running-info",
-        default=True,
-        help="Ask every client which queues it owns.",
-    ),
-    click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
-    click.option(
-        "--parallel",
-        type=Count(1, 64),
-        default=4,
-        show_default=True,
-        help="Most requests at a server.",
-    ),
-    click.option(
-        "--deadline",
-        callback=seconds,
-        metavar="TIME",
-        help="Time for reading a running cluster, such as 30s; what is not read by then is missing (exit code 4).",
-    ),
-    click.option(
-        "--timeout",
-        type=Amount(0.1, 600),
-        default=5,
-        show_default=True,
-        help="Seconds for an answer.",
-    ),
-    click.option(
-        "--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."
-    ),
-    click.option("--tls-key", type=_FILE, help="Key of --tls-cert, if it is not in there."),
-    click.option("--tls-cert", type=_FILE, help="The client's own certificate (PEM), with TLS."),
-    click.option(
-        "--tls-ca",
-        type=_FILE,
-        help="Certificates to trust (PEM), with TLS; the system's by default.",
-    ),
-    click.option("--tls", is_flag=True, help="Speak TLS; every option of it implies it."),
-    click.option(
-        "--acl-address",
-        metavar="HOST[:PORT][;...]",
-        help="Brokers to sign requests for, also as a network (10.0.0.0/16); by default those on hosts of name servers, and "
-        "with TLS that verifies all.",
-    ),
-    click.option(
-        "--acl-file",
-        type=_FILE,
-        help="File with accessKey and secretKey, as RocketMQ's tools.yml; else RMQALLOC_ACCESS_KEY and "
-        "RMQALLOC_SECRET_KEY of the environment.",
-    ),
-    click.option(
-        "--context",
-        metavar="NAME",
-        help=f"A cluster of config.yaml (`rmqalloc context list`) instead of -n; {CONTEXT} of the environment by default.",
-    ),
-    click.option(
-        "-n",
-        "--name-server",
-        metavar="HOST:PORT[;...]",
-        help="Name servers of a running cluster, which is only read; NAMESRV_ADDR of the environment by default.",
-    ),
+    option("tls"),
+    option("acl-file", type=_FILE),
+    option("context"),
+    option("name-server"),
 )
 
 
-def _live(context: str | None = None, **given: Any) -> Live:
-    if context is not None and given["name_server"] is not None:
+def _live(name_server: str | None, context: str | None, acl_file: str | None, tls: bool) -> Live:
+    if context is not None and name_server is not None:
         raise click.UsageError("--context and -n each name a cluster; give one of them")
-    return Live(context=context or os.environ.get(CONTEXT) or None, **given)
+    return Live(name_server, acl_file, tls=tls, context=context or os.environ.get(CONTEXT) or None)
 
 
 def live_options(command: Command) -> Command:
@@ -200,7 +129,7 @@ def live_options(command: Command) -> Command:
     ``live``.
     """
 
-    return bundle("live", _live, _OPTIONS, command, [one.name for one in fields(Live)])
+    return bundle("live", _live, _OPTIONS, command)
 
 
 def check_servers(live: Live) -> None:
@@ -209,7 +138,7 @@ def check_servers(live: Live) -> None:
     from rmqalloc.remoting.signed_servers import SignedServers
 
     if live.tls_key and not live.tls_cert:
-        raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
+        raise click.UsageError("tls_key is the key of a certificate; give it with tls_cert")
     try:
         SignedServers(name_servers(live.servers), live.acl_address or "")
     except ArgumentError as error:

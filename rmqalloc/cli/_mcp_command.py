@@ -16,7 +16,7 @@ from rmqalloc.cli._snapshot_input import snapshot_options
     "--before",
     type=FileOrExample("snapshot"),
     metavar="FILE",
-    help="Snapshot or saved plan that the tool diff compares with.",
+    help="An earlier snapshot or saved plan, which the tool diff compares with.",
 )
 def mcp(inputs: Inputs, before: str | None) -> int:
     """Offer groups, show, check, plan, explain and diff as read-only tools for assistants.
@@ -35,14 +35,13 @@ def mcp(inputs: Inputs, before: str | None) -> int:
     live = inputs.live
     subject = Subject(
         file=inputs.file if live is None else None,
-        form=inputs.form,
         name_server=None if live is None else live.servers,
         groups=inputs.groups,
         topics=inputs.topics,
         how={} if live is None else live.how(),
         before=before,
         rooms=inputs.evidence.given_rooms(),
-        require=inputs.evidence.require,
+        require=inputs.evidence.least,
     )
     run_over_stdio(subject)
     return 0

@@ -1,34 +1,172 @@
-"""Options that several verbs share, and what they mean."""
+"""The table of options that several verbs share: for each idea one flag, with one meaning in all of
+them. Verbs make their options of it; the tables of docs/command-line.md are made of it, too.
+"""
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from rmqalloc.cli._choices import Choice, Command, Count, FileOrExample, TextType, bundle
+from rmqalloc.cli._choices import Command
 from rmqalloc.cli._sink import hand_over
-from rmqalloc.errors import Error
-from rmqalloc.scenarios.fixed_names import CHANGE_FLAGS
-from rmqalloc.strategies.by_name import (
-    from_flags,
-    from_label,
-    is_plain,
-    plain_parameters,
-    plain_strategies,
-    rule,
-)
-from rmqalloc.strategies.parameters import Parameter
-from rmqalloc.strategies.spelled import with_params
-
-if TYPE_CHECKING:
-    from rmqalloc.scenarios import Scenario
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
 """Forms of a result, as `rmqalloc.report.write_table` has them."""
+
+
+class Shared(NamedTuple):
+    """An option that several verbs have."""
+
+    flags: str
+    metavar: str | None
+    means: str
+
+
+_INPUT = (
+    Shared("-f --file", "FILE", "The file to read"),
+    Shared(
+        "-n --name-server",
+        "HOST:PORT[;...]",
+        "Name servers of a running cluster, which is only read; NAMESRV_ADDR of the "
+        "environment by default",
+    ),
+    Shared(
+        "--context",
+        "NAME",
+        "A cluster of config.yaml (`rmqalloc context list`) instead of -n; "
+        "RMQALLOC_CONTEXT of the environment by default",
+    ),
+    Shared(
+        "--acl-file",
+        "FILE",
+        "File with accessKey and secretKey, as RocketMQ's tools.yml; "
+        "RMQALLOC_ACCESS_KEY and RMQALLOC_SECRET_KEY of the "
+        "environment by default",
+    ),
+    Shared("--tls", None, "Speak TLS; a context names the certificates"),
+    Shared(
+        "--at",
+        "TIME",
+        "The cluster as the history of -f has it at a moment: HH:MM[:SS] of the last "
+        "24 hours, ISO 8601, or 2h ago",
+    ),
+    Shared(
+        "-g --group", "GROUP", "Consumer groups by name, or by a pattern such as 'order*'; repeats"
+    ),
+    Shared("-t --topic", "TOPIC", "Topics by name, or by a pattern such as 'order*'; repeats"),
+    Shared(
+        "--allow-partial",
+        None,
+        "Go on, and end with 0, although some broker or client did not answer",
+    ),
+    Shared(
+        "-s --strategy",
+        "S",
+        "The strategy that clients use now, such as CONSISTENT_HASH:160 or 'CANARY(share=0.05)'",
+    ),
+    Shared(
+        "--require",
+        "LEVEL",
+        "Gate: what strategies must rest on: reported by clients, fitted to what they"
+        " own, or any, which accepts those in doubt "
+        "too; groups with less are left out",
+    ),
+    Shared(
+        "--rooms",
+        "FILE",
+        "Machine rooms of brokers and clients from a YAML or JSON file (`rmqalloc schema rooms`)",
+    ),
+)
+
+_RESULT = (
+    Shared("-o --output", "FORM", "Form of the result"),
+    Shared("--out", "PATH", "The file or directory to write"),
+    Shared("--show", "TABLE", "Which table"),
+    Shared("--columns", "NAME,...", "Columns of the table"),
+    Shared("--sort", "[-]NAME,...", "Columns to sort by; - before a name: the largest first"),
+    Shared(
+        "--where",
+        "CONDITION",
+        "Only rows such as 'idle>0' or 'topic~order*'; = != < <= > >= ~; repeats",
+    ),
+    Shared("--top", "N", "At most N rows"),
+)
+
+_OTHERS = (
+    Shared(
+        "-c --client", "CLIENT", "A client: its id, a host such as 10.0.0.1, or a pattern of these"
+    ),
+    Shared("--queue", "QUEUE", "A queue, such as 7, broker-a:7 or orders/broker-a:7"),
+    Shared(
+        "--to-strategy",
+        "S",
+        "The strategy to come, such as CONSISTENT_HASH:160 or 'CANARY(share=0.05)'",
+    ),
+    Shared("--set-queues", "N", "N read queues on each broker"),
+    Shared(
+        "--scenario",
+        "FILE",
+        "YAML or JSON file of scenarios (`rmqalloc schema scenarios`), or example:what-if",
+    ),
+    Shared(
+        "--scenario-name", "NAME", "Scenario of the saved plan; not needed where there is just one"
+    ),
+    Shared(
+        "--max-unowned",
+        "N",
+        "Gate: most queues of a group that producers write to and nobody reads at the worst moment",
+    ),
+    Shared("--gates", "FILE", "Gates from a YAML or JSON file instead (`rmqalloc schema gates`)"),
+    Shared(
+        "--informed-by",
+        "WAY",
+        "How clients learn that others joined or left: by the broker's notice, at "
+        "their next pass (notices are off or lost), "
+        "when a broker misses the heartbeats of a client that died in silence, or by "
+        "notice of a client that was killed, whose "
+        "locks of an ordered group's queues stay for up to 60 s",
+    ),
+    Shared("--detailed-exitcode", None, "End with 2 if there is a difference"),
+    Shared("--every", "TIME", "Time between two readings"),
+    Shared("--seed", "N", "Equal seeds give equal results"),
+)
+
+SHARED: Mapping[str, tuple[Shared, ...]] = {
+    "What is read": _INPUT,
+    "What is shown": _RESULT,
+    "Others": _OTHERS,
+}
+"""All options that several verbs share, by the titles of their tables."""
+
+_BY_NAME = {one.flags.rpartition("--")[2]: one for options in SHARED.values() for one in options}
+
+
+def option(
+    name: str, into: str | None = None, more: str = "", **settings: Any
+) -> Callable[[Command], Command]:
+    """Return an option of the table.
+
+    Parameters
+    ----------
+    name : str
+        Its long flag, without dashes.
+    into : str, optional
+        The argument of the command, where it is not named like the flag.
+    more : str
+        What its help says besides.
+    **settings
+        Further arguments of `click.option`.
+    """
+    flags, metavar, means = _BY_NAME[name]
+    declared = flags.split() if into is None else [*flags.split(), into]
+    if metavar is None:
+        settings["is_flag"] = True
+    elif not isinstance(settings.get("type"), click.Choice):  # whose words the help lists
+        settings["metavar"] = metavar
+    return click.option(*declared, help=f"{means}{more}.", **settings)
 
 
 def schema_option(
@@ -62,231 +200,3 @@ def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) 
             f"{name!r} is not a file; standard output is for the result", ctx, param
         )
     return name
-
-
-class StrategyName(Choice):
-    """One of some strategies, with or without its version and parameters, or one of these over
-    another.
-    """
-
-    def __init__(self, rooms: bool) -> None:
-        super().__init__(plain_strategies(rooms))
-        self._rooms = rooms
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the text as it is given."""
-        is_name = isinstance(value, str) and is_plain(value, self._rooms)
-        return value if is_name else super().convert(value, param, ctx)
-
-
-def strategy_options(command: Command, rooms: bool = False) -> Command:
-    """Add ``--strategy`` and the options of single strategies, which come as ``strategy`` and
-    ``params``.
-
-    With ``rooms`` also the strategies that read machine rooms, where what the command reads knows
-    them.
-    """
-
-    @functools.wraps(command)
-    def with_strategy(strategy: str, **others: Any) -> Any:
-        flags = {parameter.name: others.pop(parameter.name) for _, parameter in given_by_flags}
-        try:
-            name, params = with_params(strategy, from_flags(strategy, flags))
-            rule(name, **params)
-        except Error as error:
-            raise click.UsageError(str(error)) from error
-        return command(strategy=name, params=params, **others)
-
-    given_by_flags = list(plain_parameters())
-    made: Command = with_strategy
-    for name, parameter in reversed(given_by_flags):
-        made = _parameter_option(name, parameter)(made)
-    choice = StrategyName(rooms)
-    help_text = "Name of the rule; one over another one as ROTATED-AVG, with parameters as 'CANARY(share=0.05)'."
-    return click.option(
-        "-s", "--strategy", type=choice, default="AVG", show_default=True, help=help_text
-    )(made)
-
-
-def _parameter_option(strategy: str, parameter: Parameter) -> Callable[[Command], Command]:
-    """Return the option of one parameter of a strategy."""
-    flags = [parameter.flag, *([parameter.alias] if parameter.alias else [])]
-    default = "" if parameter.default is None else f" (RocketMQ's default is {parameter.default})"
-    help_text = f"{parameter.text}, for {strategy}{default}."
-    if parameter.kind == "names":
-        return click.option(*flags, metavar=f"{parameter.metavar},...", help=help_text)
-    return click.option(*flags, type=Count(min=0), metavar=parameter.metavar, help=help_text)
-
-
-class Changes(NamedTuple):
-    """What the options of `change_options` ask for.
-
-    Attributes
-    ----------
-    scenarios : tuple of Scenario
-        Those of a file, or one of all flags; none if nothing is given.
-    from_file : bool
-        Whether they come from a file.
-    """
-
-    scenarios: tuple[Scenario, ...]
-    from_file: bool
-
-
-def change_options(command: Command) -> Command:
-    """Add the options that say what to change; the command gets them as one argument, ``changes``."""
-
-    return bundle(
-        "changes", _changes_given, reversed(_CHANGE_OPTIONS), command, ("scenario", *CHANGE_FLAGS)
-    )
-
-
-class _Scale(TextType):
-    """A number of clients and, behind ``=``, the machine room of those that join; kept as text."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the text as it is, once its number is one."""
-        from rmqalloc.scenarios.change_flags import room_behind
-
-        Count(0)(room_behind(str(value))[0], param, ctx)
-        return str(value)
-
-
-_CHANGE_OPTIONS = (
-    click.option(
-        "--scale",
-        type=_Scale(),
-        metavar="N[=ROOM]",
-        help="Every group has N clients; those that join stand in ROOM.",
-    ),
-    click.option(
-        "--add-client",
-        multiple=True,
-        metavar="ID[=ROOM]",
-        help="A client joins, in a machine room; repeats. An id that holds a = is given as 'ID='.",
-    ),
-    click.option(
-        "--remove-client",
-        multiple=True,
-        metavar="ID",
-        help="A client, or all of a pattern, goes; repeats.",
-    ),
-    click.option(
-        "--add-broker",
-        multiple=True,
-        metavar="NAME:Q[=ROOM]",
-        help="A broker joins with Q queues, in a machine room; repeats.",
-    ),
-    click.option(
-        "--remove-broker",
-        multiple=True,
-        metavar="NAME",
-        help="A broker, or all of a pattern, goes; repeats.",
-    ),
-    click.option(
-        "--set-queues",
-        multiple=True,
-        metavar="[TOPIC=]N",
-        help="N read queues on each broker; repeats.",
-    ),
-    click.option(
-        "--to-strategy",
-        metavar="S",
-        help="Another strategy, e.g. CONSISTENT_HASH:160, MACHINE_ROOM_NEARBY-AVG or 'CANARY(share=0.05)'.",
-    ),
-    click.option(
-        "--to-virtual-nodes", type=Count(0), metavar="N", help="Ring positions per client."
-    ),
-    click.option(
-        "--lose-room",
-        multiple=True,
-        metavar="ROOM",
-        help="A machine room with all in it is cut off; repeats.",
-    ),
-    click.option(
-        "--scenario",
-        type=FileOrExample("scenarios"),
-        metavar="FILE",
-        help="YAML or JSON file of scenarios, or example:what-if, instead of the flags above.",
-    ),
-)
-
-
-def _changes_given(scenario: str | None, **flags: Any) -> Changes:
-    return Changes(_scenarios(scenario, flags), scenario is not None)
-
-
-def _scenarios(file: str | None, flags: dict[str, Any]) -> tuple[Scenario, ...]:
-    """Return what the options ask for: the scenarios of a file, or one of all flags."""
-    from rmqalloc.scenarios import read_scenarios
-    from rmqalloc.scenarios.change_flags import FlagError, scenario_of_flags
-
-    given = {name: _texts(value) for name, value in flags.items() if value not in (None, ())}
-    if file is not None:
-        if given:
-            raise click.UsageError(
-                f"--scenario is given together with {_flag(next(iter(given)))}; write that into the file too"
-            )
-        return read_scenarios(file)
-    try:
-        made = scenario_of_flags(given)
-    except FlagError as error:
-        raise click.UsageError(f"{', '.join(map(_flag, error.flags))}: {error.what}") from error
-    return () if made is None else (made,)
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    """Return the values of a flag as text."""
-    return value if isinstance(value, tuple) else (str(value),)
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
-def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
-    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``CANARY(share=0.05)``, as
-    a flag gives them.
-    """
-    try:
-        name, params = from_label(label)
-        rule(name, **params)
-    except Error as error:
-        raise click.UsageError(f"{flag}: {error}") from error
-    return name, params
-
-
-class Seconds(TextType):
-    """A bound in seconds such as ``30@p99``, as text."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text; a message of the option where it is none."""
-        from rmqalloc.transitions.seconds_bound import SecondsBound
-
-        try:
-            SecondsBound.parse(value)
-        except Error as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
-
-
-max_unowned_seconds_option = click.option(
-    "--max-unowned-seconds",
-    type=Seconds(),
-    metavar="S[@worst|@p99]",
-    help="Gate: longest time that a written queue may have no owner, at worst or in 99 of 100 cases.",
-)
-
-informed_by_option = click.option(
-    "--informed-by",
-    type=Choice(("notice", "timer", "scan", "crash")),
-    default="notice",
-    show_default=True,
-    help="How clients learn that others joined or left: by the broker's notice, at their next pass (notices are off or lost), "
-    "when a broker misses the heartbeats of a client that died in silence, or by notice of a client that was killed, whose "
-    "locks of an ordered group's queues stay for up to 60 s.",
-)

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Amount, Choice, Count
+from rmqalloc.cli._change_options import Changes, change_options
+from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._gate_options import (
+    gates_of,
+    gates_option,
+    informed_by_option,
+    max_unowned_option,
+)
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
-from rmqalloc.cli._options import (
-    Changes,
-    change_options,
-    file_to_write,
-    informed_by_option,
-    max_unowned_seconds_option,
-)
+from rmqalloc.cli._options import file_to_write, option
 from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._saved_plans import Undo, check_usage, save, undo_option, undone
 from rmqalloc.cli._sink import hand_over, print_notes
-from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
@@ -33,71 +34,41 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 
 @click.command(cls=Verb)
 @snapshot_options
-@strategy_known_options()
+@strategy_known_option
 @undo_option
 @change_options
-@click.option(
-    "--with-retry",
-    is_flag=True,
-    help="Give every group its retry topic, where the snapshot does not list it.",
-)
 @table_options(
     ": of groups and topics the worst first, unless --sort is given; as text all groups that get worse, or 20"
 )
-@click.option(
-    "--show",
+@option(
+    "show",
+    more=": a row for every group and topic, group, client of these, or queue; for what is"
+    " open while a group's clients follow (transitions); for every client or host "
+    "over all groups (totals, hosts); for what the plan of each group rests on "
+    "(evidence); without it text",
     type=Choice(
         ("units", "groups", "clients", "queues", "transitions", "totals", "hosts", "evidence")
     ),
-    help="Which table: a row for every group and topic, group, client of these, or queue; for what is open while a group's "
-    "clients follow (transitions); for every client or host over all groups (totals, hosts); for what the plan of each group "
-    "rests on (evidence). Without it the table is text.",
 )
-@click.option(
-    "--out",
-    metavar="FILE",
-    callback=file_to_write,
-    help="Save the plan as JSON (packed if the name ends in .gz).",
+@option(
+    "out", more=", for the plan as JSON (packed if the name ends in .gz)", callback=file_to_write
 )
 @click.option(
     "--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner."
 )
-@click.option(
-    "--max-skew", type=Amount(0), metavar="X", help="Gate: greatest skew of a group after."
-)
-@click.option(
-    "--max-unowned",
-    type=Count(0),
-    metavar="N",
-    help="Gate: most written queues unowned while clients follow.",
-)
-@click.option(
-    "--max-double",
-    type=Count(0),
-    metavar="N",
-    help="Gate: most queues of several owners while they do.",
-)
-@max_unowned_seconds_option
+@max_unowned_option
 @informed_by_option
 @click.option(
     "--fail-if-worse",
     is_flag=True,
     help="Gate: unowned, double-owned, idle, skew and greatest load must not grow.",
 )
-@click.option(
-    "--gates",
-    "gates_file",
-    metavar="FILE",
-    help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`).",
-)
-@click.option(
-    "--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue."
-)
+@gates_option
+@option("detailed-exitcode")
 def plan(
     inputs: Inputs,
     changes: Changes,
     undo: Undo | None,
-    with_retry: bool,
     tables: TableOptions,
     show: str | None,
     out: str | None,
@@ -117,9 +88,9 @@ def plan(
     rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
     """
     check_usage(changes, undo)
-    gates = _gates(max_moved, gates_file, bounds)
+    gates = gates_of(gates_file, **bounds, **_moved(max_moved))
     known = snapshot_of(inputs)
-    made = plan_inputs(known, inputs, changes, with_retry) if undo is None else undone(undo, known)
+    made = plan_inputs(known, inputs, changes) if undo is None else undone(undo, known)
     if made is None:
         return exit_codes.GATE
     _print(made, gates, tables, show)
@@ -163,17 +134,6 @@ def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> 
         tables.write(worst_table(made, ranked))
     else:
         tables.show(made, show, plan_lines(made, sys.stdout, tables.top, gates.informed_by))
-
-
-def _gates(max_moved: str | None, file: str | None, bounds: dict[str, Any]) -> Gates:
-    from rmqalloc.plans import Gates, read_gates
-
-    gates = Gates(**(bounds | _moved(max_moved)))
-    if file is not None and not gates.is_open:
-        raise click.UsageError(
-            "--gates is given together with a gate of its own option; write that into the file too"
-        )
-    return gates if file is None else read_gates(file)
 
 
 def _moved(most: str | None) -> dict[str, float]:

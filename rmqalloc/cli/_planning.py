@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli._change_options import Changes
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._options import Changes
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.results.and_more import first_of
@@ -26,17 +26,20 @@ MOST_TOLD = 20
 _ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
 
 
-def plan_inputs(known: Known, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
+def plan_inputs(known: Known, inputs: Inputs, changes: Changes) -> Plan:
     """Return a plan of what the options ask for; its warnings go to standard error."""
     import rmqalloc
     from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
+    from rmqalloc.scenarios.change_flags import with_clients_meant
     from rmqalloc.snapshot.matching import none_planned
 
     strict = not changes.from_file
+    scenarios = changes.scenarios
+    if strict:
+        ids = known.client_ids()
+        scenarios = tuple(with_clients_meant(scenario, ids) for scenario in scenarios)
     with rooms_unknown():
-        made = rmqalloc.plan(
-            known, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict
-        )
+        made = rmqalloc.plan(known, scenarios, inputs.groups, inputs.topics, strict=strict)
     if not any(made.groups["n_topics"].to_pylist()):
         raise none_planned([*made.warnings, *unassigned(made)])
     print_notes(made.warnings)

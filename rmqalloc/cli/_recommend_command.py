@@ -10,9 +10,9 @@ from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
-from rmqalloc.cli._options import file_to_write
+from rmqalloc.cli._options import file_to_write, option
 from rmqalloc.cli._sink import hand_over, print_notes
-from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.store import write_file
 
@@ -23,7 +23,7 @@ SHOWN = ("groups", "counts", "rings", "rooms", "churn", "lists")
 
 @click.command(cls=Verb)
 @snapshot_options
-@strategy_known_options()
+@strategy_known_option
 @click.option(
     "--balance",
     type=Choice(("topic", "total")),
@@ -31,14 +31,13 @@ SHOWN = ("groups", "counts", "rings", "rooms", "churn", "lists")
     show_default=True,
     help="Lists for CONFIG are even topic by topic, or over all topics of a group.",
 )
-@click.option(
-    "--out", metavar="FILE", callback=file_to_write, help="Save the lists for CONFIG as JSON."
-)
-@click.option(
-    "--show",
+@option("out", more=", for the lists for CONFIG as JSON", callback=file_to_write)
+@option(
+    "show",
+    more=": groups, numbers of clients, virtual nodes of rings, rooms without clients, "
+    "moves under other strategies, or lists for CONFIG; without it, a paragraph on "
+    "each group as text, or groups for programs",
     type=Choice(SHOWN),
-    help="Which table: groups, numbers of clients, virtual nodes of rings, rooms without clients, moves under other "
-    "strategies, or lists for CONFIG. Without it, a paragraph on each group as text, or groups for programs.",
 )
 @table_options(f"; as text {_MOST} paragraphs, most idle clients first")
 def recommend(

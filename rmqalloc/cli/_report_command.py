@@ -8,6 +8,7 @@ import click
 
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import hand_over
 from rmqalloc.cli._told_options import Told, told_options
 from rmqalloc.store import write_file
@@ -18,24 +19,20 @@ if TYPE_CHECKING:
 
 @click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN.json", type=click.Path())
-@click.option(
-    "--out", required=True, metavar="FILE", help="The page to write; - is standard output."
-)
-@click.option(
-    "--check",
-    "snapshot",
+@option("out", more="; - is standard output", required=True)
+@option(
+    "file",
+    more=": the snapshot that the plan was made from, for what an audit of it finds, what "
+    "the plan rests on and what is open while clients follow",
     type=FileOrExample("snapshot"),
-    metavar="SNAPSHOT",
-    help="The snapshot that the plan was made from: show what an audit of it finds, what the plan rests on and what is open "
-    "while clients follow. What `plan` was told of it besides (--strategy, ...) is given here as it was there.",
 )
 @told_options
-def report(plan: str, out: str, snapshot: str | None, told: Told) -> None:
+def report(plan: str, out: str, file: str | None, told: Told) -> None:
     """Write a saved plan as one HTML file, which needs no network and no server.
 
     \b
     rmqalloc plan -f cluster.json --scenario more-pods.yaml --out plan.json
-    rmqalloc report plan.json --out report.html --check cluster.json
+    rmqalloc report plan.json --out report.html -f cluster.json
     """
     from rmqalloc.audit import check_snapshot
     from rmqalloc.plans import load_plan
@@ -44,7 +41,7 @@ def report(plan: str, out: str, snapshot: str | None, told: Told) -> None:
 
     made = load_plan(plan)
     findings: Findings | tuple[()] = ()
-    if (known := told.snapshot(snapshot, "--check")) is not None:
+    if (known := told.snapshot(file)) is not None:
         made = with_details(made, known.given)
         findings = check_snapshot(known).of_groups({*made.groups["consumer_group"].to_pylist()})
     page = as_html(made, findings)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
 
-from rmqalloc.cli._choices import Count
+from rmqalloc.cli._choices import Count, is_given
 from rmqalloc.cli._command_groups import Suggesting
+from rmqalloc.cli._gate_options import informed_by_option
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._live_options import is_given
-from rmqalloc.cli._options import informed_by_option, strategy_options
+from rmqalloc.cli._options import option
 from rmqalloc.cli._planning import rooms_unknown
 from rmqalloc.cli._shared_rollout_options import (
     Printing,
@@ -21,6 +20,7 @@ from rmqalloc.cli._shared_rollout_options import (
     rollout_options,
 )
 from rmqalloc.cli._snapshot_input import snapshot_of
+from rmqalloc.cli._strategy_options import NamedStrategy, StrategyText
 
 
 @click.group(cls=Suggesting)
@@ -111,19 +111,18 @@ def _check_best(best: bool, max_batch: int | None, printing: Printing) -> None:
 @rollout.command()
 @rollout_options
 @batch_option
-@partial(strategy_options, rooms=True)
+@option("to-strategy", type=StrategyText(), required=True)
 def strategy(
     inputs: Inputs,
     how: dict[str, Any],
     printing: Printing,
     batch: str,
-    strategy: str,
-    params: dict[str, Any],
+    to_strategy: NamedStrategy,
 ) -> int:
     """Take every group over to another strategy, a batch of clients at a time.
 
     \b
-    rmqalloc rollout strategy -f cluster.yaml -g order-svc -s AVG_BY_CIRCLE --batch 25%
+    rmqalloc rollout strategy -f cluster.yaml -g order-svc --to-strategy AVG_BY_CIRCLE --batch 25%
     """
     import rmqalloc
 
@@ -131,9 +130,9 @@ def strategy(
     with rooms_unknown():
         made = rmqalloc.rollout.strategy(
             known,
-            strategy,
+            to_strategy.name,
             inputs.groups,
-            params,
+            to_strategy.params,
             batch,
             detail=printing.detail,
             topics=inputs.topics,
@@ -169,7 +168,7 @@ def subscription(
 @rollout.command()
 @rollout_options
 @refreshed_option
-@click.option("--to", type=Count(1), required=True, metavar="N", help="Queues on each broker.")
+@option("set-queues", type=Count(1), required=True)
 @click.option(
     "--broker",
     "brokers",
@@ -183,7 +182,7 @@ def queues(
     how: dict[str, Any],
     printing: Printing,
     refreshed: float,
-    to: int,
+    set_queues: int,
     brokers: tuple[str, ...],
     assume_drained: bool,
 ) -> int:
@@ -193,7 +192,7 @@ def queues(
     have.
 
     \b
-    rmqalloc rollout queues -f cluster.yaml -t orders --to 16
+    rmqalloc rollout queues -f cluster.yaml -t orders --set-queues 16
     """
     import rmqalloc
 
@@ -202,7 +201,7 @@ def queues(
     made = rmqalloc.rollout.queues(
         known,
         topic,
-        to,
+        set_queues,
         inputs.groups,
         brokers or ("*",),
         refreshed,
@@ -216,20 +215,20 @@ def queues(
 @rollout.command()
 @rollout_options
 @refreshed_option
-@click.option("--name", required=True, metavar="BROKER", help="Name of the broker.")
+@click.option("--broker", required=True, metavar="BROKER", help="Name of the broker.")
 def broker(
-    inputs: Inputs, how: dict[str, Any], printing: Printing, refreshed: float, name: str
+    inputs: Inputs, how: dict[str, Any], printing: Printing, refreshed: float, broker: str
 ) -> int:
     """Take a broker out of service and back: read-only, gone, back, writable, for every group that
     reads from it.
 
     \b
-    rmqalloc rollout broker -f cluster.yaml --name broker-a --show totals --sort -moved
+    rmqalloc rollout broker -f cluster.yaml --broker broker-a --show totals --sort -moved
     """
     import rmqalloc
 
     known = snapshot_of(inputs)
     made = rmqalloc.rollout.broker(
-        known, name, inputs.groups, refreshed, detail=printing.detail, topics=inputs.topics, **how
+        known, broker, inputs.groups, refreshed, detail=printing.detail, topics=inputs.topics, **how
     )
     return printing.print(made, known, inputs)

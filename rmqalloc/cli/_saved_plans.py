@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rmqalloc.cli._options import Changes
+from rmqalloc.cli._change_options import Changes
+from rmqalloc.cli._choices import bundle
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import print_notes, tell
 
 if TYPE_CHECKING:
@@ -25,16 +26,18 @@ class Undo(NamedTuple):
 
 
 def undo_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--undo``; beside it, ``--scenario`` is the name of a scenario of that plan."""
+    """Add ``--undo`` and the name of a scenario of that plan; the command gets them as ``undo``."""
 
-    @functools.wraps(command)
-    def bundled(undo: str | None, **others: Any) -> Any:
-        if undo is None:
-            return command(undo=None, **others)
-        return command(undo=Undo(undo, others.pop("scenario")), scenario=None, **others)
+    def made(undo: str | None, scenario_name: str | None) -> Undo | None:
+        if undo is None and scenario_name is not None:
+            raise click.UsageError(
+                "--scenario-name is of the plan that --undo names; give that too"
+            )
+        return None if undo is None else Undo(undo, scenario_name)
 
-    text = "Plan the way back from a saved plan that was applied; of several scenarios --scenario NAME says which was."
-    return click.option("--undo", metavar="FILE", help=text)(bundled)
+    text = "Plan the way back from a saved plan that was applied."
+    named = click.option("--undo", metavar="FILE", help=text)
+    return bundle("undo", made, (option("scenario-name"), named), command)
 
 
 def check_usage(changes: Changes, undo: Undo | None) -> None:

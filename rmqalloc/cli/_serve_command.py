@@ -13,6 +13,7 @@ from rmqalloc.cli._choices import Amount, Count, FileOrExample, seconds
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import ALL
 from rmqalloc.cli._live_options import Live, check_servers, live_options
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import say
 from rmqalloc.errors import ArgumentError
 
@@ -25,37 +26,14 @@ _MOST_TOKEN = 4096
 
 @click.command(cls=Verb)
 @live_options
-@click.option(
-    "-t",
-    "--topic",
-    "topics",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only topics such as 'order*'.",
-)
-@click.option(
-    "-g",
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only consumer groups such as 'order*'.",
-)
-@click.option(
-    "-f",
-    "--file",
+@option("topic", "topics", multiple=True)
+@option("group", "groups", multiple=True)
+@option(
+    "file",
+    more=": a snapshot instead of a running cluster, read again every so often",
     type=FileOrExample("snapshot"),
-    metavar="SNAPSHOT",
-    help="Serve a snapshot file instead of a running cluster; it is read again every so often.",
 )
-@click.option(
-    "--every",
-    callback=seconds,
-    default="30s",
-    show_default=True,
-    metavar="TIME",
-    help="Time between readings.",
-)
+@option("every", callback=seconds, default="30s", show_default=True)
 @click.option(
     "--per-second",
     type=Amount(1, 100_000),

@@ -11,12 +11,13 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Amount, Choice, Command, Count, bundle, read_by
+from rmqalloc.cli._gate_options import gates_of, gates_option, max_unowned_option
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
-from rmqalloc.cli._options import max_unowned_seconds_option
+from rmqalloc.cli._options import option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._sink import draw, print_notes
-from rmqalloc.cli._snapshot_input import snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.results.and_more import first_of
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rmqalloc.evidence import Known
+    from rmqalloc.plans import Gates
     from rmqalloc.rollouts.rollout_result import Rollout
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped", "ways")
@@ -36,9 +38,7 @@ class Printing:
     tables: TableOptions
     show: str | None
     max_moved_per_queue: float | None
-    max_unowned: int | None
-    max_double: int | None
-    max_unowned_seconds: str | None
+    bounds: Gates
 
     @property
     def detail(self) -> bool:
@@ -48,8 +48,9 @@ class Printing:
     @property
     def gates(self) -> dict[str, Any]:
         """Return the bounds that must be kept, as `violated_gates` takes them."""
-        names = ("max_moved_per_queue", "max_unowned", "max_double", "max_unowned_seconds")
-        return {name: getattr(self, name) for name in names}
+        names = ("max_unowned", "max_double", "max_unowned_seconds")
+        found = {name: getattr(self.bounds, name) for name in names}
+        return {"max_moved_per_queue": self.max_moved_per_queue, **found}
 
     def print(self, rollout: Rollout, known: Known, inputs: Inputs, by_client: bool = False) -> int:
         """Write the tables that are asked for; gives the exit code."""
@@ -102,26 +103,31 @@ def rollout_options(command: Command) -> Command:
     """
 
     ordered = bundle("how", dict, (), command, ("order", "seed"))
-    made = bundle("printing", Printing, _OPTIONS, ordered)
-    # `rollout strategy` has --strategy for the one to come.
-    stated = "--from-strategy" if command.__name__ == "strategy" else "--strategy"
-    return snapshot_options(strategy_known_options(stated)(made))
+    takes = ("tables", "show", "max_moved_per_queue", "max_unowned", "gates_file")
+    made = bundle("printing", _printing, _OPTIONS, ordered, takes)
+    return snapshot_options(strategy_known_option(made))
+
+
+_OF_PLANS = ("max_moved", "max_moved_share", "max_skew", "fail_if_worse")
+"""Gates that say nothing of the steps of a rollout."""
+
+
+def _printing(max_unowned: int | None, gates_file: str | None, **others: Any) -> Printing:
+    gates = gates_of(gates_file, max_unowned=max_unowned)
+    if odd := [name for name in gates.to_data() if name in _OF_PLANS]:
+        raise click.UsageError(
+            f"--gates: {odd[0]} is a gate of plans; a rollout keeps max_unowned, max_double and max_unowned_seconds"
+        )
+    if gates_file is not None and gates.informed_by != "notice":
+        raise click.UsageError(
+            "--gates: informed_by is of plans; `rollout restart` has --informed-by"
+        )
+    return Printing(bounds=gates, **others)
 
 
 _OPTIONS = (
-    max_unowned_seconds_option,
-    click.option(
-        "--max-double",
-        type=Count(0),
-        metavar="N",
-        help="Gate: most queues that two clients read at the worst moment of a step.",
-    ),
-    click.option(
-        "--max-unowned",
-        type=Count(0),
-        metavar="N",
-        help="Gate: most written queues unread at the worst moment of a step.",
-    ),
+    gates_option,
+    max_unowned_option,
     click.option(
         "--max-moved-per-queue",
         type=Amount(0),
@@ -129,20 +135,14 @@ _OPTIONS = (
         help="Gate: most moves per queue in all.",
     ),
     table_options("; as text 20 groups, or steps of each of a few groups"),
-    click.option(
-        "--show",
+    option(
+        "show",
+        more=": a row for every group, step, step and topic, unread and doubly read queue,"
+        " group to which the rollout does not apply, or way that --best tried; without "
+        "it, totals and steps as text, for programs steps, or with --best ways",
         type=Choice(SHOWN),
-        help="Which table: a row for every group, step, step and topic, unread and doubly read queue, group to which "
-        "the rollout does not apply, or way that --best tried. "
-        "Without it, totals and steps as text, for programs steps, or with --best ways.",
     ),
-    click.option(
-        "--seed",
-        type=Count(0),
-        default=0,
-        show_default=True,
-        help="Another seed, another shuffled order.",
-    ),
+    option("seed", more=": the shuffled order", type=Count(0), default=0, show_default=True),
     click.option(
         "--order",
         type=Choice(("shuffled", "sorted", "reversed", "spread")),

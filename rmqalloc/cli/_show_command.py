@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
 
 import click
 
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import Choice, Queue, QueueName
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._left_out import answered_code
-from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._options import option
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 _TABLES = {"queue": "queues", "client": "clients", "host": "hosts"}
-_QUEUE = re.compile(r"(?:(.+):)?([0-9]{1,9})")
 
 
 @click.command(cls=Verb)
 @snapshot_options
-@strategy_known_options()
-@click.option("--queue", metavar="[BROKER:]ID", help="Only this queue, such as 7 or broker-a:7.")
-@click.option(
-    "-c",
-    "--client",
-    "clients",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only what clients such as '10.0.0.1@*' own; also their hosts, such as 10.0.0.1; repeats.",
-)
+@strategy_known_option
+@option("queue", type=Queue())
+@option("client", "clients", more=", of which alone the queues are shown; repeats", multiple=True)
 @table_options("; as text 20 lines, worst first")
 @click.option(
     "--by",
@@ -40,7 +32,7 @@ _QUEUE = re.compile(r"(?:(.+):)?([0-9]{1,9})")
     help="A row for every group and queue, for every group and client, or for every host over all groups.",
 )
 def show(
-    inputs: Inputs, queue: str | None, clients: tuple[str, ...], tables: TableOptions, by: str
+    inputs: Inputs, queue: QueueName | None, clients: tuple[str, ...], tables: TableOptions, by: str
 ) -> int:
     """Show who owns which queue now, by queue, client or host: with lag, how it is known, and why
     nobody reads it.
@@ -67,16 +59,11 @@ def show(
     return answered_code(known, inputs)
 
 
-def _of_queue(queue: str | None, by: str) -> tuple[str, ...]:
+def _of_queue(queue: QueueName | None, by: str) -> tuple[str, ...]:
     """Return the conditions that ``--queue`` stands for."""
     if queue is None:
         return ()
-    found = _QUEUE.fullmatch(queue)
-    if found is None:
-        raise click.UsageError(
-            f"--queue: {queue!r} is neither ID nor BROKER:ID, such as 7 or broker-a:7"
-        )
     if by != "queue":
         raise click.UsageError(f"--queue is of rows of queues: leave out --by {by}")
-    broker, number = found.groups()
-    return (f"queue_id={number}", *([] if broker is None else [f"broker_name={broker}"]))
+    named = queue._asdict().items()
+    return tuple(f"{column}={value}" for column, value in named if value is not None)

@@ -14,12 +14,12 @@ from rmqalloc.cli._choices import Choice, Count, FileOrExample, read_by
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import partial_code
-from rmqalloc.cli._options import schema_option
+from rmqalloc.cli._options import option, schema_option
 from rmqalloc.cli._sink import ChangingLine, draw, hand_over, print_notes
 from rmqalloc.cli._snapshot_input import (
     snapshot_of,
     snapshot_options_beside,
-    strategy_known_options,
+    strategy_known_option,
 )
 from rmqalloc.errors import Error
 
@@ -59,7 +59,7 @@ def _read_events(
 
 @click.command(cls=Verb)
 @partial(snapshot_options_beside, "script")
-@strategy_known_options()
+@strategy_known_option
 @click.option(
     "--rate",
     metavar="N[/M]",
@@ -81,23 +81,13 @@ def _read_events(
     help="What happens, such as 'restart batch=2' or 'crash clients=1', after what the script says; repeats.",
 )
 @click.argument("script", type=FileOrExample("simulation", must_exist=True), required=False)
-@click.option(
-    "--seed",
-    type=Count(min=0),
-    help="Seed of the first run instead of the script's; equal seeds give equal output.",
-)
+@option("seed", more="; that of the first run, instead of the script's", type=Count(min=0))
 @click.option(
     "--profile",
     type=Choice(["5.5", "5.3", "4.9"]),
     help="Release of RocketMQ instead of the script's or the snapshot's.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=Choice(("text", "json")),
-    show_default="text",
-    help="Form of what is printed.",
-)
+@option("output", type=Choice(("text", "json")), show_default="text")
 @schema_option("a script", _schema)
 def simulate(
     script: str | None,

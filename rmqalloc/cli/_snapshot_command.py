@@ -8,38 +8,16 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._left_out import partial_code
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import print_notes
 
 
 @click.command(cls=Verb)
 @live_options
-@click.option(
-    "-g",
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only consumer groups such as 'order*'.",
-)
-@click.option(
-    "-t",
-    "--topic",
-    "topics",
-    multiple=True,
-    metavar="PATTERN",
-    help="Only topics such as 'order*', and their groups.",
-)
-@click.option(
-    "--allow-partial",
-    is_flag=True,
-    help="End with 0 although some broker or client did not answer.",
-)
-@click.option(
-    "--out",
-    default="-",
-    metavar="FILE",
-    help="File to write (JSON, or by suffix .yaml); standard output by default.",
-)
+@option("group", "groups", multiple=True)
+@option("topic", "topics", multiple=True)
+@option("allow-partial")
+@option("out", more=" (JSON, or by suffix .yaml); standard output by default", default="-")
 def snapshot(
     live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow_partial: bool, out: str
 ) -> int:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rmqalloc.cli._choices import Choice, Command, Count, bundle
-from rmqalloc.cli._options import OUTPUTS
+from rmqalloc.cli._options import OUTPUTS, option
 from rmqalloc.cli._sink import say_lines
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class TableOptions:
         from rmqalloc.results.where import Condition
 
         names = [Condition.of(text).column for text in self.where]
-        for option in (self.columns, self.sort):
-            names += [name.removeprefix("-") for name in (option or "").split(",") if name]
+        for text in (self.columns, self.sort):
+            names += [name.removeprefix("-") for name in (text or "").split(",") if name]
         main = main or result.TABLES[0]
         for table in (main, *result.TABLES):
             columns = getattr(result, table).column_names
@@ -112,43 +112,20 @@ def _read(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
     return values
 
 
-def _given(output: str, wide: bool, **given: Any) -> TableOptions:
-    if wide and output not in ("table", "wide"):
-        raise click.UsageError(
-            f"--wide is short for -o wide, and -o {output} is given; leave one of them out"
-        )
-    return TableOptions("wide" if wide else output, **given)
-
-
 def table_options(as_text: str) -> Callable[[Command], Command]:
     """Add the options of `TableOptions`; the command gets them as one argument, ``tables``."""
 
     options = (
-        click.option("--top", type=Count(1), metavar="N", help=f"At most N rows{as_text}."),
-        click.option(
-            "--where",
-            multiple=True,
-            callback=_read,
-            metavar="CONDITION",
-            help="Only rows such as 'idle>0' or 'topic~order*'; = != < <= > >= ~; repeats.",
-        ),
-        click.option(
-            "--sort",
-            metavar="[-]NAME,...",
-            help="Columns to sort by; - before a name: the largest first.",
-        ),
-        click.option("--columns", metavar="NAME,...", help="Columns of the table."),
-        click.option(
-            "--wide", is_flag=True, help="Short for -o wide: a table with all columns, nothing cut."
-        ),
-        click.option(
-            "-o",
-            "--output",
+        option("top", more=as_text, type=Count(1)),
+        option("where", multiple=True, callback=_read),
+        option("sort"),
+        option("columns"),
+        option(
+            "output",
+            more="; wide is a table with all columns, nothing cut",
             type=Choice(OUTPUTS),
             default="table",
             show_default=True,
-            help="Form of the result.",
         ),
     )
-    takes = [*(one.name for one in fields(TableOptions)), "wide"]
-    return partial(bundle, "tables", _given, options, takes=takes)
+    return partial(bundle, "tables", TableOptions, options)

@@ -11,7 +11,9 @@ import click
 
 from rmqalloc.cli._choices import Command, bundle
 from rmqalloc.cli._inputs import ALL, EvidenceOptions, Inputs
+from rmqalloc.cli._options import option
 from rmqalloc.cli._snapshot_input import evidence_options, known_by_options
+from rmqalloc.cli._strategy_options import NamedStrategy, strategy_option
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known
@@ -22,11 +24,10 @@ class Told:
     """Options of `told_options` as given."""
 
     groups: tuple[str, ...] = ()
-    strategy: str | None = None
-    assume: bool = False
+    strategy: NamedStrategy | None = None
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
 
-    def snapshot(self, path: str | None, flag: str) -> Known | None:
+    def snapshot(self, path: str | None) -> Known | None:
         """Return what the plan was made from."""
         from rmqalloc.snapshot.files import read
 
@@ -35,13 +36,12 @@ class Told:
                 path,
                 groups=self.groups or ALL,
                 strategy=self.strategy,
-                assume=self.assume,
                 evidence=self.evidence,
             )
             return known_by_options(read(path), inputs)
         if self != Told():
             raise click.UsageError(
-                f"--strategy, --assume, --group, --require and rooms speak of a snapshot: give {flag}"
+                "--strategy, --group, --require and --rooms speak of a snapshot: give -f"
             )
         return None
 
@@ -55,14 +55,6 @@ def told_options(command: Command) -> Command:
 
 
 _OPTIONS = (
-    click.option("--assume", is_flag=True, help="`plan` accepted strategies that are a guess."),
-    click.option("--strategy", metavar="S", help="What `plan` was told that the clients use."),
-    click.option(
-        "-g",
-        "--group",
-        "groups",
-        multiple=True,
-        metavar="PATTERN",
-        help="Groups that --strategy spoke of.",
-    ),
+    strategy_option(more=", as `plan` had it"),
+    option("group", "groups", more=", as `plan` had them", multiple=True),
 )

@@ -14,7 +14,6 @@ from rmqalloc.documents.fields import FieldError, Text
 from rmqalloc.documents.records import MappingOf, document_schema, record
 from rmqalloc.errors import Error
 from rmqalloc.globs import glob
-from rmqalloc.snapshot.matching import no_match
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.strategies.by_name import reads_rooms
 
@@ -46,14 +45,11 @@ class GivenRoom:
     machine_room : str
     origin : str
         Where it is given, for errors.
-    must_match : bool
-        Whether it is an error if nothing of the snapshot matches.
     """
 
     pattern: str
     machine_room: str
     origin: str = field(compare=False)
-    must_match: bool = field(default=False, compare=False)
 
 
 class GivenRooms(NamedTuple):
@@ -123,8 +119,6 @@ def with_rooms(snapshot: Snapshot, rooms: GivenRooms) -> Snapshot:
     ------
     RoomConflictError
         Two entries give one broker or client different rooms.
-    NoMatchError
-        Nothing matches an entry that must match.
 
     Examples
     --------
@@ -153,8 +147,6 @@ def _rooms(given: Sequence[GivenRoom], names: set[str], what: str) -> dict[str, 
     for one in given:
         match = glob(one.pattern)
         mine = [name for name in names if match(name)]
-        if one.must_match and not mine:
-            raise no_match(one.pattern, names, what)
         for name in sorted(mine):
             other = found.setdefault(name, one)
             if other.machine_room != one.machine_room:

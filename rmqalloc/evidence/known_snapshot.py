@@ -84,6 +84,13 @@ class Known:
         """The snapshot with its strategies, looked up when they are first asked for."""
         return self._decided or decided(self.given, self.groups).snapshot
 
+    def client_ids(self) -> Iterator[str]:
+        """Yield the ids of all clients of the groups that were looked at."""
+        is_wanted = matcher(self.groups)
+        for group in self.given.groups:
+            if is_wanted(group.name):
+                yield from (client.client_id for client in group.clients)
+
     @property
     def found(self) -> Known:
         """What it was before anything in doubt was accepted or left out."""
@@ -161,8 +168,8 @@ def known(
 
     Raises
     ------
-    RoomConflictError, NoMatchError
-        Those of `with_rooms`.
+    RoomConflictError
+        That of `with_rooms`.
     ValueError
         There is no such source, or no such strategy.
 

@@ -1,43 +1,30 @@
-"""Which clients a target means: a client id, else what it begins with, else a host; all that match
-stop together.
-"""
+"""Which clients of which groups a target means; all of them stop together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from rmqalloc.client_ids import host_of
+from rmqalloc.client_ids import clients_meant, host_of
 from rmqalloc.snapshot.matching import no_match
 
-_PARTS = ("@", "#")
-"""What may follow an address in a client id: an instance name or unit, or what tells processes apart."""
 
-
-def clients_meant(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def meant_by_group(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """Return by group the client ids that a target means; only groups that have one.
-
-    The first way counts by which anything matches in any group: the id itself, an id that goes on
-    after it, the host.
 
     Examples
     --------
     >>> ids = {"g": ["10.0.0.1@7#1", "10.0.0.1@8#2", "10.0.0.11@7"], "h": ["10.0.0.1@7#1"]}
-    >>> clients_meant("10.0.0.1@7", ids)
+    >>> meant_by_group("10.0.0.1@7", ids)
     {'g': ('10.0.0.1@7#1',), 'h': ('10.0.0.1@7#1',)}
-    >>> clients_meant("10.0.0.1", ids)["g"]
+    >>> meant_by_group("10.0.0.1", ids)["g"]
     ('10.0.0.1@7#1', '10.0.0.1@8#2')
     """
-    begins = tuple(target + mark for mark in _PARTS)
-    ways: tuple[Callable[[str], bool], ...] = (
-        lambda one: one == target,
-        lambda one: "@" in target and one.startswith(begins),
-        lambda one: host_of(one) == target,
-    )
-    for means in ways:
-        found = {name: tuple(dict.fromkeys(filter(means, ids))) for name, ids in ids_of.items()}
-        if meant := {name: ids for name, ids in found.items() if ids}:
-            return meant
-    return {}
+    meant = set(clients_meant(target, (one for ids in ids_of.values() for one in ids)))
+    found = {
+        name: tuple(one for one in dict.fromkeys(ids) if one in meant)
+        for name, ids in ids_of.items()
+    }
+    return {name: ids for name, ids in found.items() if ids}
 
 
 def nobody_meant(target: str, ids_of: Mapping[str, Sequence[str]]) -> Exception:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.audit.settling import SETTLED, UNSETTLED, Settling, settlings
 from rmqalloc.evidence import Known
-from rmqalloc.guard._clients_meant import clients_meant, nobody_meant
+from rmqalloc.guard._clients_meant import meant_by_group, nobody_meant
 from rmqalloc.guard.guard_answer import NO, UNKNOWN, YES, GuardAnswer, OfGroup
 from rmqalloc.plans import Plan, plan_snapshot
 from rmqalloc.results.and_more import named
@@ -64,7 +64,7 @@ def may_stop(
     known = Known.of(snapshot, groups)
     states = settlings(known, groups, topics)
     ids_of = {one.name: one.client_ids for one in known.snapshot.groups if one.name in states}
-    meant, hidden = clients_meant(target, ids_of), _hidden(known, states)
+    meant, hidden = meant_by_group(target, ids_of), _hidden(known, states)
     if not meant and not hidden:
         raise nobody_meant(target, ids_of)
     rows = [_unsettled(name, states[name], ids, len(ids_of[name])) for name, ids in meant.items()]
@@ -104,7 +104,7 @@ def has_left(
     known = Known.of(snapshot, groups)
     states = settlings(known, groups, topics)
     listed = {one.name: one.client_ids for one in known.snapshot.groups if one.name in states}
-    meant = clients_meant(target, listed) if target else {}
+    meant = meant_by_group(target, listed) if target else {}
     rows = []
     for name, state in states.items():
         if name in meant:

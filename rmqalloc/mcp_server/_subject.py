@@ -34,8 +34,6 @@ class Subject:
     ----------
     file : str or None
         Path of a snapshot in any form.
-    form : str
-        Its form, ``auto`` to find out.
     name_server : str or None
         Name servers of a running cluster instead.
     groups, topics : sequence of str
@@ -51,7 +49,6 @@ class Subject:
     """
 
     file: str | None = None
-    form: str = "auto"
     name_server: str | None = None
     groups: Sequence[str] = ALL
     topics: Sequence[str] = ALL
@@ -74,7 +71,7 @@ class Subject:
     def read(self, groups: Sequence[str], topics: Sequence[str]) -> SubjectState:
         """Read the file, or of the cluster what the patterns name."""
         if self.file is not None:
-            return SubjectState(*read_snapshot_with_warnings(self.file, self.form))
+            return SubjectState(*read_snapshot_with_warnings(self.file))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)
             snapshot = rmqalloc.fetch(self.name_server, groups, topics, **self.how)

@@ -26,7 +26,8 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
     found = PlanInputs.of(snapshot, kept.groups, kept.topics, kept.with_retry)
     if found.digest != plan.input_digest:
         raise PlanError(
-            "the plan was made from another snapshot, or with other --strategy, --assume or rooms; give those, or plan again"
+            "the plan was made from another snapshot, or with another --strategy, --require or --rooms; "
+            "give those, or plan again"
         )
     return found
 

@@ -78,7 +78,7 @@ class SignedServers:
         if address not in self:
             raise NotNamedError(
                 f"{address} is not asked, for requests to it would be signed, and only a name server told its address: name it "
-                f"by --acl-address {address} (acl_address in Python), or use TLS that verifies servers"
+                f"by acl_address: {address} in its context (acl_address in Python), or use TLS that verifies servers"
             )
 
 

@@ -4,17 +4,19 @@ address of the service.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from rmqalloc.client_ids import clients_meant
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.errors import Error
 from rmqalloc.scenarios.fixed_names import CHANGE_FLAGS
-from rmqalloc.scenarios.scenario import Scenario
+from rmqalloc.scenarios.scenario import RemoveClients, Scenario
 from rmqalloc.scenarios.scenario_files import scenarios_of
 from rmqalloc.strategies.by_name import from_label, rule
 
-__all__ = ["FlagError", "room_behind", "scenario_of_flags"]
+__all__ = ["FlagError", "room_behind", "scenario_of_flags", "with_clients_meant"]
 
 _LONGEST_NAME = 200
 
@@ -44,8 +46,8 @@ def scenario_of_flags(flags: Mapping[str, Sequence[str]]) -> Scenario | None:
     Parameters
     ----------
     flags : mapping of str to sequence of str
-        By `CHANGE_FLAGS`, the values in the order in which they were given; ``scale``,
-        ``to_strategy`` and ``to_virtual_nodes`` have one at most.
+        By `CHANGE_FLAGS`, the values in the order in which they were given; ``scale`` and
+        ``to_strategy`` have one at most.
 
     Raises
     ------
@@ -71,6 +73,33 @@ def scenario_of_flags(flags: Mapping[str, Sequence[str]]) -> Scenario | None:
     except ScenarioError as error:
         raise FlagError.about(given, error.what) from error
     return made
+
+
+def with_clients_meant(scenario: Scenario, client_ids: Iterable[str]) -> Scenario:
+    """Return the same scenario of flags with all clients of a host or address that leaves.
+
+    Examples
+    --------
+    >>> made = scenario_of_flags({"remove_client": ["10.0.0.1", "c9"]})
+    >>> with_clients_meant(made, ["10.0.0.1@7", "10.0.0.1@8", "10.0.0.2@7"]).changes[0].ids
+    ('10.0.0.1@7', '10.0.0.1@8', 'c9')
+    """
+    if not any(map(_names_leaving, scenario.changes)):
+        return scenario
+    ids = tuple(dict.fromkeys(client_ids))
+    return replace(scenario, changes=tuple(_meant(change, ids) for change in scenario.changes))
+
+
+def _names_leaving(change: Any) -> bool:
+    return isinstance(change, RemoveClients) and change.ids is not None
+
+
+def _meant(change: Any, client_ids: tuple[str, ...]) -> Any:
+    """Return a change with the clients that its names mean; a name of no client stays."""
+    if not _names_leaving(change):
+        return change
+    meant = [one for text in change.ids for one in clients_meant(text, client_ids) or (text,)]
+    return replace(change, ids=tuple(dict.fromkeys(meant)))
 
 
 def room_behind(text: str) -> tuple[str, str]:
@@ -110,15 +139,11 @@ def _changes(name: str, values: Sequence[str]) -> list[dict[str, Any]]:
             return [{"remove_broker": {"brokers": list(values)}}]
         case "set_queues":
             return [{"set_queues": _queues(text)} for text in values]
-        case "to_strategy":
+        case _:
             strategy, params = _strategy(_only(name, values))
             return [
                 {"set_strategy": {"strategy": strategy, **({"params": params} if params else {})}}
             ]
-        case "to_virtual_nodes":
-            return [{"set_virtual_nodes": {"virtual_nodes": _number(name, _only(name, values))}}]
-        case _:
-            return [{"lose_machine_room": {"machine_room": room}} for room in values]
 
 
 def _only(name: str, values: Sequence[str]) -> str:
@@ -136,19 +161,15 @@ def _strategy(label: str) -> tuple[str, dict[str, Any]]:
     return name, params
 
 
-def _number(name: str, text: str) -> int:
-    if not _is_number(text):
-        raise FlagError.about([name], f"{text!r} is not a whole number of at most nine digits")
-    return int(text)
-
-
 def _in_room(room: str) -> dict[str, str]:
     return {"machine_room": room} if room else {}
 
 
 def _scale(text: str) -> dict[str, Any]:
     number, room = room_behind(text)
-    return {"to": _number("scale", number), **_in_room(room)}
+    if not _is_number(number):
+        raise FlagError.about(["scale"], f"{number!r} is not a whole number of at most nine digits")
+    return {"to": int(number), **_in_room(room)}
 
 
 def _broker(text: str) -> dict[str, Any]:

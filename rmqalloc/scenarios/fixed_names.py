@@ -11,7 +11,6 @@ GENERATED_NAME = "what-if-{n}"
 # In this order, so that a new broker has the queues that it is said to have, and a scale says how
 # many clients there are.
 CHANGE_FLAGS = (
-    "remove_broker", "set_queues", "add_broker", "lose_room", "remove_client", "add_client", "scale", "to_strategy",
-    "to_virtual_nodes",
+    "remove_broker", "set_queues", "add_broker", "remove_client", "add_client", "scale", "to_strategy",
 )  # fmt: skip
 """Flags of a change, in the order in which they are carried out."""

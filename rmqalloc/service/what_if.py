@@ -18,10 +18,11 @@ from rmqalloc.scenarios import (
     Scenario,
     ScenarioError,
     SetQueues,
+    SetStrategy,
     SetVirtualNodes,
     scenarios_of,
 )
-from rmqalloc.scenarios.change_flags import scenario_of_flags
+from rmqalloc.scenarios.change_flags import scenario_of_flags, with_clients_meant
 from rmqalloc.scenarios.fixed_names import CHANGE_FLAGS
 from rmqalloc.service.asked import Document, ServiceRequest
 from rmqalloc.service.keeping import snapshot_at
@@ -77,7 +78,7 @@ def _scenarios(asked: ServiceRequest) -> tuple[Scenario, ...]:
     flags = asked.given.of(CHANGE_FLAGS)
     if asked.body is None:
         made = scenario_of_flags(flags)
-        return () if made is None else (made,)
+        return () if made is None else (with_clients_meant(made, asked.known().client_ids()),)
     if flags:
         raise ParameterError(
             f"{next(iter(flags))} is given together with posted scenarios; write it into them"
@@ -126,6 +127,8 @@ def _work(scenario: Scenario, n_queues: int, n_clients: int, n_topics: int, n_gr
                 n_queues *= max(1, one.read_queue_nums)
             case AddBroker():
                 n_queues += one.read_queue_nums * n_topics
+            case SetStrategy():
+                nodes = max(nodes, (one.params or {}).get("virtual_nodes", 1))
             case SetVirtualNodes():
                 nodes = max(nodes, one.virtual_nodes)
     return n_queues + n_clients * nodes

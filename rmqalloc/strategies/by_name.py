@@ -264,7 +264,7 @@ def is_plain(name: str, rooms: bool = False) -> bool:
 
 
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
-    """Yield parameters of these that flags can give, each with the names of the strategies that
+    """Yield parameters of these that have a short form, each with the names of the strategies that
     take it.
     """
     takers: dict[str, list[str]] = {}
@@ -275,31 +275,6 @@ def plain_parameters() -> Iterator[tuple[str, Parameter]]:
                 takers.setdefault(one.name, []).append(name)
                 first.setdefault(one.name, one)
     yield from ((" and ".join(takers[name]), one) for name, one in first.items())
-
-
-def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters for `rmqalloc.strategy` from the options of a command line.
-
-    Examples
-    --------
-    >>> from_flags("CONSISTENT_HASH", {"virtual_nodes": 160, "machine_rooms": None})
-    {'virtual_nodes': 160}
-    """
-    params: dict[str, Any] = {}
-    name, said = spelled(strategy)
-    taken = parameters_of(name)
-    for names, parameter in plain_parameters():
-        value, own = given.get(parameter.name), taken.get(parameter.name)
-        is_given = value is not None or parameter.name in said
-        if (own or parameter).is_needed and is_given != (own is not None):
-            raise ArgumentError(
-                f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}"
-            )
-        if value is not None and own is None:
-            raise ArgumentError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
-        if value is not None:
-            params[parameter.name] = set(value.split(",")) if parameter.kind == "names" else value
-    return params
 
 
 def from_label(label: str) -> tuple[str, dict[str, Any]]:

@@ -104,7 +104,6 @@ class ConsistentHash(DividesOneGroup):
             "count",
             "Ring positions per client",
             default=DEFAULT_VIRTUAL_NODES,
-            alias="--vnodes",
         ),
         Parameter("hash_function", "function", "From a key to a signed 64-bit integer"),
     )

@@ -1,4 +1,4 @@
-"""Parameters of strategies as data: their names, types and text, and how a command line gives them."""
+"""Parameters of strategies as data: their names, types and text, and whether a text can give them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Parameter(NamedTuple):
     """One parameter of a strategy."""
 
     name: str  # as the constructor takes it
-    # "count" is a number from 0 on and "names" a collection of texts: a command line has options
-    # for these. These, "decimal" (a number with few decimals), "text" and "switch" (yes or no) can
+    # "count" is a number from 0 on and "names" a collection of texts: these have a short form
+    # such as CONSISTENT_HASH:160. These, "decimal" (a number with few decimals), "text" and "switch" (yes or no) can
     # be spelled behind the strategy's name. No text gives "numbers" (whole numbers by name),
     # "owners" (client ids by queue), "queues" (lists of queues), "strategy" (another one, which is
     # part of the name), "resolver" (from a broker or a client to its machine room) and "function"
@@ -37,11 +37,10 @@ class Parameter(NamedTuple):
     is_needed: bool = False  # whether nothing can be divided without it
     default: int | None = None  # RocketMQ's default of a count
     metavar: str = "N"  # what a command line's help calls one value
-    alias: str | None = None  # another flag for it
 
     @property
     def is_plain(self) -> bool:
-        """Whether a command line has an option for it."""
+        """Whether it has a short form."""
         return self.kind in ("count", "names")
 
     @property
@@ -54,17 +53,6 @@ class Parameter(NamedTuple):
         (True, False)
         """
         return self.is_plain or self.kind in ("decimal", "text", "switch")
-
-    @property
-    def flag(self) -> str:
-        """The command line's option.
-
-        Examples
-        --------
-        >>> Parameter("virtual_nodes", "count", "Ring positions per client").flag
-        '--virtual-nodes'
-        """
-        return "--" + self.name.replace("_", "-")
 
 
 def decimal_units(name: str, given: Any, unit: int, least: int, most: int) -> int:

@@ -18,7 +18,7 @@ from rmqalloc.evaluation.batch_planning import OUTPUTS, PlanSpec
 from rmqalloc.evaluation.totals import Totals, two_columns
 from rmqalloc.extras import hint, is_optional
 from rmqalloc.scenarios import read_scenarios
-from rmqalloc.strategies.by_name import from_flags, plain_parameters
+from rmqalloc.strategies.by_name import from_label
 from rmqalloc.text import harmless
 from spark_udfs.job._plan_summary import totals_table
 from spark_udfs.job._plan_table import PlanResult, plan_table
@@ -50,12 +50,8 @@ def _parser() -> _JobParser:
     add(
         "--strategy",
         required=True,
-        help="name, such as AVG, perhaps with parameters: 'CANARY(share=0.05)'",
+        help="name, such as AVG, perhaps with parameters: CONSISTENT_HASH:160 or 'CANARY(share=0.05)'",
     )
-    for name, one in plain_parameters():
-        commas = ", with commas between them" if one.kind == "names" else ""
-        text = f"{one.text[0].lower()}{one.text[1:]}{commas}, for {name}"
-        add(one.flag, type=int if one.kind == "count" else str, help=text)
     add("--scenarios", help="YAML or JSON file of scenarios to try on every unit")
     add(
         "--mode",
@@ -93,16 +89,14 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("give --output, --into, or both")
     try:
         source = source_of(given.input, given.table, given.format, given.option)
-        params = from_flags(given.strategy, vars(given))
-        PlanSpec(given.strategy, params)
+        name, params = from_label(given.strategy)
+        PlanSpec(name, params)
     except Error as error:
         parser.error(str(error))
     try:
         with plain_errors():
             tried = read_scenarios(given.scenarios) if given.scenarios else ()
-            spec = PlanSpec(
-                given.strategy, params, tried, given.mode or ("metrics" if tried else "owners")
-            )
+            spec = PlanSpec(name, params, tried, given.mode or ("metrics" if tried else "owners"))
     except PlainError as error:
         print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
         return EXIT_FAILED

@@ -144,8 +144,9 @@ def test_the_command_compares_with_a_saved_plan(tmp_path, capsys):
     plan = ["--plan", str(tmp_path / "plan.json")]
     assert main(["check", "-f", str(tmp_path / "after.json"), *plan]) == 0
     assert (
-        main(["check", "-f", str(tmp_path / "before.json"), *plan, "--scenario", "one more"]) == 2
+        main(["check", "-f", str(tmp_path / "before.json"), *plan, "--scenario-name", "one more"])
+        == 2
     )
     assert "differs-from-plan" in capsys.readouterr().out
-    assert main(["check", "-f", str(tmp_path / "after.json"), "--scenario", "x"]) == 64
+    assert main(["check", "-f", str(tmp_path / "after.json"), "--scenario-name", "x"]) == 64
     assert "--plan FILE" in capsys.readouterr().err

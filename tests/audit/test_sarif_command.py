@@ -70,13 +70,6 @@ def test_files_with_lines(suffix, run, tmp_path):
     assert_points_at_groups(results, path, NAMES)
 
 
-def test_the_form_that_the_options_name_counts(run, tmp_path):
-    path = tmp_path / "snapshot.csv"
-    write_snapshot(CLUSTER, str(tmp_path / "s.yaml"))
-    path.write_text("# groups of one cluster\n" + (tmp_path / "s.yaml").read_text())
-    assert_points_at_groups(run("-f", path, "--from", "yaml")[1], path, NAMES)
-
-
 def test_a_cell_of_two_lines_shifts_none_below(run, tmp_path):
     path, names = tmp_path / "s.csv", ("x1\nb", "x2\nd", "x3")
     write_snapshot(snapshot(*(group("c1", "c1", name=name) for name in names)), str(path))

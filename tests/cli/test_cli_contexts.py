@@ -16,6 +16,8 @@ contexts:
     timeout: 9
     deadline: 30s
     parallel: 2
+    lag: false
+    running_info: false
     groups: order-*
     topics: [orders, refunds]
   test:
@@ -67,6 +69,7 @@ def test_a_context_sets_every_option(folder, asked):
     )
     assert how["acl_file"] == str(folder / "keys.yml")
     assert (how["timeout"], how["deadline"], how["parallel"], how["tls"]) == (9.0, 30.0, 2, False)
+    assert (how["lag"], how["running_info"]) == (False, False)
     servers, groups, topics, how = reached(asked, "--context", "test")
     assert (servers, groups, topics, how["tls"], how["timeout"]) == (
         "10.1.0.1:9876",
@@ -77,12 +80,11 @@ def test_a_context_sets_every_option(folder, asked):
     )
 
 
-def test_what_is_given_beside_a_context_replaces_its_value(folder, asked, monkeypatch):
-    monkeypatch.setenv("RMQALLOC_SNAPSHOT_PARALLEL", "7")
-    given = ["--context", "production", "--timeout", "5", "--deadline", "1m", "-g", "pay-*"]
-    _, groups, topics, how = reached(asked, *given)
+def test_what_is_given_beside_a_context_replaces_its_value(folder, asked):
+    given = ["--context", "production", "--acl-file", str(folder / "config.yaml"), "-g", "pay-*"]
+    _, groups, topics, how = reached(asked, *given, "--tls")
     assert (groups, topics) == (("pay-*",), ("orders", "refunds"))
-    assert (how["timeout"], how["deadline"], how["parallel"]) == (5.0, 60.0, 7)
+    assert (how["acl_file"], how["tls"]) == (str(folder / "config.yaml"), True)
 
 
 def test_the_nearest_name_counts(folder, asked, monkeypatch, capsys):

@@ -12,7 +12,7 @@ from cli_commands import runner
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._convert_command import convert
-from rmqalloc.snapshot.files import FORMS, WRITTEN, read_snapshot, snapshot_schema, write_snapshot
+from rmqalloc.snapshot.files import WRITTEN, read_snapshot, snapshot_schema, write_snapshot
 from rmqalloc.text import is_formula
 
 ORDERS = ROOT / "examples" / "snapshots" / "orders.yaml"
@@ -46,7 +46,7 @@ def test_what_is_lost_is_told(run, tmp_path):
 
 def test_standard_input_to_standard_output(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ORDERS.read_bytes())))
-    code, out, _ = run("-", "--out", "-", "--to", "json")
+    code, out, _ = run("-", "--out", "-", "-o", "json")
     assert code == 0
     assert [topic["name"] for topic in json.loads(out)["topics"]] == [
         "orders",
@@ -67,10 +67,10 @@ def test_outputs_of_mqadmin_become_one_snapshot(run, tmp_path):
     assert [group.name for group in snapshot.groups] == ["order-svc"]
 
 
-def test_the_form_can_be_said(run, tmp_path):
+def test_the_form_of_the_output_can_be_said(run, tmp_path):
     table = tmp_path / "table.data"
     table.write_text("group,topic,broker,queue_id\ng,t,b,1\n")
-    assert run(table, "--from", "csv", "--out", tmp_path / "out.txt", "--to", "yaml")[0] == 0
+    assert run(table, "--out", tmp_path / "out.txt", "-o", "yaml")[0] == 0
     assert (tmp_path / "out.txt").read_text().startswith("apiVersion: rmqalloc/v2\n")
 
 
@@ -80,7 +80,7 @@ def test_the_verb_offers_every_form():
         for param in convert.params
         if hasattr(param.type, "choices")
     }
-    assert offered == {"form": ["auto", *FORMS], "to_form": ["auto", *WRITTEN]}
+    assert offered == {"to_form": ["auto", *WRITTEN]}
 
 
 def test_the_schema_is_printed(run):
@@ -93,13 +93,11 @@ def test_the_schema_is_printed(run):
     [
         (["--out", "x.json"], exit_codes.USAGE, "Missing argument 'IN...'"),
         ([ORDERS], exit_codes.USAGE, "Missing option '--out'"),
-        ([ORDERS, "--from", "xml", "--out", "x.json"], exit_codes.USAGE, "'xml' is not one of"),
-        ([ORDERS, "--to", "mqadmin", "--out", "x.json"], exit_codes.USAGE, "'mqadmin' is not one of"),
+        ([ORDERS, "-o", "mqadmin", "--out", "x.json"], exit_codes.USAGE, "'mqadmin' is not one of"),
         ([ORDERS, "--out", "x.xml"], exit_codes.FAILURE, "suffix '.xml' is not known"),
         ([ORDERS, "--out", "nowhere/x.json"], exit_codes.FAILURE, "rmqalloc: nowhere/x.json: No such file or directory"),
         (["nowhere.json", "--out", "x.json"], exit_codes.FAILURE, "nowhere.json: No such file or directory"),
         ([ORDERS, ORDERS, "--out", "x.json"], exit_codes.FAILURE, "only outputs of mqadmin can be put together"),
-        ([ORDERS, "--from", "json", "--out", "x.json"], exit_codes.FAILURE, "orders.yaml:1:1: not JSON"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_writes_nothing(run, arguments, code, said, tmp_path, monkeypatch):

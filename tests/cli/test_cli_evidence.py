@@ -38,7 +38,7 @@ def path(tmp_path):
 def command(verb, path, *groups):
     more = {
         "plan": ["--scale", "4"],
-        "explain": ["-t", "T", "-q", "az1-broker-a:0"],
+        "explain": ["-t", "T", "--queue", "az1-broker-a:0"],
         "rollout": [],
         "check": ["--fail-on", "error"],
     }
@@ -86,7 +86,7 @@ def test_what_the_command_line_states_counts_as_given_and_a_guess_stays_one_if_i
         main([*command("plan", path, "assumed"), "--require", "reported", "--strategy", "AVG"]) == 0
     )
     assert main([*command("explain", path, "assumed"), "--require", "reported", "-s", "AVG"]) == 0
-    assert main([*command("plan", path, "assumed"), "--require", "reported", "--assume"]) == 3
+    assert main([*command("plan", path, "assumed"), "--require", "any"]) == 0
 
 
 def test_findings_come_before_what_is_required(path):
@@ -94,7 +94,9 @@ def test_findings_come_before_what_is_required(path):
 
 
 def test_a_plan_shows_what_it_rests_on(path, capsys):
-    assert main([*command("plan", path), "--show", "evidence", "-o", "json", "--assume"]) == 0
+    assert (
+        main([*command("plan", path), "--show", "evidence", "-o", "json", "--require", "any"]) == 0
+    )
     rows = {row["consumer_group"]: row for row in json.loads(capsys.readouterr().out)}
     assert {name: row["source"] for name, row in rows.items()} == {name: name for name in rows}
     assert (rows["fitted"]["strategy"], rows["fitted"]["explains"], rows["fitted"]["differs"]) == (
@@ -171,12 +173,6 @@ def owners(path, capsys, *options):
 def test_rooms_by_hand_are_those_of_the_plan(nearby, tmp_path, capsys):
     expected = [IDS[0]] * 4 + [IDS[1]] * 4 + [IDS[2]] * 8
     assert owners(nearby, capsys, "--rooms", rooms_file(tmp_path, RIGHT)) == expected
-    flags = [
-        f"--{what}-room={zone}-*={room}"
-        for what in ("broker", "client")
-        for zone, room in (("az1", "east"), ("az2", "west"))
-    ]
-    assert owners(nearby, capsys, *flags) == expected
 
 
 def test_rooms_by_hand_win_over_those_of_the_snapshot(tmp_path, capsys):
@@ -188,12 +184,13 @@ def test_rooms_by_hand_win_over_those_of_the_snapshot(tmp_path, capsys):
     write_snapshot(Snapshot((Topic("T", brokers),), (group,)), path)
     before = owners(path, capsys)
     assert owners(path, capsys, "--rooms", rooms_file(tmp_path, RIGHT)) != before
-    assert owners(path, capsys, "--client-room", "*=old") == before
+    same = rooms_file(tmp_path, "clients: {'*': old}\n")
+    assert owners(path, capsys, "--rooms", same) == before
 
 
 @pytest.mark.parametrize("verb", ["plan", "compare", "recommend", "rollout", "check", "explain"])
 def test_every_verb_takes_rooms(verb, nearby, tmp_path, capsys):
-    more = ["-s", "MACHINE_ROOM_NEARBY-AVG"] if verb == "compare" else []
+    more = ["--to-strategy", "MACHINE_ROOM_NEARBY-AVG"] if verb == "compare" else []
     line = command(verb, nearby, "g")
     if verb == "plan":
         line[line.index("4")] = "4=west"
@@ -202,42 +199,12 @@ def test_every_verb_takes_rooms(verb, nearby, tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (
-            ["--client-room", "az1-*=a", "--client-room", "*-x@1=b"],
-            ["'a' by --client-room 'az1-*=a'", "'b' by --client-room '*-x@1=b'"],
-        ),
-        (
-            ["--broker-room", "az1-*=hz", "--rooms", "FILE"],
-            ["'east' by", "rooms.yaml (brokers: 'az1-*': 'east')", "'hz' by --broker-room"],
-        ),
-    ],
-)
-def test_two_rooms_of_one_name_are_an_error_that_names_both(
-    options, said, nearby, tmp_path, capsys
-):
-    file = rooms_file(tmp_path, RIGHT)
-    assert main(["check", "-f", nearby, *(file if one == "FILE" else one for one in options)]) == 1
+def test_two_rooms_of_one_name_are_an_error_that_names_both(nearby, tmp_path, capsys):
+    file = rooms_file(tmp_path, "clients: {az1-*: a, '*-x@1': b, az9-*: x}\n")
+    assert main(["check", "-f", nearby, "--rooms", file]) == 1
     err = capsys.readouterr().err
-    assert "is given two machine rooms" in err
-    assert all(one in err for one in said), err
-
-
-def test_a_flag_that_matches_nothing_is_an_error_and_an_entry_of_a_file_is_not(
-    nearby, tmp_path, capsys
-):
-    assert main(["check", "-f", nearby, "--client-room", "az9-*=x"]) == 1
-    assert "no client matches 'az9-*'" in capsys.readouterr().err
-    file = rooms_file(tmp_path, RIGHT.replace("}", ", az9-*: x}", 1))
-    assert main(["check", "-f", nearby, "--rooms", file]) == 0
-
-
-@pytest.mark.parametrize("text", ["x", "x=", "=x"])
-def test_a_room_without_a_pattern_is_a_wrong_usage(text, nearby, capsys):
-    assert main(["check", "-f", nearby, "--broker-room", text]) == 64
-    assert "PATTERN=ROOM" in capsys.readouterr().err
+    assert "is given two machine rooms: 'a' by" in err
+    assert "rooms.yaml (clients: 'az1-*': 'a')" in err and "(clients: '*-x@1': 'b')" in err
 
 
 def test_a_wrong_file_names_the_place(nearby, tmp_path, capsys):
@@ -249,26 +216,28 @@ def test_a_wrong_file_names_the_place(nearby, tmp_path, capsys):
     "told",
     [
         [],
-        ["--assume"],
+        ["--require", "any"],
         ["-g", "assumed", "--strategy", "AVG_BY_CIRCLE"],
         ["--require", "fitted"],
-        ["--broker-room", "az1-*=one", "--broker-room", "az2-*=two", "--client-room", "az1-*=one"],
+        ["--rooms", "ROOMS"],
     ],
 )
 def test_verify_is_told_what_the_plan_was_told(told, path, tmp_path, capsys):
     made = str(tmp_path / "plan.json")
+    rooms = rooms_file(tmp_path, "brokers: {az1-*: one, az2-*: two}\nclients: {az1-*: one}\n")
+    told = [rooms if word == "ROOMS" else word for word in told]
     assert main(["plan", "-f", path, "--scale", "4", *told, "--out", made]) in (0, 1, 3)
     assert main(["verify", made]) == 0
-    assert main(["verify", made, "--snapshot", path, *told]) == 0, capsys.readouterr().out
-    assert main(["verify", made, "--snapshot", path]) == (2 if told else 0)
+    assert main(["verify", made, "-f", path, *told]) == 0, capsys.readouterr().out
+    assert main(["verify", made, "-f", path]) == (2 if told else 0)
     assert (
         main(
             [
                 "verify",
                 made,
-                "--snapshot",
+                "-f",
                 path,
-                *(["--strategy", "CONSISTENT_HASH"] if told else ["--assume"]),
+                *(["--strategy", "CONSISTENT_HASH"] if told else ["--require", "any"]),
             ]
         )
         == 2

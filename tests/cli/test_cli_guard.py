@@ -46,12 +46,12 @@ def run(tmp_path, capsys):
     ],
 )
 def test_each_answer_has_a_code_and_a_line(run, cluster, target, code, text):
-    found, printed = run(cluster, "--stop", target)
+    found, printed = run(cluster, "-c", target)
     assert (found, printed.out) == (code, text)
 
 
 def test_the_document(run):
-    code, printed = run(SETTLED, "-g", "g", "--stop", IDS[0], "-o", "json")
+    code, printed = run(SETTLED, "-g", "g", "-c", IDS[0], "-o", "json")
     document = json.loads(printed.out)
     assert (code, document["kind"], document["verdict"], document["clients"]) == (
         0,
@@ -62,17 +62,17 @@ def test_the_document(run):
 
 
 def test_no_client_matches(run):
-    code, printed = run(SETTLED, "--stop", "10.0.0.3@7")
+    code, printed = run(SETTLED, "-c", "10.0.0.3@7")
     assert (code, printed.out) == (1, "")
     assert "no client matches '10.0.0.3@7'; near it are" in printed.err
 
 
 def test_after_the_stop_of_a_file_it_looks_once(run):
-    assert run(SETTLED, "-g", "g", "--after", "--stop", "10.0.0.3@7")[0] == 0
+    assert run(SETTLED, "-g", "g", "--after", "-c", "10.0.0.3@7")[0] == 0
     assert run(SETTLED, "-g", "g", "--after")[1].out == "yes: all queues of g have owners\n"
     assert run(MOVING, "-g", "g", "--after")[0] == 3
     assert (
-        run(SETTLED, "-g", "g", "--after", "--stop", IDS[0])[1].out
+        run(SETTLED, "-g", "g", "--after", "-c", IDS[0])[1].out
         == "no: 10.0.0.1@7 is a client of g still\n"
     )
 
@@ -80,10 +80,10 @@ def test_after_the_stop_of_a_file_it_looks_once(run):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--stop", "a", "--wait", "3s"], "give -n HOST:PORT"),
-        (["--stop", "a", "--after"], "name them by -g"),
-        (["--stop", "a", "--every", "soon"], "soon"),
-        ([], "--stop"),
+        (["-c", "a", "--wait", "3s"], "give -n HOST:PORT"),
+        (["-c", "a", "--after"], "name them by -g"),
+        (["-c", "a", "--every", "soon"], "soon"),
+        ([], "--client names"),
     ],
 )
 def test_wrong_usage_is_said(run, arguments, said):
@@ -119,7 +119,7 @@ def live(monkeypatch):
         monkeypatch.setattr(fetching, "fetch", fetch)
         monkeypatch.setattr(rereading.Rereader, "read", lambda _self: reading_of(fetch(lag=False)))
         return lambda *more: main(
-            ["guard", "-n", "127.0.0.1:1", "-g", "g", "--stop", IDS[0], "--every", "1ms", *more]
+            ["guard", "-n", "127.0.0.1:1", "-g", "g", "-c", IDS[0], "--every", "1ms", *more]
         )
 
     return live

@@ -1,12 +1,14 @@
 """`rmqalloc history`, and moments of a history as the snapshot of every other verb."""
 
 import json
+import os
 from datetime import UTC, datetime
 
 import pytest
 from watched_snapshots import Watched, cluster
 
 from rmqalloc.cli import main
+from rmqalloc.cli._history_options import is_history
 from rmqalloc.errors import ArgumentError
 from rmqalloc.history import Recorder
 from rmqalloc.history.moments import moment_of, moment_text
@@ -32,13 +34,10 @@ def at(seconds):
 
 
 def test_what_happened_as_text_and_as_rows(file, capsys):
-    assert main(["history", "--history", file, "-g", "billing"]) == 0
+    assert main(["history", "-f", file, "-g", "billing"]) == 0
     out = capsys.readouterr().out
     assert "left" in out and "4 queues" in out and at(60) in out and at(90) in out
-    assert (
-        main(["history", "--history", file, "--since", at(80), "--until", at(100), "-o", "json"])
-        == 0
-    )
+    assert main(["history", "-f", file, "--since", at(80), "--until", at(100), "-o", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["event"] for row in rows} == {"left", "joined", "moved"} and len(rows) == 6
     assert {(row["last_seen_before"], row["first_seen_after"]) for row in rows} == {
@@ -47,7 +46,7 @@ def test_what_happened_as_text_and_as_rows(file, capsys):
 
 
 def test_the_variable_names_the_file(file, capsys, monkeypatch):
-    monkeypatch.setenv("RMQALLOC_HISTORY_HISTORY", file)
+    monkeypatch.setenv("RMQALLOC_HISTORY", file)
     assert main(["history"]) == 0
     assert "joined" in capsys.readouterr().out
 
@@ -56,16 +55,16 @@ def test_verbs_take_a_moment(file, capsys):
     for verb in (
         ["show", "-g", "billing"],
         ["groups"],
-        ["plan", "--assume", "--scale", "2"],
+        ["plan", "--require", "any", "--scale", "2"],
         ["check", "-o", "sarif"],
     ):
-        assert main([verb[0], "--history", file, "--at", at(45), *verb[1:]]) in (0, 2), verb
+        assert main([verb[0], "-f", file, "--at", at(45), *verb[1:]]) in (0, 2), verb
     capsys.readouterr()
     assert (
         main(
             [
                 "show",
-                "--history",
+                "-f",
                 file,
                 "--at",
                 at(100),
@@ -84,7 +83,7 @@ def test_verbs_take_a_moment(file, capsys):
 
 def test_a_moment_that_is_not_known_ends_with_4(file, capsys):
     for moment, said in ((-60, "begins at"), (75, "it changed"), (5000, "yet")):
-        assert main(["show", "--history", file, "--at", at(moment)]) == 4
+        assert main(["show", "-f", file, "--at", at(moment)]) == 4
         assert said in capsys.readouterr().err
 
 
@@ -93,13 +92,13 @@ def test_what_a_deploy_did(file, capsys):
         main(
             [
                 "diff",
-                "--history",
                 file,
                 "--at",
                 at(30),
                 "--at",
                 at(100),
-                "--assume",
+                "--require",
+                "any",
                 "--show",
                 "queues",
                 "-o",
@@ -113,16 +112,27 @@ def test_what_a_deploy_did(file, capsys):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["show", "--at", "03:12"], "give --history FILE"), (["show", "--history", "x"], "give one with --at"),
-    (["show", "--history", "x", "--at", "03:12", "-f", "y"], "give one of them"),
-    (["show", "--history", "x", "--at", "3"], "is no time"),
-    (["history"], "no history is given"), (["diff", "--history", "x", "--at", "03:12"], "--at twice"),
-    (["diff"], "give A and B"),
-    (["history", "--history", "x", "--since", "1h ago", "--until", "2h ago"], "later than"),
+    (["show", "--at", "03:12"], "give -f HISTORY"), (["show", "-f", "{file}"], "give one with --at"),
+    (["show", "-f", "{file}", "--at", "03:12", "-n", "y"], "give one of them"),
+    (["show", "-f", "{file}", "--at", "3"], "is no time"),
+    (["show", "-f", "snapshot.json", "--at", "03:12"], "snapshot.json is no history"),
+    (["history", "-f", "snapshot.json"], "snapshot.json is no history"),
+    (["history"], "no history is given"), (["diff", "{file}", "--at", "03:12"], "--at twice"),
+    (["diff", "{file}", "other", "--at", "03:12", "--at", "03:13"], "and no B"),
+    (["diff", "{file}"], "give two with --at"), (["diff"], "give A and B"),
+    (["history", "-f", "{file}", "--since", "1h ago", "--until", "2h ago"], "later than"),
 ])  # fmt: skip
-def test_wrong_usage_says_what_is_right(words, said, capsys):
-    assert main(words) == 64
+def test_wrong_usage_says_what_is_right(words, said, file, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "snapshot.json").write_text("{}")
+    assert main([word.format(file=file) for word in words]) == 64
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_pipe_is_no_history(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert not is_history(str(pipe))  # and nothing of it was read, which would block
 
 
 def test_times():

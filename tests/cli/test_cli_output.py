@@ -97,33 +97,33 @@ def hostile_files(folder, name):
     )
 
 
-FILE = ["-f", "s.json", "--allow-partial", "--assume"]
+FILE = ["-f", "s.json", "--allow-partial", "--require", "any"]
 FOR_PEOPLE = [
     ["plan", *FILE, "--scale", "3", "--max-moved", "0"],
-    ["plan", *FILE, "--scenario", "w.json", "--out", "p.json", "--max-skew", "1"],
+    ["plan", *FILE, "--scenario", "w.json", "--out", "p.json", "--max-unowned", "1"],
     ["plan", *FILE, "--scale", "3", "--show", "queues", "-o", "wide"],
     ["plan", *FILE, "--scale", "3", "--show", "clients", "-o", "md"],
     ["plan", "-f", "s.json", "--remove-client", "nobody{}"],
     ["plan", *FILE, "-g", "none{}", "--scale", "3"],
-    ["compare", *FILE], ["compare", *FILE, "-s", "AVG{}"],
-    ["explain", *FILE, "-g", "g{}", "-t", "orders{}", "-q", "b-1{}:0"],
-    ["explain", *FILE, "-g", "g{}", "-t", "x", "-q", "b-1{}:x"],
-    ["diff", "s.json", "example:seed", "--assume"], ["diff", "s.json", "p.json"], ["diff", "missing{}", "s.json"],
+    ["compare", *FILE], ["compare", *FILE, "--to-strategy", "AVG{}"],
+    ["explain", *FILE, "-g", "g{}", "-t", "orders{}", "--queue", "b-1{}:0"],
+    ["explain", *FILE, "-g", "g{}", "-t", "x", "--queue", "b-1{}:x"],
+    ["diff", "s.json", "example:seed", "--require", "any"], ["diff", "s.json", "p.json"], ["diff", "missing{}", "s.json"],
     ["check", "-f", "s.json"], ["check", "-f", "s.json", "-o", "wide"], ["check", "-f", "s.json", "--rule", "{}"],
     ["rollout", "restart", *FILE], ["rollout", "restart", *FILE, "--max-unowned", "0", "--show", "queues"],
-    ["rollout", "broker", *FILE, "--name", "b-1{}"], ["rollout", "queues", *FILE, "-t", "orders{}", "--to", "1"],
+    ["rollout", "broker", *FILE, "--broker", "b-1{}"], ["rollout", "queues", *FILE, "-t", "orders{}", "--set-queues", "1"],
     ["rollout", "restart", *FILE, "--best", "--max-unowned", "0"],
     ["recommend", *FILE], ["recommend", *FILE, "--show", "lists", "--out", "l{}.json"],
     ["convert", "s.json", "--out", "o.csv"], ["convert", "s.json", "--out", "o.{}"], ["convert", "missing{}", "--out", "o.csv"],
     ["report", "p.json", "--out", "r{}.html"], ["report", "p{}.json", "--out", "r.html"],
     ["report", "s.json", "--out", "r.html"],
     ["simulate", "m.json"], ["simulate", "missing{}"],
-    ["allocate", "-t", "t{}", "--queues", "b{}:3", "-c", "@clients", "-g", "{}"],
-    ["allocate", "-t", "t", "--queues", "b{}", "-c", "c"],
-    ["bulk", "--in", "u.parquet", "--out", "bulk{}", "--scenarios", "w.json"], ["bulk", "--in", "none{}", "--out", "o"],
+    ["allocate", "-t", "t{}", "--queues", "b{}:3", "--clients", "@clients", "-c", "{}"],
+    ["allocate", "-t", "t", "--queues", "b{}", "--clients", "c"],
+    ["bulk", "-f", "u.parquet", "--out", "bulk{}", "--scenario", "w.json"], ["bulk", "-f", "none{}", "--out", "o"],
     ["generate", "--units", "3", "--files", "1", "--out", "fleet{}"],
     ["example"], ["example", "{}"], ["example", "seed"], ["check", "-f", "example:{}"],
-    ["plan", "--{}"], ["{}"], ["plan", *FILE, "--scale", "{}"], ["plan", "-f", "s.json", "--from", "{}", "--scale", "3"],
+    ["plan", "--{}"], ["{}"], ["plan", *FILE, "--scale", "{}"],
 ]  # fmt: skip
 FOR_PROGRAMS = [
     *(
@@ -131,8 +131,8 @@ FOR_PROGRAMS = [
         for form in ("json", "jsonl", "yaml", "csv", "html")
     ),
     *(["check", "-f", "s.json", "-o", form] for form in ("json", "sarif", "csv")),
-    *(["convert", "s.json", "--out", "-", "--to", form] for form in ("json", "yaml", "csv")),
-    ["allocate", "-t", "t{}", "--queues", "b{}:3", "-c", "@clients", "-o", "csv"],
+    *(["convert", "s.json", "--out", "-", "-o", form] for form in ("json", "yaml", "csv")),
+    ["allocate", "-t", "t{}", "--queues", "b{}:3", "--clients", "@clients", "-o", "csv"],
     ["report", "p.json", "--out", "-"],
 ]
 
@@ -201,7 +201,7 @@ def test_results_for_programs_stay_exact_where_no_terminal_gets_them(
 ):
     monkeypatch.chdir(tmp_path)
     hostile_files(tmp_path, "\x9b\u202e")
-    assert main(["convert", "s.json", "--out", "-", "--to", "csv"]) == 0
+    assert main(["convert", "s.json", "--out", "-", "-o", "csv"]) == 0
     assert "orders\x9b\u202e".encode() in capfdbinary.readouterr().out
 
 

@@ -66,7 +66,7 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
         report_plans.with_tables(made, evidence=(), transitions=())
     )
     assert "order-service" in html and "While clients hear of it" in html
-    assert run("report", plan, "--out", page, "--check", source)[0] == 0
+    assert run("report", plan, "--out", page, "-f", source)[0] == 0
     assert page.read_text(encoding="utf-8") == report(made, check_snapshot(read(source)))
 
 
@@ -82,14 +82,12 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     more = Snapshot((Topic("orders", (TopicBroker("broker-a", 3),)),), groups)
     newer = saved_snapshot(tmp_path / "newer.json", more)
     assert run("plan", "-f", source, "-g", "order-*", "--scale", 4, "--out", plan)[0] == 0
-    assert run("report", plan, "--out", page, "--check", source)[0] == 0
+    assert run("report", plan, "--out", page, "-f", source)[0] == 0
     html = page.read_text(encoding="utf-8")
     assert 'id="findings"' in html and "other-service" not in html
-    assert (
-        run("report", plan, "--out", page, "--check", source, "--strategy", "AVG_BY_CIRCLE")[0] == 1
-    )
+    assert run("report", plan, "--out", page, "-f", source, "--strategy", "AVG_BY_CIRCLE")[0] == 1
     assert run("report", plan, "--out", page, "--strategy", "AVG")[0] == 64
-    code, _, said = run("report", plan, "--out", page, "--check", newer)
+    code, _, said = run("report", plan, "--out", page, "-f", newer)
     assert code == 1 and "the plan was made from another snapshot" in said
 
 
@@ -101,7 +99,7 @@ def test_a_plan_that_its_snapshot_does_not_give_is_no_page(run, tmp_path):
     )
     save_plan(replace(made, units=moved.cast(made.units.schema)), tmp_path / "plan.json")
     code, _, said = run(
-        "report", tmp_path / "plan.json", "--out", tmp_path / "page.html", "--check", "example:seed"
+        "report", tmp_path / "plan.json", "--out", tmp_path / "page.html", "-f", "example:seed"
     )
     assert code == 1 and "other units" in said and "rmqalloc verify" in said
     assert not (tmp_path / "page.html").exists()
@@ -158,7 +156,7 @@ def complete(tmp_path, *words):
         (["rep"], ["report"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["report", "--o"], ["--out"]),
-        (["allocate", "--mach"], ["--machine-rooms"]),
+        (["plan", "--acl"], ["--acl-file"]),
         (["allocate", "-s", "CONS"], ["CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED/1"]),
     ],
 )

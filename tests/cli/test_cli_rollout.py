@@ -177,7 +177,17 @@ def test_gates(run, file):
 
 def test_a_change_of_strategy(run, file):
     code, out, _ = run(
-        "strategy", "-f", file, "-g", "g", "-s", "AVG_BY_CIRCLE", "--order", "sorted", "-o", "json"
+        "strategy",
+        "-f",
+        file,
+        "-g",
+        "g",
+        "--to-strategy",
+        "AVG_BY_CIRCLE",
+        "--order",
+        "sorted",
+        "-o",
+        "json",
     )
     assert code == 0
     assert column(out, "action")[1] == "batch 1 of 4: 1 client to AVG_BY_CIRCLE"
@@ -186,7 +196,7 @@ def test_a_change_of_strategy(run, file):
         2,
         0,
     )
-    assert run("strategy", "-f", file, "-s", "AVG", "--vnodes", "3")[0] == 64
+    assert run("strategy", "-f", file, "--to-strategy", "AVG:3")[0] == 64
 
 
 def test_queues_that_go_dark_are_named(run, file):
@@ -216,9 +226,9 @@ def test_queues_that_go_dark_are_named(run, file):
 
 
 def test_queues_grow_and_shrink(run, file):
-    code, out, _ = run("queues", "-f", file, "-t", "T", "--to", 8, "-o", "json")
+    code, out, _ = run("queues", "-f", file, "-t", "T", "--set-queues", 8, "-o", "json")
     assert (code, column(out, "n_queues")) == (0, [8, 16, 16])
-    code, out, _ = run("queues", "-f", file, "-t", "T", "--to", 2, "-o", "json")
+    code, out, _ = run("queues", "-f", file, "-t", "T", "--set-queues", 2, "-o", "json")
     assert (code, column(out, "n_queues")) == (0, [8, 8, 4])
 
 
@@ -227,7 +237,7 @@ def test_a_backlog_forbids_to_shrink(run, file):
     document["groups"][0]["lags"][3]["broker_offset"] = 12
     file.write_text(json.dumps(document))
     code, out, err = run(
-        "queues", "-f", file, "-t", "T", "--to", 2, "--assume-drained", "-o", "json"
+        "queues", "-f", file, "-t", "T", "--set-queues", 2, "--assume-drained", "-o", "json"
     )
     assert (code, column(out, "step")) == (3, [0, 1, 2])
     assert (
@@ -237,7 +247,7 @@ def test_a_backlog_forbids_to_shrink(run, file):
 
 
 def test_a_broker_goes_and_comes_back(run, file):
-    code, out, _ = run("broker", "-f", file, "--name", "a", "-o", "json")
+    code, out, _ = run("broker", "-f", file, "--broker", "a", "-o", "json")
     assert (code, column(out, "n_queues")) == (0, [8, 8, 4, 8, 8])
     assert column(out, "only_dry") == [0, 2, 0, 2, 0]
 
@@ -271,9 +281,9 @@ def test_columns_and_order_are_of_one_table(run, file):
         (["restart", "--best", "--batch", "2"], 64, "leave out --batch, or give --max-batch"),
         (["restart", "--best", "--order", "sorted"], 64, "leave out --order"),
         (["restart", "--best", "--budget", "2"], 64, "No such option"),
-        (["strategy", "-s", "AVG", "--best"], 64, "No such option"),
-        (["broker", "--name", "c"], 1, "reads from broker 'c'"),
-        (["queues", "-t", "T", "--to", "4"], 1, "nothing would change"),
+        (["strategy", "--to-strategy", "AVG", "--best"], 64, "No such option"),
+        (["broker", "--broker", "c"], 1, "reads from broker 'c'"),
+        (["queues", "-t", "T", "--set-queues", "4"], 1, "nothing would change"),
     ],
 )
 def test_errors(run, file, arguments, code, message):

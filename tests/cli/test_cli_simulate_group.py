@@ -96,5 +96,5 @@ def test_a_strategy_is_stated_or_accepted(run, tmp_path):
     path = saved_snapshot(tmp_path / "s.json", cluster(strategy=None))
     what = ("-f", path, "-g", "g", "--event", "crash", "--seeds", 1)
     assert run(*what)[0] == 1
-    assert run(*what, "--assume")[1].startswith("g: RocketMQ")
+    assert run(*what, "--require", "any")[1].startswith("g: RocketMQ")
     assert run(*what, "--strategy", "CONSISTENT_HASH:16")[0] == 0

@@ -55,7 +55,7 @@ def test_an_option_means_the_same_in_every_verb(option):
     if "--out" in names:
         assert not isinstance(option.type, click.Choice) and "-o" not in names
     if isinstance(option.type, click.Choice) and set(option.type.choices) <= FORMS:
-        assert names & {"--output", "--from"}
+        assert "--output" in names
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_an_option_means_the_same_in_every_verb(option):
     [
         (["report", "p.json", "-o", "page.html"], "-o"),
         (["simulate", "example:restart-avg", "--format", "json"], "--format"),
-        (["bulk", "--in", "fleet", "--out", "b", "--output", "best"], "--output"),
+        (["bulk", "-f", "fleet", "--out", "b", "--output", "best"], "--output"),
     ],
 )
 def test_former_names_are_no_options(words, option, run):
@@ -120,31 +120,32 @@ CASES = [
     ("plan", [*PARTIAL, "--scale", "3"], 4),
     ("plan", [*DOUBT, "--scale", "3"], 1),
     ("plan", [*SEED], 64),
-    ("compare", [*SEED, "-s", "AVG"], 0), ("compare", [*PARTIAL, "-s", "AVG"], 4), ("compare", [*DOUBT, "-s", "AVG"], 1),
-    ("compare", [*DOUBT, "-s", "AVG", *REQUIRED], 3),
-    ("explain", [*SEED, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 0),
-    ("explain", [*PARTIAL, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 4),
-    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 1),
-    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3", *REQUIRED], 3),
+    ("compare", [*SEED, "--to-strategy", "AVG"], 0), ("compare", [*PARTIAL, "--to-strategy", "AVG"], 4),
+    ("compare", [*DOUBT, "--to-strategy", "AVG"], 1),
+    ("compare", [*DOUBT, "--to-strategy", "AVG", *REQUIRED], 3),
+    ("explain", [*SEED, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3"], 0),
+    ("explain", [*PARTIAL, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3"], 4),
+    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3"], 1),
+    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3", *REQUIRED], 3),
     *((verb, given, code) for verb in ("groups", "show") for given, code in (
         (SEED, 0), (DOUBT, 0), ([*DOUBT, *REQUIRED], 3), (PARTIAL, 4), ([*PARTIAL, "--allow-partial"], 0),
     )),
-    ("guard", ["-f", "example:orders", "-g", "order-svc", "--stop", "10.1.0.11@4121"], 0),
-    ("guard", [*SEED, "--stop", "nobody"], 1), ("guard", [*SEED, "--stop", "10.0.0.10@1009"], 4),
-    ("guard", ["-f", "alone.json", "--stop", "c1"], 3),
+    ("guard", ["-f", "example:orders", "-g", "order-svc", "-c", "10.1.0.11@4121"], 0),
+    ("guard", [*SEED, "-c", "nobody"], 1), ("guard", [*SEED, "-c", "10.0.0.10@1009"], 4),
+    ("guard", ["-f", "alone.json", "-c", "c1"], 3),
     ("check", [*DOUBT, *REQUIRED], 3), ("recommend", [*DOUBT, *REQUIRED], 3),
     ("check", [*SEED], 0), ("check", ["-f", "example:duplicate-id"], 2), ("check", [*PARTIAL], 4),
     ("diff", ["example:seed", "example:seed", "--detailed-exitcode"], 0), ("diff", ["example:seed", "doubt.json"], 1),
-    ("diff", ["example:seed", "example:orders", "--detailed-exitcode", "--assume"], 2),
+    ("diff", ["example:seed", "example:orders", "--detailed-exitcode", "--require", "any"], 2),
     ("diff", ["example:seed", "partial.json"], 4), ("diff", ["-", "-"], 64),
     ("recommend", [*SEED], 0), ("recommend", [*PARTIAL], 4), ("recommend", [*DOUBT], 1),
     ("rollout", ["restart", *SEED], 0), ("rollout", ["restart", *SEED, "--max-moved-per-queue", "0"], 3),
     *((verb, [*given, *PARTIAL, "--allow-partial"], 0) for verb, *given in (["rollout", "restart"], ["recommend"])),
     ("rollout", ["restart", *PARTIAL], 4), ("rollout", ["restart", *DOUBT], 1),
-    ("simulate", ["none.yaml"], 64), ("snapshot", [], 64), ("snapshot", ["-n", "127.0.0.1:1", "--timeout", "0.1"], 1),
+    ("simulate", ["none.yaml"], 64), ("snapshot", [], 64), ("snapshot", ["-n", "127.0.0.1:1"], 1),
     ("verify", ["plan.json"], 0), ("verify", ["changed.json"], 2), ("verify", ["none.json"], 1), ("verify", [V2], 1),
     ("verify", ["other.json"], 4),
-    ("bulk", ["--in", "none", "--out", "x"], 1), ("example", [], 0), ("example", ["nope"], 64),
+    ("bulk", ["-f", "none", "--out", "x"], 1), ("example", [], 0), ("example", ["nope"], 64),
 ]  # fmt: skip
 
 
@@ -248,7 +249,7 @@ def test_options_before_the_kind_of_change_name_what_is_missing(verb, said, run)
 
 @pytest.mark.parametrize(("argv", "meant"), [
     (["pln"], "plan"), (["rollout", "restrat"], "restart"), (["plan", *SEED, "--scal", "3"], "--scale"),
-    (["allocate", "-t", "t", "--queues", "b:1", "-c", "c", "-s", "AVGG"], "AVG"),
+    (["allocate", "-t", "t", "--queues", "b:1", "--clients", "c", "-s", "AVGG"], "AVG"),
     (["plan", *SEED, "--to-strategy", "CONSISTENT_HSH:5"], "CONSISTENT_HASH"), (["plan", *SEED, "--show", "unts"], "units"),
     (["check", *SEED, "--rule", "unowned-queu"], "unowned-queue"), (["plan", "-f", "example:sed"], "seed"),
     (["example", "three-death"], "three-deaths"), (["simulate", "example:large", "--profile", "5.4"], "5.5"),

@@ -37,7 +37,7 @@ ROOMS = {
     "rmqalloc/snapshot/files/mqadmin": ["convert", "allocateMQ.orders.json", "--out", "mqadmin.json"],
     "rmqalloc/snapshot/live": ["snapshot", "-n", "{}", "--out", "live.json"],
     "rmqalloc/store": ["convert", "seed.parquet", "--out", "seed.csv"],
-    "rmqalloc/strategies": ["allocate", "-t", "t", "--queues", "b:8", "-c", "x,y", "-s", "CONSISTENT_HASH"],
+    "rmqalloc/strategies": ["allocate", "-t", "t", "--queues", "b:8", "--clients", "x,y", "-s", "CONSISTENT_HASH"],
     "rmqalloc/transitions": ["rollout", "restart", *SEED, "--batch", "1"],
     "rmqalloc/views": ["check", *SEED],
 }  # fmt: skip

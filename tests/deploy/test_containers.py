@@ -88,7 +88,8 @@ def test_a_manifest_holds_to_the_schema_of_kubernetes(name):
     import kubernetes_validate
 
     kubernetes_validate.validate(MANIFESTS[name], "1.34", strict=True)
-    spoilt = MANIFESTS[name] | {"spec": MANIFESTS[name]["spec"] | {"nothing": 1}}
+    held = "data" if "data" in MANIFESTS[name] else "spec"
+    spoilt = MANIFESTS[name] | {held: MANIFESTS[name][held] | {"nothing": 1}}
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(spoilt, "1.34", strict=True)
 

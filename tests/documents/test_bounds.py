@@ -130,7 +130,19 @@ def test_queues_of_a_topic_are_laid_out_up_to_the_same_number(capsys):
     ):
         rmqalloc.check(cluster(MAX_QUEUES, 1))
     assert (
-        main(["allocate", "-s", "AVG", "-t", "T", "-c", "c", "--queues", f"a:{MAX_QUEUES},b:1"])
+        main(
+            [
+                "allocate",
+                "-s",
+                "AVG",
+                "-t",
+                "T",
+                "--clients",
+                "c",
+                "--queues",
+                f"a:{MAX_QUEUES},b:1",
+            ]
+        )
         == 64
     )
     assert (

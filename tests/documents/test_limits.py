@@ -163,7 +163,7 @@ def test_how_many_lines_are_told_of_gates(capsys):
 
 def test_how_many_queues_are_shown(monkeypatch, capsys):
     monkeypatch.setattr(allocate_command, "MAX_QUEUES", 10)
-    line = ["allocate", "-t", "T", "-c", "c1", "-s", "AVG", "-o", "csv", "--queues"]
+    line = ["allocate", "-t", "T", "--clients", "c1", "-s", "AVG", "-o", "csv", "--queues"]
     assert main([*line, "a:4,b:6"]) == 0
     assert main([*line, "a:4,b:7"]) == exit_codes.USAGE
     assert "11 queues; from 1 to 10 can be shown" in capsys.readouterr().err
@@ -174,7 +174,7 @@ def test_numbers_of_nine_digits_are_read_and_longer_ones_are_not():
     for digits, said in ((9, "100,000|100000"), (10, "at most nine digits")):
         with pytest.raises(FlagError, match=said):
             scenario_of_flags({"scale": ["9" * digits]})
-    explain = ["explain", "-f", "example:seed", "-g", "by-ring", "-t", "TopicTest", "-q"]
+    explain = ["explain", "-f", "example:seed", "-g", "by-ring", "-t", "TopicTest", "--queue"]
     assert main([*explain, f"broker-a:{'9' * 9}"]) == exit_codes.FAILURE  # there is no such queue
     assert main([*explain, f"broker-a:{'9' * 10}"]) == exit_codes.USAGE
 

@@ -76,7 +76,7 @@ def test_bulk_reads_them_and_says_which_strategies_there_were(tmp_path, capsys):
     source, target = tmp_path / "units.parquet", tmp_path / "owners"
     whole = cluster([*RULES, ("CONFIG", {"message_queues": {"c2": [["T", "hz@a", 1]]}})])
     pq.write_table(pa.Table.from_batches([units_of(whole)]), source)
-    assert main(["bulk", "--in", str(source), "--out", str(target), "-s", "AVG"]) == 0
+    assert main(["bulk", "-f", str(source), "--out", str(target), "-s", "AVG"]) == 0
     assert ds.dataset(target, format="parquet").to_table()["owners"].to_pylist() == owners_of_plan(
         whole
     )

@@ -460,16 +460,15 @@ def test_new_documents_say_their_version():
 
 VERBS = {
     "plan": ("plan", "--remove-client", "c1"),
-    "compare": ("compare", "-s", "AVG,AVG_BY_CIRCLE"),
+    "compare": ("compare", "--to-strategy", "AVG,AVG_BY_CIRCLE"),
     "recommend": ("recommend",),
-    "explain": ("explain", "-g", "g", "-t", "T", "-q", "a:3"),
+    "explain": ("explain", "-g", "g", "-t", "T", "--queue", "a:3"),
     "rollout restart": ("rollout", "restart"),
-    "rollout broker": ("rollout", "broker", "--name", "a"),
-    "rollout queues": ("rollout", "queues", "-t", "T", "--to", "20"),
-    "rollout strategy": ("rollout", "strategy", "-s", "AVG_BY_CIRCLE"),
+    "rollout broker": ("rollout", "broker", "--broker", "a"),
+    "rollout queues": ("rollout", "queues", "-t", "T", "--set-queues", "20"),
+    "rollout strategy": ("rollout", "strategy", "--to-strategy", "AVG_BY_CIRCLE"),
     "rollout subscription": ("rollout", "subscription", "-t", "U"),
 }
-SAYS = {"rollout strategy": "--from-strategy", "explain": "-s"}
 BY_CLIENT = ("plan", "explain", "compare", "rollout strategy")
 """Verbs that work out groups whose clients differ."""
 
@@ -497,8 +496,8 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
     else:
         assert app.run(command) == 1
         assert "in doubt" in capsys.readouterr().err
-    assert app.run([*command, "--assume"]) == 0
-    assert app.run([*command, SAYS.get(verb, "--strategy"), "AVG"]) == 0
+    assert app.run([*command, "--require", "any"]) == 0
+    assert app.run([*command, "--strategy", "AVG"]) == 0
 
 
 def test_a_doubt_in_one_group_leaves_the_others_planned(tmp_path, capsys):
@@ -511,7 +510,7 @@ def test_a_doubt_in_one_group_leaves_the_others_planned(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert {row["consumer_group"] for row in json.loads(out)} == {"sure"}
     assert (
-        "left out, their strategies being in doubt: unsure; --strategy states one, --assume accepts"
+        "left out, their strategies being in doubt: unsure; --strategy states one, --require any accepts"
         in err
     )
     assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "-g", "sure"]) == 0
@@ -542,7 +541,7 @@ def test_an_empty_group_is_planned_only_by_a_strategy_that_is_known(tmp_path):
     write_snapshot(Snapshot((TOPIC,), (full, Group("empty", ("T",)))), str(path))
     assert app.run(["plan", "-f", str(path), "--remove-broker", "a"]) == 0
     assert app.run(["plan", "-f", str(path), "--scale", "3"]) == 1
-    assert app.run(["plan", "-f", str(path), "--scale", "3", "--assume"]) == 0
+    assert app.run(["plan", "-f", str(path), "--scale", "3", "--require", "any"]) == 0
 
 
 def test_the_audit_notes_a_guess_and_nothing_else_of_it():

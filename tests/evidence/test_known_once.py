@@ -18,22 +18,22 @@ SIX = [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]
 COMMANDS = {
     "plan -f {} --scale 6": 1,
     "plan -f {} --scale 6 --show evidence": 1,
-    "plan -f {} --scale 6 --assume": 1,
+    "plan -f {} --scale 6 --require any": 1,
     "plan -f {} --scale 6 --require fitted": 1,
     "plan -f {} --scale 6 --strategy AVG": 1,
     "check -f {}": 1,
     "check -f {} --require reported": 1,
     "compare -f {}": 1,
-    "explain -f {} -g fitted -t T -q b:1": 1,
-    "explain -f {} -g fitted -t T -q b:1 -s CONSISTENT_HASH": 1,
+    "explain -f {} -g fitted -t T --queue b:1": 1,
+    "explain -f {} -g fitted -t T --queue b:1 -s CONSISTENT_HASH": 1,
     "recommend -f {}": 1,
     "rollout restart -f {}": 1,
     "rollout restart -f {} -o html": 1,
     "rollout restart -f {} --best": 1,
-    "rollout strategy -f {} -s AVG_BY_CIRCLE": 1,
+    "rollout strategy -f {} --to-strategy AVG_BY_CIRCLE": 1,
     "rollout subscription -f {} -t U": 1,
-    "rollout queues -f {} -t T --to 16 --assume-drained": 1,
-    "rollout broker -f {} --name b": 1,
+    "rollout queues -f {} -t T --set-queues 16 --assume-drained": 1,
+    "rollout broker -f {} --broker b": 1,
     "diff {} {}": 2,
 }
 VERBS = {
@@ -130,9 +130,7 @@ def test_what_is_known_of_other_groups_is_looked_up_for_those_that_are_asked_for
 def test_more_queues_are_no_contradiction_to_what_clients_own_before(tmp_path, capsys):
     path = str(tmp_path / "s.json")
     write_snapshot(cluster(), path)
-    words = (
-        f"rollout queues -f {path} -g fitted -t T --to 16 --assume-drained --show totals -o json"
-    )
+    words = f"rollout queues -f {path} -g fitted -t T --set-queues 16 --assume-drained --show totals -o json"
     assert main(words.split()) == 0
     out, err = capsys.readouterr()
     assert [row["consumer_group"] for row in json.loads(out)] == ["fitted"]

@@ -17,7 +17,7 @@ def test_a_consumer_stops_once_the_change_before_has_settled(cluster, java, tall
     settled(cluster, [java], GROUP, 2, assigned(strategy("AVG")), tally)
 
     def guard(member, *more):
-        code = main(["guard", "-n", cluster.name_server, "-g", GROUP, "--stop", ids[member], *more])
+        code = main(["guard", "-n", cluster.name_server, "-g", GROUP, "-c", ids[member], *more])
         return code, capsys.readouterr().out
 
     answer = guard("g-1", "--wait", "120s")

@@ -59,7 +59,9 @@ def test_importing_rmqalloc_loads_nothing_that_takes_long():
 
 def test_planning_a_file_of_json_loads_nothing_of_other_forms():
     pytest.importorskip("pandas")  # which pyarrow imports where it can
-    found = loaded("-m", "rmqalloc", "plan", "-f", "example:live", "--scale", "3", "--assume")
+    found = loaded(
+        "-m", "rmqalloc", "plan", "-f", "example:live", "--scale", "3", "--require", "any"
+    )
     assert {"rmqalloc.plans", "pyarrow"} <= found
     others = {
         "pandas.core",

@@ -99,7 +99,7 @@ def test_what_is_not_ours_to_bring_is_named_as_it_is():
     ("yaml", ["plan", "-f", "s.yaml", "--scale", "3"], "yaml"),
     ("pyarrow", ["plan", "-f", "s.json", "--scale", "3"], "arrow"),
     ("pyarrow", ["generate", "--units", "1", "--out", "x"], "arrow"),
-    ("pyspark", ["bulk", "--spark", "--in", "x", "--out", "y"], "spark"),
+    ("pyspark", ["bulk", "--spark", "-f", "x", "--out", "y"], "spark"),
 ])  # fmt: skip
 def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -127,7 +127,7 @@ def test_a_spark_connect_without_its_packages_is_no_defect(monkeypatch, capsys):
 
     monkeypatch.setattr(job, "running_session", lacking)
     assert (
-        main(["bulk", "--spark", "--remote", "sc://x", "--in", "x", "--out", "y"])
+        main(["bulk", "--spark", "--remote", "sc://x", "-f", "x", "--out", "y"])
         == exit_codes.FAILURE
     )
     assert (

@@ -39,7 +39,7 @@ def test_the_blocks_of_a_page_are_all_found():
 
 
 @pytest.mark.parametrize(("block", "reported"), [
-    pytest.param("```console\n$ rmqalloc allocate -t T --queues a:1 -c x\nnothing of the kind\n```\n",
+    pytest.param("```console\n$ rmqalloc allocate -t T --queues a:1 --clients x\nnothing of the kind\n```\n",
                  "prints", id="console"),
     ("```bash\nrmqalloc plan -f missing.yaml --scale 3\n```\n", "ends with 1"),
     ("```python\n>>> 1 + 1\n3\n\n```\n", "Got:"),

@@ -174,7 +174,7 @@ def test_a_room_that_is_lost_after_it_came_back_takes_the_stale_route_along():
 def test_verbs_without_scenarios_still_refuse_the_view(tmp_path, capsys):
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(to_document(cluster())))
-    assert main(["explain", "-f", str(path), "-g", "g", "-t", "T", "-q", "a:0"]) == 1
+    assert main(["explain", "-f", str(path), "-g", "g", "-t", "T", "--queue", "a:0"]) == 1
     assert NO_ROOM in capsys.readouterr().err
     assert main(["check", "-f", str(path)]) == 2
     said = " ".join(capsys.readouterr().out.split())

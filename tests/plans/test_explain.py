@@ -245,7 +245,7 @@ def run(capsys):
 
 
 def test_a_point_of_the_ring(run):
-    code, out, err = run("-g by-ring -t TopicTest -q broker-b:3")
+    code, out, err = run("-g by-ring -t TopicTest --queue broker-b:3")
     assert (code, err) == (0, "")
     assert out == (
         "Group by-ring  topic TopicTest  queue broker-b:3  CONSISTENT_HASH\n"
@@ -260,68 +260,81 @@ def test_a_point_of_the_ring(run):
 
 
 def test_for_programs_and_by_another_strategy(run):
-    code, out, _ = run("-g by-ring -t TopicTest -q broker-b:3 -s AVG -o json")
+    code, out, _ = run("-g by-ring -t TopicTest --queue broker-b:3 -s AVG -o json")
     found = json.loads(out)
     assert (code, found["owner"], found["strategy"]) == (0, "10.0.0.11@1009", "AVG")
     assert found["facts"] == {"size": 6, "extra": 0, "client_place": 1, "first": 6, "length": 6}
-    assert "640 points" in run("-g by-ring -t TopicTest -q broker-b:3 -s CONSISTENT_HASH:160")[1]
+    assert (
+        "640 points" in run("-g by-ring -t TopicTest --queue broker-b:3 -s CONSISTENT_HASH:160")[1]
+    )
 
 
 def test_nobody_and_names_made_harmless(run, tmp_path):
     path = tmp_path / "s.json"
     path.write_text(json.dumps(to_document(little(4, clients=("x\x1b[2J", "x\x1b[2J")))))
-    code, out, _ = run("-g g -t T -q b:3", path)
+    code, out, _ = run("-g g -t T --queue b:3", path)
     assert code == 0
     assert out.endswith("So nobody owns it.\n")
     assert "\x1b" not in out
 
 
+def test_a_queue_may_name_its_topic(run):
+    found = run("-g by-ring --queue TopicTest/broker-b:3")
+    assert found[0] == 0
+    assert found == run("-g by-ring -t TopicTest --queue broker-b:3")
+
+
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("-q b:1", 64, "explain needs one group (-g) and one topic (-t) by their names"),
-        ("-g by-ring -g by-average -t TopicTest -q b:1", 64, "explain needs one group"),
-        ("-g by-ring -t TopicTest", 64, "Missing option '-q'"),
+        ("--queue b:1", 64, "explain needs one group (-g) and one topic (-t, "),
+        ("-g by-ring -g by-average -t T --queue b:1", 64, "explain needs one group"),
+        ("-g by-ring -t TopicTest", 64, "Missing option '--queue'"),
         pytest.param(
-            "-g by-ring -t TopicTest -q broker-a",
+            "-g by-ring -t TopicTest --queue broker-a",
             64,
-            "'broker-a' is not BROKER:ID, such as broker-a:3",
-            id="-q broker-a",
+            "'broker-a' is neither ID, BROKER:ID nor TOPIC/BROKER:ID",
+            id="--queue broker-a",
         ),
-        ("-g by-ring -t TopicTest -q broker-a:1 -s AVERAGE", 64, "did you mean AVG?"),
+        ("-g by-ring -t TopicTest --queue broker-a:1 -s AVERAGE", 64, "did you mean AVG?"),
         pytest.param(
-            "-g by-ring -t TopicTest -q broker-a:1 -s AVG:3",
+            "-g by-ring -t TopicTest --queue broker-a:1 -s AVG:3",
             64,
             "'AVG:3' is neither NAME, nor CONSISTENT_HASH:N",
             id="-s AVG:3",
         ),
         pytest.param(
-            "-g by-ring -t TopicTest -q broker-a:1 -s CONSISTENT_HASH:x",
+            "-g by-ring -t TopicTest --queue broker-a:1 -s CONSISTENT_HASH:x",
             64,
             "is not NAME:N, such as CONSISTENT_HASH:160",
             id="-s CONSISTENT_HASH:x",
         ),
-        ("-g 'by-*' -t TopicTest -q broker-a:1", 1, "no consumer group matches 'by-*'"),
+        (
+            "-g by-ring -t TopicTest --queue 1",
+            64,
+            "explain needs the broker too",
+        ),
+        ("-g 'by-*' -t TopicTest --queue broker-a:1", 1, "no consumer group matches 'by-*'"),
         pytest.param(
-            "-g by-ring -t Topictest -q broker-a:1",
+            "-g by-ring -t Topictest --queue broker-a:1",
             1,
             "no topic matches 'Topictest'; near it is 'TopicTest'",
             id="-t Topictest",
         ),
         pytest.param(
-            "-g by-rings -t TopicTest -q broker-a:1",
+            "-g by-rings -t TopicTest --queue broker-a:1",
             1,
             "no consumer group matches 'by-rings'; near it are 'by-ring'",
             id="-g by-rings",
         ),
         pytest.param(
-            "-g by-ring -t TopicTest -q broker-a:9",
+            "-g by-ring -t TopicTest --queue broker-a:9",
             1,
             "has the queues 0 to 7 on 'broker-a', not 9",
-            id="-q broker-a:9",
+            id="--queue broker-a:9",
         ),
         pytest.param(
-            "-g by-ring -t TopicTest -q broker-a:1 -s MACHINE_ROOM_NEARBY-AVG",
+            "-g by-ring -t TopicTest --queue broker-a:1 -s MACHINE_ROOM_NEARBY-AVG",
             1,
             "Machine room is null for mq",
             id="-s MACHINE_ROOM_NEARBY-AVG",

@@ -250,9 +250,10 @@ def test_on_the_command_line(tmp_path, capsys):
     )
     assert out.count("- x ") == 2 and "clients 4 → 3" in out
     assert (
-        main(["plan", "-f", now, "--undo", str(path), "--scenario", "four", "--scale", "3"]) == 64
+        main(["plan", "-f", now, "--undo", str(path), "--scenario-name", "four", "--scale", "3"])
+        == 64
     )
     write_snapshot(CLUSTER, now)
-    assert main(["plan", "-f", now, "--undo", str(path), "--scenario", "four"]) == 3
+    assert main(["plan", "-f", now, "--undo", str(path), "--scenario-name", "four"]) == 3
     assert "refused: nothing was applied" in capsys.readouterr().err
-    assert main(["plan", "-f", now, "--undo", str(path), "--scenario", "other"]) == 1
+    assert main(["plan", "-f", now, "--undo", str(path), "--scenario-name", "other"]) == 1

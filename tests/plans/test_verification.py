@@ -288,7 +288,7 @@ def test_a_plan_of_an_earlier_version_is_to_be_made_again(version, capsys):
             read_plan(path)
     for words in (
         ["verify", path],
-        ["verify", path, "--snapshot", "example:seed"],
+        ["verify", path, "-f", "example:seed"],
         ["report", path, "--out", "-"],
         ["plan", "-f", "example:seed", "--undo", path],
         ["check", "-f", "example:seed", "--plan", path],

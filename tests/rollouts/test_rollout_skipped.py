@@ -263,7 +263,7 @@ def test_text_names_them_and_why(run):
     assert said.startswith(f"Skipped: {REASON} Rollout: ") and ", 1 group skipped; " in said
     assert "Skipped" not in run("restart")[1]
     assert (
-        run("restart", "-b", "2", "--wide")[1]
+        run("restart", "-b", "2", "-o", "wide")[1]
         .rpartition("\n\n")[2]
         .startswith("Skipped\nconsumer_group  reason\none ")
     )

@@ -315,6 +315,6 @@ def test_a_readable_broker_without_queues_gets_some_in_a_plan_and_in_a_rollout(t
     shown = ["-f", str(path), "--columns", "n_queues", "-o", "json"]
     assert main(["plan", "--set-queues", "8", *shown]) == 0
     planned = json.loads(capsys.readouterr().out)
-    assert main(["rollout", "queues", "-t", "T", "--to", "8", *shown]) == 0
+    assert main(["rollout", "queues", "-t", "T", "--set-queues", "8", *shown]) == 0
     rolled = json.loads(capsys.readouterr().out)
     assert planned == [rolled[0], rolled[-1]] == [{"n_queues": 4}, {"n_queues": 16}]

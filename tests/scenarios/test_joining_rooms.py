@@ -94,7 +94,7 @@ def test_a_group_that_needs_the_room_is_named_and_the_others_are_planned(run, ch
 
 
 def test_a_gate_says_it_first(run):
-    code, _, err = run("--add-client c3 --max-skew 9")
+    code, _, err = run("--add-client c3 --max-unowned 9")
     assert code == 3
     assert "1 of its 1 topics cannot be assigned any more" in err
 
@@ -198,8 +198,15 @@ def test_a_comparison_that_lacks_a_row_ends_with_1(capsys, tmp_path):
         code = main(["compare", "-f", str(path), *shlex.split(line)])
         return code, *capsys.readouterr()
 
-    near = "-s AVG,MACHINE_ROOM_NEARBY-AVG"
-    code, out, err = ran(f"--add-client c3 {near}")
+    def joining(**where):
+        changes = [{"add_clients": {"ids": ["c3"], **where}}]
+        (tmp_path / "joining.json").write_text(
+            json.dumps({"scenarios": [{"name": "joining", "changes": changes}]})
+        )
+        return f"--scenario {tmp_path / 'joining.json'}"
+
+    near = "--to-strategy AVG,MACHINE_ROOM_NEARBY-AVG"
+    code, out, err = ran(f"{joining()} {near}")
     assert code == 1
     assert out.count("\nAVG                          ") == 2  # its rows stand beside it
     assert out.count("MACHINE_ROOM_NEARBY-AVG  refused\n") == 2
@@ -207,8 +214,8 @@ def test_a_comparison_that_lacks_a_row_ends_with_1(capsys, tmp_path):
         "cannot be assigned: near topic T and 1 more: Machine room is null for consumer id c3\n"
         in err
     )
-    assert ran(f"--add-client c3=hz {near}")[0] == 0
-    assert ran("-s AVG --add-client c3")[0] == 0  # what the group has now does not matter
+    assert ran(f"{joining(machine_room='hz')} {near}")[0] == 0
+    assert ran(f"--to-strategy AVG {joining()}")[0] == 0  # what the group has now does not matter
 
 
 def test_a_group_without_clients_is_no_fault_of_a_candidate():
@@ -222,11 +229,9 @@ def test_a_group_without_clients_is_no_fault_of_a_candidate():
 
 def test_a_ring_that_grows_too_large_is_told_like_a_refusal(run, monkeypatch):
     monkeypatch.setattr(assigner, "MAX_POINTS", 30)
-    code, after, err = run(
-        "--to-strategy CONSISTENT_HASH --to-virtual-nodes 10 --add-client c3 -g plain"
-    )
+    code, after, err = run("--to-strategy CONSISTENT_HASH:10 --add-client c3 -g plain")
     assert (code, after["plain"]["err_code"]) == (0, 0)
-    code, after, err = run("--to-strategy CONSISTENT_HASH --to-virtual-nodes 10 --scale 4")
+    code, after, err = run("--to-strategy CONSISTENT_HASH:10 --scale 4")
     assert (code, after["plain"]["err_code"]) == (1, 4)
     assert (
         "topic T and 1 more cannot be assigned after it: the ring would have 40 points; at most 30 can be planned"

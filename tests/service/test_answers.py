@@ -112,7 +112,7 @@ def test_a_plan_is_the_one_that_the_verb_saves(client, printed, tmp_path):
 def test_explanations_and_advice_are_those_of_the_verbs(client, printed):
     asked = {"topic": "orders", "queue": QUEUE}
     assert got(client, "/v1/groups/idle/explain", **asked) == printed(
-        "explain", "-g", "idle", "-t", "orders", "-q", QUEUE
+        "explain", "-g", "idle", "-t", "orders", "--queue", QUEUE
     )
     assert got(client, "/v1/groups/idle/recommend")["groups"] == printed("recommend", "-g", "idle")
 
@@ -120,7 +120,9 @@ def test_explanations_and_advice_are_those_of_the_verbs(client, printed):
 def test_strategies_in_doubt_are_accepted_where_that_is_asked_for(client, printed):
     asked = {"show": "groups", "scale": 2}
     assert client.get("/v1/groups/doubt/plan", params=asked).status_code == 404
-    accepted = printed("plan", "-g", "doubt", "--scale", "2", "--assume", "--show", "groups")
+    accepted = printed(
+        "plan", "-g", "doubt", "--scale", "2", "--require", "any", "--show", "groups"
+    )
     assert got(client, "/v1/groups/doubt/plan", **asked, assume="yes")["groups"] == accepted
     assert client.get("/v1/groups/doubt/plan?assume=maybe").status_code == 400
 
@@ -179,7 +181,7 @@ def test_a_name_may_hold_anything(client):
     ("/v1/groups?top=1&top=2", 400, "given 2 times"), ("/v1/groups?sort=x", 400, "no column 'x'"),
     ("/v1/groups?where=x", 400, "no condition"), ("/v1/groups/idle/plan?scale=x", 400, "scale: 'x' is not a whole number"),
     ("/v1/groups/idle/plan?remove_client=nobody", 404, "nobody"), ("/v1/groups/idle/plan?to_strategy=X", 400, "to_strategy:"),
-    ("/v1/groups/idle/plan?scale=100000&to_virtual_nodes=10000", 413, "1,000,000"),
+    ("/v1/groups/idle/plan?scale=99999&to_strategy=CONSISTENT_HASH:99", 413, "1,000,000"),
     ("/v1/groups/idle/plan?show=x", 400, "no 'x'"),
     ("/v1/groups/idle/explain?topic=orders", 400, "queue is missing"),
     ("/v1/groups/idle/explain?topic=orders&queue=1", 400, "BROKER:ID"),

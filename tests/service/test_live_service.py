@@ -49,8 +49,6 @@ def asked(name_server):
         "0",
         "--every",
         "1s",
-        "--deadline",
-        "60s",
     ) as (
         program,
         port,

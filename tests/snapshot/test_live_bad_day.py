@@ -11,6 +11,7 @@ from collections import Counter
 
 import pytest
 import tied
+from contexts import context, use_context
 from loopback import Loopback, SimulatedLoopback
 from programs import environment
 
@@ -194,7 +195,7 @@ def test_a_frozen_broker_does_not_use_up_the_deadline():
     [("snapshot", 4), ("check", 2), ("plan", 4)],  # the silent broker is a finding of check
 )
 def test_the_command_line_writes_what_was_read_and_says_what_is_missing(
-    verb, expected, capsys, tmp_path
+    verb, expected, capsys, tmp_path, monkeypatch
 ):
     out = tmp_path / "s.json"
     arguments = {
@@ -205,8 +206,9 @@ def test_the_command_line_writes_what_was_read_and_says_what_is_missing(
     with SimulatedLoopback(
         groups={f"g-{i}": ["c-0", "c-1"] for i in range(50)}, frozen=["broker-1"]
     ) as servers:
-        limits = ["--deadline", "30s", "--timeout", "4"]
-        code = main([verb, "-n", servers.name_server, "--no-running-info", *limits, *arguments])
+        limits = {"deadline": "30s", "timeout": 4, "running_info": False}
+        use_context(monkeypatch, tmp_path, servers.name_server, **limits)
+        code = main([verb, *arguments])
     said = capsys.readouterr()
     assert code == expected, said.err
     lines = [line for line in said.err.splitlines() if "the snapshot lacks" in line]
@@ -229,9 +231,10 @@ def test_what_is_wanted_may_be_what_could_not_be_read(capsys):
     assert "no consumer group matches 'g'" in capsys.readouterr().err
 
 
-def test_no_name_server_in_time_is_a_failure(capsys):
+def test_no_name_server_in_time_is_a_failure(capsys, tmp_path, monkeypatch):
     with SimulatedLoopback(frozen=["name server"]) as servers:
-        assert main(["snapshot", "-n", servers.name_server, "--deadline", "300ms"]) == 1
+        use_context(monkeypatch, tmp_path, servers.name_server, deadline="300ms")
+        assert main(["snapshot"]) == 1
     assert "had not answered by the deadline of 0.3 s" in capsys.readouterr().err
 
 
@@ -241,9 +244,10 @@ def test_an_interrupt_ends_a_snapshot_at_once(tmp_path):
     """
     out = tmp_path / "s.json"
     with Loopback(frozen=["broker-0", "broker-1"]) as servers:
-        given = ["-n", servers.name_server, "--timeout", "600", "--out", out]
-        command = [sys.executable, "-m", "rmqalloc", "snapshot", *given]
-        process = tied.popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
+        patient = context(tmp_path, servers.name_server, timeout=600)
+        command = [sys.executable, "-m", "rmqalloc", "snapshot", "--out", out]
+        variables = {**environment(), **patient}
+        process = tied.popen(command, env=variables, stderr=subprocess.PIPE, text=True)
         while (
             not servers.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) and process.poll() is None
         ):

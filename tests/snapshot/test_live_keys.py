@@ -6,6 +6,7 @@ import asyncio
 import warnings
 
 import pytest
+from contexts import use_context
 from loopback import Loopback
 
 import rmqalloc
@@ -52,7 +53,7 @@ def test_a_broker_that_only_the_name_server_named_gets_nothing(keys):
         address = servers.addresses[one.source.removeprefix("broker ")]
         assert (
             one.message.startswith(f"{address} is not asked")
-            and f"--acl-address {address} (acl_address" in one.message
+            and f"by acl_address: {address} in its context (acl_address" in one.message
         )
 
 
@@ -90,8 +91,8 @@ def test_without_keys_nobody_needs_to_be_named():
     assert signed(servers)[0] == set()
 
 
-def test_the_command_line_warns_once_and_takes_the_option_and_its_variable(
-    keys, capsys, monkeypatch
+def test_the_command_line_warns_once_and_takes_the_address_of_a_context(
+    keys, capsys, monkeypatch, tmp_path
 ):
     with Loopback() as servers:
         arguments = ["snapshot", "-n", elsewhere(servers)]
@@ -99,11 +100,11 @@ def test_the_command_line_warns_once_and_takes_the_option_and_its_variable(
         err = capsys.readouterr().err
         assert err.count("warning: keys are used without TLS that verifies servers") == 1
         assert "is not asked" in err and "UserWarning" not in err
-        assert main([*arguments, "--acl-address", "127.0.0.1"]) == 0
-        monkeypatch.setenv("RMQALLOC_SNAPSHOT_ACL_ADDRESS", "127.0.0.1")
-        assert main(arguments) == 0
+        use_context(monkeypatch, tmp_path, elsewhere(servers), acl_address="127.0.0.1")
+        assert main(["snapshot"]) == 0
         capsys.readouterr()
-        assert main([*arguments, "--acl-address", "10.0.0.1/8"]) == 64
+        use_context(monkeypatch, tmp_path, elsewhere(servers), acl_address="10.0.0.1/8")
+        assert main(["snapshot"]) == 64
     assert (
         "acl_address '10.0.0.1/8' is none of HOST, HOST:PORT and a network"
         in capsys.readouterr().err

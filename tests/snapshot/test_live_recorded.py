@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from contexts import use_context
 from replayed import Replay, taken
 
 from rmqalloc.audit import check_snapshot
@@ -383,11 +384,14 @@ def test_roles_in_files_are_checked():
         check_values(Snapshot(brokers=(Broker("a", "x"), Broker("a", "y"))))
 
 
-def test_the_verbs_say_that_a_master_is_gone_and_that_nothing_matches(capsys):
+def test_the_verbs_say_that_a_master_is_gone_and_that_nothing_matches(
+    capsys, tmp_path, monkeypatch
+):
     with Replay([("c", "JAVA", 399)]) as replay:
         alive = replay.answer(Command(ReadCode.GET_BROKER_CLUSTER_INFO, 1, {}))
         replay.more[ReadCode.GET_BROKER_CLUSTER_INFO] = alive.replace("{0:", "{1:")
-        told = ["snapshot", "-n", replay.address, "--no-lag", "--no-running-info"]
+        use_context(monkeypatch, tmp_path, replay.address, lag=False, running_info=False)
+        told = ["snapshot"]
         assert main(told) == 0
         said = capsys.readouterr()
         assert f"broker px has no master; its slave {replay.address}, was asked" in said.err

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
+from contexts import use_context
 from replayed import Replay, taken
 
 from rmqalloc.audit import check_snapshot
@@ -139,19 +140,19 @@ def test_only_queues_that_a_new_client_should_own_are_on_their_way():
     ]
 
 
-def test_time_that_is_given_settles_clients_of_unknown_age(capsys, monkeypatch):
+def test_time_that_is_given_settles_clients_of_unknown_age(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "rmqalloc.cli._check_command.time",
         SimpleNamespace(sleep=lambda _seconds: None, monotonic=time.monotonic),
     )
-    reached = ["--no-lag", "--rule", "actual-unowned", "--fail-on", "error"]
+    reached = ["--rule", "actual-unowned", "--fail-on", "error"]
     with Replay([("c", "JAVA", 513)], {"c": info(started="", queues=(0,))}) as replay:
-        assert main(["check", "-n", replay.address, *reached]) == 0
-        assert main(["check", "-n", replay.address, *reached, "--settle", "20s"]) == 2
+        use_context(monkeypatch, tmp_path, replay.address, lag=False)
+        assert main(["check", *reached]) == 0
+        assert main(["check", *reached, "--settle", "20s"]) == 2
     with Replay([("c", "JAVA", 513)], {"c": info(started=now_ms(), queues=(0,))}) as replay:
-        assert main(["check", "-n", replay.address, *reached, "--settle", "20s"]) == 0, (
-            "it says itself that it is new"
-        )
+        use_context(monkeypatch, tmp_path, replay.address, lag=False)
+        assert main(["check", *reached, "--settle", "20s"]) == 0, "it says itself that it is new"
 
 
 def test_an_ordered_group_is_given_the_time_of_its_locks():
@@ -241,47 +242,33 @@ def test_the_name_server_is_asked_only_where_it_matters():
 # --- A file and the cluster as it is now ---
 
 
-def test_a_file_is_compared_with_a_running_cluster(tmp_path, capsys):
+def test_a_file_is_compared_with_a_running_cluster(tmp_path, capsys, monkeypatch):
     saved = tmp_path / "before.json"
     both, one = [("a", "JAVA", 513), ("b", "JAVA", 513)], [("a", "JAVA", 513)]
     with Replay(both, {"a": info(queues=(0, 1)), "b": info(queues=(2, 3))}) as replay:
-        assert main(["snapshot", "-n", replay.address, "--no-lag", "--out", str(saved)]) == 0
+        use_context(monkeypatch, tmp_path, replay.address, lag=False)
+        assert main(["snapshot", "--out", str(saved)]) == 0
         replay.clients, replay.infos = one, {"a": info(queues=(0, 1, 2, 3))}
         capsys.readouterr()
-        live = ["-n", replay.address, "--no-lag"]
-        assert (
-            main(
-                ["diff", *live, str(saved), "--show", "queues", "-o", "json", "--detailed-exitcode"]
-            )
-            == 2
-        )
+        shown = ["--show", "queues", "-o", "json", "--detailed-exitcode"]
+        assert main(["diff", str(saved), *shown]) == 2
         moved = json.loads(capsys.readouterr().out)
         assert {(row["queue_id"], row["owner_before"], row["owner_after"]) for row in moved} == {
             (2, "b", "a"),
             (3, "b", "a"),
         }
-        assert main(["diff", *live, str(saved), "-g", "gg"]) == 0
-        assert main(["diff", *live, str(saved), str(saved)]) == 64
+        assert main(["diff", str(saved), "-g", "gg"]) == 0
+        assert main(["diff", "-n", replay.address, str(saved), str(saved)]) == 64
         assert "B is a file and -n a running cluster" in capsys.readouterr().err
 
 
-def test_a_group_that_is_gone_from_the_cluster_is_a_difference(tmp_path, capsys):
+def test_a_group_that_is_gone_from_the_cluster_is_a_difference(tmp_path, capsys, monkeypatch):
     saved = tmp_path / "before.json"
     with Replay([("a", "JAVA", 513)], {"a": info(queues=(0, 1, 2, 3))}) as replay:
-        assert main(["snapshot", "-n", replay.address, "--no-lag", "--out", str(saved)]) == 0
+        use_context(monkeypatch, tmp_path, replay.address, lag=False)
+        assert main(["snapshot", "--out", str(saved)]) == 0
         replay.more[CODE.GET_ALL_SUBSCRIPTION_GROUP_CONFIG] = '{"subscriptionGroupTable":{}}'
-        code = main(
-            [
-                "diff",
-                "-n",
-                replay.address,
-                "--no-lag",
-                str(saved),
-                "-g",
-                "gg",
-                "--detailed-exitcode",
-            ]
-        )
+        code = main(["diff", str(saved), "-g", "gg", "--detailed-exitcode"])
     assert code == 2, capsys.readouterr()
 
 

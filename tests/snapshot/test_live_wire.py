@@ -5,9 +5,12 @@ that leaves them.
 import asyncio
 import contextlib
 import json
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from contexts import context
 from live_proofs import assigned, make_topic, settled, wait_for
 from live_proxy import Recording
 from programs import python
@@ -37,8 +40,8 @@ def rmqalloc(*arguments, **environment):
     return python("-m", "rmqalloc", *arguments, **environment)
 
 
-def recorded(cluster, *arguments):
-    """Run a verb with ``-n`` at proxies alone; its end, and what it sent."""
+def recorded(cluster, *arguments, **keys):
+    """Run a verb at proxies alone, with keys of a context; its end, and what it sent."""
 
     async def main():
         recording = Recording()
@@ -46,7 +49,9 @@ def recorded(cluster, *arguments):
             for address in cluster.brokers.values():
                 await recording.proxy(stack, address)
             name_server = await recording.proxy(stack, cluster.name_server)
-            done = await asyncio.to_thread(rmqalloc, *arguments, "-n", name_server)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            variables = context(folder, name_server, **keys)
+            done = await asyncio.to_thread(rmqalloc, *arguments, **variables)
         return done, recording
 
     return asyncio.run(main())
@@ -101,7 +106,7 @@ def test_a_snapshot_has_routes_owners_offsets_and_versions(cluster, tmp_path):
 
 
 def test_what_is_not_wanted_is_not_asked(cluster):
-    done, recording = recorded(cluster, "snapshot", "-g", GROUP, "--no-lag", "--no-running-info")
+    done, recording = recorded(cluster, "snapshot", "-g", GROUP, lag=False, running_info=False)
     (group,) = from_document(json.loads(done.stdout)).groups
     assert group.lags == () and {client.owned for client in group.clients} == {None}
     codes = {command.code for _, command in recording.requests}

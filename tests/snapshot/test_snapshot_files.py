@@ -309,7 +309,7 @@ JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
                      "s.parquet: not Parquet, or damaged or cut", id="parquet damaged"),
         pytest.param("s.parquet", b"", "s.parquet: not Parquet, or damaged or cut", id="parquet empty"),
         pytest.param("s", "no form at all",
-                     "s: its form cannot be told from its name or content; say which of json", id="no form"),
+                     "s: its form cannot be told from its name or content, which may be json", id="no form"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_names_its_place(name, text, said, tmp_path):

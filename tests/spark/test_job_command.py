@@ -51,12 +51,12 @@ from rmqalloc.snapshot.synthetic import write_fleet
             "not allowed with",
         ),
         (
-            ["--input", "a", "--output", "b", "--strategy", "AVG", "--virtual-nodes", "3"],
-            "--virtual-nodes is for CONSISTENT_HASH",
+            ["--input", "a", "--output", "b", "--strategy", "AVG:3"],
+            "'AVG:3' is neither NAME, nor CONSISTENT_HASH:N",
         ),
         (
             ["--input", "a", "--output", "b", "--strategy", "MACHINE_ROOM"],
-            "--machine-rooms is for MACHINE_ROOM, which needs it",
+            "'MACHINE_ROOM' is neither NAME, nor",
         ),
         (
             ["--input", "a", "--output", "b", "--strategy", "CONFIG"],

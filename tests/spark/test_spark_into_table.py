@@ -112,9 +112,9 @@ def test_a_job_needs_somewhere_to_write_to(name, capsys):
             main(["--input", "a", "--strategy", "AVG"])
         assert "give --output, --into, or both" in capsys.readouterr().err
     else:
-        done = python("-m", "rmqalloc", "bulk", "--in", "a", "--into", "t")
+        done = python("-m", "rmqalloc", "bulk", "-f", "a", "--into", "t")
         assert (done.returncode, "--into needs --spark" in done.stderr) == (64, True)
-        done = python("-m", "rmqalloc", "bulk", "--in", "a", "--spark")
+        done = python("-m", "rmqalloc", "bulk", "-f", "a", "--spark")
         assert (done.returncode, "Missing option '--out'" in done.stderr) == (64, True)
 
 

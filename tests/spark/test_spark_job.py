@@ -499,7 +499,7 @@ def test_the_job_end_to_end(fleet, tmp_path):
         "--master",
         "local[2]",
     ]
-    done = python(*command, "--strategy", "CONSISTENT_HASH", "--virtual-nodes", "7")
+    done = python(*command, "--strategy", "CONSISTENT_HASH:7")
     assert done.returncode == 0, done.stderr
     lines = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:6])
     assert (lines["units"], lines["bad units"]) == (str(read(fleet).num_rows), str(len(units.BAD)))

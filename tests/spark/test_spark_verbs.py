@@ -34,14 +34,14 @@ def read(path):
 def test_bulk_on_spark(spark, run, tmp_path):
     run("generate", "--units", 50, "--files", 2, "--out", tmp_path / "fleet")
     (tmp_path / "s.json").write_text(json.dumps({"scenarios": [THREE, AVG]}))
-    arguments = ["bulk", "--spark", "--in", tmp_path / "fleet", "--out", tmp_path / "plans"]
+    arguments = ["bulk", "--spark", "-f", tmp_path / "fleet", "--out", tmp_path / "plans"]
     code, out, _ = run(*arguments, "-s", "AVG")
     assert code == 0
     lines = out.splitlines()
     assert lines[0].split() == ["units", "50"]
     assert lines[-1] == f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}"
     assert read(tmp_path / "plans").num_rows == 50
-    more = ["--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best"]
+    more = ["--scenario", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best"]
     code, out, err = run(*arguments, *more)
     assert (code, "--overwrite to replace it" in err) == (1, True)
     code, out, _ = run(*arguments, *more, "--overwrite")

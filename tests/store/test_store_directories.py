@@ -209,7 +209,5 @@ def test_bulk_runs_again_under_the_pid_of_one_that_was_killed(tmp_path, monkeypa
     monkeypatch.setattr(os, "getpid", lambda: 1)  # as in every container
     (tmp_path / LEFT.format("owners", "new")).mkdir()
     for _ in range(2):
-        assert (
-            main(["bulk", "--in", str(tmp_path / "fleet"), "--out", str(tmp_path / "owners")]) == 0
-        )
+        assert main(["bulk", "-f", str(tmp_path / "fleet"), "--out", str(tmp_path / "owners")]) == 0
     assert names(tmp_path) == ["fleet", "owners"]

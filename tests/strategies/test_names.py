@@ -14,7 +14,6 @@ from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies._averagely import Averagely
 from rmqalloc.strategies.by_name import (
     class_of,
-    from_flags,
     from_label,
     full_name,
     inner_class_of,
@@ -113,7 +112,6 @@ def test_a_registered_version_is_all_it_takes(versions):
     assert rule("ROTATED-LEAST").get_name() == "ROTATED/1-LEAST/10"
     assert full_name("ROTATED", {"inner": "LEAST/2"}) == ("ROTATED/1-LEAST/2", {})
     assert from_label("LEAST") == ("LEAST", {})
-    assert from_flags("LEAST", {}) == {}
     with pytest.raises(ValueError, match="LEAST/3; known are LEAST/2, LEAST/10"):
         strategy("LEAST/3")
 
@@ -171,14 +169,9 @@ def test_labels_and_flags():
         "ROTATED-CONSISTENT_HASH",
         {"virtual_nodes": 160},
     )
-    assert from_flags("ROTATED-CONSISTENT_HASH", {"virtual_nodes": 7}) == {"virtual_nodes": 7}
     for label in ("ROTATED:160", "ROTATED-AVG:160"):
         with pytest.raises(ValueError, match=f"'{label}' is neither NAME, nor"):
             from_label(label)
-    with pytest.raises(
-        ValueError, match=r"--virtual-nodes is for CONSISTENT_HASH.*, the strategy is ROTATED"
-    ):
-        from_flags("ROTATED", {"virtual_nodes": 7})
 
 
 def test_what_clients_report():

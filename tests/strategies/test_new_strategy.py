@@ -151,11 +151,13 @@ def test_on_the_command_line(tmp_path, capsys):
     path = tmp_path / "s.json"
     path.write_text(json.dumps(to_document(snapshot_of("AVG"))))
     assert (
-        main(["explain", "-f", str(path), "-g", "g", "-t", "T", "-q", "b:0", "-s", f"{NAME}:7"])
+        main(
+            ["explain", "-f", str(path), "-g", "g", "-t", "T", "--queue", "b:0", "-s", f"{NAME}:7"]
+        )
         == 0
     )
     assert capsys.readouterr().out.endswith("AVG, counted from the end\nSo client c3 owns it.\n")
-    assert main(["compare", "-f", str(path), "-s", f"AVG,{NAME}:7", "-o", "json"]) == 0
+    assert main(["compare", "-f", str(path), "--to-strategy", f"AVG,{NAME}:7", "-o", "json"]) == 0
     assert [row["strategy"] for row in json.loads(capsys.readouterr().out)] == ["AVG", f"{NAME}:7"]
 
 

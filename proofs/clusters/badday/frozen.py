@@ -46,7 +46,7 @@ def thousand(cluster: LiveCluster) -> list[Taken]:
         with frozen(cluster, BROKERS[1]):
             one = snapshot("one broker frozen", cluster.name_server)
             bounded = snapshot(
-                "one broker frozen, deadline 8 s", cluster.name_server, "--deadline", "8s"
+                "one broker frozen, deadline 8 s", cluster.name_server, deadline="8s"
             )
         java.leave_all()
     assert (both.code, both.missing) == (0, {}), both

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tied
+from contexts import context
 from live_cluster import LiveCluster
 from loopback import Loopback
 from programs import environment
@@ -48,8 +49,8 @@ class Taken(NamedTuple):
     missing: dict[str, int]
 
 
-def snapshot(what: str, name_server: str, *options: str) -> Taken:
-    """Take a snapshot in a process of its own."""
+def snapshot(what: str, name_server: str, **limits: object) -> Taken:
+    """Take a snapshot in a process of its own; ``limits`` are keys of a context."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "s.json"
         command = [
@@ -57,15 +58,13 @@ def snapshot(what: str, name_server: str, *options: str) -> Taken:
             "-m",
             "rmqalloc",
             "snapshot",
-            "-n",
-            name_server,
             "--out",
             str(out),
-            *options,
         ]
         started = time.monotonic()
         with (Path(folder) / "said").open("wb") as said:
-            process = tied.popen(command, env=environment(), stdout=said, stderr=said)
+            variables = environment() | context(Path(folder), name_server, **limits)
+            process = tied.popen(command, env=variables, stdout=said, stderr=said)
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.monotonic() - started
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -95,13 +94,12 @@ def snapshot(what: str, name_server: str, *options: str) -> Taken:
 def quick() -> list[Taken]:
     """Loopback servers, one of which goes silent: a few seconds."""
     groups = {f"g-{i:03}": ["c-0", "c-1"] for i in range(60)}
-    short = ("--timeout", "0.5")
     with Loopback(groups=groups, frozen=["broker-1"]) as servers:
         silent = snapshot(
-            "60 groups, one of two brokers silent, timeout 0.5 s", servers.name_server, *short
+            "60 groups, one of two brokers silent, timeout 0.5 s", servers.name_server, timeout=0.5
         )
         bounded = snapshot(
-            "the same, deadline 1 s", servers.name_server, *short, "--deadline", "1s"
+            "the same, deadline 1 s", servers.name_server, timeout=0.5, deadline="1s"
         )
         asked = servers.count(ReadCode.GET_CONSUMER_CONNECTION_LIST, "broker-1")
     assert (silent.code, bounded.code) == (4, 4), (silent, bounded)
@@ -117,7 +115,7 @@ def many() -> list[Taken]:
     ids = [f"10.0.{i // 250}.{i % 250}@{i}" for i in range(10_000)]
     with Loopback(groups={"large": ids}) as servers:
         large = snapshot(
-            "10,000 clients of one group, deadline 30 s", servers.name_server, "--deadline", "30s"
+            "10,000 clients of one group, deadline 30 s", servers.name_server, deadline="30s"
         )
     silent = ids[:40]
     with Loopback(groups={"g": ids[:80]}, silent=silent) as servers:

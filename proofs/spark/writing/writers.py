@@ -106,7 +106,7 @@ def _directory(target, inputs, is_new):
 
 
 _PLAN = ("plan", "-f", "{examples}/snapshots/seed.yaml", "--scale", "{n}", "--out", "{out}")
-_BULK = _verb("bulk", "--in", "{in}/fleet-{version}", "--out", "{out}", "--threads", "1")
+_BULK = _verb("bulk", "-f", "{in}/fleet-{version}", "--out", "{out}", "--threads", "1")
 _CONVERT = _verb("convert", "{in}/s-{version}.json", "--out", "{out}")
 
 _GENERATE = ("generate", "--units", "60", "--files", "1", "--seed", "{n}")

@@ -142,7 +142,8 @@ def form_of(source: Source) -> str:
     if mqadmin.is_named_as_output(source.path):
         return "mqadmin"
     raise source.error(
-        f"its form cannot be told from its name or content; say which of {', '.join(FORMS)} it is"
+        f"its form cannot be told from its name or content, which may be {', '.join(FORMS)}; "
+        "a suffix such as .json says it"
     )
 
 

@@ -174,7 +174,7 @@ def current_owners(
     """
     known = Known.of(snapshot, groups)
     chosen = chosen_groups(known.snapshot, groups, topics)
-    is_wanted = _wanted(chosen, clients)
+    is_wanted = _wanted(chosen, clients, known.snapshot)
     open_ones = [one for one in chosen.all if not one.reads_all]
     reach = reach_of(open_ones, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
     rows = queue_rows(chosen, reach.answers)
@@ -186,7 +186,7 @@ def current_owners(
     )
 
 
-def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
+def _wanted(chosen: ChosenGroups, patterns: Sequence[str], snapshot: Snapshot) -> IsWanted | None:
     """Return a function that says whether a client is asked for, by its id or its host; None if all
     are.
     """
@@ -197,7 +197,7 @@ def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
     for pattern in patterns:
         meant = clients_meant(pattern, ids)
         if not meant:
-            raise no_match(pattern, ids | dict.fromkeys(map(host_of, ids)), "client")
+            raise no_match(pattern, ids | dict.fromkeys(map(host_of, ids)), "client", snapshot)
         wanted.update(meant)
     return wanted.__contains__
 

@@ -40,7 +40,7 @@ _MOST_OWNERS = 2
 _INDENT = " " * 6
 _HEADER = ("topic", "", "queue", "owner", "known", "messages", "consumed")
 _RANGES = _HEADER.index("queue")
-_UNCUT = ("", "queue", "messages", "consumed")
+_UNCUT = ("", "messages", "consumed")
 _LEAST_IMPORTANT = ("consumed", "known")
 """Columns that a narrow line does without; ``-o wide`` has all."""
 _NUMBERS = ("queues", "messages", "clients", "groups")
@@ -236,9 +236,12 @@ def _table(lines: Sequence[_Line], file: IO[str] | None) -> list[str]:
     width = max(width_of(printable(row[_RANGES])) for row in cells)
     for row in cells:
         row[_RANGES] += " " * (width - width_of(printable(row[_RANGES])))
-    places = [at for at, name in enumerate(_HEADER) if any(row[at] != NOTHING for row in cells)]
-    header, cells = [_HEADER[at] for at in places], [[row[at] for at in places] for row in cells]
-    return text_table(header, cells, _UNCUT, file, MARK_WIDTH, spare=_LEAST_IMPORTANT)
+    headings = list(_HEADER)
+    headings[_RANGES] = headings[_RANGES].ljust(width)
+    places = [at for at in range(len(headings)) if any(row[at] != NOTHING for row in cells)]
+    header, cells = [headings[at] for at in places], [[row[at] for at in places] for row in cells]
+    uncut = (*_UNCUT, headings[_RANGES])
+    return text_table(header, cells, uncut, file, MARK_WIDTH, spare=_LEAST_IMPORTANT)
 
 
 def _heading(name: str | None, queues: pa.Table, evidence: Row | None) -> str:

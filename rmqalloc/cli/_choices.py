@@ -117,6 +117,11 @@ class QueueName(NamedTuple):
     broker_name: str | None
     queue_id: int
 
+    def __str__(self) -> str:
+        topic = "" if self.topic is None else f"{self.topic}/"
+        broker = "" if self.broker_name is None else f"{self.broker_name}:"
+        return f"{topic}{broker}{self.queue_id}"
+
 
 _QUEUE = re.compile(r"(?:(?:([^/]+)/)?(.+):)?([0-9]{1,9})", re.ASCII)
 

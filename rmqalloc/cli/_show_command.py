@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from rmqalloc.cli._left_out import answered_code
 from rmqalloc.cli._options import option
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TABLES = {"queue": "queues", "client": "clients", "host": "hosts"}
 
@@ -45,9 +49,12 @@ def show(
     import rmqalloc
     from rmqalloc.audit.owner_tables_text import owners_lines
 
-    where = (*tables.where, *_of_queue(queue, by))
+    of_queue = _of_queue(queue, by)
+    where = (*tables.where, *of_queue)
     known = snapshot_of(replace(inputs, is_planned=False))
     found = rmqalloc.show(known, inputs.groups, inputs.topics, clients or ALL)
+    if queue is not None and not len(replace(tables, where=of_queue).places(found.queues)):
+        raise _no_queue(queue, found.queues)
     table = _TABLES[by]
     chosen = replace(tables, where=where)
     if where:
@@ -67,3 +74,16 @@ def _of_queue(queue: QueueName | None, by: str) -> tuple[str, ...]:
         raise click.UsageError(f"--queue is of rows of queues: leave out --by {by}")
     named = queue._asdict().items()
     return tuple(f"{column}={value}" for column, value in named if value is not None)
+
+
+def _no_queue(queue: QueueName, queues: pa.Table) -> Exception:
+    """Return the error that no queue shown has that name: which part of it is unknown."""
+    from rmqalloc.snapshot.matching import NoMatchError, no_match
+
+    for what, column in (("topic", "topic"), ("broker", "broker_name")):
+        name, names = getattr(queue, column), set(queues[column].to_pylist())
+        if name is not None and name not in names:
+            return no_match(name, names, what)
+    last = max(queues["queue_id"].to_pylist(), default=None)
+    there = "there are no queues" if last is None else f"ids of queues go from 0 to {last}"
+    return NoMatchError(f"no queue matches {queue}; {there}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rmqalloc.client_ids import clients_meant, host_of
 from rmqalloc.snapshot.matching import no_match
+from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def meant_by_group(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -27,7 +28,7 @@ def meant_by_group(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str
     return {name: ids for name, ids in found.items() if ids}
 
 
-def nobody_meant(target: str, ids_of: Mapping[str, Sequence[str]]) -> Exception:
+def nobody_meant(target: str, ids_of: Mapping[str, Sequence[str]], snapshot: Snapshot) -> Exception:
     """Return the error that no client matches, with names near it."""
     ids = {one: None for mine in ids_of.values() for one in mine}
-    return no_match(target, ids | dict.fromkeys(map(host_of, ids)), "client")
+    return no_match(target, ids | dict.fromkeys(map(host_of, ids)), "client", snapshot)

@@ -66,7 +66,7 @@ def may_stop(
     ids_of = {one.name: one.client_ids for one in known.snapshot.groups if one.name in states}
     meant, hidden = meant_by_group(target, ids_of), _hidden(known, states)
     if not meant and not hidden:
-        raise nobody_meant(target, ids_of)
+        raise nobody_meant(target, ids_of, known.snapshot)
     rows = [_unsettled(name, states[name], ids, len(ids_of[name])) for name, ids in meant.items()]
     settled = {name: ids for name, ids in meant.items() if states[name].state == SETTLED}
     planned = _planned(known, settled, topics, ids_of) if settled else {}

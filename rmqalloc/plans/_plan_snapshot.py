@@ -100,7 +100,7 @@ def planned(
     spec = PlanSpec(scenarios=tuple(scenarios))
     known = Known.of(snapshot, groups)
     read = read_views(known.snapshot, spec.scenarios, groups, topics, with_retry, with_shared)
-    missing = tuple(missing_names(read.batch, spec.scenarios))
+    missing = tuple(missing_names(read.batch, spec.scenarios, known.snapshot))
     if missing and strict:
         raise NoMatchError(missing[0])
     evaluation = evaluate_views(read, spec)

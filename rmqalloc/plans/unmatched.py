@@ -27,7 +27,8 @@ from rmqalloc.scenarios import (
     SetQueues,
 )
 from rmqalloc.scenarios.scenario import ALL
-from rmqalloc.snapshot.matching import near
+from rmqalloc.snapshot.matching import kind_of, near
+from rmqalloc.snapshot.snapshot import Snapshot
 
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""
@@ -35,8 +36,10 @@ NO_ROOM = "Machine room is null"
 _ROOMS_WANTED = "; give every client and broker its machine_room, those that join too"
 
 
-def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """Yield what each name says that nothing has, with the names near it."""
+def missing_names(
+    batch: pa.RecordBatch, scenarios: Sequence[Scenario], snapshot: Snapshot
+) -> Iterator[str]:
+    """Yield each name that nothing planned has, with what else has it or the names near it."""
     known: dict[str, list[str]] = {}
     for scenario in scenarios:
         for change in scenario.changes:
@@ -52,7 +55,9 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
                     if name not in there and not (
                         is_pattern(name) and any(map(matcher((name,)), names))
                     ):
-                        yield f"no {what} of the groups planned matches {name!r}{near(name, names)}"
+                        kind = kind_of(name, snapshot) if len(wanted) == 1 else ""
+                        hint = f"; {kind}" if kind else near(name, names)
+                        yield f"no {what} of the groups planned matches {name!r}{hint}"
             if isinstance(change, SetQueues):
                 yield from _retry_alone(batch, change)
         yield from _there_already(batch, scenario)

@@ -82,7 +82,7 @@ def no_match(
     name: str, names: Collection[str], what: str, snapshot: Snapshot | None = None
 ) -> NoMatchError:
     """Return the error that nothing has a name or matches a pattern."""
-    kind = "" if snapshot is None else _kind_of(name, snapshot)
+    kind = "" if snapshot is None else kind_of(name, snapshot)
     hint = kind or near(name, names) or _listed(names)
     return NoMatchError(f"no {what} matches {name!r}; {hint.removeprefix('; ')}")
 
@@ -93,7 +93,7 @@ def _listed(names: Collection[str]) -> str:
     return f"the snapshot has {len(names):,}" + (f": {few}" if few else "")
 
 
-def _kind_of(name: str, snapshot: Snapshot) -> str:
+def kind_of(name: str, snapshot: Snapshot) -> str:
     """Return what else has a name: a topic, a group, a client, a host or a broker; or nothing."""
     shown = printable(name)
     readers = [group.name for group in snapshot.groups if name in group.subscriptions]

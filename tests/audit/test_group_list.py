@@ -179,7 +179,9 @@ def test_columns_of_problems_that_no_group_has_are_left_out():
         "3 groups: 1 with errors, 1 without clients, 1 with unknown owners; no lag known"
     )
     head, *rows = text.splitlines()[2:]
-    assert {"unowned", "double", "errors", "worst"} <= set(head.split()) and "warnings" not in head
+    assert {"unowned", "double-owned", "errors", "worst"} <= set(
+        head.split()
+    ) and "warnings" not in head
     assert [(row[0], row.split()[1]) for row in rows] == [("!", "g"), ("~", "dead"), ("?", "h")]
 
 
@@ -253,6 +255,6 @@ def test_a_terminal_shows_what_fits_the_worst_columns_last(monkeypatch, width):
     )
     lines = list(group_lines(group_list(snapshot(*groups, group(name="dead"))), Terminal()))
     assert max(map(len, lines[2:])) <= width
-    assert {"group", "unowned", "double", "idle", "errors", "worst"} <= set(lines[2].split())
+    assert {"group", "unowned", "double-owned", "idle", "errors", "worst"} <= set(lines[2].split())
     assert ("skew" in lines[2]) is (width > 150)
     assert ("messages" in lines[2]) is (width > 150)  # not known of any group

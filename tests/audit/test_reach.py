@@ -340,7 +340,7 @@ def test_the_table_stands_before_the_findings():
         check_snapshot(whole(group(*TWICE, lags=(Lag(*queues([1]), 1234, 0),))))
     ).splitlines()
     assert lines[0] == "Messages nobody reads: 1 queue of 1 topic, 1,234 messages waiting"
-    assert lines[1].split() == ["messages", "group", "topic", "reason", "queues", "detail"]
+    assert lines[1].split() == ["messages", "group", "topic", "reason", "queue", "detail"]
     assert lines[2].split()[:6] == ["1,234", "g", TOPIC, "no-owner", "1", "a:1"]
     assert lines[3:6] == ["no-owner: no client takes the queue", "", "Group g"]
 

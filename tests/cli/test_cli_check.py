@@ -15,9 +15,8 @@ from rmqalloc.snapshot.snapshot import SourceError
 EXAMPLE = ROOT / "examples" / "snapshots" / "duplicate-id.yaml"
 PRINTED = """\
 Messages nobody reads: 4 queues of 1 topic, backlog not known
-messages  group          topic   reason    queues                  detail
-       -  order-service  orders  no-owner       4  broker-a:12-15  client id 10.0.0.13@1 is not
-                                                                   unique
+messages  group          topic   reason       queue           detail
+       -  order-service  orders  no-owner  4  broker-a:12-15  client id 10.0.0.13@1 is not unique
 no-owner: no client takes the queue
 
 Group order-service

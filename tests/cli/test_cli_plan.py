@@ -34,11 +34,11 @@ LEAVES = "--remove-client 10.0.0.11@1009"
 
 BY_AVERAGE = """\
 Group by-average  topic TopicTest  24 queues  AVG  clients 4 → 3
-  client          before  after   Δ  gained  lost
-~ 10.0.0.10@1009       6      8  +2       2     0
-- 10.0.0.11@1009       6      0  -6       0     6
-~ 10.0.0.12@1009       6      8  +2       4     2
-~ 10.0.0.13@1009       6      8  +2       2     0
+  client          before  after  gained  lost
+~ 10.0.0.10@1009       6      8       2     0
+- 10.0.0.11@1009       6      0       0     6
+~ 10.0.0.12@1009       6      8       4     2
+~ 10.0.0.13@1009       6      8       2     0
 Moved 8 of 24 queues (33.3 %; the least possible is 6).  min/max 6/6 → 8/8  skew 1.00 → 1.00  idle 0  unowned 0
 
 Until all clients follow (by notice), at the worst moment: unowned 6 (6.0 expected, 1 s at most); \
@@ -47,11 +47,11 @@ double-owned 2 (0.5 expected, 1 s at most).
 """
 BY_RING = """\
 Group by-ring  topic TopicTest  24 queues  CONSISTENT_HASH  clients 4 → 3
-  client          before  after   Δ  gained  lost
-~ 10.0.0.10@1009       6      7  +1       1     0
-- 10.0.0.11@1009       6      0  -6       0     6
-~ 10.0.0.12@1009       6      8  +2       2     0
-~ 10.0.0.13@1009       6      9  +3       3     0
+  client          before  after  gained  lost
+~ 10.0.0.10@1009       6      7       1     0
+- 10.0.0.11@1009       6      0       0     6
+~ 10.0.0.12@1009       6      8       2     0
+~ 10.0.0.13@1009       6      9       3     0
 Moved 6 of 24 queues (25.0 %; the least possible is 6).  min/max 6/6 → 7/9  skew 1.00 → 1.12  idle 0  unowned 0
 
 Until all clients follow (by notice), at the worst moment: unowned 6 (6.0 expected, 1 s at most).
@@ -149,10 +149,10 @@ def test_several_topics_come_together_first(run, saved):
     out = run("--remove-client h2@1 --top 2 --to-strategy AVG_BY_CIRCLE", path)[1]
     assert out.startswith(
         "Group g0  all 3 topics  12 queues  AVG → AVG_BY_CIRCLE  clients 3 → 2\n"
-        "  client  before  after   Δ  gained  lost\n"
-        "~ h0@1         6      6   0       3     3\n"
-        "~ h1@1         3      6  +3       6     3\n"
-        "- h2@1         3      0  -3       0     3\n"
+        "  client  before  after  gained  lost\n"
+        "~ h0@1         6      6       3     3\n"
+        "~ h1@1         3      6       6     3\n"
+        "- h2@1         3      0       0     3\n"
         "Moved 9 of 12 queues (75.0 %; the least possible is 3).  min/max 3/6 → 6/6  skew 1.50 → 1.00  idle 0  unowned 0"
     )
     assert "backlog moved 1.23 M messages" in out
@@ -166,7 +166,7 @@ def test_several_topics_come_together_first(run, saved):
 def test_what_becomes_worse_is_marked(run, saved):
     out = run("--scale 6", saved(cluster()))[1]
     assert "! 2 clients own no queue: 4 queues, 6 clients\n" in out
-    assert "+ what-if-000004       0      0   0       0     0\n" in out
+    assert "+ what-if-000004       0      0       0     0\n" in out
     assert "Group g0  topic T  4 → 7 queues" in run("--set-queues T=7", saved(cluster()))[1]
     assert "! 4 queues are owned by nobody\n" in run("--scale 0", saved(cluster()))[1]
 
@@ -198,15 +198,12 @@ def test_many_groups_are_ranked(run, saved):
         "queues",
         "clients",
         "moved",
-        "%",
         "even",
         "skew",
         "idle",
         "unowned",
     ]
-    assert out[1].split()[:9] == ["!", "g0", "1", "4", "2", "→", "3", "1", "25.0"], (
-        "its skew grows most"
-    )
+    assert out[1].split()[:8] == ["!", "g0", "1", "4", "2", "→", "3", "1"], "its skew grows most"
     assert (len(out), out[3]) == (5, "  and 4 more groups (--top)")
     assert out[4].startswith(
         "Plan: 25 queues change owner in 6 of 6 groups, 6 clients gain, 7 lose; unowned 0, idle 0; "
@@ -505,8 +502,8 @@ def test_long_names_lose_their_middle_on_a_terminal_alone(run, saved, monkeypatc
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     lines = run("--scale 2", path)[1].splitlines()
-    assert lines[2].startswith("~ order-servic…")
-    assert lines[2].endswith("-2       0     2")
+    assert lines[2].startswith("~ order-service-…")
+    assert lines[2].endswith("2       0     2")
     assert "…" in lines[2]
     assert max(map(len, lines[1:4])) == 60
 
@@ -526,4 +523,4 @@ def test_marks_have_colours_where_a_terminal_has():
         NO_COLOR="",
     )
     assert done.returncode == 0
-    assert "\x1b[31m- 10.0.0.13@1009       6      0  -6       0     6\x1b[0m" in done.stdout
+    assert "\x1b[31m- 10.0.0.13@1009       6      0       0     6\x1b[0m" in done.stdout

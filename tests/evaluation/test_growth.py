@@ -172,7 +172,7 @@ def test_names_that_are_no_patterns_are_looked_up(monkeypatch):
     )
     ids = (*(f"lost{i}" for i in range(9)), "c000*", "c0[0]00", "c00?0", "c0001")
     leaving = Scenario("s", [RemoveClients(pattern=ids)])
-    told = list(unmatched.missing_names(units_of(mixed(3)), [leaving]))
+    told = list(unmatched.missing_names(units_of(mixed(3)), [leaving], mixed(3)))
     assert [one.split("matches ")[1].split("'")[1] for one in told] == [
         f"lost{i}" for i in range(9)
     ]

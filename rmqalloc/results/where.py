@@ -11,7 +11,7 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.globs import glob
 from rmqalloc.results.headings import ColumnError, named_column
 from rmqalloc.results.renderer import is_number
-from rmqalloc.text import quoted
+from rmqalloc.text import did_you_mean, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +30,14 @@ _COMPARED = {
 _NULL = "null"
 _DIGITS = 19
 """Characters of an integer below which it is no more than an int64 holds."""
+ENUMERATIONS = {
+    "known": ("reported", "computed", "unknown"),
+    "severity": ("error", "warning", "note"),
+    "state": ("read", "unread", "unknown"),
+    "strategy_source": ("given", "reported", "by client", "fitted", "assumed"),
+}
+"""Columns that hold one of a few values, whatever the table, with these values."""
+
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -104,7 +112,8 @@ def places_where(table: pa.Table, conditions: Iterable[str]) -> pa.Array:
             column = named_column(condition.column, table)
         except ColumnError as error:
             raise WhereError(str(error)) from error
-        places = places.filter(_holds(table[column].take(places), condition))
+        named = condition._replace(column=column)
+        places = places.filter(_holds(table[column].take(places), named))
     return places
 
 
@@ -126,6 +135,15 @@ def _holds(column: pa.ChunkedArray, condition: Condition) -> Any:
     return pc.and_(pc.is_valid(column), pc.invert(found)) if is_all else found
 
 
+def _check_value(condition: Condition) -> None:
+    """Refuse a value that a column of few values never has."""
+    name, operator, value = condition
+    values = ENUMERATIONS.get(name)
+    if values and operator in ("=", "!=") and value not in values:
+        meant = did_you_mean(value, values)
+        raise WhereError(f"{name} is one of {', '.join(values)}, got {value!r}{meant}")
+
+
 def _test(condition: Condition, kind: pa.DataType) -> Callable[[Any], Any]:
     """Return what says of a column of that type where the condition holds."""
     import pyarrow as pa
@@ -135,6 +153,7 @@ def _test(condition: Condition, kind: pa.DataType) -> Callable[[Any], Any]:
     if pa.types.is_string(kind):
         if operator == "~":
             return lambda column: _matching(column, value)
+        _check_value(condition)
         wanted: Any = value
     elif pa.types.is_boolean(kind):
         if operator not in ("=", "!=") or value.lower() not in _TRUTHS:

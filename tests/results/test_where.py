@@ -5,7 +5,10 @@ read.
 import pyarrow as pa
 import pytest
 
-from rmqalloc.results.where import Condition, WhereError, rows_where
+from rmqalloc.audit import SEVERITIES
+from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.evidence.evidence import STRENGTHS
+from rmqalloc.results.where import ENUMERATIONS, Condition, WhereError, rows_where
 
 TABLE = pa.table({
     "name": ["a", "order-1", None, "order-2"],
@@ -76,3 +79,18 @@ def test_what_cannot_be_read_says_why(condition, said):
 def test_a_condition_is_read_from_left_to_right():
     assert Condition.of("topic=a>=b") == ("topic", "=", "a>=b")
     assert str(Condition.of("a >= b")) == "a>=b"
+
+
+def test_a_value_that_a_column_never_has_is_refused():
+    table = pa.table({"severity": ["error", "note"]})
+    assert rows_where(table, ["severity!=note"]).num_rows == 1
+    assert rows_where(table, ["severity=warning"]).num_rows == 0
+    with pytest.raises(WhereError, match="error, warning, note, got 'eror'; did you mean error"):
+        rows_where(table, ["severity=eror"])
+    assert rows_where(table, ["severity~e*"]).num_rows == 1
+
+
+def test_the_values_of_columns_are_those_of_the_product():
+    assert ENUMERATIONS["severity"] == tuple(SEVERITIES)
+    assert set(ENUMERATIONS["state"]) == {reason.state for reason in REASONS.values()}
+    assert set(ENUMERATIONS["strategy_source"]) == set(STRENGTHS)

@@ -42,10 +42,10 @@ def clients_meant(target: str, client_ids: Iterable[str]) -> tuple[str, ...]:
         return (target,)
     if is_pattern(target):
         matches = glob(target)
-        return tuple(one for one in ids if matches(one) or matches(host_of(one)))
+        return tuple(client for client in ids if matches(client) or matches(host_of(client)))
     begins = tuple(target + mark for mark in _PARTS)
-    found = tuple(one for one in ids if "@" in target and one.startswith(begins))
-    return found or tuple(one for one in ids if host_of(one) == target)
+    found = tuple(client for client in ids if "@" in target and client.startswith(begins))
+    return found or tuple(client for client in ids if host_of(client) == target)
 
 
 _GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)

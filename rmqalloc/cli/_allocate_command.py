@@ -86,7 +86,7 @@ def allocate(
     if len(set(client_ids)) < len(client_ids):
         tell("note", "a client id is given more than once and counts each time, as in RocketMQ")
     owned = [one for name in dict.fromkeys(topic) for one in _owned(s, name, brokers, client_ids)]
-    shown = owned if client is None else [one for one in owned if one.client_id in wanted]
+    shown = owned if client is None else [queue for queue in owned if queue.client_id in wanted]
     text = _RENDER[output](s.get_name(), client_ids, shown)
     if output == "table":
         say(text)

@@ -40,10 +40,10 @@ _SHOWN = ("metrics", "owners", "best")
 
 def _spark_options(command: Command) -> Command:
     """Add the options of a run on Spark; they stay None unless they are given."""
-    for one in reversed(JOB_OPTIONS):
-        flag = f"{one.flag}/--no-{one.flag[2:]}" if one.kind == "switch" else one.flag
+    for given in reversed(JOB_OPTIONS):
+        flag = f"{given.flag}/--no-{given.flag[2:]}" if given.kind == "switch" else given.flag
         made = click.option(
-            flag, default=None, metavar=one.metavar, help=one.help, **_KINDS[one.kind]
+            flag, default=None, metavar=given.metavar, help=given.help, **_KINDS[given.kind]
         )
         command = made(command)
     return click.option(

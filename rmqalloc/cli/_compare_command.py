@@ -50,7 +50,7 @@ def compare(
     from rmqalloc.scenarios import SetStrategy, read_scenarios
     from rmqalloc.snapshot.matching import none_planned
 
-    candidates = [Candidate(*one) for one in strategies]
+    candidates = [Candidate(*given) for given in strategies]
     scenarios = () if scenario is None else read_scenarios(scenario)
     if len(scenarios) > 1 or any((one.groups, one.topics) != (("*",), ("*",)) for one in scenarios):
         raise click.UsageError(

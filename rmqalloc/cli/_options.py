@@ -141,7 +141,9 @@ SHARED: Mapping[str, tuple[Shared, ...]] = {
 }
 """All options that several verbs share, by the titles of their tables."""
 
-_BY_NAME = {one.flags.rpartition("--")[2]: one for options in SHARED.values() for one in options}
+_BY_NAME = {
+    option.flags.rpartition("--")[2]: option for options in SHARED.values() for option in options
+}
 
 
 def option(

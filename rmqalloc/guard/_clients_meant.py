@@ -20,9 +20,9 @@ def meant_by_group(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str
     >>> meant_by_group("10.0.0.1", ids)["g"]
     ('10.0.0.1@7#1', '10.0.0.1@8#2')
     """
-    meant = set(clients_meant(target, (one for ids in ids_of.values() for one in ids)))
+    meant = set(clients_meant(target, (client for ids in ids_of.values() for client in ids)))
     found = {
-        name: tuple(one for one in dict.fromkeys(ids) if one in meant)
+        name: tuple(client for client in dict.fromkeys(ids) if client in meant)
         for name, ids in ids_of.items()
     }
     return {name: ids for name, ids in found.items() if ids}

@@ -167,7 +167,7 @@ def _column_schema(kind: pa.DataType) -> dict[str, Any]:
 def _read(data: Any) -> PlanFile:
     file: _Fields = record(_Fields).read(data)
     scenarios = scenarios_of(file.scenarios) if file.scenarios != [] else ()
-    tables = read_tables(file.tables, [one.name for one in scenarios])
+    tables = read_tables(file.tables, [scenario.name for scenario in scenarios])
     groups, clients, queues = (tables[name] for name in ("groups", "clients", "queues"))
     details = StoredDetails(groups, clients, queues, file.inputDigest, _inputs(file), file.undo)
     plan = Plan(

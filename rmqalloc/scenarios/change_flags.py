@@ -98,7 +98,7 @@ def _meant(change: Any, client_ids: tuple[str, ...]) -> Any:
     """Return a change with the clients that its names mean; a name of no client stays."""
     if not _names_leaving(change):
         return change
-    meant = [one for text in change.ids for one in clients_meant(text, client_ids) or (text,)]
+    meant = [client for text in change.ids for client in clients_meant(text, client_ids) or (text,)]
     return replace(change, ids=tuple(dict.fromkeys(meant)))
 
 

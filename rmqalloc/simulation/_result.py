@@ -256,7 +256,10 @@ class Result(TableResult):
             "start end: int64",
         )
         return pa.concat_tables(
-            [schema.empty_table(), *(_intervals(one, schema) for one in self.ownerships)]
+            [
+                schema.empty_table(),
+                *(_intervals(ownership, schema) for ownership in self.ownerships),
+            ]
         )
 
     def to_dict(self) -> dict[str, Any]:

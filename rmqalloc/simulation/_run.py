@@ -149,7 +149,7 @@ def _one_run(script: Script, seed: int, profile: str) -> _Run:
         groups = list(cluster.groups.values())
         ownerships = [_ownership(group, course.end) for group in groups]
         moves = [_moves(group, course.end) for group in groups]
-        rows = [_event(one, course, seed, ownerships, moves) for one in seen]
+        rows = [_event(event, course, seed, ownerships, moves) for event in seen]
         of_groups = [
             _group(group, ownership, times, course, seed)
             for group, ownership, times in zip(groups, ownerships, moves, strict=True)
@@ -254,7 +254,7 @@ def _ownership(group: SimulatedGroup, until: int) -> Ownership:
     intervals, processes = timeline.intervals(until)
     client_ids = [member.client_id for member in group.members]
     gaps, double_owned = timeline.gaps(until), timeline.double_owned(until)
-    readings = [one for one in group.readings if timeline.is_first(one.place)]
+    readings = [reading for reading in group.readings if timeline.is_first(reading.place)]
     return Ownership(
         group.name,
         timeline.queues,
@@ -273,8 +273,8 @@ def _event(
 ) -> EventResult:
     """Return a row: what the cluster showed, and what timelines say of that time."""
     start, end, counts = seen.start, seen.end, seen.counts
-    gaps = [one.gaps.within(start, end) for one in ownerships]
-    doubles = [one.double_owned.within(start, end) for one in ownerships]
+    gaps = [ownership.gaps.within(start, end) for ownership in ownerships]
+    doubles = [ownership.double_owned.within(start, end) for ownership in ownerships]
     messages: MessageCounts | None = None
     for ownership in ownerships:
         if (found := _messages(ownership, end, start)) is not None:

@@ -98,7 +98,7 @@ class ClientParts:
 
     def read(self, given: Any) -> int | tuple[str | ClientPart, ...]:
         """Return the number or the clients."""
-        if not isinstance(given, list | tuple) or all(isinstance(one, str) for one in given):
+        if not isinstance(given, list | tuple) or all(isinstance(item, str) for item in given):
             return Members().read(given)
         clients: list[str | ClientPart] = []
         for i, one in enumerate(given):
@@ -174,7 +174,9 @@ class GroupPart(WithStrategy):
         if isinstance(clients, int):
             width = len(str(max(0, clients - 1)))
             clients = tuple(f"{self.name}-{i:0{width}}" for i in range(clients))
-        return [ClientPart(name=one) if isinstance(one, str) else one for one in clients]
+        return [
+            ClientPart(name=client) if isinstance(client, str) else client for client in clients
+        ]
 
     @property
     def client_names(self) -> tuple[str, ...]:

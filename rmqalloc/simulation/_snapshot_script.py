@@ -152,7 +152,7 @@ def cluster_of_snapshot(
     _check(group, Unknowns(known))
     notes: list[str] = []
     topics = tuple(_topics(known, _subscribed(group), notes))
-    brokers = [one.broker_name for topic in topics for one in topic.brokers]
+    brokers = [broker.broker_name for topic in topics for broker in topic.brokers]
     rates = None if rate is None else GroupRate.of(rate)
     n_queues = sum(1 for topic in topics for _ in topic.queues())
     produced = 0 if rates is None else rates.produced / max(1, n_queues)
@@ -183,7 +183,8 @@ def _subscribed(group: Group) -> list[str]:
 
 def _topic(topic: Topic, produced: float) -> Data:
     numbers = {
-        one.broker_name: one.read_queue_nums if one.is_readable else 0 for one in topic.brokers
+        broker.broker_name: broker.read_queue_nums if broker.is_readable else 0
+        for broker in topic.brokers
     }
     return {"name": topic.name, "read_queue_nums": numbers, "produced_per_second": produced}
 
@@ -200,7 +201,7 @@ def _group(group: Group, known: Snapshot, topics: list[str], notes: list[str]) -
             "retry_queue_nums": _retry_queues(known.topic(RETRY_PREFIX + group.name))
         },
     }
-    if any("@" not in one.client_id for one in group.clients):
+    if any("@" not in client.client_id for client in group.clients):
         notes.append(
             'a client id without an instance name gets "@1", as RocketMQ makes none without'
         )
@@ -293,7 +294,7 @@ def _clients(group: Group, main: Method, topics: tuple[str, ...]) -> list[Data]:
         reads = (
             None
             if client.subscriptions is None
-            else tuple(one for one in topics if one in client.subscriptions)
+            else tuple(topic for topic in topics if topic in client.subscriptions)
         )
         if reads == ():
             raise UnsimulatedError(
@@ -337,7 +338,7 @@ _VERSION = re.compile(r"V?(\d{1,3})[._](\d{1,3})", re.ASCII)
 
 def _release(group: Group, notes: list[str]) -> str:
     """Return the release line of most of the clients."""
-    found = Counter(_line(one.version) for one in group.clients)
+    found = Counter(_line(client.version) for client in group.clients)
     of_most = max(found, key=lambda one: (found[one], one or ""))
     if of_most is None:
         notes.append(
@@ -361,7 +362,7 @@ def _line(version: str | None) -> str | None:
 
 
 def _retry_queues(topic: Topic | None) -> int:
-    numbers = [one.read_queue_nums for one in topic.brokers] if topic is not None else []
+    numbers = [broker.read_queue_nums for broker in topic.brokers] if topic is not None else []
     return min(max(numbers, default=1), MAX_RETRY_QUEUES) or 1
 
 
@@ -370,10 +371,10 @@ def _unsaid(group: Group, rates: GroupRate | None) -> Iterable[str]:
     if group.is_ordered:
         yield "how long listeners work on messages is not known, so no lock waits for one"
     if group.lags:
-        yield f"it lags by {sum(one.messages for one in group.lags):,} messages, which are not simulated"
+        yield f"it lags by {sum(lag.messages for lag in group.lags):,} messages, which are not simulated"
     if group.broker_client_ids is not None:
         yield "brokers do not agree on its clients; the simulation begins when they do"
-    if any(one.sees_read_queue_nums is not None for one in group.clients):
+    if any(client.sees_read_queue_nums is not None for client in group.clients):
         yield "some of its clients have stale routes; the simulation begins with new ones"
     if group.paused_brokers:
         yield f"{counted(len(group.paused_brokers), 'broker')} do not let it consume, which is not simulated"

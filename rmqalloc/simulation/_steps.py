@@ -392,11 +392,11 @@ class Rehearsal:
     def _awake(self, names: Iterable[str], place: Place, what: str) -> list[_Process]:
         """Return the processes of clients; all of them must run now, and none may be frozen."""
         processes = self._running(names, place)
-        for one in processes:
-            if one.frozen_until > self._now:
-                until = self._time(one.frozen_until)
+        for process in processes:
+            if process.frozen_until > self._now:
+                until = self._time(process.frozen_until)
                 raise ScenarioError(
-                    f"names {shown(one.name)}, which is stalled until {until}: {what}", place
+                    f"names {shown(process.name)}, which is stalled until {until}: {what}", place
                 )
         return processes
 
@@ -411,8 +411,8 @@ class Rehearsal:
             )
         else:
             processes = self._running(names, (*place, "clients"))
-        for one in processes:
-            one.until, one.ended = self._now, _ENDED[kind]
+        for process in processes:
+            process.until, process.ended = self._now, _ENDED[kind]
         self._emit(kind, replace(event, clients=names), place)
 
     on_crash = on_vanish = on_shutdown
@@ -454,37 +454,37 @@ class Rehearsal:
             self.on_join(Join(group=group, clients=more), place)
             return
         names = self._chosen(-more, living, living, place)
-        for one in self._awake(names, place, "it cannot leave in good order; wait"):
-            one.until, one.ended = self._now, _ENDED["shutdown"]
+        for process in self._awake(names, place, "it cannot leave in good order; wait"):
+            process.until, process.ended = self._now, _ENDED["shutdown"]
         self._emit("shutdown", Shutdown(names), place)
 
     def on_pause(self, event: Pause, place: Place) -> None:
         names = self._clients(event.clients, (*place, "clients"))
-        for one in self._awake(names, (*place, "clients"), "it cannot be paused; wait"):
-            if one.paused_until > self._now:
-                what = f"names {shown(one.name)}, which is paused"
-                self._overlaps(what, one.paused_until, (*place, "clients"))
-            one.paused_until = self._now + event.lasts
+        for process in self._awake(names, (*place, "clients"), "it cannot be paused; wait"):
+            if process.paused_until > self._now:
+                what = f"names {shown(process.name)}, which is paused"
+                self._overlaps(what, process.paused_until, (*place, "clients"))
+            process.paused_until = self._now + event.lasts
         self._emit("pause", replace(event, clients=names), place)
 
     def on_freeze(self, event: Freeze, place: Place) -> None:
         names = self._clients(event.clients, (*place, "clients"))
-        for one in self._running(names, (*place, "clients")):
-            if one.frozen_until > self._now:
-                what = f"names {shown(one.name)}, which is stalled"
-                self._overlaps(what, one.frozen_until, (*place, "clients"))
-            one.frozen_until = self._now + event.lasts
+        for process in self._running(names, (*place, "clients")):
+            if process.frozen_until > self._now:
+                what = f"names {shown(process.name)}, which is stalled"
+                self._overlaps(what, process.frozen_until, (*place, "clients"))
+            process.frozen_until = self._now + event.lasts
         self._emit("freeze", replace(event, clients=names), place)
 
     def on_disconnect(self, event: Disconnect, place: Place) -> None:
         names = self._clients(event.clients, (*place, "clients"))
         brokers = self._some_brokers(event.brokers, place)
         place_of_brokers = (*place, "brokers")
-        for one in self._running(names, (*place, "clients")):
+        for process in self._running(names, (*place, "clients")):
             for broker in brokers or ():
-                if not any(broker in self._holders[topic] for topic in one.topics):
+                if not any(broker in self._holders[topic] for topic in process.topics):
                     raise ScenarioError(
-                        f"names {shown(broker)}, which holds no topic of {shown(one.name)}: they have no connection",
+                        f"names {shown(broker)}, which holds no topic of {shown(process.name)}: they have no connection",
                         place_of_brokers,
                     )
         self._up(brokers or (), place_of_brokers)
@@ -531,15 +531,15 @@ class Rehearsal:
         return last - self._now
 
     def _stop(self, names: Sequence[str], place: Place) -> None:
-        for one in self._awake(names, place, "it cannot be restarted in good order"):
-            one.until, one.ended = self._now, "was shut down by a restart"
+        for process in self._awake(names, place, "it cannot be restarted in good order"):
+            process.until, process.ended = self._now, "was shut down by a restart"
         self._emit("shutdown", Shutdown(tuple(names)), place)
 
     def _come_back(self, group: str, event: Restart, names: Sequence[str], place: Place) -> None:
         taken = {self._processes[name][-1].client_id for name in self._living()}
         for name in names:
             self._check_absent(group, name, place)
-            last = [one for one in self._processes[name] if one.group == group][-1]
+            last = [process for process in self._processes[name] if process.group == group][-1]
             client_id = last.client_id
             if event.ids != "stable":
                 client_id = new_id(client_id, event.ids, taken)

@@ -64,7 +64,7 @@ class RaisedFindings:
         lacks : frozenset
             What could not be read at this look.
         """
-        findings = {fault_of(one): one for one in lasting(self._before, now)}
+        findings = {fault_of(finding): finding for finding in lasting(self._before, now)}
         before = {fault: one.severity for fault, (one, _) in self._raised.items()}
         still = set(map(fault_of, now))
         cleared = []

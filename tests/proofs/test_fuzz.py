@@ -32,7 +32,7 @@ def test_a_traceback_of_the_wire_is_seen(monkeypatch):
 
 
 def test_seeds_are_what_is_committed():
-    """A right file that changes is written anew: `python -m fuzz.guided seeds`."""
+    """A right file that changes is written again by `python -m fuzz.guided seeds`."""
     for name in python_targets.NAMES:
         made = replay.target(name).seeds()
         assert made.keys() == {

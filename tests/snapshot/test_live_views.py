@@ -336,7 +336,7 @@ def join(java: Consumers, group: str, clients: dict[str, Told], *members: str) -
 
 
 def repair(java: Consumers, group: str) -> None:
-    """Start the deviating client of a mixed group anew, with the strategy of the others."""
+    """Restart the deviating client of a mixed group with the strategy of the others."""
     java.leave(group, f"{group}-{DEVIATING}")
     join(java, group, _AVG, DEVIATING)
 

@@ -117,11 +117,12 @@ def _clients_join(changes: Changes) -> bool:
 
 def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
     """Print the plan in the form that is asked for."""
-    from rmqalloc.plans.plan_text import plan_lines
+    from rmqalloc.plans.plan_text import plan_lines, printed_table
     from rmqalloc.plans.plan_totals import client_totals
     from rmqalloc.plans.worst_first import RANKED, worst_table
 
-    ranked = show or made.TABLES[0]
+    main = printed_table(made) if tables.is_for_people else made.TABLES[0]
+    ranked = show or tables.table_of(made, main)
     if show == "transitions":
         tables.write(made.transitions(gates.informed_by))
     elif show in _TOTALS:
@@ -133,7 +134,8 @@ def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> 
     elif ranked in RANKED and tables.is_unordered_top and not (show is None and tables.is_text):
         tables.write(worst_table(made, ranked))
     else:
-        tables.show(made, show, plan_lines(made, sys.stdout, tables.top, gates.informed_by))
+        lines = plan_lines(made, sys.stdout, tables.top, gates.informed_by)
+        tables.show(made, show if tables.is_text else ranked, lines)
 
 
 def _moved(most: str | None) -> dict[str, float]:

@@ -71,16 +71,18 @@ class Printing:
 
     def _show(self, rollout: Rollout) -> bool:
         """Write the rollout, or a table of it; whether it was written as text."""
-        is_text = self.tables.output in ("table", "wide")
-        if is_text and self.show is None and self.tables.is_whole:
-            from rmqalloc.rollouts.rollout_text import wide_lines
+        from rmqalloc.rollouts.rollout_text import printed_table, wide_lines
 
+        is_text = self.tables.is_for_people
+        if is_text and self.show is None and self.tables.is_whole:
             draw(
                 rollout.lines if self.tables.output == "table" else partial(wide_lines, rollout),
                 self.tables.top,
             )
             return True
         main = "ways" if rollout.ways.num_rows else "steps"
+        if is_text:
+            main = printed_table(rollout)
         shown = self.show or self.tables.table_of(rollout, main)
         write_figures(self.tables, getattr(rollout, "exposed" if shown == "queues" else shown))
         return False

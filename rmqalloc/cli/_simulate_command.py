@@ -170,7 +170,8 @@ def _only_group(known: Known) -> str:
     """Return the name of the one group that is named."""
     from rmqalloc.snapshot.matching import by_name, chosen
 
-    names = list(chosen(known.groups, by_name(known.snapshot.groups, "groups"), "group"))
+    groups = by_name(known.snapshot.groups, "groups")
+    names = list(chosen(known.groups, groups, "consumer group", known.snapshot))
     if len(names) != 1:
         raise click.UsageError(
             f"one group is simulated, and {len(names):,} are named; name it: -g GROUP"

@@ -14,7 +14,7 @@ import click
 
 from rmqalloc.cli._choices import Choice, Command, Count, bundle
 from rmqalloc.cli._options import OUTPUTS, option
-from rmqalloc.cli._sink import say_lines
+from rmqalloc.cli._sink import print_notes, say_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +36,11 @@ class TableOptions:
     def is_text(self) -> bool:
         """Whether people are to read it, and no columns or order of a table are asked for."""
         return self.output == "table" and self.is_whole
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether people are to read it, be it text or a table."""
+        return self.output in ("table", "wide")
 
     @property
     def is_whole(self) -> bool:
@@ -92,13 +97,18 @@ class TableOptions:
         return table.take(self.places(table)) if self.where else table
 
     def places(self, table: pa.Table) -> pa.Array:
-        """Return the positions of the rows of a table that ``--where`` asks for."""
+        """Return the positions of the rows of a table that ``--where`` asks for; standard error
+        says so if there are none.
+        """
         from rmqalloc.results.where import WhereError, places_where
 
         try:
-            return places_where(table, self.where)
+            places = places_where(table, self.where)
         except WhereError as error:
             raise click.UsageError(f"--where: {error}") from error
+        if table.num_rows and not len(places):
+            print_notes([f"no row of {table.num_rows:,} meets --where"])
+        return places
 
 
 def _read(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

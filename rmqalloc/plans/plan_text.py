@@ -52,6 +52,11 @@ _FAULTS, _ALWAYS = ("idle", "unowned", "double_owned"), ("idle", "unowned")
 Row = Mapping[str, Any]
 
 
+def printed_table(plan: Plan) -> str:
+    """Return the name of the table that has the figures of the text."""
+    return "units" if plan.n_groups <= _FEW_GROUPS else "groups"
+
+
 def plan_lines(
     plan: Plan, file: IO[str] | None = None, top: int | None = None, informed_by: str = "notice"
 ) -> Iterator[str]:

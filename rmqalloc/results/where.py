@@ -31,7 +31,22 @@ _NULL = "null"
 _DIGITS = 19
 """Characters of an integer below which it is no more than an int64 holds."""
 ENUMERATIONS = {
+    "event": (
+        "joined",
+        "left",
+        "moved",
+        "raised",
+        "cleared",
+        "settled",
+        "settings",
+        "appeared",
+        "gone",
+        "gap",
+    ),
+    "exposure": ("unowned", "unowned_dry", "double_owned"),
     "known": ("reported", "computed", "unknown"),
+    "not_known": ("clients", "subscriptions", "owners", "lags", "routes", "brokers"),
+    "order": ("shuffled", "sorted", "reversed", "spread"),
     "severity": ("error", "warning", "note"),
     "state": ("read", "unread", "unknown"),
     "strategy_source": ("given", "reported", "by client", "fitted", "assumed"),

@@ -14,6 +14,7 @@ from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
+from rmqalloc.snapshot.matching import no_match
 from rmqalloc.snapshot.snapshot import Snapshot
 
 
@@ -85,6 +86,9 @@ def _reading(
         for group in chosen
     ]
     if not any(read):
+        brokers = {one.broker_name for topic in snapshot.topics for one in topic.brokers}
+        if broker not in brokers:
+            raise no_match(broker, brokers, "broker", snapshot)
         raise ArgumentError(
             f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}: it holds "
             f"{len(holding):,} topics of the snapshot"

@@ -53,7 +53,7 @@ _STEP_COLUMNS = (
     "step",
     "queues",
     "moved",
-    "unowned",
+    "unowned written",
     "dry",
     "double-owned",
     "min",
@@ -65,6 +65,13 @@ _STEP_COLUMNS = (
 _STEP_SPARE = ("idle", "queues", "min", "max")
 
 Row = Mapping[str, Any]
+
+
+def printed_table(rollout: Rollout) -> str:
+    """Return the name of the table that the text shows."""
+    if rollout.ways.num_rows:
+        return "ways"
+    return "steps" if rollout.totals.num_rows <= _FEW_GROUPS else "totals"
 
 
 def rollout_lines(
@@ -182,7 +189,7 @@ _CELLS: Mapping[str, Any] = {
     "step": lambda row: figure(row["step"]),
     "queues": lambda row: figure(row["n_queues"]),
     "moved": lambda row: figure(row["moved"]),
-    "unowned": lambda row: _worst(row, "unowned", "_written", ""),
+    "unowned written": lambda row: _worst(row, "unowned", "_written", ""),
     "dry": lambda row: _worst(row, "unowned", "_dry", ""),
     "double-owned": lambda row: _worst(row, "double_owned", before=""),
     "min": lambda row: figure(row["min_load"]),

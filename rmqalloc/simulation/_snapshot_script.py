@@ -143,7 +143,7 @@ def cluster_of_snapshot(
     given = snapshot.snapshot if isinstance(snapshot, Known) else snapshot
     groups = by_name(given.groups, "groups")
     if consumer_group not in groups:
-        raise no_match(consumer_group, groups, "group")
+        raise no_match(consumer_group, groups, "consumer group", given)
     known = given
     if not isinstance(snapshot, Known):
         known = decide(snapshot, [literal(consumer_group)]).snapshot

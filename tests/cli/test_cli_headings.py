@@ -7,7 +7,9 @@ import json
 import pytest
 from audited import group, snapshot, topic
 from cli_commands import runner
+from watched_snapshots import Watched, cluster
 
+from rmqalloc.history import Recorder
 from rmqalloc.results import renderer
 from rmqalloc.snapshot.plain_data import to_document
 
@@ -23,6 +25,16 @@ def saved(path, n_clients):
     return str(path)
 
 
+def recorded(path):
+    """Record a history in which a client joins a group and another leaves it."""
+    watched = Watched()
+    with Recorder(str(path)) as recorder:
+        for number, clients in enumerate([("c1", "c2")] * 3 + [("c1", "c3")] * 3):
+            now = cluster(("billing", *clients))
+            recorder.record(watched.observe(now, 1_795_000_000.0 + 30 * number))
+    return str(path)
+
+
 @pytest.fixture
 def commands(tmp_path):
     """Command lines of all kinds of tables, by name."""
@@ -35,6 +47,7 @@ def commands(tmp_path):
         "groups": ("groups", *orders),
         "plan of a group": ("plan", "-g", "billing", "--scale", "5", *orders),
         "plan of many groups": ("plan", "--scale", "5", "-f", before),
+        "history": ("history", "-f", recorded(tmp_path / "cluster.history")),
         "compare": ("compare", *orders),
         "diff of many groups": ("diff", before, after),
         "diff of a group": ("diff", "-g", "group-1", before, after),
@@ -66,6 +79,7 @@ def headings(monkeypatch):
         "groups",
         "plan of a group",
         "plan of many groups",
+        "history",
         "compare",
         "diff of many groups",
         "diff of a group",
@@ -96,6 +110,27 @@ def test_a_heading_means_the_column_under_it(capsys):
     header, row = csv.reader(io.StringIO(as_csv))
     assert header == ["client_id", "consumer_group", "n_queues"]
     assert any(row == line.split()[-len(line.split()) :][:3] for line in as_text.splitlines())
+
+
+def test_of_many_groups_a_heading_means_the_figure_of_a_group(tmp_path, capsys):
+    run, path = runner(capsys), saved(tmp_path / "many.json", 3)
+    for words in (("rollout", "restart"), ("plan", "--scale", "5")):
+        printed = [
+            line.removeprefix("! ").split() for line in run(*words, "-f", path)[1].splitlines()
+        ]
+        columns = ("--columns", "group,moved", "--where", "moved>0", "--sort", "group")
+        shown = [line.split() for line in run(*words, "-f", path, *columns)[1].splitlines()]
+        assert len(shown) == 1 + MANY_GROUPS
+        name, moved = shown[1]
+        assert moved in next(line for line in printed if line[:1] == [name])
+
+
+def test_steps_print_the_figure_that_their_heading_names(capsys):
+    run = runner(capsys)
+    words = ("rollout", "restart", "-g", "billing", "-f", "example:orders")
+    assert "unowned written" in run(*words)[1]
+    header = run(*words, "--columns", "unowned written", "-o", "csv")[1].splitlines()[0]
+    assert header == "unowned_written"
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,7 @@ def test_columns_and_order_are_of_one_table(run, file):
         (["restart", "--best", "--order", "sorted"], 64, "leave out --order"),
         (["restart", "--best", "--budget", "2"], 64, "No such option"),
         (["strategy", "--to-strategy", "AVG", "--best"], 64, "No such option"),
-        (["broker", "--broker", "c"], 1, "reads from broker 'c'"),
+        (["broker", "--broker", "c"], 1, "no broker matches 'c'; the snapshot has 2: a, b"),
         (["queues", "-t", "T", "--set-queues", "4"], 1, "nothing would change"),
     ],
 )

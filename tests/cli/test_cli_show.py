@@ -147,6 +147,12 @@ def test_a_queue_without_a_row_for_another_reason_is_no_wrong_name(run):
     assert (code, out) == (0, "No queue.\n")
 
 
+def test_conditions_that_no_row_meets_are_said_on_standard_error(run):
+    code, out, err = run("groups", "--where", "group=nobody", "-o", "json")
+    assert (code, json.loads(out)) == (0, [])
+    assert "no row of 3 meets --where" in err
+
+
 def test_conditions_are_of_every_table(run):
     code, out, _ = run(
         "plan",

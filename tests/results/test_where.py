@@ -8,7 +8,10 @@ import pytest
 from rmqalloc.audit import SEVERITIES
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.evidence.evidence import STRENGTHS
+from rmqalloc.history.history_events import EVENTS
 from rmqalloc.results.where import ENUMERATIONS, Condition, WhereError, rows_where
+from rmqalloc.rollouts.schedule import ORDERS
+from rmqalloc.snapshot.unknown import KINDS
 
 TABLE = pa.table({
     "name": ["a", "order-1", None, "order-2"],
@@ -94,3 +97,6 @@ def test_the_values_of_columns_are_those_of_the_product():
     assert ENUMERATIONS["severity"] == tuple(SEVERITIES)
     assert set(ENUMERATIONS["state"]) == {reason.state for reason in REASONS.values()}
     assert set(ENUMERATIONS["strategy_source"]) == set(STRENGTHS)
+    assert ENUMERATIONS["event"] == EVENTS
+    assert ENUMERATIONS["not_known"] == KINDS
+    assert ENUMERATIONS["order"] == ORDERS

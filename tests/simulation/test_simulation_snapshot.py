@@ -182,7 +182,7 @@ def test_a_route_that_is_not_known_is_refused_and_one_that_is_not_there_is_noted
 
 
 def test_a_group_that_is_not_there_is_refused():
-    with pytest.raises(NoMatchError, match="no group matches 'gg'"):
+    with pytest.raises(NoMatchError, match="no consumer group matches 'gg'"):
         script_of_snapshot(cluster(), "gg", ["crash"])
 
 

@@ -17,10 +17,12 @@ MANY_GROUPS = 8
 
 
 def saved(path, n_clients):
-    """Save a snapshot of many groups of as many clients."""
+    """Save a snapshot of many groups of as many clients, each of two topics."""
     ids = [f"10.0.0.{i}@a" for i in range(1, n_clients + 1)]
-    groups = [group(*ids, name=f"group-{i}") for i in range(MANY_GROUPS)]
-    cluster = snapshot(*groups, topics=(topic(a=12),))
+    topics = topic(a=12), topic("second", a=7)
+    names = tuple(one.name for one in topics)
+    groups = [group(*ids, name=f"group-{i}", subscriptions=names) for i in range(MANY_GROUPS)]
+    cluster = snapshot(*groups, topics=topics)
     path.write_text(json.dumps(to_document(cluster)))
     return str(path)
 

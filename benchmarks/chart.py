@@ -1,5 +1,6 @@
-"""The headline figures, their table and their chart, from the committed results: ``python
-benchmarks/chart.py``.
+"""The headline figures, their table and their chart, from the committed results.
+
+    python benchmarks/chart.py
 
 Reads benchmarks/results.md and benchmarks/spark/results/side-by-side.md; fills README.md,
 docs/benchmarks.md and docs/images/speed.svg.

@@ -1,5 +1,6 @@
-"""A lite pull consumer chooses its queues and goes back in one: ``python
-examples/clients/lite_pull_assign_and_seek.py``.
+"""A lite pull consumer chooses its queues and goes back in one.
+
+python examples/clients/lite_pull_assign_and_seek.py
 """
 
 from memory import Cluster, named

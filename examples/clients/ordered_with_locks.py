@@ -1,5 +1,6 @@
-"""Two clients consume in order under locks; one of them dies: ``python
-examples/clients/ordered_with_locks.py``.
+"""Two clients consume in order under locks; one of them dies.
+
+python examples/clients/ordered_with_locks.py
 """
 
 from memory import Cluster, named

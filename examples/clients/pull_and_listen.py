@@ -1,5 +1,6 @@
-"""Two pull consumers are told their queues and read when they like: ``python
-examples/clients/pull_and_listen.py``.
+"""Two pull consumers are told their queues and read when they like.
+
+python examples/clients/pull_and_listen.py
 """
 
 from collections.abc import Set as AbstractSet

@@ -1,5 +1,6 @@
-"""Three clients of a push consumer group; one of them leaves: ``python
-examples/clients/push_in_memory.py``.
+"""Three clients of a push consumer group, of which one leaves.
+
+python examples/clients/push_in_memory.py
 """
 
 from memory import Cluster, named

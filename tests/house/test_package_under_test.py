@@ -22,4 +22,4 @@ def test_pytest_refuses_at_its_start(tmp_path):
     )
     assert done.returncode == 4, done.stdout + done.stderr
     assert f"imported: {tmp_path / 'rmqalloc'}" in done.stderr
-    assert "make dev" in done.stderr
+    assert "run:      make " in done.stderr

@@ -54,11 +54,6 @@ def test_programs_use_public_names_only(program):
             assert isinstance(node.value, ast.Name) and node.value.id == "self", ast.unparse(node)
 
 
-def test_a_consumer_over_ports_in_memory_is_short():
-    assert len((FOLDER / "push_in_memory.py").read_text(encoding="utf-8").splitlines()) <= 75
-    assert len((FOLDER / "memory.py").read_text(encoding="utf-8").splitlines()) <= 155
-
-
 PORTS = ["Remoting", "PullDispatcher", "RebalancingConsumer"]
 
 

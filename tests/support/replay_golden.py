@@ -1,5 +1,6 @@
-"""Replay the golden answers with nothing but the installed package: ``python
-tests/support/replay_golden.py``.
+"""Replay the golden answers with nothing but the installed package.
+
+    python tests/support/replay_golden.py
 
 A short form of ``test_golden.py`` for places without pytest: every answer of `allocate`, error
 texts included.

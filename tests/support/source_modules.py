@@ -5,9 +5,9 @@ import ast
 from checkout import ROOT
 
 ROOMS = {
-    1: "client_ids errors extras garbage lazy text timers version",
+    1: "errors extras garbage lazy text timers version",
     2: "defects globs limits model",
-    3: "store",
+    3: "client_ids store",
     4: "_engine documents examples results",
     5: "fleet remoting",
     6: "strategies snapshot",

@@ -139,7 +139,9 @@ class Comparison(TableResult):
             yield from fields(
                 [f"Group {printable(mine[0]['consumer_group'])}", queues, clients], file
             )
-            yield from text_table(_HEADER, [_cells(row) for row in mine], _HEADER[1:], file)
+            yield from text_table(
+                _HEADER, [_cells(row) for row in mine], _HEADER[1:], file, spare=("skew",)
+            )
             yield ""
         yield from more(len(by_group) - most, "group", " (--top)")
         yield from wrapped(_LEGEND, file)

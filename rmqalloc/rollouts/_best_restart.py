@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.acero  # before threads: `group_by` imports it
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known

@@ -63,6 +63,7 @@ _STEP_COLUMNS = (
     "action",
 )
 _STEP_SPARE = ("idle", "queues", "min", "max")
+_WAY_SPARE = ("max load", "queue-seconds", "batches", "double-owned")
 
 Row = Mapping[str, Any]
 
@@ -259,7 +260,7 @@ def _ways_lines(ways: list[Row], file: IO[str] | None, top: int) -> Iterator[str
     marks = ["*" if way is best else " " for way in shown]
     left_out = more(len(ways) - len(shown), "way", " (--show ways)")
     numbers = set(columns) - {"surge", "order", "lost by"}
-    yield from marked_table(columns, cells, marks, numbers, file, left_out)
+    yield from marked_table(columns, cells, marks, numbers, file, left_out, spare=_WAY_SPARE)
     options = f"--batch {best['batch']}{' --surge' * best['surge']} --order {best['order']}"
     why = f"; the next one is worse in {ways[1]['lost_by']}" if len(ways) > 1 else ""
     yield from wrapped(f"Best way: {options}{why}.", file)

@@ -468,7 +468,7 @@ def test_as_a_module_and_into_a_closed_pipe():
     done = python("-m", "rmqalloc", *GROUP, PYTHONWARNINGS="error")
     assert (done.returncode, done.stderr) == (0, "")
     assert "broker-a:0  c1" in done.stdout
-    command = [sys.executable, "-m", "rmqalloc", *GROUP[:4], "b:100000", "-c", "x"]
+    command = [sys.executable, "-m", "rmqalloc", *GROUP[:4], "b:100000", "--clients", "x"]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with tied.popen(command, env=environment(), **streams) as pipe:
         pipe.stdout.readline()

@@ -46,7 +46,7 @@ VERBS = [
     "rollout broker -f example:seed --broker broker-a",
     "recommend -f example:orders",
     "recommend -f example:48-pods -g by-ring",
-    "compare -f example:seed --scale 6",
+    "compare -f example:seed",
     "diff example:seed {after}",
     "diff {many} {fewer}",
     "simulate example:three-deaths",

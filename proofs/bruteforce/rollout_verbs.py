@@ -231,7 +231,7 @@ def best_all(case, tally):
         unread = min(way["max_unowned_after"] for way in mine)
         least = min(way["moved"] for way in mine if way["max_unowned_after"] == unread)
         best = mine[0]
-        tally.same("best", name, (unread, least), (best["max_unowned_after"], best["moved"]))
+        tally.same("best", name, [unread, least], [best["max_unowned_after"], best["moved"]])
         for way in mine:
             if way["order"] == case["order"]:
                 place = name, way["batch"], way["surge"]

@@ -222,7 +222,8 @@ def test_operations_are_lines_and_memory_written():
     assert doubling(loop, 2000) == pytest.approx(2, rel=0.05)
     assert doubling(lambda n: np.zeros((n, n)), 100) == pytest.approx(4, rel=0.05)
     assert doubling(lambda n: [np.zeros(n) for _ in range(n)], 200) > 3
-    assert operations(lambda: loop(500)) == operations(lambda: loop(500))
+    # Memory that another thread of the run asks for meanwhile counts, too.
+    assert operations(lambda: loop(500)) == pytest.approx(operations(lambda: loop(500)), rel=0.05)
 
 
 @pytest.mark.thorough

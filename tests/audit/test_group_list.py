@@ -71,9 +71,6 @@ def test_every_group_is_there_with_the_figures_of_others(seed):
             assert [row[one] for one in OWNED] == [planned[name][one] for one in OWNED]
 
 
-# Where clients report other owners than they should have, `least_moves` of the state before any
-# change counts from the owners computed, and `moved` from those reported.
-@pytest.mark.broken_results
 @examples(30, nightly=1000)
 @given(SEEDS)
 def test_lag_and_unread_queues_are_those_that_show_and_check_have(seed):

@@ -52,6 +52,8 @@ def case(random):
             group["is_shared"] = True
         if chance(random, 0.05) and group["subscriptions"]:
             group["is_shared"], group["lite_topic"] = True, group["subscriptions"][0]
+        if "BROADCASTING" in group.values() or group.get("is_shared"):
+            _take_away_queues(random, document, group)
         if chance(random, 0.15):
             group["paused_brokers"] = some(random, names, min(1, len(names)), 2)
         if chance(random, 0.2):
@@ -68,6 +70,20 @@ def case(random):
         failed = random.choice((f"GET_CONSUMER_CONNECTION_LIST {name}", "route of topic missing"))
         document["errors"] = [{"source": "broker a", "request": failed, "message": "timeout"}]
     return document
+
+
+def _take_away_queues(random, document, group):
+    """Let no client see the last queue of each broker."""
+    if chance(random, 0.3):
+        routes = {
+            topic["name"]: {
+                one["broker_name"]: max(0, one["read_queue_nums"] - 1) for one in topic["brokers"]
+            }
+            for topic in document["topics"]
+        }
+        group["clients"] = [
+            client | {"sees_read_queue_nums": routes} for client in group.get("clients", [])
+        ]
 
 
 def _stray_lags(random, group):
@@ -158,27 +174,45 @@ class _Reading:
         ):
             return "no-lock"
         if not divides:
-            is_lite = topic == self.group.get("lite_topic")
-            return ("lite" if is_lite else "shared") if self.audited.clustering else "broadcast"
+            return self._read_by_all(topic, queue, asked)
         return self._owned(topic, queue) if topic in self.audited.topics else "unknown"
 
     def _owned(self, topic, queue):
         """Owners by what clients report, if any does, else by what each of them computes."""
         owners, silent, answered = _told(self.audited)
         is_told = bool(answered) and _spoken_of(self.audited, topic)
-        is_known, pops = topic not in self.audited.unknown, self.audited.is_pop(topic)
+        is_known = topic not in self.audited.unknown
         surely, perhaps = self.audited.takers(topic)
-        if is_known and not perhaps[queue]:
-            return "no-owner"
         if is_told and not owners[queue]:
-            return "unknown" if silent or self.audited.is_open else "not-owned-now"
-        is_known = is_known and "strategy_doubt" not in self.group
-        if not is_told and (not is_known or not surely[queue]):
-            return "unknown"
+            if silent or self.audited.is_open:
+                return "unknown"
+            return "no-owner" if is_known and not perhaps[queue] else "not-owned-now"
+        if not is_told:
+            if not is_known or "strategy_doubt" in self.group:
+                return "unknown"
+            if not perhaps[queue]:
+                return "no-owner"
+            if not surely[queue]:
+                return "unknown"
         readers = owners[queue] if is_told else surely[queue]
-        if not pops and len(readers) > 1:
-            return "several-owners"
-        return "popped" if pops else "owner"
+        if self.audited.is_pop(topic):
+            return "popped"
+        return "several-owners" if len(readers) > 1 else "owner"
+
+    def _read_by_all(self, topic, queue, asked):
+        """Every client that subscribes reads what it sees."""
+        if topic == self.group.get("lite_topic") and self.audited.clustering:
+            return "lite"
+        if not asked:
+            return "unknown"
+        routes = (
+            slot.client.get("sees_read_queue_nums", {}).get(topic)
+            for slot in self.audited.slots
+            if _subscribes(slot.client, topic)
+        )
+        if not any(route is None or queue[2] < route.get(queue[1], 0) for route in routes):
+            return "not-seen"
+        return "shared" if self.audited.clustering else "broadcast"
 
 
 def _messages(lag):

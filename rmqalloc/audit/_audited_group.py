@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views.group_views import GroupViews
 from rmqalloc.views.reported import ReportedOwners
-from rmqalloc.views.unit_views import Ids, UnitViews
+from rmqalloc.views.unit_views import Ids, Queues, UnitViews
 
 SETTLED_AFTER = 56.0
 """Seconds after its start in which a client has its queues: 30 until it asks for the route of a new topic (its group's retry
@@ -45,11 +46,14 @@ class AuditedGroup(GroupViews):
     make_units : callable
         Gives the units of the group, with what every client takes; called when they are first
         looked at.
+    states : OwnerStates
+        Who owns each queue now, and how that is known.
     """
 
     snapshot: Snapshot
     unknown: Unknowns
     make_units: Callable[[], list[UnitViews]]
+    states: OwnerStates
     fit: Fit | None = None
     planned: PlannedOwners | None = None
     seen_for: Mapping[str, float] = field(default_factory=dict)
@@ -61,10 +65,28 @@ class AuditedGroup(GroupViews):
         """
         return self.make_units()
 
-    @lazy_property
+    @property
     def reported(self) -> ReportedOwners:
         """What the clients report that they own."""
-        return ReportedOwners(self.clients)
+        return self.states.reported
+
+    def unowned(self, unit: UnitViews) -> Queues:
+        """Return the queues of a unit that nobody owns, in Java's order."""
+        states = self.states.of_unit(unit.topic)
+        return tuple(queue for queue in unit.queues if states[queue].is_unowned)
+
+    def double_owned(self, unit: UnitViews) -> Queues:
+        """Return the queues of a unit that several clients own, in Java's order."""
+        states = self.states.of_unit(unit.topic)
+        return tuple(queue for queue in unit.queues if states[queue].is_double_owned)
+
+    def is_open(self, unit: UnitViews) -> bool:
+        """Return whether it is not known who owns some queue of a unit, or whether a client owns
+        more.
+        """
+        states = self.states.of_unit(unit.topic).values()
+        is_unknown = any(state.known == UNKNOWN for state in states)
+        return is_unknown or self.states.is_partial(unit.topic)
 
     @lazy_property
     def elsewhere(self) -> dict[MessageQueue, tuple[str, Ids]]:
@@ -115,14 +137,6 @@ class AuditedGroup(GroupViews):
         return self.unknown.why(kind, self.group.name)
 
     @lazy_property
-    def is_reported(self) -> bool:
-        """Whether it is known of all clients what they own, so that what none of them reports is
-        owned by none.
-        """
-        is_whole = self.reported.any_answer and not self.reported.silent
-        return is_whole and not (self.why_unknown("clients") or self.why_unknown("owners"))
-
-    @lazy_property
     def _fetched_ms(self) -> float | None:
         """When a running cluster was read (ms since the epoch); None for what somebody wrote down."""
         try:
@@ -146,10 +160,10 @@ class AuditedGroup(GroupViews):
             ages.append((self._fetched_ms - client.start_timestamp) / 1000)
         return max(ages) < SETTLED_AFTER
 
-    @lazy_property
+    @property
     def silent_brokers(self) -> frozenset[str]:
         """Brokers that do not answer, so that nobody knows what is read there."""
-        return frozenset(one.broker_name for one in self.snapshot.brokers if one.is_silent)
+        return self.states.silent_brokers
 
     @lazy_property
     def brokers_without_locks(self) -> frozenset[str]:

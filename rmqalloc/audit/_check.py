@@ -83,7 +83,7 @@ def check_snapshot(
     for (name, client_id), age in (seen_for or {}).items():
         ages.setdefault(name, {})[client_id] = age
     return findings_of(
-        known, chosen_groups(known.snapshot, groups, topics, planned, ages), followed, planned
+        known, chosen_groups(known, groups, topics, planned, ages), followed, planned
     )
 
 

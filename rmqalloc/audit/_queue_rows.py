@@ -293,7 +293,7 @@ def _one_by_one(answers: Sequence[Answer], place: Mapping[int, int]) -> QueueRow
     """Return the rows of answers, each queue of which is looked at."""
     said, group = _said_in(answers, place)
     queues = [queue for one in answers for queue in one.queues]
-    readers = [ids for one in answers for ids in one.readers()]
+    readers = [ids for one in answers for ids in one.owners()]
     sizes = [len(one.queues) for one in answers]
     brokers, ids = (
         pa.array(texts, pa.string()).dictionary_encode()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._rules_owners import not_taken, taken_twice
 from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.results.and_more import named
@@ -19,13 +20,14 @@ from rmqalloc.text import counted
 def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues in the CONFIG lists of several clients."""
     for unit in audited.units:
-        if unit.is_config and unit.double_owned:
-            slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
+        queues = taken_twice(audited, unit)
+        if unit.is_config and queues:
+            slots = {slot for queue in queues for slot in unit.always[queue]}
             yield Fault(
-                f"{some_of(len(unit.double_owned), unit)} are in the lists of several clients.",
+                f"{some_of(len(queues), unit)} are in the lists of several clients.",
                 "Let every queue stand in the list of one client only; all of them consume it otherwise.",
                 topic=unit.topic,
-                queues=unit.double_owned,
+                queues=queues,
                 clients=unit.ids(slots),
             )
 
@@ -33,12 +35,13 @@ def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
 def config_hole(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues in no client's CONFIG list."""
     for unit in audited.units:
-        if unit.is_config and unit.unowned:
+        queues = not_taken(audited, unit)
+        if unit.is_config and queues:
             yield Fault(
-                f"{some_of(len(unit.unowned), unit)} are in no client's list{backlog(audited, unit.unowned)}.",
+                f"{some_of(len(queues), unit)} are in no client's list{backlog(audited, queues)}.",
                 "Put them into the list of a client; nobody consumes them otherwise.",
                 topic=unit.topic,
-                queues=unit.unowned,
+                queues=queues,
             )
 
 

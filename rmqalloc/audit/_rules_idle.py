@@ -15,9 +15,10 @@ from rmqalloc.views.unit_views import UnitViews
 def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that own nothing, retry topics aside."""
     units = [unit for unit in audited.units if not unit.is_retry]
-    if not units or any(unit.problem is not None for unit in units):
+    if not units or any(audited.is_open(unit) for unit in units):
         return
-    busy = {slot for unit in units for slots in unit.perhaps.values() for slot in slots}
+    states = [state for unit in units for state in audited.states.of_unit(unit.topic).values()]
+    busy = {slot for state in states for slot in state.slots}
     idle = audited.ids(slot for slot in range(len(audited.clients)) if slot not in busy)
     if idle:
         n, largest = len(audited.clients), max(units, key=lambda unit: len(unit.queues))

@@ -5,7 +5,7 @@ client lists.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Any
 
 from rmqalloc.audit._audited_group import AuditedGroup
@@ -18,6 +18,7 @@ from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import outer_name
 from rmqalloc.strategies.dialects import DIALECTS
 from rmqalloc.text import counted
+from rmqalloc.views.group_views import seen_queues
 from rmqalloc.views.unit_views import Queues, UnitViews
 
 
@@ -64,7 +65,7 @@ def _mixed(
     """Return the fault of clients that differ in something, with the queues that are unowned or
     double-owned.
     """
-    makes, queues, is_harm = _outcome(units)
+    makes, queues, is_harm = _outcome(audited, units)
     return Fault(
         f"{what} ({_counts(kinds)}); {makes}.",
         advice,
@@ -74,16 +75,20 @@ def _mixed(
     )
 
 
-def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...], bool]:
+def _outcome(
+    audited: AuditedGroup, units: Sequence[UnitViews]
+) -> tuple[str, tuple[MessageQueue, ...], bool]:
     """Return what different views make of queues, those that are unowned or double-owned, and
     whether there may be such.
     """
     # What an incomplete snapshot leaves open is no fault of the clients.
     sure = [unit for unit in units if not unit.unsure]
-    unowned = [queue for unit in sure for queue in unit.unowned]
-    double = [queue for unit in sure for queue in unit.double_owned]
-    unknown = [unit.problem for unit in units if unit.problem is not None]
+    unowned = [queue for unit in sure for queue in audited.unowned(unit)]
+    double = [queue for unit in sure for queue in audited.double_owned(unit)]
+    doubts = [unit.problem or audited.states.doubt for unit in units]
+    unknown = [doubt for doubt in doubts if doubt is not None]
     is_open = any(unit.problem is not None and unit.unknown is None for unit in sure)
+    is_open = is_open or audited.states.doubt is not None
     makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
     if unknown:
         makes = f"what that makes is not known: {unknown[0]}"
@@ -133,7 +138,7 @@ def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
     apart = sorted(frozenset.union(*known) - frozenset.intersection(*known))
     all_of_them = set(apart)
     units = [unit for unit in audited.units if unit.topic in all_of_them]
-    dark = [queue for unit in units for queue in unit.unowned]
+    dark = [queue for unit in units for queue in audited.unowned(unit)]
     lacking = audited.ids(
         s for s, topics in enumerate(reported) if topics is not None and not topics >= all_of_them
     )
@@ -161,9 +166,8 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     if len(known) < 2 or not audited.is_clustering or audited.is_served:
         return
     why = f"they agree on {audited.strategy} as long as all see the same queues and clients in the same order"
-    makes, queues, is_harm = _outcome(
-        [unit for unit in audited.units if len({v.method for v in unit.views}) > 1]
-    )
+    units = [unit for unit in audited.units if len({view.method for view in unit.views}) > 1]
+    makes, queues, is_harm = _outcome(audited, units)
     severity = "note"
     if differs := _dialects(audited.strategy, known):
         why, severity = f"{'; '.join(differs)}; {makes}", "error" if is_harm else "warning"
@@ -251,23 +255,54 @@ def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients whose route of a topic is not the name server's."""
     if audited.is_served:
         return
+    if not audited.is_clustering:
+        yield from _unseen(audited)
     for unit in audited.units:
         old = {id(view): view for view in unit.views if view.queues != unit.queues}
-        stale = {slot for one in old for slot in unit.acting[one]}
+        stale = {slot for number in old for slot in unit.acting[number]}
         if stale:
             gone = {queue for view in old.values() for queue in view.queues} - set(unit.queues)
-            at_risk = {*unit.unowned, *unit.double_owned}
-            beyond = (
-                f", and {counted(len(gone), 'queue')} that they see are not there" if gone else ""
+            unowned, double = audited.unowned(unit), audited.double_owned(unit)
+            at_risk = {*unowned, *double}
+            makes = _makes(unit, unowned, double)
+            yield _stale(
+                audited, unit.topic, stale, makes, gone, [q for q in unit.queues if q in at_risk]
             )
-            yield Fault(
-                f"{len(stale):,} of {counted(len(unit.client_ids), 'client')} have another route of {unit.topic} "
-                f"than the name server: {_makes(unit, unit.unowned, unit.double_owned)}{beyond}.",
-                "Wait 30 s, in which clients ask for the route again; if it stays, look at the name servers of these clients.",
-                topic=unit.topic,
-                queues=tuple(q for q in unit.queues if q in at_risk),
-                clients=unit.ids(stale),
-            )
+
+
+def _unseen(audited: AuditedGroup) -> Iterator[Fault]:
+    """Yield clients that each read every queue they see, and see others than there are."""
+    for topic in audited.topics:
+        queues = audited.queues_of(topic)
+        seen = {
+            slot: seen_queues(audited.clients[slot], topic, queues)
+            for slot in audited.subscribers(topic)
+        }
+        stale = {slot for slot, mine in seen.items() if mine != queues}
+        if stale and queues:
+            gone = {queue for slot in stale for queue in seen[slot]} - set(queues)
+            missed = [q for q in queues if any(q not in seen[slot] for slot in stale)]
+            makes = f"they do not read {counted(len(missed), 'queue')}"
+            yield _stale(audited, topic, stale, makes, gone, missed)
+
+
+def _stale(
+    audited: AuditedGroup,
+    topic: str,
+    slots: Collection[int],
+    makes: str,
+    gone: Collection[MessageQueue],
+    queues: Sequence[MessageQueue],
+) -> Fault:
+    beyond = f", and {counted(len(gone), 'queue')} that they see are not there" if gone else ""
+    return Fault(
+        f"{len(slots):,} of {counted(len(audited.clients), 'client')} have another route of {topic} "
+        f"than the name server: {makes}{beyond}.",
+        "Wait 30 s, in which clients ask for the route again; if it stays, look at the name servers of these clients.",
+        topic=topic,
+        queues=tuple(queues),
+        clients=audited.ids(slots),
+    )
 
 
 def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
@@ -278,7 +313,7 @@ def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
             continue
         unowned = unit.where(unit.always, lambda n: n == 0)
         double = () if unit.is_pop else unit.where(unit.perhaps, lambda n: n > 1)
-        at_risk = {*unowned, *double} - {*unit.unowned, *unit.double_owned}
+        at_risk = {*unowned, *double} - {*audited.unowned(unit), *audited.double_owned(unit)}
         sizes, counts = sorted(map(len, listed)), list(map(Counter, listed))
         slots = [
             s for s, one in enumerate(unit.client_ids) if len({count[one] for count in counts}) > 1

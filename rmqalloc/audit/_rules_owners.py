@@ -10,36 +10,50 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, exposed, some_of
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import MAX_BROKER, MAX_TOPIC
-from rmqalloc.views.unit_views import UnitViews
+from rmqalloc.views.unit_views import Queues, UnitViews
+
+_NOT_TAKEN = ("no-owner", "no-subscriber")
+"""Reasons of queues that no client takes by computation."""
+
+
+def not_taken(audited: AuditedGroup, unit: UnitViews) -> Queues:
+    """Return the queues of a unit that nobody owns, and that no client takes by computation."""
+    states = audited.states.of_unit(unit.topic)
+    return tuple(queue for queue in audited.unowned(unit) if states[queue].reason in _NOT_TAKEN)
+
+
+def taken_twice(audited: AuditedGroup, unit: UnitViews) -> Queues:
+    """Return the queues of a unit that several clients own, and take by computation too."""
+    taken = set(unit.double_owned)
+    return tuple(queue for queue in audited.double_owned(unit) if queue in taken)
 
 
 def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues that no client takes, whichever broker it asks."""
+    """Yield queues that nobody owns, and that no client takes whichever broker it asks."""
     for unit in audited.units:
-        if unit.unowned and not unit.is_config:
+        queues = not_taken(audited, unit)
+        if queues and not unit.is_config:
             yield Fault(
-                f"No client takes {some_of(len(unit.unowned), unit)}: {why(audited, unit)}{backlog(audited, unit.unowned)}.",
+                f"No client takes {some_of(len(queues), unit)}: {why(audited, unit)}{backlog(audited, queues)}.",
                 "Remove the cause; until then nobody consumes what is in these queues.",
                 topic=unit.topic,
-                queues=unit.unowned,
+                queues=queues,
             )
 
 
 def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues that several clients take at once."""
+    """Yield queues that several clients own, and take at once."""
     for unit in audited.units:
-        if unit.double_owned and not unit.is_config:
-            slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
+        queues = taken_twice(audited, unit)
+        if queues and not unit.is_config:
+            slots = {slot for queue in queues for slot in unit.always[queue]}
+            waits = "they wait for each other's lock, or share it if their ids are equal."
+            twice = "messages of these queues are consumed more than once."
             yield Fault(
-                f"Several clients take {some_of(len(unit.double_owned), unit)}: {why(audited, unit)}.",
-                "Remove the cause; until then "
-                + (
-                    "they wait for each other's lock, or share it if their ids are equal."
-                    if audited.group.is_ordered
-                    else "messages of these queues are consumed more than once."
-                ),
+                f"Several clients take {some_of(len(queues), unit)}: {why(audited, unit)}.",
+                f"Remove the cause; until then {waits if audited.group.is_ordered else twice}",
                 topic=unit.topic,
-                queues=unit.double_owned,
+                queues=queues,
                 clients=unit.ids(slots),
             )
 
@@ -69,10 +83,8 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
     repeated = audited.repeated_ids
     if not repeated or not audited.is_clustering:
         return
-    n_unowned, n_double = (
-        sum(map(len, part))
-        for part in ([u.unowned for u in audited.units], [u.double_owned for u in audited.units])
-    )
+    n_unowned = sum(len(audited.unowned(unit)) for unit in audited.units)
+    n_double = sum(len(audited.double_owned(unit)) for unit in audited.units)
     makes = f"; {exposed(n_unowned, n_double)}" if audited.units else ""
     times = named([f"{one} is listed {n} times" for one, n in repeated.items()])
     yield Fault(

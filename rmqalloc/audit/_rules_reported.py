@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._rules_owners import taken_twice
 from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership.queue_states import UNKNOWN
 from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted
@@ -21,17 +23,15 @@ _LOCKS = (
 
 
 def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues that no client reports as its own; only if all clients answered. Those that none
-    takes are of another rule.
+    """Yield queues that no client reports as its own, though one should; only if all clients
+    answered.
     """
-    for unit in audited.units if audited.is_reported else ():
-        if audited.unknown.why("routes", unit.topic):
-            continue
-        not_taken = set(unit.unowned)
-        unowned = tuple(queue for queue in audited.reported.unowned(unit) if queue not in not_taken)
+    for unit in audited.units:
+        states = audited.states.of_unit(unit.topic)
+        unowned = [queue for queue in unit.queues if states[queue].reason == "not-owned-now"]
         new = _of_new_clients(audited, unit, unowned)
         for queues, severity in (
-            (tuple(q for q in unowned if q not in new), "error"),
+            (tuple(queue for queue in unowned if queue not in new), "error"),
             (tuple(new), "warning"),
         ):
             if queues:
@@ -74,11 +74,12 @@ def _advice(audited: AuditedGroup, severity: str) -> str:
 
 
 def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues that several clients report as their own."""
+    """Yield queues that several clients report as their own, though by computation one owns them."""
     for unit in audited.units if audited.reported.any_answer else ():
-        double = audited.reported.double_owned(unit)
+        taken, states = taken_twice(audited, unit), audited.states.of_unit(unit.topic)
+        double = [queue for queue in audited.double_owned(unit) if queue not in set(taken)]
         if double:
-            ids = unit.ids(slot for slots in double.values() for slot in slots)
+            ids = unit.ids(slot for queue in double for slot in states[queue].slots)
             yield Fault(
                 f"Several clients own {some_of(len(double), unit)} now: {named(ids)}.",
                 f"{_AGAIN}; if it stays, compare the strategies, subscriptions and client lists of these clients.",
@@ -104,7 +105,12 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that did not report what they own, while others of their group did."""
     reported = audited.reported
     if audited.is_clustering and reported.any_answer and reported.silent:
-        open_ones = [queue for unit in audited.units for queue in reported.unowned(unit)]
+        open_ones = [
+            queue
+            for unit in audited.units
+            for queue, state in audited.states.of_unit(unit.topic).items()
+            if state.known == UNKNOWN
+        ]
         yield Fault(
             f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not report what they own, so it is not "
             f"known whether {counted(len(open_ones), 'queue')} that no other client owns have an owner.",

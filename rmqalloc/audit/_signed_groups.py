@@ -12,15 +12,16 @@ from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._owner_signs import ComputedOwners
 from rmqalloc.audit._signs import OF_OWNERS, Sign
-from rmqalloc.evaluation.shares import divide
-from rmqalloc.evidence.method import Rooms
+from rmqalloc.evaluation.laid_groups import laid_groups
+from rmqalloc.evidence import Known
+from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.globs import matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.ownership.present_states import present_states
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
-from rmqalloc.snapshot.snapshot import Group, Snapshot
-from rmqalloc.snapshot.unknown import Unknowns
-from rmqalloc.views.group_views import GroupViews, ViewReader
+from rmqalloc.snapshot.snapshot import Group
+from rmqalloc.views.group_views import GroupViews
 from rmqalloc.views.unit_views import UnitViews
 
 _OPEN = Sign.LAGS | Sign.ROUTES | Sign.BROKERS | Sign.DOUBT | Sign.PAUSED
@@ -64,12 +65,23 @@ class SignedGroup:
         """Client ids by slot."""
         return self.group.client_ids if self.is_ordinary else self.audited.client_ids
 
+    @property
+    def doubt(self) -> str | None:
+        """Why the clients may divide by something else than what is computed."""
+        doubt = self.group.strategy_doubt
+        return None if doubt is None or known_by_client(self.group) else doubt
+
+    @property
+    def reports_owners(self) -> bool:
+        """Whether a client reports what it owns, where clients divide the queues."""
+        return bool(self.signs & Sign.OWNED)
+
     @lazy_property
     def silent(self) -> frozenset[str]:
         """Client ids for which no process has answered."""
         if not self.is_ordinary:
             return frozenset(self.audited.reported.silent)
-        return frozenset() if self.signs & Sign.OWNED else frozenset(self.group.client_ids)
+        return frozenset() if self.reports_owners else frozenset(self.group.client_ids)
 
     @lazy_property
     def topics(self) -> list[str]:
@@ -94,55 +106,39 @@ class SignedGroups:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        known: Known,
         wanted: Callable[[Group], bool],
         planned: Mapping[str, PlannedOwners] | None = None,
         seen_for: Ages | None = None,
     ) -> None:
+        snapshot = known.snapshot
         self._snapshot, self._planned, self._ages = snapshot, planned or {}, seen_for or {}
-        self._reader, self._unknown, self._rooms = (
-            ViewReader(snapshot.topics),
-            Unknowns(snapshot),
-            Rooms.of(snapshot),
-        )
-        self._units: dict[str, list[UnitViews]] = {}
-        groups = sorted(filter(wanted, snapshot.groups), key=lambda one: one.name)
+        self._laid, self._present = known.once(laid_groups), known.once(present_states)
+        groups = sorted(filter(wanted, snapshot.groups), key=lambda group: group.name)
         signs, self.owners = signs_of(snapshot, groups, self._planned)
         self.all: Sequence[SignedGroup] = [
-            SignedGroup(*one, self._audited) for one in zip(groups, signs, strict=True)
+            SignedGroup(*pair, self._audited) for pair in zip(groups, signs, strict=True)
         ]
-        self._lay_out([one for one in self.all if not one.is_ordinary])
+        self._laid.lay_out(signed.group for signed in self.all if not signed.is_ordinary)
 
-    def _audited(self, one: SignedGroup) -> AuditedGroup:
-        views, name = self._reader.views_of(one.group), one.group.name
+    def _audited(self, signed: SignedGroup) -> AuditedGroup:
+        views, name = self._laid.views_of(signed.group), signed.group.name
         return AuditedGroup(
-            **{each.name: getattr(views, each.name) for each in fields(GroupViews)},
+            **{field.name: getattr(views, field.name) for field in fields(GroupViews)},
             snapshot=self._snapshot,
-            unknown=self._unknown,
+            unknown=self._laid.unknown,
             planned=self._planned.get(name),
             seen_for=self._ages.get(name, {}),
-            make_units=lambda: self._units_of(one),
+            make_units=lambda: self._units_of(signed),
+            states=self._present.of(signed.group),
         )
 
-    def _units_of(self, one: SignedGroup) -> list[UnitViews]:
-        """Return the units of an ordinary group are laid out together with those of all others of
-        the same signs.
+    def _units_of(self, signed: SignedGroup) -> list[UnitViews]:
+        """Return the units of an ordinary group, which are laid out together with those of all
+        groups of the same signs.
         """
-        if one.group.name not in self._units:
-            self._lay_out([each for each in self.all if each.signs == one.signs])
-        return self._units[one.group.name]
-
-    def _lay_out(self, some: Sequence[SignedGroup]) -> None:
-        """Lay out the units of groups, and compute what every client takes."""
-        for one in some:
-            name, audited = one.group.name, one.audited
-            divides = audited.is_clustering and audited.clients
-            self._units[name] = units = self._reader.units_of(audited) if divides else []
-            why = self._unknown.why("clients", name) or self._unknown.why("brokers", name)
-            for unit in units:
-                unit.unknown = why or self._unknown.why("routes", unit.topic)
-        units = [unit for one in some for unit in self._units[one.group.name]]
-        divide((view for unit in units for view in unit.views), self._rooms)
+        self._laid.lay_out(like.group for like in self.all if like.signs == signed.signs)
+        return self._laid.units_of(signed.group)
 
 
 class ChosenGroups(NamedTuple):
@@ -155,17 +151,33 @@ class ChosenGroups(NamedTuple):
         [str], object
     ]  # of a retry topic only if a pattern begins with its prefix, as in plans
     is_whole: bool  # whether groups were not chosen by their names
+    is_of_all_topics: bool  # whether no topics were chosen
     owners: ComputedOwners | None  # see `SignedGroups`
 
 
 def chosen_groups(
-    snapshot: Snapshot,
+    known: Known,
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
     planned: Mapping[str, PlannedOwners] | None = None,
     seen_for: Ages | None = None,
 ) -> ChosenGroups:
-    """Return the groups that match, and subscribe to a topic that matches."""
+    """Return the groups that match, and subscribe to a topic that matches; chosen once for each
+    snapshot where nothing is given beside the patterns.
+    """
+    if planned is None and not seen_for:
+        return known.once(_chosen, tuple(groups), tuple(topics), None, None)
+    return _chosen(known, groups, topics, planned, seen_for)
+
+
+def _chosen(
+    known: Known,
+    groups: Sequence[str],
+    topics: Sequence[str],
+    planned: Mapping[str, PlannedOwners] | None,
+    seen_for: Ages | None,
+) -> ChosenGroups:
+    snapshot = known.snapshot
     subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
     chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)
     chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic", snapshot)
@@ -181,7 +193,13 @@ def chosen_groups(
     def counts(topic: str) -> object:
         return (has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic)
 
-    signed = SignedGroups(snapshot, is_wanted, planned, seen_for)
+    signed = SignedGroups(known, is_wanted, planned, seen_for)
     return ChosenGroups(
-        signed.all, has_name, has_topic, counts, tuple(groups) == ALL, signed.owners
+        signed.all,
+        has_name,
+        has_topic,
+        counts,
+        tuple(groups) == ALL,
+        tuple(topics) == ALL,
+        signed.owners,
     )

@@ -1,8 +1,8 @@
 """Every consumer group of a snapshot in one row, worst first; each figure comes from the room that
 computes it.
 
-Who owns what is the present state of a plan, what is wrong are the findings of a check, who reads
-what is its reach. Of a group of which something is not known, the figures that depend on it are
+Who owns what is the table of states, what is wrong are the findings of a check, who reads what is
+its reach. Of a group of which something is not known, the figures that depend on it are
 null.
 """
 
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.audit._check import findings_of
+from rmqalloc.audit._owner_signs import ComputedOwners
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit._written import readable_counts
 from rmqalloc.audit.finding import SEVERITIES
@@ -24,13 +25,12 @@ from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known_kinds
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.evidence import Known
-from rmqalloc.evidence.client_method import accepted
 from rmqalloc.garbage import no_collection
-from rmqalloc.plans import plan_snapshot
+from rmqalloc.ownership.queue_states import figures_of
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
-from rmqalloc.snapshot.matching import ALL, NoMatchError
+from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.views.without_owners import sharing_of
 
@@ -63,7 +63,8 @@ class GroupList(TableResult):
         `GROUP_LIST_SCHEMA`, worst first. ``n_topics`` are those that are subscribed to, retry
         topics aside. ``strategy`` is "POP", "PROXY" or "BROADCASTING" where clients share queues,
         ``strategy_source`` as in `rmqalloc.plans.Plan.evidence`. ``messages`` is the lag. ``idle``,
-        ``unowned``, ``double_owned`` and ``skew`` are the present state of `rmqalloc.plan`;
+        ``unowned``, ``double_owned`` and ``skew`` are figures of who owns what now, null where that
+        is not known;
         ``unread`` counts queues that hold or get messages and that nobody reads. ``errors``,
         ``warnings`` and ``notes`` count the findings of `rmqalloc.check`, ``worst`` is the rule of
         the most severe one. ``not_known`` are kinds of facts that the snapshot lacks; figures that
@@ -114,7 +115,7 @@ def group_list(
 
 @no_collection()
 def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> GroupList:
-    chosen = chosen_groups(known.snapshot, groups, topics)
+    chosen = chosen_groups(known, groups, topics)
     findings = findings_of(known, chosen)
     kinds = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
     names = [signed.group.name for signed in chosen.all]
@@ -123,7 +124,7 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
     decided = [
         name for name, missing in zip(names, lacking, strict=True) if _DECIDING.isdisjoint(missing)
     ]
-    owned, of_groups = _owned(known, chosen, groups, topics), _strategies(findings)
+    owned, of_groups = _owned(chosen), _strategies(findings)
     columns: dict[str, Any] = {
         "consumer_group": names,
         "not_known": lacking,
@@ -158,15 +159,16 @@ def is_unknown(table: pa.Table) -> pa.ChunkedArray:
 
 
 def worst_first(table: pa.Table) -> pa.Array:
-    """Return the positions of groups, the worst first: queues without an owner or with several,
-    errors, unread queues, unknown owners, idle clients, skew, lag.
+    """Return the positions of groups, the worst first: errors, queues without an owner or with
+    several, unread queues, unknown owners, warnings, idle clients, skew, lag.
     """
     worst = (
+        "errors",
         "unowned",
         "double_owned",
-        "errors",
         "unread",
         "is_unknown",
+        "warnings",
         "idle",
         "skew",
         "messages",
@@ -215,45 +217,35 @@ def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
     return sum(known) if known else None
 
 
-def _owned(
-    known: Known, chosen: ChosenGroups, groups: Sequence[str], topics: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return the present state of groups that can be planned whole: of ordinary ones it is computed
-    already.
+def _owned(chosen: ChosenGroups) -> dict[str, dict[str, Any]]:
+    """Return the figures of who owns what, of groups of which they are known: those of ordinary
+    groups are computed for all of them at once.
     """
-    if tuple(topics) != ALL or chosen.owners is None:
-        return _planned(known, groups, topics)
-    ordinary = {
-        one.group.name
-        for one in chosen.all
-        if one.is_ordinary and accepted(one.group).strategy_doubt is None
-    }
-    others = tuple(one.group for one in chosen.all if not one.is_ordinary)
-    found = (
-        _planned(Known.already(replace(known.snapshot, groups=others)), ALL, ALL) if others else {}
-    )
-    each = {"unowned": 0, "double_owned": 0}
-    balance = chosen.owners.balance().items()
-    return found | {
-        name: {"idle": idle, "skew": skew, **each}
-        for name, (idle, skew) in balance
-        if name in ordinary
-    }
+    found = {} if chosen.owners is None else _of_ordinary(chosen, chosen.owners)
+    for signed in chosen.all:
+        if signed.group.name in found:
+            continue
+        topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
+        figures = figures_of(signed.audited.states, topics)
+        if figures is not None:
+            found[signed.group.name] = figures._asdict()
+    return found
 
 
-def _planned(
-    known: Known, groups: Sequence[str], topics: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return the same as a plan has it."""
-    try:
-        plan = plan_snapshot(known, (), groups, topics)
-    except NoMatchError:  # all are left out
+def _of_ordinary(chosen: ChosenGroups, owners: ComputedOwners) -> dict[str, dict[str, Any]]:
+    """Return the figures of groups in which each queue has one owner, over all their topics."""
+    if not chosen.is_of_all_topics:
         return {}
-    failed = set(
-        plan.units.filter(pc.not_equal(plan.units["err_code"], 0))["consumer_group"].to_pylist()
-    )
-    rows = plan.groups.select(["consumer_group", *_OF_OWNERS]).to_pylist()
-    return {row["consumer_group"]: row for row in rows if row["consumer_group"] not in failed}
+    known = {
+        signed.group.name
+        for signed in chosen.all
+        if signed.is_ordinary and (signed.doubt is None or signed.reports_owners)
+    }
+    return {
+        name: {"idle": idle, "skew": skew, "unowned": 0, "double_owned": 0}
+        for name, (idle, skew) in owners.balance().items()
+        if name in known
+    }
 
 
 def _strategies(findings: Findings) -> dict[str, dict[str, Any]]:

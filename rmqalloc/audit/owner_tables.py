@@ -8,7 +8,7 @@ that a strategy divides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue_rows
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit.reach import reach_of
-from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.client_ids import clients_meant, host_of
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
@@ -29,13 +28,13 @@ from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
 from rmqalloc.garbage import no_collection
 from rmqalloc.lazy import lazy_property
+from rmqalloc.ownership.queue_states import COMPUTED, REPORTED, UNKNOWN
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.views.reported import WHOLE_BROKER
 
 OWNING_CLIENTS_SCHEMA = columns(
     "consumer_group client_id host: string",
@@ -173,12 +172,12 @@ def current_owners(
     [('10.0.0.2@c', 0, True), ('10.0.0.1@a', 1, False), ('10.0.0.2@b', 1, False)]
     """
     known = Known.of(snapshot, groups)
-    chosen = chosen_groups(known.snapshot, groups, topics)
+    chosen = chosen_groups(known, groups, topics)
     is_wanted = _wanted(chosen, clients, known.snapshot)
     open_ones = [one for one in chosen.all if not one.reads_all]
     reach = reach_of(open_ones, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
     rows = queue_rows(chosen, reach.answers)
-    make_clients = partial(_clients, chosen, rows, reach.answers, is_wanted)
+    make_clients = partial(_clients, chosen, rows, is_wanted)
     return CurrentOwners(
         rows if is_wanted is None else _read_by(rows, is_wanted),
         evidence_known(known),
@@ -210,11 +209,9 @@ def _read_by(rows: QueueRows, is_wanted: IsWanted) -> QueueRows:
     return rows.take(distinct(rows.of_reader()[wanted[rows.readers.codes]]))
 
 
-def _clients(
-    chosen: ChosenGroups, rows: QueueRows, answers: Iterable[Answer], is_wanted: IsWanted | None
-) -> pa.Table:
+def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) -> pa.Table:
     """Return the table of wanted clients, the largest lag first."""
-    groups, names, known = _listed(chosen, _unknown(chosen, answers), is_wanted)
+    groups, names, known = _listed(chosen, rows, is_wanted)
     counts = [bool(chosen.counts_topic(one)) for one in rows.said["topic"].to_pylist()]
     counted = np.array(counts, bool) & (rows.group >= 0)
     counted &= pc.not_equal(rows.said["known"], "unknown").to_numpy(zero_copy_only=False)
@@ -262,49 +259,53 @@ def _clients(
     return made.take(order_of(idle_first, "-messages,-idle,consumer_group,client_id"))
 
 
-def _unknown(chosen: ChosenGroups, answers: Iterable[Answer]) -> dict[int, list[Answer]]:
-    """Return by group the answers that count of queues of which it is not known who reads them."""
-    found: dict[int, list[Answer]] = {}
-    for one in answers:
-        if one.signed is not None and one.known == "unknown" and chosen.counts_topic(one.topic):
-            found.setdefault(id(one.signed), []).append(one)
-    return found
-
-
 def _listed(
-    chosen: ChosenGroups, unknown: Mapping[int, Sequence[Answer]], is_wanted: IsWanted | None
+    chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None
 ) -> tuple[Keys, pa.Array, list[str]]:
     """Return every wanted client: the position of its group, its id, and how it is known what it
     owns.
     """
     groups, names, known = list[int](), list[str](), list[str]()
+    perhaps = _perhaps(chosen, rows)
     for at, signed in enumerate(chosen.all):
-        silent, unsure = signed.silent, _unsure(signed, unknown.get(id(signed), ()))
-        for one in dict.fromkeys(signed.client_ids):
-            if is_wanted is None or is_wanted(one):
+        unsure = _unsure(signed, perhaps.get(at))
+        how = REPORTED if signed.reports_owners else COMPUTED
+        for client_id in dict.fromkeys(signed.client_ids):
+            if is_wanted is None or is_wanted(client_id):
                 groups.append(at)
-                names.append(one)
-                known.append(
-                    "unknown" if one in unsure else "computed" if one in silent else "reported"
-                )
+                names.append(client_id)
+                known.append(UNKNOWN if client_id in unsure else how)
     return np.array(groups, np.int64), pa.array(names, pa.string()), known
 
 
-def _unsure(signed: SignedGroup, unknown: Sequence[Answer]) -> frozenset[str]:
-    """Return clients that may own more: those that report nothing, and those that report one of the
-    unknown queues.
+def _perhaps(chosen: ChosenGroups, rows: QueueRows) -> dict[int, set[str]]:
+    """Return by group the clients that perhaps own a queue that counts, where that is not known."""
+    texts = (rows.said[name].to_pylist() for name in ("topic", "known"))
+    said = zip(rows.group.tolist(), *texts, strict=True)
+    is_open = [
+        group >= 0 and known == UNKNOWN and bool(chosen.counts_topic(topic))
+        for group, topic, known in said
+    ]
+    found: dict[int, set[str]] = {}
+    for group, counts in zip(rows.group.tolist(), is_open, strict=True):
+        if counts:
+            found.setdefault(group, set())
+    places = rows.of_reader()
+    of_open = np.array(is_open, bool)[rows.of_said[places]]
+    groups = rows.group[rows.of_said[places[of_open]]].tolist()
+    names = rows.readers.names.take(pa.array(rows.readers.codes[of_open])).to_pylist()
+    for group, client_id in zip(groups, names, strict=True):
+        found[group].add(client_id)
+    return found
+
+
+def _unsure(signed: SignedGroup, perhaps: Collection[str] | None) -> Collection[str]:
+    """Return clients that may own more: those that perhaps own a queue, and those that report
+    nothing beside others; all of them where none reports and a queue is open.
     """
-    reporting = [one for one in signed.group.clients if one.owned]
-    if not unknown or not reporting:
-        return signed.silent if unknown else frozenset()
-    queues = {queue for one in unknown for queue in one.queues}
-    brokers = {(queue.topic, queue.broker_name) for queue in queues}
-    return signed.silent.union(
-        client.client_id
-        for client in reporting
-        for queue in client.owned or ()
-        if queue in queues or (queue.queue_id == WHOLE_BROKER and queue[:2] in brokers)
-    )
+    if signed.reports_owners:
+        return signed.silent.union(perhaps or ())
+    return () if perhaps is None else frozenset(signed.client_ids)
 
 
 def _topics(rows: QueueRows, places: Keys, owners: Keys, n_owners: int) -> pa.Array:

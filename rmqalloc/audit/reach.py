@@ -17,6 +17,7 @@ from rmqalloc.audit.reach_answers import Answer, WrittenTopics, answers_of
 from rmqalloc.garbage import no_collection
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership.queue_states import COMPUTED, UNKNOWN
 from rmqalloc.results.and_more import named
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.snapshot import Snapshot
@@ -117,7 +118,7 @@ class Reach:
                 columns[name] += [getattr(one, name)] * n
             for name in ("broker_name", "queue_id"):
                 columns[name] += [getattr(queue, name) for queue in one.queues]
-            columns["readers"] += one.readers()
+            columns["readers"] += [()] * n if one.state == "unread" else one.owners()
             columns["is_written"] += map(one.is_written, one.queues)
             columns["messages"] += [one.waiting.get(queue) for queue in one.queues]
         return pa.table(columns, REACH_SCHEMA)
@@ -196,9 +197,8 @@ def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> 
     if len(still) < len(one.queues):
         kept = set(still)
         new = tuple(queue for queue in one.queues if queue not in kept)
-        yield replace(
-            one, reason="unknown", queues=new, detail="it was not unread at the look before"
-        )
+        detail = "it was not unread at the look before"
+        yield replace(one, reason="unknown", queues=new, detail=detail, known=UNKNOWN)
 
 
 # --- Topics that no group subscribes to ---
@@ -242,7 +242,8 @@ def _without_group(
         visible = {"unknown" if others else "no-group": found.visible} if found.visible else {}
         for reason, queues in (found.hidden | visible).items():
             detail = others if reason == "unknown" else _who_was(holders, silent)
-            yield Answer(None, name, reason, queues, detail, found, waiting)
+            known = UNKNOWN if reason == "unknown" else COMPUTED
+            yield Answer(None, name, reason, queues, detail, found, waiting, known=known)
 
 
 def _may_subscribe(snapshot: Snapshot) -> str:

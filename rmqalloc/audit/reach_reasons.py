@@ -67,6 +67,11 @@ REASONS: dict[str, ReachReason] = {
         "no client takes the queue",
         "Remove the cause that the finding of the queue names.",
     ),
+    "not-seen": ReachReason(
+        "unread",
+        "no client that subscribes sees the queue in its route",
+        "Look again after 30 s, in which clients ask for the route; if it stays, compare name servers.",
+    ),
     "not-owned-now": ReachReason(
         "unread",
         "all clients reported what they own, and none owns the queue",

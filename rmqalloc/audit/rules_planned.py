@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit.finding import Fault, Finding, common_topic
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership.queue_states import UNKNOWN
 from rmqalloc.plans import Plan
 from rmqalloc.plans.plan_totals import scenario_of
 from rmqalloc.strategies import sort_client_ids, sort_queues
@@ -99,14 +100,9 @@ def _owners_now(audited: AuditedGroup) -> dict[MessageQueue, set[str] | None]:
     """Return the client ids that own each queue, None if that is not known."""
     owners: dict[MessageQueue, set[str] | None] = {}
     for unit in audited.units:
-        is_reported = audited.reported.any_answer
-        for queue, slots in (audited.reported.owners(unit) if is_reported else unit.always).items():
-            ids = {unit.client_ids[slot] for slot in slots}
-            if is_reported:
-                is_known = bool(ids or not audited.reported.silent)
-            else:
-                is_known = unit.problem is None and slots == unit.perhaps[queue]
-            owners[queue] = ids if is_known else None
+        for queue, state in audited.states.of_unit(unit.topic).items():
+            is_known = state.known != UNKNOWN
+            owners[queue] = {unit.client_ids[slot] for slot in state.slots} if is_known else None
     return owners
 
 

@@ -1,9 +1,9 @@
-"""Whether groups have settled since their last change: every queue has the owners that its clients
-compute, and says so.
+"""Whether groups have settled since their last change: every queue has one owner, which reports it
+and is the one that its clients compute.
 
-What is expected is computed client by client. So a group whose clients divide by different
-strategies has settled too once each has what it takes: that queues are then unowned or double-owned
-is a finding of `check`, and no change under way.
+A group has not settled while a queue has no owner or several, whatever its clients compute. What is
+expected is computed client by client, so a group whose clients divide by different strategies may
+settle too.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
-from rmqalloc.audit._signs import Sign
 from rmqalloc.audit.not_known import not_known_of_group, not_known_words
+from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.client_method import accepted
 from rmqalloc.garbage import no_collection
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership.queue_states import REPORTED, UNKNOWN, QueueState
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot
@@ -26,11 +27,12 @@ from rmqalloc.text import counted
 from rmqalloc.views.unit_views import UnitViews
 from rmqalloc.views.without_owners import sharing_of
 
-SETTLED, UNSETTLED, UNKNOWN = "settled", "unsettled", "unknown"
+SETTLED, UNSETTLED = "settled", "unsettled"
 
 _DECIDING = frozenset(("clients", "subscriptions", "routes", "brokers", "owners"))
 """Kinds of facts without which it is not known whether a group has settled."""
 
+_NOT_REPORTED = "what its clients own is not known"
 _NO_OWNER, _SEVERAL, _ANOTHER = "no owner", "several owners", "another owner than expected"
 
 
@@ -54,9 +56,9 @@ def settlings(
 ) -> dict[str, Settling]:
     """Return of every group whether it has settled.
 
-    A group has settled if all its clients report what they own, and each queue has exactly the
-    owners that the clients compute. Where clients share queues (POP, a proxy, broadcasting) there
-    is nothing to settle, as long as there is a client.
+    A group has settled if all its clients report what they own, and each queue, those of retry
+    topics aside, has exactly one owner, the one that the clients compute. Where clients share
+    queues (POP, a proxy, broadcasting) a client has to read each.
 
     Parameters
     ----------
@@ -79,82 +81,99 @@ def settlings(
     Settling(state='unsettled', reason='1 queue of T has no owner')
     """
     known = Known.of(snapshot, groups)
-    chosen = chosen_groups(known.snapshot, groups, topics)
+    chosen = chosen_groups(known, groups, topics)
     return {one.group.name: _settling(one, chosen) for one in chosen.all}
 
 
 def _settling(signed: SignedGroup, chosen: ChosenGroups) -> Settling:
-    doubt = accepted(signed.group).strategy_doubt
-    if signed.is_ordinary and signed.signs & Sign.OWNED and doubt is None:
+    if signed.is_ordinary and signed.reports_owners and signed.doubt is None:
         return Settling(SETTLED)
     audited, is_shared = signed.audited, sharing_of(signed.group) is not None
-    if differing := list(_differing(audited, chosen)):
+    units = [unit for unit in audited.units if chosen.has_topic(unit.topic)]
+    if differing := list(_differing(audited, units)):
         return Settling(UNSETTLED, named(differing))
     lacking = _lacking(signed, chosen, _DECIDING - {"owners"} if is_shared else _DECIDING)
     if lacking is not None:
         return Settling(UNKNOWN, lacking)
     if not audited.clients:
         return Settling(UNSETTLED, "it has no client")
+    topics = [topic for topic in signed.topics if _settles(audited, topic, chosen)]
+    for topic in topics:
+        for state in audited.states.of_unit(topic).values():
+            if state.is_unowned:
+                return Settling(UNSETTLED, f"a queue of {topic} has {_NO_OWNER}")
+            if state.known == UNKNOWN:
+                return Settling(UNKNOWN, f"who owns a queue of {topic} is not known: {_why(state)}")
     if is_shared:
         return Settling(SETTLED)
     if signed.group.broker_client_ids is not None:
         return Settling(UNSETTLED, "brokers list different clients")
+    if not all(map(audited.states.reports, topics)):
+        return Settling(UNKNOWN, _NOT_REPORTED)
     return (
         Settling(SETTLED)
-        if doubt is None
-        else Settling(UNKNOWN, f"its strategy is in doubt: {doubt}")
+        if signed.doubt is None
+        else Settling(UNKNOWN, f"its strategy is in doubt: {signed.doubt}")
     )
+
+
+def _settles(audited: AuditedGroup, topic: str, chosen: ChosenGroups) -> bool:
+    """Return whether a topic counts: a retry topic does where clients report a queue of it."""
+    return bool(chosen.counts_topic(topic)) or (
+        bool(chosen.has_topic(topic)) and audited.states.reports(topic)
+    )
+
+
+def _why(state: QueueState) -> str:
+    return state.detail or REASONS[state.reason].meaning
 
 
 def _lacking(signed: SignedGroup, chosen: ChosenGroups, kinds: Collection[str]) -> str | None:
     """Return what is not known of a group, None if all is that decides."""
     found = not_known_of_group(signed, kinds, chosen.has_topic)
-    if missing := [one for one in found if not one.is_scope]:
+    if missing := [fact for fact in found if not fact.is_scope]:
         return f"not known are {not_known_words(missing)}"
     if (
         "owners" in kinds
         and signed.group.clients
         and not signed.silent.isdisjoint(signed.client_ids)
     ):
-        return "what its clients own is not known"
+        return _NOT_REPORTED
     return None
 
 
-def _differing(audited: AuditedGroup, chosen: ChosenGroups) -> Iterator[str]:
-    """Yield how the reported owners differ from those that clients compute; only where all clients
-    report.
-    """
-    if not (audited.is_reported and audited.is_clustering):
-        return
-    for unit in audited.units:
-        if (
-            not chosen.has_topic(unit.topic)
-            or unit.is_pop
-            or audited.unknown.why("routes", unit.topic)
-        ):
-            continue
+def _differing(audited: AuditedGroup, units: Sequence[UnitViews]) -> Iterator[str]:
+    """Yield how the reported owners differ from those that clients compute."""
+    for unit in units:
         of_kind: dict[str, int] = {}
-        for queue in unit.queues if audited.reported.speaks_of(unit.topic) else ():
-            if kind := _difference(audited, unit, queue):
+        states = audited.states.of_unit(unit.topic)
+        for queue in unit.queues:
+            if kind := _difference(audited, unit, queue, states[queue]):
                 of_kind[kind] = of_kind.get(kind, 0) + 1
         for kind in (_NO_OWNER, _SEVERAL, _ANOTHER):
             if n := of_kind.get(kind):
                 yield f"{counted(n, 'queue')} of {unit.topic} {'has' if n == 1 else 'have'} {kind}"
 
 
-def _difference(audited: AuditedGroup, unit: UnitViews, queue: MessageQueue) -> str | None:
-    """Return how the owners of a queue differ from the expected ones, None if they do not or it is
-    not known.
+def _difference(
+    audited: AuditedGroup, unit: UnitViews, queue: MessageQueue, state: QueueState
+) -> str | None:
+    """Return why the state of a queue is not one in which a group has settled, None if it is, or
+    that is not known.
     """
-    owners = {unit.client_ids[slot] for slot in audited.reported.owners(unit)[queue]}
-    if unit.problem is not None or not _is_expected(audited.group):
-        return _NO_OWNER if not owners else _SEVERAL if len(owners) > 1 else None
-    due, perhaps = (
-        {unit.client_ids[slot] for slot in takers[queue]} for takers in (unit.always, unit.perhaps)
-    )
-    if owners == due or (due != perhaps and owners and owners <= perhaps):
+    if state.known != REPORTED or unit.is_pop:
         return None
-    return _NO_OWNER if not owners else _SEVERAL if len(owners) > 1 else _ANOTHER
+    if state.is_unowned:
+        return _NO_OWNER
+    if state.is_double_owned:
+        return _SEVERAL
+    if unit.problem is not None or not _is_expected(audited.group):
+        return None
+    owners, due, perhaps = (
+        unit.ids(slots) for slots in (state.slots, unit.always[queue], unit.perhaps[queue])
+    )
+    is_expected = owners == due or (due != perhaps and set(owners) <= set(perhaps))
+    return None if is_expected else _ANOTHER
 
 
 def _is_expected(group: Group) -> bool:

@@ -6,60 +6,53 @@ Most groups own what one strategy gives them, and what they report says so alrea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 
-from rmqalloc.evaluation.shares import divide
+from rmqalloc.evaluation.laid_groups import laid_groups
 from rmqalloc.evidence import Evidence, Known, evidence_of
 from rmqalloc.evidence.client_method import divides
-from rmqalloc.evidence.method import Rooms
 from rmqalloc.globs import matcher
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.matching import ALL
-from rmqalloc.snapshot.snapshot import Group, Snapshot
-from rmqalloc.views.group_views import ViewReader
+from rmqalloc.snapshot.snapshot import Group
 from rmqalloc.views.owned_as_computed import OwnedAsComputed
 from rmqalloc.views.reported import ReportedOwners
 from rmqalloc.views.unit_views import UnitViews
 from rmqalloc.views.view_rows import differ
 
 
-def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[str, int | None]:
+def differing_queues(known: Known) -> dict[str, int | None]:
     """Count the queues of each group whose reported owners differ from the computed ones; None if
     they are not known.
 
     Examples
     --------
-    >>> from rmqalloc.evidence import with_strategies
-    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Snapshot, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 4),))
     >>> a, b, c, d = topic.queues()
     >>> clients = Client("c1", owned=(a, b, c)), Client("c2", owned=(d,))
-    >>> differing_queues(with_strategies(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))))
+    >>> differing_queues(Known.of(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))))
     {'g': 1}
     """
-    routes, owned = {one.name: one for one in snapshot.topics}, OwnedAsComputed()
+    routes, owned = {topic.name: topic for topic in known.snapshot.topics}, OwnedAsComputed()
     found: dict[str, int | None] = {}
-    compared: list[tuple[str, list[UnitViews], ReportedOwners]] = []
-    reader, is_wanted = ViewReader(snapshot.topics), matcher(tuple(groups))
-    for group in snapshot.groups:
+    compared: list[Group] = []
+    is_wanted = matcher(known.groups)
+    for group in known.snapshot.groups:
         if not _reports(group) or not is_wanted(group.name):
             continue
         found[group.name] = 0
         topics = [routes[name] for name in group.subscriptions if name in routes]
         if (
             not owned.is_known(group)
-            or any(owned.otherwise(group, one) for one in topics)
+            or any(owned.otherwise(group, topic) for topic in topics)
             or differ(group)
         ):
-            views = reader.views_of(group)
-            units = reader.units_of(views)
-            compared.append((group.name, units, ReportedOwners(views.clients)))
-    divide(
-        (view for _, units, _ in compared for unit in units for view in unit.views),
-        Rooms.of(snapshot),
-    )
-    for name, units, reported in compared:
-        found[name] = _total(_differing(unit, reported) for unit in units)
+            compared.append(group)
+    laid = known.once(laid_groups)
+    laid.lay_out(compared)
+    for group in compared:
+        reported = ReportedOwners(laid.views_of(group).clients)
+        found[group.name] = _total(_differing(unit, reported) for unit in laid.units_of(group))
     return found
 
 
@@ -69,6 +62,7 @@ def evidence_known(known: Known) -> Evidence:
     Examples
     --------
     >>> from rmqalloc.evidence import known
+    >>> from rmqalloc.snapshot import Snapshot
     >>> evidence_known(known(Snapshot(groups=(Group("g", strategy="AVG"),)))).groups["source"].to_pylist()
     ['given']
     """
@@ -76,7 +70,7 @@ def evidence_known(known: Known) -> Evidence:
 
 
 def _evidence(known: Known) -> Evidence:
-    return evidence_of(known.snapshot, known.groups, differing_queues(known.snapshot, known.groups))
+    return evidence_of(known.snapshot, known.groups, differing_queues(known))
 
 
 def _reports(group: Group) -> bool:

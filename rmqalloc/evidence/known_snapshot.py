@@ -8,7 +8,7 @@ and that is what was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -97,16 +97,23 @@ class Known:
         return self._before or self
 
     @lazy_property
-    def _answers(self) -> dict[Callable[[Known], Any], Any]:
+    def _answers(self) -> dict[tuple[Any, ...], Any]:
         return {}
 
-    def once(self, question: Callable[[Known], T]) -> T:
-        """Return the answer to a question about this snapshot, worked out when it is first asked."""
+    def once(self, question: Callable[..., T], *given: Hashable) -> T:
+        """Return the answer to a question about this snapshot, worked out when it is first asked.
+
+        Parameters
+        ----------
+        question : callable
+            Takes this and what is given.
+        """
+        key = (question, *given)
         if (
-            question not in self._answers
+            key not in self._answers
         ):  # threads that ask at once all get the answer that was kept first
-            self._answers.setdefault(question, question(self))
-        answer: T = self._answers[question]
+            self._answers.setdefault(key, question(self, *given))
+        answer: T = self._answers[key]
         return answer
 
     def _in_doubt(self, topics: Sequence[str], with_empty: bool = False) -> list[Group]:

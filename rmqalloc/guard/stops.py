@@ -166,9 +166,10 @@ def _planned(
     plan = plan_snapshot(
         _some_of(known, ids_of), [Scenario(_STOP, (RemoveClients(ids=ids),))], topics=topics
     )
-    figures = _figures(plan, ids_of)
+    figures, double_owned = _figures(plan, ids_of), _double_owned(plan)
     rows = {
-        name: _row(name, mine, len(listed[name]), figures[name]) for name, mine in ids_of.items()
+        name: _row(name, mine, len(listed[name]), figures[name], double_owned.get(name, 0))
+        for name, mine in ids_of.items()
     }
     return rows | {name: _refused(rows[name], *why) for name, why in _failed(plan).items()}
 
@@ -200,6 +201,13 @@ def _figures(plan: Plan, ids_of: Mapping[str, tuple[str, ...]]) -> dict[str, dic
     return found
 
 
+def _double_owned(plan: Plan) -> dict[str, int]:
+    """Return the queues that several clients own after the stop, by group."""
+    after = plan.groups.filter(pc.equal(plan.groups["scenario"], _STOP))
+    rows = after.select(["consumer_group", "double_owned"]).to_pylist()
+    return {row["consumer_group"]: row["double_owned"] for row in rows}
+
+
 def _failed(plan: Plan) -> dict[str, tuple[str, bool]]:
     """Return groups of which something cannot be assigned without the client: why, and whether it
     cannot with it either.
@@ -220,14 +228,23 @@ def _refused(row: OfGroup, why: str, is_before: bool) -> OfGroup:
     )
 
 
-def _row(name: str, ids: tuple[str, ...], n_clients: int, figures: Mapping[str, int]) -> OfGroup:
+def _row(
+    name: str,
+    ids: tuple[str, ...],
+    n_clients: int,
+    figures: Mapping[str, int],
+    n_double: int,
+) -> OfGroup:
     n, group = figures["unowned_after"], printable(name)
-    reason = ""
+    reasons = []
+    if n_double:
+        reasons.append(f"{counted(n_double, 'queue')} of {group} would have several owners")
     if n and n_clients <= len(ids):
-        reason = f"{group} has no other client: nobody would read its {counted(n, 'queue')}"
+        reasons.append(f"{group} has no other client: nobody would read its {counted(n, 'queue')}")
     elif n:
-        reason = f"nobody would take over {counted(n, 'queue')} of {group}"
-    return OfGroup(name, NO if n else YES, True, reason, ids, n_clients, **figures)
+        reasons.append(f"nobody would take over {counted(n, 'queue')} of {group}")
+    verdict = NO if reasons else YES
+    return OfGroup(name, verdict, True, "; ".join(reasons), ids, n_clients, **figures)
 
 
 def _allowed(rows: Sequence[OfGroup]) -> str:

@@ -25,6 +25,7 @@ from rmqalloc.ownership.group_figures import (
     flows_of_groups,
     loads_of_groups,
 )
+from rmqalloc.ownership.present_states import present_states
 from rmqalloc.ownership.reader_sets import Keys, Numbers
 from rmqalloc.ownership.states import States, numbered
 from rmqalloc.ownership.unit_figures import units_table, with_mixed
@@ -36,6 +37,11 @@ from rmqalloc.plans._ways_back import Back, ways_back
 from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.views.view_rows import ViewUnits
+
+_OF_OWNERS = (
+    "idle", "unowned", "double_owned", "min_load", "mean_load", "max_load", "skew", "cross_room",
+)  # fmt: skip
+"""Figures that depend on who owns which queue."""
 
 _SUMS = ("n_queues", "unowned", "double_owned", "moved")
 _STATUS = ("stays", "new", "gone")
@@ -96,9 +102,27 @@ class PlanTables:
     @lazy_property
     def units(self) -> pa.Table:
         """`rmqalloc.plans.Plan.units`."""
-        if not self.read.mixed.unit_of:
-            return units_table(self.figures)
-        return with_mixed(self.figures, self._numbered, self._between)
+        made = (
+            with_mixed(self.figures, self._numbered, self._between)
+            if self.read.mixed.unit_of
+            else units_table(self.figures)
+        )
+        is_open = np.zeros(made.num_rows, bool)
+        is_open[:: len(self.names)] = self._is_open
+        return _without_figures(made, is_open)
+
+    @lazy_property
+    def _is_open(self) -> NDArray[np.bool_]:
+        """Of each unit, whether it is not known who owns its queues before any change."""
+        present = self.known.once(present_states)
+        groups = {group.name: group for group in self.known.snapshot.groups}
+        units = zip(
+            self.batch.column("consumer_group").to_pylist(),
+            self.batch.column("topic").to_pylist(),
+            strict=True,
+        )
+        found = [present.is_open(groups[group], topic) for group, topic in units]
+        return np.array(found, bool)
 
     @lazy_property
     def input_digest(self) -> str:
@@ -177,7 +201,9 @@ class PlanTables:
             parts.append(
                 pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA)
             )
-        return pa.concat_tables(parts).combine_chunks()
+        is_open = np.zeros(n_groups * len(self.names), bool)
+        is_open[:n_groups] = np.bincount(of_row, self._is_open, n_groups) > 0
+        return _without_figures(pa.concat_tables(parts).combine_chunks(), is_open)
 
     @staticmethod
     def _sums(units: pa.Table, of_row: Keys, is_shared: NDArray[np.bool_]) -> dict[str, Any]:
@@ -261,6 +287,17 @@ class PlanTables:
             for name in ("consumer_group", "topic")
         }
         return {"scenario": pa.repeat(scenario, rows.size), **names}
+
+
+def _without_figures(table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
+    """Return a table in which figures of owners are null in some rows."""
+    if not rows.any():
+        return table
+    for name in _OF_OWNERS:
+        at = table.column_names.index(name)
+        column = pc.if_else(pa.array(rows), None, table[name])
+        table = table.set_column(at, table.schema.field(name), column)
+    return table
 
 
 def _change(queues: Between) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmqalloc.evidence.client_method import is_served, method_of
@@ -39,6 +39,7 @@ class GroupViews:
     methods: list[Method]  # strategy of every slot
     dialects: list[str]  # dialect of every slot, see `View.dialect`.
     topics: list[str]  # subscriptions of the group and of all its clients
+    queues_of: Callable[[str], Queues]  # queues of a topic that consumers see, in Java's order
 
     @property
     def strategy(self) -> str:
@@ -184,7 +185,8 @@ class ViewReader:
         topics = sorted({*group.subscriptions, *subscribed})
         apart = dict.fromkeys((JAVA, *DIALECTS), JAVA) if apart is None else apart
         dialects = [apart[one] for one in dialects_in(group, clients)]
-        return GroupViews(group, self._routes, clients, _methods(group, clients), dialects, topics)
+        methods = _methods(group, clients)
+        return GroupViews(group, self._routes, clients, methods, dialects, topics, self.queues_of)
 
     def units_of(self, found: GroupViews) -> list[UnitViews]:
         """Read the views of a group for each of its topics that has queues."""
@@ -192,7 +194,7 @@ class ViewReader:
 
     def unit_of(self, found: GroupViews, topic: str) -> UnitViews | None:
         """Read the views of a group for one topic; None for a topic without queues."""
-        queues = self._queues_of(topic)
+        queues = self.queues_of(topic)
         if not queues:
             return None
         group, views = found.group, dict[tuple[object, ...], View]()
@@ -211,7 +213,7 @@ class ViewReader:
             )
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
-            seen = queues if found.is_served else _seen(client, topic, queues)
+            seen = queues if found.is_served else seen_queues(client, topic, queues)
             if method.is_config and seen:
                 seen = queues  # its list is handed out whichever queues of the topic a client knows
             # A broker without queues may get some, so routes differ that show the same queues.
@@ -227,7 +229,7 @@ class ViewReader:
         unsure = found.anything if is_unsure else frozenset()
         return UnitViews(topic, queues, found.client_ids, found.slots_of, options, is_pop, unsure)
 
-    def _queues_of(self, topic: str) -> Queues:
+    def queues_of(self, topic: str) -> Queues:
         """Return the queues that consumers see, in Java's order."""
         if topic not in self._queues:
             if (route := self._routes.get(topic)) is not None:
@@ -261,7 +263,7 @@ def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
     return [made[kind] for kind in kinds]
 
 
-def _seen(client: Client, topic: str, queues: Queues) -> Queues:
+def seen_queues(client: Client, topic: str, queues: Queues) -> Queues:
     """Return the queues that one client sees."""
     seen = None if client.sees_read_queue_nums is None else client.sees_read_queue_nums.get(topic)
     if seen is None:

@@ -29,7 +29,7 @@ def clients(*names, **fields):
     ("rule", "odd"),
     [
         ("mixed-strategies", {"strategy": "AVG_BY_CIRCLE"}),
-        ("mixed-strategies", {"strategy": "CONSISTENT_HASH"}),
+        ("mixed-strategies", {"strategy": "CONSISTENT_HASH", "virtual_nodes": 10}),
     ],
 )
 def test_what_mixed_strategies_make_is_named_exactly(rule, odd):

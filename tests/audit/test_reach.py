@@ -158,6 +158,13 @@ EXAMPLES = {
     "paused": (whole(group("c1", paused_brokers=("a",))), queues([0, 1]), []),
     "no-lock": (whole(group("c1", is_ordered=True), brokers=SLAVE), queues([0, 1]), []),
     "no-owner": (whole(group(*TWICE)), queues([1]), ["c1"]),
+    "not-seen": (
+        whole(
+            group(Client("c1", sees_read_queue_nums={TOPIC: {"a": 1}}), message_model="BROADCASTING")
+        ),
+        queues([1]),
+        [],
+    ),
     "not-owned-now": (whole(group(Client("c1", owned=queues([0])))), queues([1]), ["c1"]),
     "owner": (whole(group("c1", "c2")), queues([0, 1]), ["c1", "c2"]),
     "several-owners": (whole(group(*TWICE)), queues([0]), ["c1"]),
@@ -260,10 +267,10 @@ def test_what_depends_on_the_broker_that_a_client_asks_is_not_known():
     )
 
 
-def test_a_client_that_reports_a_queue_which_none_takes_is_named():
+def test_a_client_that_reports_a_queue_which_none_takes_owns_it():
     both = Client("c1", owned=queues([0])), Client("c1", owned=queues([1]))
     row = by_queue(check_snapshot(whole(group(*both))))["g", TOPIC, "a", 1]
-    assert (row["reason"], row["readers"]) == ("no-owner", ["c1"])
+    assert (row["reason"], row["readers"]) == ("owner", ["c1"])
 
 
 # --- Groups and topics that are no faults of their own ---

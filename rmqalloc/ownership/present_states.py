@@ -1,0 +1,78 @@
+"""The states of the queues of all groups of a snapshot, made for whoever asks first."""
+
+from __future__ import annotations
+
+from rmqalloc.evaluation.laid_groups import laid_groups
+from rmqalloc.evidence import Known
+from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
+from rmqalloc.snapshot.snapshot import Group
+from rmqalloc.views.reported import ReportedOwners
+from rmqalloc.views.unit_views import UnitViews
+from rmqalloc.views.view_rows import differ
+
+
+class PresentStates:
+    """Who owns each queue of a snapshot now; `present_states` makes it.
+
+    Attributes
+    ----------
+    silent_brokers : frozenset of str
+        Brokers that do not answer.
+    """
+
+    def __init__(self, known: Known) -> None:
+        self._laid = known.once(laid_groups)
+        self.silent_brokers = frozenset(
+            broker.broker_name for broker in known.snapshot.brokers if broker.is_silent
+        )
+        self._states: dict[str, OwnerStates] = {}
+
+    def of(self, group: Group) -> OwnerStates:
+        """Return the states of a group; its units are laid out when one is asked for."""
+        if group.name not in self._states:
+            views = self._laid.views_of(group)
+            reported, units = ReportedOwners(views.clients), dict[str, UnitViews]()
+
+            def unit_of(topic: str) -> UnitViews | None:
+                if not units:
+                    units.update((unit.topic, unit) for unit in self._laid.units_of(group))
+                return units.get(topic)
+
+            self._states[group.name] = OwnerStates(
+                views, reported, unit_of, self._laid.unknown, self.silent_brokers
+            )
+        return self._states[group.name]
+
+    def is_open(self, group: Group, topic: str) -> bool:
+        """Return whether it is not known who owns some queue of a group and a topic, or whether a
+        client owns more.
+        """
+        if not self._may_be_open(group, topic):
+            return False
+        states = self.of(group)
+        queues = states.of_unit(topic).values()
+        return states.is_partial(topic) or any(state.known == UNKNOWN for state in queues)
+
+    def _may_be_open(self, group: Group, topic: str) -> bool:
+        """Return whether there is a reason to look at queues: of most groups there is none."""
+        unknown = self._laid.unknown
+        lacks = any(
+            unknown.why(kind, group.name)
+            for kind in ("clients", "subscriptions", "owners", "brokers")
+        )
+        reports = {client.owned is not None for client in group.clients}
+        return bool(
+            lacks
+            or unknown.why("routes", topic)
+            or self.silent_brokers
+            or group.strategy_doubt is not None
+            or group.lite_topic is not None
+            or group.server_assignment is not None
+            or len(reports) > 1
+            or differ(group)
+        )
+
+
+def present_states(known: Known) -> PresentStates:
+    """Return the states of a snapshot; see `Known.once`."""
+    return PresentStates(known)

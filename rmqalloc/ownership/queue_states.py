@@ -1,0 +1,326 @@
+"""Who owns each queue of a group now, and how that is known.
+
+This is the one rule by which reports and computation are combined; every verb and service route
+answers from it. What clients report never loses against what is computed, and where an answer is
+missing the state is unknown. The first row that holds decides:
+
+=====================================================  ========  ====================  =================
+what holds of a queue                                  known     owners                reason
+=====================================================  ========  ====================  =================
+the group has no client, and the client list is known  computed  nobody                ``no-client``
+a lite topic                                           unknown                         ``lite``
+clients broadcast or share messages behind a proxy:
+- the client list is not known                         unknown   perhaps its readers   ``unknown``
+- whether its readers subscribe is not known           unknown   perhaps its readers   ``unknown``
+- no route of a client that subscribes has the queue   computed  nobody                ``not-seen``
+- else                                                 computed  all its readers       ``broadcast``,
+                                                                                       ``shared``
+no client subscribes to the topic:
+- the client list is not known                         unknown                         ``unknown``
+- else                                                 computed  nobody                ``no-subscriber``
+the broker of the queue does not answer                unknown   perhaps, as below     ``unknown``
+some client reports what it owns:
+- clients report the queue                             reported  all of them           ``owner``,
+                                                                                       ``several-owners``,
+                                                                                       ``popped``
+- all clients report; clients and route are known      reported  nobody                ``no-owner``,
+                                                                                       ``not-owned-now``
+- else                                                 unknown   perhaps silent ones   ``unknown``
+no client reports what it owns:
+- clients, route or strategy are not known             unknown   perhaps its takers    ``unknown``
+- no client takes it by any of its views               computed  nobody                ``no-owner``
+- clients take it by all their views, and subscribe    computed  all of them           ``owner``,
+                                                                                       ``several-owners``,
+                                                                                       ``popped``
+- else                                                 unknown   perhaps its takers    ``unknown``
+=====================================================  ========  ====================  =================
+
+A queue that nobody reports has the reason ``no-owner`` if no client takes it by computation either,
+else ``not-owned-now``. Reports cover a retry topic only if a client reports a queue of it. Silent
+clients that perhaps own a queue are those that take it by computation, or all that subscribe where
+none of them does: a client that reports other queues is never among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rmqalloc.evidence.client_method import known_by_client
+from rmqalloc.lazy import lazy_property
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.text import counted
+from rmqalloc.views.group_views import GroupViews, seen_queues
+from rmqalloc.views.reported import ReportedOwners
+from rmqalloc.views.unit_views import UnitViews
+from rmqalloc.views.without_owners import sharing_of
+
+REPORTED, COMPUTED, UNKNOWN = "reported", "computed", "unknown"
+
+CLIENTS_UNKNOWN = "its clients are not known"
+NOT_LISTED = "the group does not list the topic among its subscriptions"
+BROKER_SILENT = "their brokers do not answer"
+NOT_SUBSCRIBED = "not known is what all clients subscribe to"
+LISTS_DIFFER = "brokers list different clients, and every client asks one at random"
+
+
+class QueueState(NamedTuple):
+    """Who owns a queue.
+
+    Attributes
+    ----------
+    known : {"reported", "computed", "unknown"}
+    reason : str
+        A key of `rmqalloc.audit.reach_reasons.REASONS`.
+    slots : sequence of int
+        Positions of the owners in the group's clients; of those that perhaps own it, where that is
+        unknown.
+    detail : str
+        Why it is unknown.
+    """
+
+    known: str
+    reason: str
+    slots: Sequence[int] = ()
+    detail: str = ""
+
+    @property
+    def is_unowned(self) -> bool:
+        """Whether it is known that nobody owns the queue."""
+        return self.known != UNKNOWN and not self.slots
+
+    @property
+    def is_double_owned(self) -> bool:
+        """Whether it is known that several clients own the queue, each for itself."""
+        return self.reason == "several-owners"
+
+
+def _unknown(detail: str, slots: Sequence[int] = ()) -> QueueState:
+    return QueueState(UNKNOWN, "unknown", slots, detail)
+
+
+@dataclass(eq=False)
+class OwnerStates:
+    """The states of the queues of one group.
+
+    Attributes
+    ----------
+    views : GroupViews
+    reported : ReportedOwners
+    unit_of : callable
+        Gives the unit of a topic, with what every client takes; None where there is none, as where
+        clients do not divide the queues.
+    unknown : Unknowns
+    silent_brokers : frozenset of str
+        Brokers that do not answer.
+    """
+
+    views: GroupViews
+    reported: ReportedOwners
+    unit_of: Callable[[str], UnitViews | None]
+    unknown: Unknowns
+    silent_brokers: frozenset[str]
+
+    @lazy_property
+    def clients_unknown(self) -> str | None:
+        """Why the list of clients is not known whole, if it is not."""
+        name = self.views.group.name
+        return self.unknown.why("clients", name) or self.unknown.why("brokers", name)
+
+    @lazy_property
+    def doubt(self) -> str | None:
+        """Why clients may divide by something else than what is computed."""
+        group = self.views.group
+        return None if known_by_client(group) else group.strategy_doubt
+
+    @lazy_property
+    def silent(self) -> frozenset[int]:
+        """Slots of the clients that report nothing, where others report."""
+        ids = frozenset(self.reported.silent if self.reported.any_answer else ())
+        return frozenset(slot for slot, one in enumerate(self.views.client_ids) if one in ids)
+
+    def reports(self, topic: str) -> bool:
+        """Return whether what clients report says anything of a topic."""
+        return self.reported.any_answer and self.reported.speaks_of(topic)
+
+    def is_partial(self, topic: str) -> bool:
+        """Return whether some clients report what they own and others do not, where clients divide
+        the queues.
+        """
+        return self.views.is_clustering and bool(self.reported.silent) and self.reports(topic)
+
+    def is_whole(self, topic: str) -> bool:
+        """Return whether a queue of the topic that no client reports is owned by none."""
+        name = self.views.group.name
+        is_known = not (self.clients_unknown or self.unknown.why("owners", name))
+        return is_known and not self.reported.silent and not self.unknown.why("routes", topic)
+
+    @lazy_property
+    def _states(self) -> dict[str, dict[MessageQueue, QueueState]]:
+        return {}
+
+    def of_unit(self, topic: str) -> Mapping[MessageQueue, QueueState]:
+        """Return the states of all queues of a topic that consumers see."""
+        if topic not in self._states:
+            unit = self.unit_of(topic)
+            queues = self.views.queues_of(topic) if unit is None else unit.queues
+            self._states[topic] = self._of_queues(topic, queues)
+        return self._states[topic]
+
+    def of_queues(
+        self, topic: str, queues: Sequence[MessageQueue]
+    ) -> Mapping[MessageQueue, QueueState]:
+        """Return the states of some queues of a topic, also of those that are not in the route."""
+        found = self.of_unit(topic)
+        beyond = [queue for queue in queues if queue not in found]
+        return {**found, **self._of_queues(topic, beyond)} if beyond else found
+
+    def _of_queues(
+        self, topic: str, queues: Sequence[MessageQueue]
+    ) -> dict[MessageQueue, QueueState]:
+        group, unit = self.views.group, self.unit_of(topic)
+        if not self.views.clients and not self.clients_unknown:
+            return dict.fromkeys(queues, QueueState(COMPUTED, "no-client"))
+        if not self.views.is_clustering:
+            if topic == group.lite_topic:
+                return dict.fromkeys(queues, QueueState(UNKNOWN, "lite", self._subscribers(topic)))
+            return self._of_readers(topic, queues)
+        if not (unit.options if unit is not None else self._subscribers(topic)):
+            nobody = QueueState(COMPUTED, "no-subscriber")
+            return dict.fromkeys(
+                queues, _unknown(CLIENTS_UNKNOWN) if self.clients_unknown else nobody
+            )
+        if unit is None:
+            return dict.fromkeys(queues, _unknown(NOT_LISTED, self._subscribers(topic)))
+        rule = self._reported if self.reports(topic) else self._computed
+        return {queue: self._answering(queue, rule(unit, queue)) for queue in queues}
+
+    def _subscribers(self, topic: str) -> Sequence[int]:
+        return self.views.subscribers(topic)
+
+    def _of_readers(
+        self, topic: str, queues: Sequence[MessageQueue]
+    ) -> dict[MessageQueue, QueueState]:
+        """Return the states of queues that every client reads that sees them."""
+        is_broadcast = self.views.group.message_model == "BROADCASTING"
+        reason = "broadcast" if is_broadcast else "shared"
+        subscribers = self._subscribers(topic)
+        if not subscribers:
+            nobody = QueueState(COMPUTED, "no-subscriber")
+            return dict.fromkeys(
+                queues, _unknown(CLIENTS_UNKNOWN) if self.clients_unknown else nobody
+            )
+        is_unsure = "subscriptions" in self.views.group.unknown
+        unsure = self.views.anything if is_unsure else frozenset()
+        seen = {slot: self._seen(slot, topic) for slot in subscribers}
+        found = {}
+        for queue in queues:
+            readers = [slot for slot in subscribers if _has(seen[slot], queue)]
+            sure = [slot for slot in readers if slot not in unsure]
+            if self.clients_unknown:
+                state = _unknown(self.clients_unknown, readers)
+            elif readers and not sure:
+                state = _unknown(NOT_SUBSCRIBED, readers)
+            else:
+                state = QueueState(COMPUTED, reason if sure else "not-seen", sure)
+            found[queue] = self._answering(queue, state)
+        return found
+
+    def _seen(self, slot: int, topic: str) -> frozenset[MessageQueue] | None:
+        """Return the queues in a client's own route; None if it has that of the name server."""
+        client = self.views.clients[slot]
+        if client.sees_read_queue_nums is None or topic not in client.sees_read_queue_nums:
+            return None
+        return frozenset(seen_queues(client, topic, self.views.queues_of(topic)))
+
+    def _answering(self, queue: MessageQueue, state: QueueState) -> QueueState:
+        """Return the state of a queue, unknown if its broker does not answer."""
+        if queue.broker_name not in self.silent_brokers or state.known == UNKNOWN:
+            return state
+        return _unknown(BROKER_SILENT, state.slots)
+
+    def _reported(self, unit: UnitViews, queue: MessageQueue) -> QueueState:
+        owners = self.reported.owners(unit).get(queue, ())
+        if owners:
+            return QueueState(REPORTED, _reason(unit, owners), owners)
+        takers = () if unit.problem is not None else unit.perhaps.get(queue, ())
+        if self.is_whole(unit.topic):
+            is_left_out = unit.problem is None and not takers
+            return QueueState(REPORTED, "no-owner" if is_left_out else "not-owned-now")
+        perhaps = [slot for slot in takers if slot in self.silent]
+        if not perhaps:
+            perhaps = [slot for slot in self._subscribers(unit.topic) if slot in self.silent]
+        return _unknown(self._not_reported(), perhaps)
+
+    def _not_reported(self) -> str:
+        """Return why a queue that no client reports may have an owner nevertheless."""
+        if n := len(self.reported.silent):
+            return (
+                f"{counted(n, 'client')} did not report what {'it owns' if n == 1 else 'they own'}"
+            )
+        return self.clients_unknown or "not all that clients own is known"
+
+    def _computed(self, unit: UnitViews, queue: MessageQueue) -> QueueState:
+        perhaps, always = unit.perhaps.get(queue, ()), unit.always.get(queue, ())
+        if why := unit.problem or self.doubt:
+            return _unknown(why, perhaps)
+        if not perhaps:
+            return QueueState(COMPUTED, "no-owner")
+        if not always:
+            return _unknown(NOT_SUBSCRIBED if unit.unsure else LISTS_DIFFER, perhaps)
+        return QueueState(COMPUTED, _reason(unit, always), always)
+
+
+def _has(seen: frozenset[MessageQueue] | None, queue: MessageQueue) -> bool:
+    return seen is None or queue in seen
+
+
+def _reason(unit: UnitViews, owners: Sequence[int]) -> str:
+    if unit.is_pop:
+        return "popped"
+    return "several-owners" if len(owners) > 1 else "owner"
+
+
+class OwnerFigures(NamedTuple):
+    """How even a group is over some topics: clients without a queue, queues without an owner and
+    with several, greatest load over mean load.
+    """
+
+    idle: int
+    unowned: int
+    double_owned: int
+    skew: float
+
+
+def figures_of(states: OwnerStates, topics: Iterable[str]) -> OwnerFigures | None:
+    """Return the figures of a group, None where one of them is not known: a queue is of unknown
+    owners, some clients report and others do not, or there is no client or no queue.
+
+    Of clients that share an id the first has the queues of the id, as in plans.
+    """
+    loads = dict.fromkeys(states.views.client_ids, 0)
+    n_queues = n_loads = unowned = double_owned = 0
+    for topic in topics:
+        of_topic = states.of_unit(topic).values()
+        if states.is_partial(topic) and of_topic:
+            return None
+        for state in of_topic:
+            if state.known == UNKNOWN:
+                return None
+            owners = {states.views.client_ids[slot] for slot in state.slots}
+            for client_id in owners:
+                loads[client_id] += 1
+            n_queues += 1
+            n_loads += len(owners)
+            unowned += state.is_unowned
+            double_owned += state.is_double_owned
+    if not loads or not n_queues:
+        return None
+    n_clients = len(states.views.clients)
+    n_idle = n_clients - sum(map(bool, loads.values()))
+    is_shared = sharing_of(states.views.group) is not None
+    mean = (n_loads if is_shared else n_queues) / n_clients
+    skew = max(loads.values()) / (mean or 1)
+    return OwnerFigures(n_idle, unowned, double_owned, skew)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.evidence import Known
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.ownership.present_states import present_states
+from rmqalloc.ownership.queue_states import REPORTED, OwnerStates
 from rmqalloc.rollouts.planned_groups import PlannedGroups
-from rmqalloc.snapshot.snapshot import Group, Snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,31 +61,30 @@ class Present:
         return np.bincount(owners[gives], minlength=len(self.planned.groups[group].client_ids))
 
 
-def present_of(snapshot: Snapshot, planned: PlannedGroups) -> Present:
-    """Compute who owns which queue."""
-    by_name = {group.name: group for group in snapshot.groups}
+def present_of(known: Known, planned: PlannedGroups) -> Present:
+    """Return who owns which queue."""
+    by_name = {group.name: group for group in known.snapshot.groups}
     actual, is_actual = planned.owners.copy(), np.zeros(len(planned.groups), bool)
-    present = Present(planned, actual, is_actual)
+    present, states = Present(planned, actual, is_actual), known.once(present_states)
     for number, start in enumerate(planned.groups):
         group = by_name[start.consumer_group]
-        if all(client.owned is not None for client in group.clients):
+        reported = _reported(present, number, states.of(group))
+        if reported is not None:
             is_actual[number] = True
-            actual[present.cells_of(number)] = _reported(present, number, group)
+            actual[present.cells_of(number)] = reported
     return present
 
 
-def _reported(present: Present, number: int, group: Group) -> list[int]:
-    """Return the owners of a group's queues as its clients report them."""
-    position = {
-        client_id: i for i, client_id in enumerate(present.planned.groups[number].client_ids)
-    }
-    owner: dict[object, int] = {}
-    for client in sorted(group.clients, key=lambda one: position[one.client_id]):
-        for queue in client.owned or ():
-            owner.setdefault(queue, position[client.client_id])
-    fleet = present.planned.fleet
-    return [
-        owner.get(queue, -1)
-        for unit in present.units_of(number).tolist()
-        for queue in fleet.queues_of(unit)
-    ]
+def _reported(present: Present, number: int, states: OwnerStates) -> list[int] | None:
+    """Return the owners of a group's queues as its clients report them; None unless all do."""
+    client_ids = present.planned.groups[number].client_ids
+    position = {client_id: place for place, client_id in enumerate(client_ids)}
+    fleet, found = present.planned.fleet, list[int]()
+    for unit in present.units_of(number).tolist():
+        of_topic = states.of_unit(fleet.topic(unit))
+        for queue in fleet.queues_of(unit):
+            state = of_topic[queue]
+            if state.known != REPORTED:
+                return None
+            found.append(min((position[name] for name in states.ids(state.slots)), default=-1))
+    return found

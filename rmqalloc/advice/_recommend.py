@@ -62,7 +62,7 @@ def advise(
     """
     known = Known.of(snapshot, groups)
     planned = planned_groups_of(known.snapshot, groups, topics)
-    present = present_of(known.snapshot, planned)
+    present = present_of(known, planned)
     assignments = lists_of(present, balance, known.snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), _rooms_table(present)
     churn, unweighed = churn_table(present)

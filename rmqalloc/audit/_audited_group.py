@@ -201,4 +201,4 @@ class AuditedGroup(GroupViews):
 
     def ids(self, slots: Iterable[int]) -> Ids:
         """Return the client ids of slots, once each, in Java's order."""
-        return tuple(sort_client_ids({self.clients[slot].client_id for slot in slots}))
+        return self.states.ids(slots)

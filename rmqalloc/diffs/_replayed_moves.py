@@ -93,7 +93,7 @@ def _own_otherwise(side: SnapshotSide, name: str) -> bool:
     """Return whether all clients of a group report what they own, and it may not be what they
     compute.
     """
-    group, owned = side.reporting(name), OwnedAsComputed()
+    group, owned = side.reporting(name), OwnedAsComputed(side.unknown)
     return any(
         owned.otherwise(group, side.topics[one])
         for one in group.subscriptions

@@ -33,7 +33,8 @@ def differing_queues(known: Known) -> dict[str, int | None]:
     >>> differing_queues(Known.of(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))))
     {'g': 1}
     """
-    routes, owned = {topic.name: topic for topic in known.snapshot.topics}, OwnedAsComputed()
+    routes, laid = {topic.name: topic for topic in known.snapshot.topics}, known.once(laid_groups)
+    owned = OwnedAsComputed(laid.unknown)
     found: dict[str, int | None] = {}
     compared: list[Group] = []
     is_wanted = matcher(known.groups)
@@ -48,7 +49,6 @@ def differing_queues(known: Known) -> dict[str, int | None]:
             or differ(group)
         ):
             compared.append(group)
-    laid = known.once(laid_groups)
     laid.lay_out(compared)
     for group in compared:
         reported = ReportedOwners(laid.views_of(group).clients)

@@ -45,11 +45,13 @@ class PresentStates:
 
     def is_open(self, group: Group, topic: str) -> bool:
         """Return whether it is not known who owns some queue of a group and a topic, or whether a
-        client owns more.
+        client owns more; also where there is no client to own any.
         """
         if not self._may_be_open(group, topic):
             return False
         states = self.of(group)
+        if not states.views.clients:
+            return True
         queues = states.of_unit(topic).values()
         return states.is_partial(topic) or any(state.known == UNKNOWN for state in queues)
 
@@ -63,6 +65,7 @@ class PresentStates:
         reports = {client.owned is not None for client in group.clients}
         return bool(
             lacks
+            or not group.clients
             or unknown.why("routes", topic)
             or self.silent_brokers
             or group.strategy_doubt is not None

@@ -51,6 +51,7 @@ from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.strategies import sort_client_ids
 from rmqalloc.text import counted
 from rmqalloc.views.group_views import GroupViews, seen_queues
 from rmqalloc.views.reported import ReportedOwners
@@ -140,6 +141,10 @@ class OwnerStates:
         """Slots of the clients that report nothing, where others report."""
         ids = frozenset(self.reported.silent if self.reported.any_answer else ())
         return frozenset(slot for slot, one in enumerate(self.views.client_ids) if one in ids)
+
+    def ids(self, slots: Iterable[int]) -> tuple[str, ...]:
+        """Return the client ids of slots, once each, in Java's order."""
+        return tuple(sort_client_ids({self.views.client_ids[slot] for slot in slots}))
 
     def reports(self, topic: str) -> bool:
         """Return whether what clients report says anything of a topic."""

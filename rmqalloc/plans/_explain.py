@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, ClassVar
 
 import pyarrow as pa
@@ -17,6 +17,8 @@ from rmqalloc.evidence.method import Rooms
 from rmqalloc.globs import literal
 from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership.present_states import present_states
+from rmqalloc.ownership.queue_states import COMPUTED, UNKNOWN
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
 from rmqalloc.results.table_result import checked_top
@@ -46,7 +48,8 @@ class Explanation(TableResult):
     strategy : str
         RocketMQ's name of it.
     owner : str or None
-        Client id, the first in Java's order if there are several; None for nobody.
+        Client id, the first in Java's order if there are several; None for nobody, or where it is
+        not known.
     n_queues, n_clients : int
         Of the topic and the group, both in Java's order.
     queue_place : int
@@ -58,6 +61,12 @@ class Explanation(TableResult):
     others : tuple of str
         Further owners: in a group whose clients differ there may be several. The steps then go view
         by view.
+    known : {"reported", "computed", "unknown"}
+        How it is known who owns the queue now.
+    computed : tuple of str
+        Client ids that take the queue by these steps, whatever is reported.
+    detail : str
+        Why the owner is not known, empty where it is.
     """
 
     TABLES: ClassVar = ()
@@ -72,13 +81,13 @@ class Explanation(TableResult):
     steps: tuple[str, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
     others: tuple[str, ...] = ()
+    known: str = COMPUTED
+    computed: tuple[str, ...] = ()
+    detail: str = ""
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield the steps in their order, and what they come to; ``top`` leaves none of them out."""
         checked_top(top)
-        owner = "nobody owns" if self.owner is None else f"client {printable(self.owner)} owns"
-        if self.owner is not None and self.others:
-            owner = f"clients {' and '.join(map(printable, (self.owner, *self.others)))} own"
         names = [
             printable(name)
             for name in (self.consumer_group, self.queue.topic, self.queue.broker_name)
@@ -94,7 +103,20 @@ class Explanation(TableResult):
         yield from wrapped(f"In Java's order it is {where}.", file)
         for i, step in enumerate(self.steps, start=1):
             yield from wrapped(f"  {i}. {printable(step)}", file, "     ")
-        yield from wrapped(f"So {owner} it.", file)
+        yield from wrapped(self._conclusion(), file)
+
+    def _conclusion(self) -> str:
+        """Return who owns the queue: by report if any client reports, else as computed."""
+        by_steps = f"{printable(self.strategy)} gives it to {_shown(self.computed)}"
+        if self.known == UNKNOWN:
+            return f"So {by_steps}; who owns it now is not known: {printable(self.detail)}."
+        owners = () if self.owner is None else (self.owner, *self.others)
+        owned = f"{_shown(owners)} {'own' if len(owners) > 1 else 'owns'} it"
+        if self.known == COMPUTED:
+            return f"So {owned}."
+        if owners == self.computed:
+            return f"So {owned}, as the clients report."
+        return f"By report {owned}, though {by_steps}."
 
     def main_table(self) -> pa.Table:
         """Return one row, without the facts."""
@@ -111,7 +133,15 @@ class Explanation(TableResult):
             "steps": list(self.steps),
             "facts": dict(self.facts),
             "others": list(self.others),
+            "computed": list(self.computed),
         }
+
+
+def _shown(client_ids: Sequence[str]) -> str:
+    if not client_ids:
+        return "nobody"
+    names = " and ".join(map(printable, client_ids))
+    return f"client{'s' if len(client_ids) > 1 else ''} {names}"
 
 
 def explain(
@@ -152,8 +182,35 @@ def explain(
     5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
     client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
     """
-    snapshot = Known.of(snapshot, [literal(group)], strategy, params).snapshot
+    known = Known.of(snapshot, [literal(group)], strategy, params)
     queue = MessageQueue(topic, broker_name, queue_id)
+    found = _by_steps(known.snapshot, group, queue, strategy, params)
+    [of_group] = (one for one in known.snapshot.groups if one.name == group)
+    states = known.once(present_states).of(of_group)
+    state = states.of_queues(topic, [queue])[queue]
+    computed = () if found.owner is None else (found.owner, *found.others)
+    owners = () if state.known == UNKNOWN else states.ids(state.slots)
+    if strategy is not None and state.known == COMPUTED:
+        owners = computed
+    return replace(
+        found,
+        owner=next(iter(owners), None),
+        others=owners[1:],
+        known=state.known,
+        computed=computed,
+        detail=state.detail,
+    )
+
+
+def _by_steps(
+    snapshot: Snapshot,
+    group: str,
+    queue: MessageQueue,
+    strategy: str | None,
+    params: Mapping[str, Any] | None,
+) -> Explanation:
+    """Explain who takes a queue by computation."""
+    topic = queue.topic
     if strategy is None and (found := _by_views(snapshot, group, queue)) is not None:
         return found
     row = _unit(snapshot, group, topic)

@@ -6,19 +6,30 @@ from __future__ import annotations
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Topic
+from rmqalloc.snapshot.unknown import Unknowns
 
 _Owned = frozenset[MessageQueue]
 
+_DECIDING = ("clients", "owners", "brokers")
+"""Kinds of facts without which it is not known that nobody else owns a queue."""
+
 
 class OwnedAsComputed:
-    """Says of many groups whether they report what their strategy gives them; nothing is computed."""
+    """Says of many groups whether they report what their strategy gives them; nothing is computed.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    unknown : Unknowns
+        What the snapshot does not know.
+    """
+
+    def __init__(self, unknown: Unknowns) -> None:
+        self._unknown = unknown
         self._owned: dict[str, _Owned | None] = {}
         self._queues: dict[str, _Owned] = {}
 
     def is_known(self, group: Group) -> bool:
-        """Return True if all clients of a group report what they own."""
+        """Return True if all clients of a group report what they own, and all of them are known."""
         return self._owned_by(group) is not None
 
     def otherwise(self, group: Group, topic: Topic) -> bool:
@@ -39,7 +50,8 @@ class OwnedAsComputed:
         all clients report.
         """
         if group.name not in self._owned:
-            self._owned[group.name] = _explained(group)
+            lacks = any(self._unknown.why(kind, group.name) for kind in _DECIDING)
+            self._owned[group.name] = None if lacks else _explained(group)
         return self._owned[group.name]
 
 

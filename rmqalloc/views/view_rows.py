@@ -21,6 +21,7 @@ from rmqalloc.evidence.client_method import accepted, are_plain, divide_otherwis
 from rmqalloc.evidence.other_dialects import ToldApart, dialect_to_join, dialects_in, method_set
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import batch_of, unit_pairs
+from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies.dialects import JAVA
 from rmqalloc.views.group_views import GroupViews, ViewReader
 from rmqalloc.views.owned_as_computed import OwnedAsComputed
@@ -97,7 +98,7 @@ def view_units(
     known = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
     pairs, warnings = unit_pairs(known, groups, topics, with_retry, with_shared)
     reading, ids = (
-        _Reading(pairs, ToldApart([method_set(*one) for one in to_set])),
+        _Reading(pairs, ToldApart([method_set(*one) for one in to_set]), Unknowns(snapshot)),
         set(joining or ()),
     )
     twice = any(n > 1 for n in (joining or {}).values())
@@ -144,13 +145,13 @@ def differ(group: Group) -> bool:
 class _Reading:
     """Goes through units that may be mixed, and keeps the rows of those that are."""
 
-    def __init__(self, pairs: Sequence[Pair], apart: ToldApart) -> None:
+    def __init__(self, pairs: Sequence[Pair], apart: ToldApart, unknown: Unknowns) -> None:
         self.units, self.more, self.rows = list(pairs), list[Pair](), MixedRows()
         self.dialects: dict[int, str] = {}
         self._apart = apart
         self._reader = ViewReader([topic for _, topic in pairs])
         self._groups: dict[str, tuple[GroupViews, ReportedOwners]] = {}
-        self.owned = OwnedAsComputed()
+        self.owned = OwnedAsComputed(unknown)
 
     def dialects_of(self, group: Group) -> list[str]:
         """Return the dialects of a group that make a difference: that of clients that join, then

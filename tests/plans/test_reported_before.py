@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.evaluation.differing import differing_queues
-from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence import Known, with_strategies
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, TopicBroker
 from rmqalloc.strategies.ordering import utf16
@@ -150,7 +150,7 @@ def test_before_and_differs_are_those_of_every_client_on_its_own(owned, names, i
     [state] = computed(snapshot(silent, topics=(topic(a=5),)))
     readers = [sorted(ids, key=utf16) for ids in state.owners.values()]
     assert before(plan_snapshot(whole, [])) == {i: found or [None] for i, found in reported.items()}
-    assert differing_queues(whole) == {"g": sum(reported[i] != readers[i] for i in range(5))}
+    assert differing_queues(Known.of(whole)) == {"g": sum(reported[i] != readers[i] for i in range(5))}
 
 
 def test_a_broker_that_is_not_readable_has_no_queues():

@@ -71,12 +71,19 @@ class Ledger:
 
 
 class CheckedRows:
-    """A table under rules; every figure is a column of numpy, in which null is 0."""
+    """A table under rules; every figure is a column of numpy, in which null is 0.
+
+    Attributes
+    ----------
+    exempt : ndarray of bool or None
+        Rows that no rule is about, as figures of theirs are not known.
+    """
 
     def __init__(self, ledger: Ledger, name: str, table: pa.Table, keys: Sequence[str]) -> None:
         self.name, self.table, self.n = name, table, table.num_rows
         self._ledger, self._keys = ledger, keys
         self._values: dict[str, Values] = {}
+        self.exempt: Mask | None = None
 
     def __getitem__(self, name: str) -> Values:
         if name not in self._values:
@@ -105,6 +112,8 @@ class CheckedRows:
         self, rule: str, ok: Mask, got: Values | None = None, right: Values | None = None
     ) -> None:
         """Require that every row keeps a rule, given which do."""
+        if self.exempt is not None:
+            ok = ok | self.exempt
         if ok.all():
             return
         bad = np.flatnonzero(~ok)

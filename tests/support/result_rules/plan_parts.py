@@ -58,6 +58,7 @@ class PlanParts:
         self.good = self.units["err_code"] == 0
         self.shared = self.good & ~self.units.known("least_moves")
         self.is_current = pc.equal(units["scenario"], CURRENT).to_numpy()
+        self._exempt_open_rows()
         self.ids = client_names(plan.clients, plan.queues)
         self.client_of, self.n_ids = self.ids.of(plan.clients["client_id"]), max(len(self.ids), 1)
         inputs = plan.inputs.snapshot.groups
@@ -65,6 +66,16 @@ class PlanParts:
         self.distinct = self._are(
             one.name for one in inputs if len(set(one.client_ids)) == len(one.clients)
         )
+
+    def _exempt_open_rows(self) -> None:
+        """Exempt the present of units and groups of which it is not known who owns what."""
+        is_open = self.good & ~self.units.known("unowned")
+        self.units.keep("figures of owners are null in the present alone", ~is_open | self.is_current)
+        self.units.exempt = is_open & self.is_current
+        current = pc.equal(self.groups.table["scenario"], CURRENT).to_numpy()
+        self.groups.exempt = current & ~self.groups.known("unowned")
+        of_units = self.at_group.count(self.group_of, ~self.units.known("unowned") & self.is_current)
+        self.groups.keep("a group is open where a unit is", (of_units > 0) == self.groups.exempt)
 
     def _are(self, names: Iterable[str]) -> Mask:
         """Return True for the rows of some groups."""

@@ -53,6 +53,11 @@ GROUPS_SCHEMA = columns(
 )
 """Columns of `Plan.groups`."""
 
+OF_OWNERS = (
+    "idle", "unowned", "double_owned", "min_load", "mean_load", "max_load", "skew", "cross_room",
+)  # fmt: skip
+"""Figures of units and groups that depend on who owns which queue: null in the present state where that is not known."""
+
 CLIENTS_SCHEMA = columns(
     "scenario consumer_group topic client_id host machine_room: string",
     "before after gained lost: int64",
@@ -111,7 +116,9 @@ class Plan(TableResult):
     Attributes
     ----------
     units : pyarrow.Table
-        One row per consumer group, topic and scenario, "current" first: `UNITS_SCHEMA`.
+        One row per consumer group, topic and scenario, "current" first: `UNITS_SCHEMA`. Where it
+        is not known who owns some queue now, figures of owners are null in "current", and scenarios
+        start from what the clients compute.
     groups : pyarrow.Table
         One row per scenario and group, over all its topics that could be planned, made when it is
         first read: `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic,

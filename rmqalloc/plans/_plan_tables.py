@@ -29,7 +29,7 @@ from rmqalloc.ownership.present_states import present_states
 from rmqalloc.ownership.reader_sets import Keys, Numbers
 from rmqalloc.ownership.states import States, numbered
 from rmqalloc.ownership.unit_figures import units_table, with_mixed
-from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
+from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, OF_OWNERS, QUEUES_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._transitions import PlannedStates, transitions_table
 from rmqalloc.plans._unit_rows import unit_rows
@@ -37,11 +37,6 @@ from rmqalloc.plans._ways_back import Back, ways_back
 from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.views.view_rows import ViewUnits
-
-_OF_OWNERS = (
-    "idle", "unowned", "double_owned", "min_load", "mean_load", "max_load", "skew", "cross_room",
-)  # fmt: skip
-"""Figures that depend on who owns which queue."""
 
 _SUMS = ("n_queues", "unowned", "double_owned", "moved")
 _STATUS = ("stays", "new", "gone")
@@ -202,7 +197,9 @@ class PlanTables:
                 pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA)
             )
         is_open = np.zeros(n_groups * len(self.names), bool)
-        is_open[:n_groups] = np.bincount(of_row, self._is_open, n_groups) > 0
+        present = self.units.take(pa.array(np.arange(of_row.size) * len(self.names)))
+        is_unknown = pc.is_null(present["unowned"]).to_numpy()
+        is_open[:n_groups] = np.bincount(of_row, is_unknown, n_groups) > 0
         return _without_figures(pa.concat_tables(parts).combine_chunks(), is_open)
 
     @staticmethod
@@ -293,7 +290,7 @@ def _without_figures(table: pa.Table, rows: NDArray[np.bool_]) -> pa.Table:
     """Return a table in which figures of owners are null in some rows."""
     if not rows.any():
         return table
-    for name in _OF_OWNERS:
+    for name in OF_OWNERS:
         at = table.column_names.index(name)
         column = pc.if_else(pa.array(rows), None, table[name])
         table = table.set_column(at, table.schema.field(name), column)

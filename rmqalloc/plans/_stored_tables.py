@@ -11,7 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, UNITS_SCHEMA
+from rmqalloc.plans._plan import (
+    CLIENTS_SCHEMA,
+    GROUPS_SCHEMA,
+    OF_OWNERS,
+    QUEUES_SCHEMA,
+    UNITS_SCHEMA,
+)
 from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.scenarios import CURRENT
 
@@ -27,7 +33,7 @@ _FIGURES = {field.name for field in UNITS_SCHEMA if not pa.types.is_string(field
 }
 _MAY_BE_NULL = {
     "units": {*_FIGURES, "strategy", "err_msg"},
-    "groups": {"least_moves", "cross_room", "backlog_moved"},
+    "groups": {"least_moves", "backlog_moved", *OF_OWNERS},
     "clients": {"machine_room"},
     "queues": {"owner_before", "others_before", "owner_after", "others_after", "lag"},
 }
@@ -90,11 +96,13 @@ def _readers_lacking(queues: pa.Table) -> Iterator[str]:
 def _figures_lacking(units: pa.Table) -> Iterator[str]:
     """Yield figures that are there though a unit has an error, or the other way round."""
     good = pc.equal(units["err_code"], 0)
+    changed = pc.and_(good, pc.not_equal(units["scenario"], CURRENT))
     for name in sorted(_FIGURES):
         has = pc.is_valid(units[name])
         wrong = pc.and_(has, pc.invert(good))
         if name not in _NULL_IF_GOOD:
-            wrong = pc.or_(wrong, pc.and_(good, pc.invert(has)))
+            needed = changed if name in OF_OWNERS else good
+            wrong = pc.or_(wrong, pc.and_(needed, pc.invert(has)))
         if name != "cross_room" and pc.any(wrong).as_py():
             yield f"units.{name} and units.err_code do not fit in row {_first(wrong)}"
 

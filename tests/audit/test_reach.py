@@ -160,7 +160,9 @@ EXAMPLES = {
     "no-owner": (whole(group(*TWICE)), queues([1]), ["c1"]),
     "not-seen": (
         whole(
-            group(Client("c1", sees_read_queue_nums={TOPIC: {"a": 1}}), message_model="BROADCASTING")
+            group(
+                Client("c1", sees_read_queue_nums={TOPIC: {"a": 1}}), message_model="BROADCASTING"
+            )
         ),
         queues([1]),
         [],

@@ -16,6 +16,7 @@ from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.audit import check_snapshot
 from rmqalloc.audit._signed_groups import SignedGroups
 from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.evidence import Known
 from rmqalloc.fleet import groups as from_groups
 from rmqalloc.globs import matcher
 from rmqalloc.plans import _departures as departing
@@ -127,7 +128,7 @@ def test_of_repeated_and_empty_ids_in_rooms_an_empty_one_alone_is_laid_out(
 
 
 def test_a_unit_of_an_audit_holds_its_subscribers_alone():
-    [case] = SignedGroups(mixed(30), lambda group: True).all
+    [case] = SignedGroups(Known.of(mixed(30)), lambda group: True).all
     assert [[slots for _, slots in unit.options] for unit in case.audited.units] == [
         [[i]] for i in range(30)
     ]
@@ -153,7 +154,8 @@ def test_the_retry_topic_is_read_by_all_clients():
     group = replace(
         snapshot.groups[0], subscriptions=(*snapshot.groups[0].subscriptions, retry.name)
     )
-    [case] = SignedGroups(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True).all
+    known = Known.of(Snapshot((*snapshot.topics, retry), (group,)))
+    [case] = SignedGroups(known, lambda group: True).all
     assert [
         [slots for _, slots in unit.options] for unit in case.audited.units if unit.is_retry
     ] == [[[0, 1, 2]]]

@@ -150,7 +150,9 @@ def test_before_and_differs_are_those_of_every_client_on_its_own(owned, names, i
     [state] = computed(snapshot(silent, topics=(topic(a=5),)))
     readers = [sorted(ids, key=utf16) for ids in state.owners.values()]
     assert before(plan_snapshot(whole, [])) == {i: found or [None] for i, found in reported.items()}
-    assert differing_queues(Known.of(whole)) == {"g": sum(reported[i] != readers[i] for i in range(5))}
+    assert differing_queues(Known.of(whole)) == {
+        "g": sum(reported[i] != readers[i] for i in range(5))
+    }
 
 
 def test_a_broker_that_is_not_readable_has_no_queues():

@@ -70,11 +70,15 @@ class PlanParts:
     def _exempt_open_rows(self) -> None:
         """Exempt the present of units and groups of which it is not known who owns what."""
         is_open = self.good & ~self.units.known("unowned")
-        self.units.keep("figures of owners are null in the present alone", ~is_open | self.is_current)
+        self.units.keep(
+            "figures of owners are null in the present alone", ~is_open | self.is_current
+        )
         self.units.exempt = is_open & self.is_current
         current = pc.equal(self.groups.table["scenario"], CURRENT).to_numpy()
         self.groups.exempt = current & ~self.groups.known("unowned")
-        of_units = self.at_group.count(self.group_of, ~self.units.known("unowned") & self.is_current)
+        of_units = self.at_group.count(
+            self.group_of, ~self.units.known("unowned") & self.is_current
+        )
         self.groups.keep("a group is open where a unit is", (of_units > 0) == self.groups.exempt)
 
     def _are(self, names: Iterable[str]) -> Mask:

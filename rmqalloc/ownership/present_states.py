@@ -26,6 +26,7 @@ class PresentStates:
             broker.broker_name for broker in known.snapshot.brokers if broker.is_silent
         )
         self._states: dict[str, OwnerStates] = {}
+        self._may_be_open: dict[str, bool] = {}
 
     def of(self, group: Group) -> OwnerStates:
         """Return the states of a group; its units are laid out when one is asked for."""
@@ -47,7 +48,9 @@ class PresentStates:
         """Return whether it is not known who owns some queue of a group and a topic, or whether a
         client owns more; also where there is no client to own any.
         """
-        if not self._may_be_open(group, topic):
+        if group.name not in self._may_be_open:
+            self._may_be_open[group.name] = self._has_reason(group)
+        if not (self._may_be_open[group.name] or self._laid.unknown.why("routes", topic)):
             return False
         states = self.of(group)
         if not states.views.clients:
@@ -55,23 +58,17 @@ class PresentStates:
         queues = states.of_unit(topic).values()
         return states.is_partial(topic) or any(state.known == UNKNOWN for state in queues)
 
-    def _may_be_open(self, group: Group, topic: str) -> bool:
-        """Return whether there is a reason to look at queues: of most groups there is none."""
-        unknown = self._laid.unknown
-        lacks = any(
-            unknown.why(kind, group.name)
-            for kind in ("clients", "subscriptions", "owners", "brokers")
-        )
+    def _has_reason(self, group: Group) -> bool:
+        """Return whether there is a reason to look at the queues of a group: of most there is none."""
+        kinds = ("clients", "subscriptions", "owners", "brokers")
         reports = {client.owned is not None for client in group.clients}
         return bool(
-            lacks
-            or not group.clients
-            or unknown.why("routes", topic)
+            len(reports) != 1
             or self.silent_brokers
             or group.strategy_doubt is not None
             or group.lite_topic is not None
             or group.server_assignment is not None
-            or len(reports) > 1
+            or any(self._laid.unknown.why(kind, group.name) for kind in kinds)
             or differ(group)
         )
 

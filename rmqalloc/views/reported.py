@@ -8,7 +8,7 @@ from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Client
 from rmqalloc.strategies import sort_client_ids
-from rmqalloc.views.unit_views import Ids, Queues, Takers, UnitViews
+from rmqalloc.views.unit_views import Ids, Takers, UnitViews
 
 WHOLE_BROKER = -1
 """Queue id by which a client that pops owns any queue of a broker."""
@@ -69,22 +69,6 @@ class ReportedOwners:
                 for one in of_broker.get(queue.broker_name, ()):
                     owners[one].append(slot)
         return owners
-
-    def unowned(self, unit: UnitViews) -> Queues:
-        """Return the queues that nobody reports; none of a retry topic of which nobody reports any
-        queue.
-        """
-        if not self.speaks_of(unit.topic):
-            return ()
-        return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
-
-    def double_owned(self, unit: UnitViews) -> Takers:
-        """Return the queues that several clients report, with their slots."""
-        return (
-            {}
-            if unit.is_pop
-            else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
-        )
 
     def single(self, unit: UnitViews) -> dict[MessageQueue, str]:
         """Return the owner of every queue that exactly one client id reports."""

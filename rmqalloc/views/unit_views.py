@@ -132,11 +132,6 @@ class UnitViews:
         )
 
     @lazy_property
-    def unowned(self) -> Queues:
-        """Queues that no client takes."""
-        return self.where(self.perhaps, lambda n: n == 0)
-
-    @lazy_property
     def double_owned(self) -> Queues:
         """Queues that two or more clients take."""
         return () if self.is_pop else self.where(self.always, lambda n: n > 1)

@@ -272,7 +272,7 @@ def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
 
 def _unseen(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that each read every queue they see, and see others than there are."""
-    for topic in audited.topics:
+    for topic in audited.with_retry:
         queues = audited.queues_of(topic)
         seen = {
             slot: seen_queues(audited.clients[slot], topic, queues)

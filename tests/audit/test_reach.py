@@ -82,6 +82,9 @@ def test_the_table_and_the_findings_agree(seed):
         for queue in one.queues
     }
     unread = {key for key, row in rows.items() if row["state"] == "unread"}
+    unseen = {key for key in unread if rows[key]["reason"] == "not-seen"}
+    stale = (one for one in findings if one.rule == "stale-route")
+    assert unseen <= {(one.consumer_group, *queue) for one in stale for queue in one.queues}
     # Queues that nobody writes to and in which nothing waits are in findings alone: there is no
     # message to read.
     assert all(key not in rows for key in found - unread)
@@ -90,7 +93,7 @@ def test_the_table_and_the_findings_agree(seed):
     # known, names no queues.
     silent = dict.fromkeys(("no-client", "no-subscriber"), lambda row: not row["messages"])
     silent |= dict.fromkeys(("no-group", "no-route"), lambda _: True)
-    for key in unread - found:
+    for key in unread - unseen - found:
         row = rows[key]
         is_silent = silent.get(
             row["reason"],

@@ -56,6 +56,24 @@ class ComputedOwners:
         names = (self.units.groups[at].name for at in self.units.group_of.tolist())
         return {one: row for row, one in enumerate(zip(names, self.units.topics, strict=True))}
 
+    def owners_of(self, row: int) -> dict[tuple[str, int], str]:
+        """Return the owner of each queue of a unit by broker and queue id."""
+        ends = np.searchsorted(self.state.queues, np.array([row, row + 1]) * self.numbers.stride)
+        queues = slice(*ends.tolist())
+        brokers, ids = np.divmod(self.state.queues[queues], self.numbers.n_queue_ids)
+        brokers %= max(len(self.numbers.brokers), 1)
+        names = self._client_names
+        return {
+            (self.numbers.brokers[broker], queue_id): names[owner]
+            for broker, queue_id, owner in zip(
+                brokers.tolist(), ids.tolist(), self.state.owners[queues].tolist(), strict=True
+            )
+        }
+
+    @lazy_property
+    def _client_names(self) -> list[str]:
+        return self.numbers.clients.to_list()
+
     def balance(self) -> dict[str, tuple[int, float]]:
         """Return by group how many clients own no queue, and the skew; only of groups with queues."""
         n, of_row = len(self.units.groups), self.units.group_of

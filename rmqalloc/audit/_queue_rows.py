@@ -26,6 +26,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Keys, Mask
 from rmqalloc.results.renderer import ranks
 from rmqalloc.results.schemas import columns
+from rmqalloc.views.unit_views import Ids
 
 OWNED_QUEUES_SCHEMA = columns(
     "consumer_group topic broker_name: string",
@@ -211,7 +212,7 @@ def queue_rows(chosen: ChosenGroups, answers: Iterable[Answer]) -> QueueRows:
         else:
             whole.append(one)
             rows.append(row)
-    parts = [_one_by_one(others, place)]
+    parts = [_one_by_one(others, place, chosen.owners)]
     if chosen.owners is not None:
         parts.append(_read_whole(chosen, chosen.owners))
         said, group = _said_in(whole, place)
@@ -289,11 +290,13 @@ def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -
     )
 
 
-def _one_by_one(answers: Sequence[Answer], place: Mapping[int, int]) -> QueueRows:
+def _one_by_one(
+    answers: Sequence[Answer], place: Mapping[int, int], owners: ComputedOwners | None
+) -> QueueRows:
     """Return the rows of answers, each queue of which is looked at."""
     said, group = _said_in(answers, place)
     queues = [queue for one in answers for queue in one.queues]
-    readers = [ids for one in answers for ids in one.owners()]
+    readers = [ids for one in answers for ids in _owners_of(one, owners)]
     sizes = [len(one.queues) for one in answers]
     brokers, ids = (
         pa.array(texts, pa.string()).dictionary_encode()
@@ -309,6 +312,19 @@ def _one_by_one(answers: Sequence[Answer], place: Mapping[int, int]) -> QueueRow
         CodedNames(ids.dictionary, ids.indices.to_numpy()),
         **_lags(answers, sizes),
     )
+
+
+def _owners_of(answer: Answer, owners: ComputedOwners | None) -> Iterable[Ids]:
+    """Return the owners by queue; in ordinary groups one that is computed already."""
+    signed = answer.signed
+    if signed is None or owners is None or not signed.is_ordinary or not answer.is_owned:
+        return answer.owners()
+    row = owners.row_of.get((signed.group.name, answer.topic), -1)
+    if row < 0:
+        return answer.owners()
+    of_queue = owners.owners_of(row)
+    found = (of_queue.get((queue.broker_name, queue.queue_id)) for queue in answer.queues)
+    return [() if owner is None else (owner,) for owner in found]
 
 
 def _said_in(answers: Sequence[Answer], place: Mapping[int, int]) -> tuple[pa.Table, Keys]:

@@ -74,6 +74,13 @@ def units_of_group(document, group, with_retry=False):
             yield Unit(group["name"], name, brokers, clients, rule, language)
 
 
+def topics_of(group):
+    """What a group subscribes to, then what only clients of it do."""
+    own = group["subscriptions"]
+    more = {topic for one in group.get("clients", []) for topic in one.get("subscriptions") or ()}
+    return [*own, *sorted(more - {*own, RETRY + group["name"]})]
+
+
 def is_served(group):
     """Whether brokers divide the queues of a group, by rules of Java's."""
     return group.get("server_assignment") is not None and not group.get("is_ordered")
@@ -95,9 +102,7 @@ def _routes(group, topics, with_retry):
     """Brokers of every topic of a group; a retry topic that is made up has one queue on each broker
     of the others.
     """
-    found = {
-        name: topics[name]["brokers"] if name in topics else [] for name in group["subscriptions"]
-    }
+    found = {name: topics[name]["brokers"] if name in topics else [] for name in topics_of(group)}
     retry = RETRY + group["name"]
     if with_retry and retry not in found:
         brokers = {one["broker_name"]: one for routes in found.values() for one in routes}

@@ -61,7 +61,7 @@ def advise(
     (['c4', 'c5'], [1, 2, 4])
     """
     known = Known.of(snapshot, groups)
-    planned = planned_groups_of(known.snapshot, groups, topics)
+    planned = planned_groups_of(known, groups, topics)
     present = present_of(known, planned)
     assignments = lists_of(present, balance, known.snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), _rooms_table(present)

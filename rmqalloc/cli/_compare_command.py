@@ -8,7 +8,7 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._change_options import scenario_option
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import doubt_code
+from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import option
 from rmqalloc.cli._planning import rooms_unknown
 from rmqalloc.cli._sink import print_notes
@@ -46,8 +46,10 @@ def compare(
     rmqalloc compare -f cluster.yaml --scenario more-pods.yaml --to-strategy AVG,CONSISTENT_HASH:160
     """
     import rmqalloc
+    from rmqalloc.evidence import Verb
     from rmqalloc.plans.comparison import Candidate
     from rmqalloc.scenarios import SetStrategy, read_scenarios
+    from rmqalloc.scenarios.scenario import clients_join
     from rmqalloc.snapshot.matching import none_planned
 
     candidates = [Candidate(*given) for given in strategies]
@@ -68,4 +70,5 @@ def compare(
         raise none_planned(found.warnings)
     print_notes(found.warnings)
     tables.show(found)
-    return doubt_code(known, inputs, by_client=True) or (exit_codes.FAILURE if found.refused else 0)
+    code = left_out_code(known, inputs, Verb.COMPARE, clients_join(scenarios))
+    return code or (exit_codes.FAILURE if found.refused else 0)

@@ -46,10 +46,23 @@ def exit_code_of(command: Callable[[], int], verb: str) -> int:
         tell("rmqalloc", error.format_message())
     except (OSError, Error, MemoryError) as error:
         tell("rmqalloc", _said(error))
+        return _code_of(error)
     except Exception as error:
         if not isinstance(error, ImportError) or (error.name or "").partition(".")[0] in _OURS:
             return _defect(error, verb)
         tell("rmqalloc", hint(error))
+    return exit_codes.FAILURE
+
+
+def _code_of(error: Exception) -> int:
+    """`exit_codes.PARTIAL` if an answer needs a fact that is missing, else `exit_codes.FAILURE`."""
+    from rmqalloc.snapshot.matching import NoMatchError
+
+    if isinstance(error, NoMatchError):
+        from rmqalloc.evidence import Outcome, UnansweredError
+
+        if isinstance(error, UnansweredError) and error.outcome is Outcome.LEFT_OUT:
+            return exit_codes.PARTIAL
     return exit_codes.FAILURE
 
 

@@ -27,7 +27,7 @@ DIFFERENCE = 2
 GATE = 3
 """A gate such as ``--max-moved`` is not kept."""
 PARTIAL = 4
-"""The snapshot lacks what some broker or client did not answer, or not before the deadline."""
+"""A fact is missing: some broker or client did not answer, or not before the deadline."""
 USAGE = 64
 DEFECT = 70
 """An exception that nothing given should cause: a defect of rmqalloc, whose traceback is printed."""
@@ -40,7 +40,7 @@ MEANINGS: Mapping[int, str] = {
     FAILURE: "failed: a file, a server, the data, or a package that is not installed",
     DIFFERENCE: "a difference or a finding (plan and diff --detailed-exitcode, check, verify)",
     GATE: "a gate is not kept, or the change is refused",
-    PARTIAL: "the snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway",
+    PARTIAL: "a fact is missing, so nothing can be relied on; --allow-partial proceeds anyway",
     USAGE: "wrong usage: a verb, an option, or its value",
     DEFECT: "a defect of rmqalloc, whose traceback is printed",
     INTERRUPTED: "interrupted",
@@ -49,9 +49,9 @@ MEANINGS: Mapping[int, str] = {
 """What every code means, whatever the verb."""
 
 _OF_ALL = (DONE, FAILURE, USAGE, DEFECT, INTERRUPTED, PIPE)
-_DOUBT = "failed, or a group is left out because its strategy is in doubt"
+_REFUSED = "failed, or a group is refused: its strategy is in doubt, or cannot be computed"
 _REQUIRED = "a group is left out because its strategy rests on less than --require asks for"
-_PARTIAL = "the snapshot is partial, and --allow-partial is not given"
+_PARTIAL = "the snapshot is partial, or a group is left out because a fact is missing, and --allow-partial is not given"
 _WEAK = "a strategy rests on less than --require asks for"
 _SHOWN = "the snapshot is partial; what is known is shown, and --allow-partial ends with 0"
 
@@ -64,16 +64,16 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         PARTIAL: "nothing was found as far as is known, and --allow-unknown does not name all that is not known",
     },
     "compare": {
-        FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group",
+        FAILURE: f"{_REFUSED}, or a strategy cannot assign a topic of a group",
         GATE: _REQUIRED,
         PARTIAL: _PARTIAL,
     },
     "diff": {
-        FAILURE: "failed, or the owners of a group are not compared because its strategy is in doubt",
+        FAILURE: "failed, or the owners of a group are not compared because its strategy is in doubt, or cannot be computed",
         DIFFERENCE: "there is a difference, with --detailed-exitcode",
         PARTIAL: "a snapshot is partial, and --allow-partial is not given",
     },
-    "explain": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
+    "explain": {FAILURE: _REFUSED, GATE: _REQUIRED, PARTIAL: _PARTIAL},
     "groups": {
         DONE: "done, also where something is not known: the table says so",
         GATE: _WEAK,
@@ -86,17 +86,18 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         PARTIAL: "unknown: what decides is not known",
     },
     "plan": {
-        FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
+        FAILURE: f"{_REFUSED}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
         GATE: "a gate is not kept (--max-moved and others, --gates, --require), or --undo is refused",
         PARTIAL: _PARTIAL,
     },
-    "recommend": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
+    "recommend": {FAILURE: _REFUSED, GATE: _REQUIRED, PARTIAL: _PARTIAL},
     "rollout": {
-        FAILURE: _DOUBT,
+        FAILURE: _REFUSED,
         GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned and others, --require), or the change is refused",
         PARTIAL: _PARTIAL,
     },
+    "simulate": {FAILURE: _REFUSED, PARTIAL: _PARTIAL},
     "show": {
         DONE: "done, also where owners are not known: the table says so",
         GATE: _WEAK,

@@ -10,9 +10,9 @@ import click
 from rmqalloc.cli._choices import Choice, Queue, QueueName
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import doubt_code
+from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import option
-from rmqalloc.cli._sink import draw, hand_over
+from rmqalloc.cli._sink import draw, hand_over, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 
 
@@ -29,6 +29,7 @@ def explain(inputs: Inputs, queue: QueueName, output: str) -> int:
     rmqalloc explain -f cluster.yaml -g order-svc --queue orders/broker-a:3
     """
     import rmqalloc
+    from rmqalloc.evidence import Verb
 
     [*groups], topics = inputs.groups, (queue.topic,) if queue.topic else inputs.topics
     if len(groups) != 1 or len(topics) != 1 or "*" in (*groups, *topics):
@@ -44,8 +45,9 @@ def explain(inputs: Inputs, queue: QueueName, output: str) -> int:
     found = rmqalloc.explain(
         known, groups[0], topics[0], queue.broker_name, queue.queue_id, name, params
     )
+    print_notes(known.decisions(Verb.EXPLAIN, inputs.topics).warnings())
     if output == "json":
         hand_over(json.dumps(found.to_dict(), indent=2))
     else:
         draw(found.lines)
-    return doubt_code(known, inputs, by_client=stated is None)
+    return left_out_code(known, inputs, Verb.EXPLAIN)

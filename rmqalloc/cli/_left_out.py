@@ -13,7 +13,7 @@ from rmqalloc.results.and_more import named
 
 if TYPE_CHECKING:
     from rmqalloc.cli._inputs import Inputs
-    from rmqalloc.evidence import Known
+    from rmqalloc.evidence import Known, Verb
     from rmqalloc.snapshot.snapshot import Snapshot, SourceError
 
 _SHOWN_ERRORS = 5
@@ -31,19 +31,20 @@ def weak_code(known: Known, inputs: Inputs) -> int:
     return exit_codes.GATE if known.weak else 0
 
 
-def doubt_code(
-    known: Known, inputs: Inputs, clients_join: bool = False, by_client: bool = False
-) -> int:
-    """Return the exit code for groups that were left out, which are reported: `weak_code`, else
-    `exit_codes.FAILURE` if the strategies of some are in doubt, else `partial_code`.
+def left_out_code(known: Known, inputs: Inputs, verb: Verb, clients_join: bool = False) -> int:
+    """Return the exit code for groups that a verb leaves out, which its warnings name: `weak_code`,
+    else `exit_codes.FAILURE` if some are refused, else `exit_codes.PARTIAL` if a fact is missing.
     """
-    names = known.left_out(inputs.topics, clients_join, by_client)
-    too_weak = weak_code(known, inputs)
-    if not names:
-        return too_weak or partial_code(known.given, inputs)
-    left_out = f"left out, their strategies being in doubt: {named(names)}"
-    print_notes([f"{left_out}; --strategy states one, --require any accepts what is there"])
-    return too_weak or exit_codes.FAILURE
+    from rmqalloc.evidence import Outcome
+
+    if too_weak := weak_code(known, inputs):
+        return too_weak
+    worst = known.decisions(verb, inputs.topics, clients_join).worst
+    if worst is Outcome.REFUSED:
+        return exit_codes.FAILURE
+    return partial_code(known.given, inputs) or (
+        exit_codes.PARTIAL if worst is Outcome.LEFT_OUT else exit_codes.DONE
+    )
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:

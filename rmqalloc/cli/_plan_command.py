@@ -18,7 +18,7 @@ from rmqalloc.cli._gate_options import (
     max_unowned_option,
 )
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import doubt_code
+from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import file_to_write, option
 from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._saved_plans import Undo, check_usage, save, undo_option, undone
@@ -87,6 +87,9 @@ def plan(
     rmqalloc plan -f cluster.yaml -g order-svc --scale 6
     rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
     """
+    from rmqalloc.evidence import Verb
+    from rmqalloc.scenarios.scenario import clients_join
+
     check_usage(changes, undo)
     gates = gates_of(gates_file, **bounds, **_moved(max_moved))
     known = snapshot_of(inputs)
@@ -97,21 +100,10 @@ def plan(
     if out is not None:
         print_notes([save(made, gates, out)])
     return (
-        doubt_code(known, inputs, _clients_join(changes), by_client=True)
+        left_out_code(known, inputs, Verb.PLAN, clients_join(made.scenarios))
         or _gate_code(made, gates)
         or _refused_code(made)
         or _difference(made, detailed_exitcode)
-    )
-
-
-def _clients_join(changes: Changes) -> bool:
-    """Return whether a scenario gives clients to groups that may have none."""
-    from rmqalloc.scenarios import AddClients, ScaleClients
-
-    return any(
-        isinstance(one, AddClients | ScaleClients)
-        for each in changes.scenarios
-        for one in each.changes
     )
 
 

@@ -9,7 +9,7 @@ import click
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import doubt_code
+from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import file_to_write, option
 from rmqalloc.cli._sink import hand_over, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
@@ -52,6 +52,7 @@ def recommend(
     """
     import rmqalloc
     from rmqalloc.advice.advice import config_document
+    from rmqalloc.evidence import Verb
 
     known = snapshot_of(inputs)
     advice = rmqalloc.recommend(known, inputs.groups, inputs.topics, balance)
@@ -68,4 +69,4 @@ def recommend(
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         print_notes([f"lists for CONFIG saved: {out}"])
-    return doubt_code(known, inputs)
+    return left_out_code(known, inputs, Verb.RECOMMEND)

@@ -138,7 +138,7 @@ def strategy(
             topics=inputs.topics,
             **how,
         )
-    return printing.print(made, known, inputs, by_client=True)
+    return printing.print(made, known, inputs, is_switch=True)
 
 
 @rollout.command()

@@ -13,7 +13,7 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Amount, Choice, Command, Count, bundle, read_by
 from rmqalloc.cli._gate_options import gates_of, gates_option, max_unowned_option
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import doubt_code
+from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._sink import draw, print_notes
@@ -52,8 +52,9 @@ class Printing:
         found = {name: getattr(self.bounds, name) for name in names}
         return {"max_moved_per_queue": self.max_moved_per_queue, **found}
 
-    def print(self, rollout: Rollout, known: Known, inputs: Inputs, by_client: bool = False) -> int:
+    def print(self, rollout: Rollout, known: Known, inputs: Inputs, is_switch: bool = False) -> int:
         """Write the tables that are asked for; gives the exit code."""
+        from rmqalloc.evidence import Verb
         from rmqalloc.rollouts.rollout_gates import violated_gates
 
         print_notes(rollout.warnings)
@@ -66,7 +67,8 @@ class Printing:
             )
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
-        code = doubt_code(known, inputs, by_client=by_client)
+        verb = Verb.SWITCH if is_switch else Verb.RECOMMEND
+        code = left_out_code(known, inputs, verb)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
     def _show(self, rollout: Rollout) -> bool:

@@ -156,7 +156,7 @@ def snapshot_of(inputs: Inputs) -> Known:
     known = known_by_options(snapshot, inputs)
     if inputs.live is None or not inputs.live.is_quiet:
         print_notes(evidence_known(known.found).notes())
-        print_notes(known.doubts(inputs.topics))
+        print_notes(known.notes(inputs.topics, inputs.is_planned))
     if (
         known.weak
         and inputs.is_planned
@@ -179,4 +179,5 @@ def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
         assume=inputs.evidence.is_any_accepted,
         rooms=inputs.evidence.given_rooms(),
         require=inputs.evidence.least,
+        allow_partial=inputs.allow_partial,
     )

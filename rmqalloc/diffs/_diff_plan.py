@@ -20,8 +20,8 @@ from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import (
     QUEUES_HIDDEN,
     groups_apart,
-    in_doubt,
     notes_of,
+    refused,
     warnings_of,
 )
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
@@ -208,7 +208,7 @@ class _Comparison:
             causes=CAUSES_SCHEMA.empty_table(),
             planned=self._planned_table(),
             warnings=(*warnings_of(notes, self._seen), *self._made_up()),
-            doubtful=in_doubt(self._apart, [side.groups]),
+            doubtful=refused(self._apart, [side]),
         )
 
     def _planned_table(self) -> pa.Table:

@@ -19,7 +19,7 @@ from rmqalloc.diffs._diff_tables import (
     queues_table,
 )
 from rmqalloc.diffs._group_rows import GroupFacts
-from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
+from rmqalloc.diffs._not_compared import groups_apart, notes_of, refused, units_hidden, warnings_of
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_replayable
 from rmqalloc.ownership.named_states import by_name
@@ -64,7 +64,7 @@ def diff_sides(
         causes=causes_table(compared, found, changes, readers),
         planned=PLANNED_SCHEMA.empty_table(),
         warnings=tuple(warnings_of(notes, seen)),
-        doubtful=in_doubt(apart, groups),
+        doubtful=refused(apart, sides),
     )
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rmqalloc.diffs._changes_between import ClusterChange
 from rmqalloc.diffs._diff_result import ComparedState
-from rmqalloc.diffs._snapshot_side import SnapshotSide, why_not_compared
+from rmqalloc.diffs._snapshot_side import SnapshotSide
+from rmqalloc.evidence import Outcome
 from rmqalloc.ownership.named_states import Unit
 from rmqalloc.results.and_more import named
-from rmqalloc.snapshot.snapshot import Group
 from rmqalloc.text import counted
 
 _CLIENTS_HIDDEN = "a partial snapshot lacks clients that the other one has"
@@ -26,11 +26,8 @@ def groups_apart(
     found = {}
     for name in names:
         reasons = [_CLIENTS_HIDDEN] if name in hidden else []
-        reasons += [
-            why
-            for side in sides
-            if name in side.groups and (why := why_not_compared(side.groups[name]))
-        ]
+        decided = [side.decision(name) for side in sides if name in side.groups]
+        reasons += [decision.reason for decision in decided if not decision.outcome.is_answer]
         if reasons:
             found[name] = reasons[0]
     return found
@@ -79,13 +76,11 @@ def warnings_of(notes: Mapping[str, str], sides: Iterable[ComparedState]) -> Ite
         yield f"owners are not compared: {named(groups)}: {why}"
 
 
-def in_doubt(apart: Iterable[str], sides: Sequence[Mapping[str, Group]]) -> tuple[str, ...]:
-    """Return groups that are not compared because their strategy is in doubt."""
-    return tuple(
-        name
-        for name in apart
-        if any(
-            name in groups and groups[name].strategy_doubt and why_not_compared(groups[name])
-            for groups in sides
-        )
-    )
+def refused(apart: Iterable[str], sides: Sequence[SnapshotSide]) -> tuple[str, ...]:
+    """Return groups that are not compared until somebody states what is in doubt."""
+
+    def is_refused(name: str) -> bool:
+        decided = [side.decision(name) for side in sides if name in side.groups]
+        return any(decision.outcome is Outcome.REFUSED for decision in decided)
+
+    return tuple(filter(is_refused, apart))

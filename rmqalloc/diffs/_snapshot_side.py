@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.evaluation.row_check import ErrCode
-from rmqalloc.evidence import Known, known
+from rmqalloc.evidence import Known, Verb, known
 from rmqalloc.evidence.client_method import divides, known_by_client
+from rmqalloc.evidence.decisions import Decision, decide
 from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
@@ -76,6 +77,10 @@ class SnapshotSide:
         """
         groups = [with_fields(self.reporting(name), lags=()) for name in names]
         return owners_of(list(self.topics.values()), groups, with_retry)
+
+    def decision(self, name: str) -> Decision:
+        """Return whether the owners in a group are compared."""
+        return decide(_accepted(self.groups[name]), Verb.DIFF, self.unknown)
 
     def reporting(self, name: str) -> Group:
         """Return a group whose owners are those that its clients report, if all do, also of queues
@@ -168,31 +173,17 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
     return row["consumer_group"], row["topic"]
 
 
-def why_not_compared(group: Group) -> str | None:
-    """Return why the owners in a group are not known, if they are not."""
-    if group.message_model != "CLUSTERING":
-        return "its clients all take every queue (BROADCASTING)"
-    if group.server_assignment == "POP":
-        return "no queue has a single owner in POP mode"
-    if group.is_shared:
-        return "its clients share the messages of every queue, as those behind a proxy do"
-    if _accepted(group).strategy_doubt is not None and not known_by_client(group):
-        return f"its strategy is in doubt ({group.strategy_doubt})"
-    return None
-
-
 def is_replayable(group: Group) -> bool:
     """Return whether it is known what each client of a group divides by."""
     return divides(group) and (group.strategy_doubt is None or known_by_client(group))
 
 
 def _accepted(group: Group) -> Group:
-    """Return the group without a doubt in its strategy where all its clients report what they own."""
-    return (
-        with_fields(group, strategy_doubt=None)
-        if group.strategy_doubt and _all_report(group)
-        else group
-    )
+    """Return the group without a doubt in its strategy where all its clients, be they none, report
+    what they own.
+    """
+    is_open = any(client.owned is None for client in group.clients)
+    return group if is_open or not group.strategy_doubt else with_fields(group, strategy_doubt=None)
 
 
 def _all_report(group: Group) -> bool:

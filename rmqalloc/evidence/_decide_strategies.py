@@ -1,10 +1,10 @@
 """The strategies of the groups of a snapshot, with how each is known.
 
 Sources, strongest first: the strategy is stated in the snapshot (given); the clients report it and
-agree (reported); it is the only one that explains all known owners (fitted); it is RocketMQ's
-default (assumed). From any source, it must not contradict the known owners. If it does, or is a
-guess, the group gets a doubt, and nothing is computed from its strategy until someone states
-another one or accepts this one.
+agree (reported), which refutes a statement if all of them do; it is the only one that explains all
+known owners (fitted); it is RocketMQ's default (assumed). From any source, it must not contradict
+the known owners. If it does, or is a guess, the group gets a doubt, and nothing is computed from its
+strategy until someone states another one or accepts this one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rmqalloc.evidence.client_method import (
     dialect_of_all,
     divide_otherwise,
     divides,
+    is_served,
     kinds_of,
     method_of_group,
     spoken,
@@ -176,6 +177,9 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
             if not (is_same(name, method.name) or is_same(name, computed))
         }
         doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
+        if len(others) == 1 and sum(others.values()) == len(group.clients) and not is_served(group):
+            # What clients report is what they run, whatever was written down of them.
+            source, method, doubt = "reported", Method(*full_name(next(iter(others)), {})), None
     elif reported:
         source = "reported"
         most = min(reported, key=lambda one: (-reported[one], one))

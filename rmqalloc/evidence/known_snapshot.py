@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from rmqalloc.evidence._decide_strategies import decided
 from rmqalloc.evidence.client_method import known_by_client
+from rmqalloc.evidence.decisions import Decisions, Verb
 from rmqalloc.evidence.evidence import evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, with_rooms
 from rmqalloc.globs import matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.unknown import Unknowns
 
 T = TypeVar("T")
 
@@ -46,6 +49,8 @@ class Known:
         Strategy and parameters that were stated of all these groups.
     is_assumed : bool
         Whether strategies in doubt were accepted.
+    allow_partial : bool
+        Whether verbs that plan answer from what is known where a fact is missing.
     """
 
     given: Snapshot
@@ -53,6 +58,7 @@ class Known:
     weak: tuple[str, ...] = ()
     stated: Stated | None = None
     is_assumed: bool = False
+    allow_partial: bool = False
     _decided: Snapshot | None = None
     _before: Known | None = None
 
@@ -72,12 +78,19 @@ class Known:
         is_same = snapshot.groups == tuple(groups)
         if is_same and (strategy is None or snapshot.stated == (strategy, dict(params or {}))):
             return snapshot
-        return known(snapshot.given, groups, strategy=strategy, params=params)
+        found = known(snapshot.given, groups, strategy=strategy, params=params)
+        return replace(found, allow_partial=snapshot.allow_partial)
 
     @classmethod
     def already(cls, snapshot: Snapshot) -> Known:
-        """Return a snapshot that holds all that was decided of it."""
-        return cls(snapshot, _decided=snapshot)
+        """Return a snapshot that holds all that was decided of it; what is computed of it takes what
+        is known.
+        """
+        return cls(snapshot, allow_partial=True, _decided=snapshot)
+
+    def with_changed(self, snapshot: Snapshot) -> Known:
+        """Return the same with another snapshot, which holds the strategies that were decided."""
+        return replace(self, given=snapshot, _decided=snapshot)
 
     @lazy_property
     def snapshot(self) -> Snapshot:
@@ -116,33 +129,70 @@ class Known:
         answer: T = self._answers[key]
         return answer
 
-    def _in_doubt(self, topics: Sequence[str], with_empty: bool = False) -> list[Group]:
-        return doubtful(self.found.snapshot, self.groups, topics, with_empty)
+    def notes(
+        self, topics: Sequence[str] = ALL, is_planned: bool = False, most: int = 5
+    ) -> Iterator[str]:
+        """Yield what is in doubt about the strategies of groups that read some topics, and which
+        report another one than the snapshot states: a line each, of the first few.
 
-    def doubts(self, topics: Sequence[str] = ALL, most: int = 5) -> Iterator[str]:
-        """Yield what is in doubt about the strategies of groups that read some topics, a line each;
-        of the first few.
+        With ``is_planned`` nothing of what the warnings of a plan say: doubts that are not accepted.
         """
+        mine = list(self._looked_at(topics))
+        yield from islice(filter(None, map(self._reported_otherwise, mine)), most)
+        if is_planned and not self.is_assumed:
+            return
+        doubtful = [group for group in mine if group.strategy_doubt is not None and group.clients]
         accepted = " and accepted" if self.is_assumed else ""
-        for one in self._in_doubt(topics)[:most]:
-            if known_by_client(one):
-                yield f"the clients of {one.name} divide by different strategies: {one.strategy_doubt}"
+        for group in doubtful[:most]:
+            if known_by_client(group):
+                yield f"the clients of {group.name} divide by different strategies: {group.strategy_doubt}"
             else:
-                yield f"the strategy of {one.name} is in doubt{accepted}: {one.strategy_doubt}"
+                yield f"the strategy of {group.name} is in doubt{accepted}: {group.strategy_doubt}"
 
-    def left_out(
-        self, topics: Sequence[str] = ALL, clients_join: bool = False, by_client: bool = False
-    ) -> list[str]:
-        """Return groups of which nothing is computed because their strategies are in doubt; `weak`
-        ones are not among them.
-
-        With ``clients_join`` also groups without clients; ``by_client`` if what is asked takes each
-        client's own strategy.
+    def _looked_at(self, topics: Sequence[str]) -> Iterator[Group]:
+        """Yield the groups that were looked at and read some topics, before anything in doubt was
+        accepted.
         """
-        if self.is_assumed:
-            return []
-        found = (one for one in self._in_doubt(topics, clients_join) if one.name not in self.weak)
-        return [one.name for one in found if not (by_client and known_by_client(one))]
+        is_wanted, is_read = matcher(self.groups), matcher(tuple(topics))
+        for group in self.found.snapshot.groups:
+            reads = tuple(topics) == ALL or any(map(is_read, group.all_subscriptions))
+            if reads and is_wanted(group.name):
+                yield group
+
+    def _reported_otherwise(self, group: Group) -> str | None:
+        """Return that all clients of a group report another strategy than the snapshot states."""
+        stated = self._stated.get(group.name)
+        if group.strategy_source != "reported" or stated is None or stated == group.strategy:
+            return None
+        return f"the clients of {group.name} report {group.strategy}, which is taken; the snapshot says {stated}"
+
+    @lazy_property
+    def _stated(self) -> dict[str, str | None]:
+        return {group.name: group.strategy for group in self.found.given.groups}
+
+    def decisions(
+        self, verb: Verb, topics: Sequence[str] = ALL, clients_join: bool = False
+    ) -> Decisions:
+        """Return what a verb does with each group, as far as it reads some topics; see
+        `rmqalloc.evidence.decisions.decide`.
+        """
+        is_wanted, is_read = matcher(self.groups), matcher(tuple(topics))
+        found, is_all = self.deciding(verb, clients_join), tuple(topics) == ALL
+        for group in self.snapshot.groups:
+            if is_wanted(group.name):
+                names = group.all_subscriptions
+                read = names if is_all else [name for name in names if is_read(name)]
+                if read or is_all:
+                    found.is_answered(group, read)
+        return found
+
+    def deciding(self, verb: Verb, clients_join: bool = False) -> Decisions:
+        """Return the same of no group yet, for whoever goes through them."""
+        return Decisions(verb, self.once(_unknowns_of), self.allow_partial, clients_join)
+
+
+def _unknowns_of(known: Known) -> Unknowns:
+    return Unknowns(known.snapshot)
 
 
 def known(
@@ -154,6 +204,7 @@ def known(
     assume: bool = False,
     rooms: GivenRooms | None = None,
     require: str | None = None,
+    allow_partial: bool = False,
 ) -> Known:
     """Decide every strategy, machine room and doubt of the groups of a snapshot.
 
@@ -172,6 +223,9 @@ def known(
         Machine rooms given by hand, see `with_rooms`.
     require : {"given", "reported", "fitted", "assumed"}, optional
         The least that strategies must rest on; groups with less are left out.
+    allow_partial : bool
+        Whether verbs that plan take what is known of a group where its clients, subscriptions or
+        routes are not known whole; such a group is left out if not.
 
     Raises
     ------
@@ -185,25 +239,24 @@ def known(
     >>> from rmqalloc.snapshot import Client
     >>> cluster = Snapshot(groups=(Group("g", clients=(Client("c"),), strategy="AVG"), Group("h", clients=(Client("c"),))))
     >>> found = known(cluster)
-    >>> [group.strategy_source for group in found.snapshot.groups], found.left_out()
-    (['given', 'assumed'], ['h'])
-    >>> known(cluster, require="reported").weak, known(cluster, assume=True).left_out()
-    (('h',), [])
+    >>> [group.strategy_source for group in found.snapshot.groups]
+    ['given', 'assumed']
+    >>> [found.decisions(Verb.PLAN).by_group["h"].outcome.name, known(cluster, require="reported").weak]
+    ['REFUSED', ('h',)]
     """
     given, groups = snapshot if rooms is None else with_rooms(snapshot, rooms), tuple(groups)
     if strategy is None and not assume and require is None:
-        return Known(given, groups)
+        return Known(given, groups, allow_partial=allow_partial)
     stated = None if strategy is None else (strategy, dict(params or {}))
     made = decided(given, groups, stated)
-    found = Known(
-        given if stated is None else made.snapshot, groups, (), stated, assume, made.snapshot
-    )
+    taken = given if stated is None else made.snapshot
+    found = Known(taken, groups, (), stated, assume, allow_partial, made.snapshot)
     weak = () if require is None else tuple(evidence_of(made.snapshot, groups).weaker(require))
     if not (assume or weak):
         return found
     taken = made.accepted() if assume and stated is None else made.snapshot
     taken = left_out(taken, weak, f"it rests on less than --require {require}") if weak else taken
-    return Known(taken, groups, weak, stated, assume, taken, found)
+    return Known(taken, groups, weak, stated, assume, allow_partial, taken, found)
 
 
 def with_strategies(
@@ -258,29 +311,3 @@ def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapsho
         )
 
     return replace(snapshot, groups=tuple(map(held, snapshot.groups)))
-
-
-def doubtful(
-    snapshot: Snapshot,
-    groups: Sequence[str] = ALL,
-    topics: Sequence[str] = ALL,
-    with_empty: bool = False,
-) -> list[Group]:
-    """Return groups whose strategy is in doubt.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `with_strategies`.
-    groups, topics : sequence of str
-        Patterns; a group counts that matches and reads a topic that does.
-    with_empty : bool
-        Also groups without clients, of which nothing is computed unless clients join.
-    """
-    has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
-
-    def is_meant(group: Group) -> bool:
-        reads = tuple(topics) == ALL or any(map(has_topic, group.subscriptions))
-        return reads and bool(has_name(group.name)) and bool(with_empty or group.clients)
-
-    return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]

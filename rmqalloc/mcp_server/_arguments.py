@@ -112,6 +112,9 @@ class PlanArguments(GroupsArguments):
         "A row for every group, group and topic (units), client of these, or queue.",
     )
     assume: bool = optional(Truth(), False, "Accept strategies that are a guess.")
+    allow_partial: bool = optional(
+        Truth(), False, "Answer from what is known where clients, topics or routes are not known."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +127,9 @@ class ExplainArguments(Checked):
     queue_id: int = needed(Whole(0, 2**31 - 1), "Number of the queue on its broker.")
     strategy: str | None = optional(
         _NAME, says="Another strategy than the group's, such as CONSISTENT_HASH:160."
+    )
+    allow_partial: bool = optional(
+        Truth(), False, "Answer from what is known where clients, topics or routes are not known."
     )
     most_rows: int = optional(
         Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted."

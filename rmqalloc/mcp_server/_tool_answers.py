@@ -9,7 +9,7 @@ import rmqalloc
 from rmqalloc.documents.records import Checked
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.differing import evidence_known
-from rmqalloc.evidence import Known, known
+from rmqalloc.evidence import Known, Verb, known
 from rmqalloc.globs import literal, matcher
 from rmqalloc.mcp_server._arguments import (
     CheckArguments,
@@ -22,9 +22,9 @@ from rmqalloc.mcp_server._arguments import (
 )
 from rmqalloc.mcp_server._bounds import bounded
 from rmqalloc.mcp_server._subject import Subject
-from rmqalloc.results.and_more import first_of, named
+from rmqalloc.results.and_more import first_of
 from rmqalloc.results.where import rows_where
-from rmqalloc.scenarios import AddClients, ScaleClients, Scenario
+from rmqalloc.scenarios import Scenario
 from rmqalloc.scenarios.scenario_files import scenarios_of
 from rmqalloc.snapshot.matching import ALL
 
@@ -74,13 +74,14 @@ class _Seen(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _seen(subject: Subject, given: ScopeArguments, **stated: Any) -> _Seen:
+def _seen(
+    subject: Subject, given: ScopeArguments, is_planned: bool = False, **stated: Any
+) -> _Seen:
     groups, topics = given.groups or subject.groups, given.topics or subject.topics
     snapshot, notes = subject.read(groups, topics)
     found = known(snapshot, groups, rooms=subject.rooms, require=subject.require, **stated)
-    return _Seen(
-        found, groups, topics, (*notes, *evidence_known(found.found).notes(), *found.doubts(topics))
-    )
+    said = (*notes, *evidence_known(found.found).notes(), *found.notes(topics, is_planned))
+    return _Seen(found, groups, topics, said)
 
 
 def groups(subject: Subject, given: GroupsArguments) -> dict[str, Any]:
@@ -113,15 +114,10 @@ def check(subject: Subject, given: CheckArguments) -> dict[str, Any]:
 def plan(subject: Subject, given: PlanArguments) -> dict[str, Any]:
     """Answer ``plan``."""
     scenarios = scenarios_of(given.scenarios)
-    seen = _seen(subject, given, assume=given.assume)
+    accepted = {"assume": given.assume, "allow_partial": given.allow_partial}
+    seen = _seen(subject, given, is_planned=True, **accepted)
     _check_work(seen, scenarios)
     made = rmqalloc.plan(seen.known, scenarios, seen.groups, seen.topics)
-    left_out = seen.known.left_out(seen.topics, _clients_join(scenarios), by_client=True)
-    notes = (
-        [f"left out, their strategies being in doubt: {named(left_out)}; assume accepts them"]
-        if left_out
-        else []
-    )
     head = {
         name: value
         for name, value in made.to_dict().items()
@@ -129,7 +125,7 @@ def plan(subject: Subject, given: PlanArguments) -> dict[str, Any]:
     }
     table = rows_where(_worst_first(made, given.table), given.where or ())
     document = {**head, **_tables(given, **{given.table: table})}
-    return _answer(subject, seen._replace(notes=(*seen.notes, *notes)), document, given.most_rows)
+    return _answer(subject, seen, document, given.most_rows)
 
 
 def explain(subject: Subject, given: ExplainArguments) -> dict[str, Any]:
@@ -138,11 +134,13 @@ def explain(subject: Subject, given: ExplainArguments) -> dict[str, Any]:
 
     name, params = (None, None) if given.strategy is None else from_label(given.strategy)
     scope = ScopeArguments(groups=(literal(given.group),), topics=(literal(given.topic),))
-    seen = _seen(subject, scope, strategy=name, params=params)
+    stated = {"strategy": name, "params": params, "allow_partial": given.allow_partial}
+    seen = _seen(subject, scope, is_planned=True, **stated)
     found = rmqalloc.explain(
         seen.known, given.group, given.topic, given.broker_name, given.queue_id, name, params or {}
     )
-    return _answer(subject, seen, found.to_dict(), given.most_rows)
+    notes = (*seen.notes, *seen.known.decisions(Verb.EXPLAIN, scope.topics or ALL).warnings())
+    return _answer(subject, seen._replace(notes=notes), found.to_dict(), given.most_rows)
 
 
 def diff(subject: Subject, given: DiffArguments) -> dict[str, Any]:
@@ -193,12 +191,6 @@ TOOLS = {
     ),
 }
 """Every tool by its name, which is that of the verb."""
-
-
-def _clients_join(scenarios: Iterable[Scenario]) -> bool:
-    return any(
-        isinstance(one, AddClients | ScaleClients) for each in scenarios for one in each.changes
-    )
 
 
 def _check_work(seen: _Seen, scenarios: Iterable[Scenario]) -> None:

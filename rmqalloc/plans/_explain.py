@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.assigner import MAX_POINTS
-from rmqalloc.evidence import Known
-from rmqalloc.evidence.client_method import known_by_client
+from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.globs import literal
 from rmqalloc.limits import MAX_OF_ROW
@@ -25,7 +24,7 @@ from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.snapshot.matching import by_name, no_match
 from rmqalloc.snapshot.snapshot import Group, Snapshot
-from rmqalloc.snapshot.units import read_units
+from rmqalloc.snapshot.units import batch_of, unit_pairs
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.ordering import utf16
@@ -34,7 +33,6 @@ from rmqalloc.views.group_views import GroupViews, ViewReader
 from rmqalloc.views.unit_views import UnitViews
 from rmqalloc.views.view import View
 from rmqalloc.views.view_rows import differ
-from rmqalloc.views.without_owners import sharing_of
 
 
 @dataclass(frozen=True)
@@ -168,9 +166,10 @@ def explain(
 
     Raises
     ------
+    UnansweredError
+        The owner cannot be computed; see `rmqalloc.evidence.decisions`.
     ValueError
-        There is no such group, topic or queue, the group cannot be planned, or the strategy refuses
-        it with Java's text.
+        There is no such group, topic or queue, or the strategy refuses it with Java's text.
     TypeError
         A parameter is wrong.
 
@@ -184,6 +183,8 @@ def explain(
     """
     known = Known.of(snapshot, [literal(group)], strategy, params)
     queue = MessageQueue(topic, broker_name, queue_id)
+    _check_names(known.snapshot, group, topic)
+    known.decisions(Verb.EXPLAIN, [literal(topic)]).check()
     found = _by_steps(known.snapshot, group, queue, strategy, params)
     [of_group] = (one for one in known.snapshot.groups if one.name == group)
     states = known.once(present_states).of(of_group)
@@ -248,20 +249,24 @@ def _by_steps(
     )
 
 
-def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
-    """Return the row of a group and a topic by their names."""
+def _check_names(snapshot: Snapshot, group: str, topic: str) -> None:
+    """Refuse names that the snapshot does not have."""
     groups = by_name(snapshot.groups, "consumer groups")
     if group not in groups:
         raise no_match(group, groups, "consumer group", snapshot)
-    topics = {*groups[group].subscriptions, *by_name(snapshot.topics, "topics")}
+    topics = {*groups[group].all_subscriptions, *by_name(snapshot.topics, "topics")}
     if topic not in topics:
         raise no_match(topic, topics, "topic", snapshot)
-    batch, warnings = read_units(snapshot, [literal(group)], [literal(topic)])
-    if not batch.num_rows:
+
+
+def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
+    """Return the row of a group and a topic by their names."""
+    pairs, warnings = unit_pairs(snapshot, [literal(group)], [literal(topic)])
+    if not pairs:
         raise ArgumentError(
             warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}"
         )
-    row: dict[str, Any] = batch.to_pylist()[0]
+    row: dict[str, Any] = batch_of(pairs).to_pylist()[0]
     return row
 
 
@@ -356,8 +361,7 @@ def _views_to_explain(
     """Return the views of a unit, None if its clients have one view of it, or it is not known what
     they divide by.
     """
-    is_known = group.strategy_doubt is None or known_by_client(group)
-    if sharing_of(group) is not None or not is_known or not differ(group):
+    if not differ(group):
         return None
     reader = ViewReader(snapshot.topics)
     found = reader.views_of(group)

@@ -129,6 +129,7 @@ class _Inputs:
     topics: Annotated[tuple[str, ...], ListOf(ANY_TEXT)]
     withRetry: bool
     snapshot: Any
+    allowPartial: bool = False
 
 
 def plan_schema() -> dict[str, Any]:
@@ -185,7 +186,7 @@ def _inputs(file: _Fields) -> PlanInputs:
         snapshot = from_document(given.snapshot)
     except DocumentError as error:
         raise PlanError(f"inputs: {error}") from None
-    return PlanInputs(snapshot, given.groups, given.topics, given.withRetry)
+    return PlanInputs(snapshot, given.groups, given.topics, given.withRetry, given.allowPartial)
 
 
 def _content(data: Mapping[str, Any]) -> Iterator[str]:

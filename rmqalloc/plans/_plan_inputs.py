@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rmqalloc.evidence import Known, known
 from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans.plan_writing import canonical
@@ -27,12 +28,15 @@ class PlanInputs:
         Patterns, as `fnmatch.fnmatchcase` has them.
     with_retry : bool
         As for `rmqalloc.snapshot.units.unit_pairs`.
+    allow_partial : bool
+        As for `rmqalloc.evidence.known`.
     """
 
     snapshot: Snapshot
     groups: tuple[str, ...] = ALL
     topics: tuple[str, ...] = ALL
     with_retry: bool = False
+    allow_partial: bool = False
 
     @classmethod
     def of(
@@ -41,6 +45,7 @@ class PlanInputs:
         groups: Sequence[str] = ALL,
         topics: Sequence[str] = ALL,
         with_retry: bool = False,
+        allow_partial: bool = False,
     ) -> PlanInputs:
         """Keep what a plan reads.
 
@@ -65,7 +70,13 @@ class PlanInputs:
             tuple(groups),
             tuple(topics),
             with_retry,
+            allow_partial,
         )
+
+    @property
+    def known(self) -> Known:
+        """The snapshot as a plan of it was given it."""
+        return known(self.snapshot, self.groups, allow_partial=self.allow_partial)
 
     @property
     def digest(self) -> str:
@@ -76,11 +87,13 @@ class PlanInputs:
 
     def to_data(self) -> dict[str, Any]:
         """Plain data, as a plan's file holds it."""
-        chosen = {
+        chosen: dict[str, Any] = {
             "groups": list(self.groups),
             "topics": list(self.topics),
             "withRetry": self.with_retry,
         }
+        if self.allow_partial:
+            chosen["allowPartial"] = True
         return {**chosen, "snapshot": to_document(self.snapshot)}
 
 

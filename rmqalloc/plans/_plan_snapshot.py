@@ -10,7 +10,8 @@ import pyarrow as pa
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.evaluate import Evaluation
 from rmqalloc.evaluation.figures_table import FiguresTable
-from rmqalloc.evidence import Known
+from rmqalloc.evidence import Known, Verb
+from rmqalloc.evidence.decisions import Decisions
 from rmqalloc.evidence.other_dialects import computed_otherwise
 from rmqalloc.garbage import no_collection
 from rmqalloc.globs import matcher
@@ -20,7 +21,7 @@ from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.plans.unmatched import missing_names, refused_after
 from rmqalloc.scenarios import Scenario
-from rmqalloc.scenarios.scenario import joining_ids, strategies_set
+from rmqalloc.scenarios.scenario import clients_join, joining_ids, strategies_set
 from rmqalloc.snapshot.matching import ALL, NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.version import __version__
@@ -61,6 +62,8 @@ def plan_snapshot(
     ------
     NoMatchError
         A pattern matches nothing, or ``strict`` and a name of a scenario does not.
+    UnansweredError
+        No group can be planned; see `rmqalloc.evidence.decisions`.
     ScenarioError, ValueError
         A scenario or the snapshot is wrong.
     RoomsUnknownError
@@ -75,7 +78,7 @@ def plan_snapshot(
     >>> [(row["client_id"], row["before"], row["after"]) for row in plan.clients.to_pylist()[2:]]
     [('c1', 2, 2), ('c2', 2, 1), ('c3', 0, 1)]
     """
-    return planned(snapshot, scenarios, groups, topics, with_retry, strict, with_shared=True).plan
+    return planned(snapshot, scenarios, groups, topics, with_retry, strict).plan
 
 
 class Planned(NamedTuple):
@@ -94,12 +97,14 @@ def planned(
     topics: Sequence[str],
     with_retry: bool = False,
     strict: bool = False,
-    with_shared: bool = False,
+    verb: Verb = Verb.PLAN,
 ) -> Planned:
-    """`plan_snapshot` with what it stands on; ``with_shared`` as for `unit_pairs`."""
+    """`plan_snapshot` of any verb, with what it stands on."""
     spec = PlanSpec(scenarios=tuple(scenarios))
     known = Known.of(snapshot, groups)
-    read = read_views(known.snapshot, spec.scenarios, groups, topics, with_retry, with_shared)
+    deciding = known.deciding(verb, clients_join(spec.scenarios))
+    read = read_views(known.snapshot, spec.scenarios, groups, topics, with_retry, deciding)
+    deciding.check()
     missing = tuple(missing_names(read.batch, spec.scenarios, known.snapshot))
     if missing and strict:
         raise NoMatchError(missing[0])
@@ -107,12 +112,13 @@ def planned(
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(
         read.batch, spec.output, spec.best_by
     )
-    inputs = PlanInputs.of(known.given, groups, topics, with_retry)
+    inputs = PlanInputs.of(known.given, groups, topics, with_retry, known.allow_partial)
     tables = PlanTables(
         spec.scenarios, inputs, read, pa.Table.from_batches([rows]), evaluation.states, known
     )
     # Scenarios may lack the same name.
-    said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
+    left_out = (*deciding.warnings(), *read.warnings)
+    said = tuple(dict.fromkeys((*left_out, *missing, *refused_after(tables.units))))
     said += tuple(dict.fromkeys(_otherwise(known.snapshot, strategies_set(spec.scenarios), groups)))
     plan = Plan(tables.units, spec.scenarios, said, __version__, tables, known.given.fetched_at)
     return Planned(plan, evaluation, read)
@@ -123,12 +129,13 @@ def read_views(
     scenarios: Sequence[Scenario],
     groups: Sequence[str],
     topics: Sequence[str],
-    with_retry: bool,
-    with_shared: bool,
+    with_retry: bool = False,
+    deciding: Decisions | None = None,
 ) -> ViewUnits:
     """Return the views of the chosen groups that scenarios are done to."""
     joining, to_set = joining_ids(scenarios), strategies_set(scenarios)
-    return view_units(snapshot, groups, topics, with_retry, joining, with_shared, to_set)
+    is_answered = None if deciding is None else deciding.is_answered
+    return view_units(snapshot, groups, topics, with_retry, joining, to_set, is_answered)
 
 
 def _otherwise(

@@ -39,10 +39,8 @@ def check_size(inputs: PlanInputs, scenarios: Sequence[Scenario]) -> None:
     Traceback (most recent call last):
     rmqalloc.plans.plan_writing.PlanError: the plan may have 8,388,608 queues in all states; at most 4,194,304 are replayed
     """
-    pairs, _ = unit_pairs(
-        inputs.snapshot, inputs.groups, inputs.topics, inputs.with_retry, with_shared=True
-    )
-    batch = batch_of(pairs)
+    read = unit_pairs(inputs.snapshot, inputs.groups, inputs.topics, inputs.with_retry)
+    batch = batch_of(read.pairs)
     sizes, n_states = Sizes.of(batch, scenarios), 1 + len(scenarios)
     clients = sizes.clients.astype(np.float64) * n_states
     nodes = np.array(

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evidence import Known
+from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence.method import Method
 from rmqalloc.globs import literal
 from rmqalloc.plans._plan import Plan
@@ -22,7 +22,7 @@ from rmqalloc.plans._ways_back import OTHER_VIEWS, differ, ways_back
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.results.and_more import first_of, named
 from rmqalloc.scenarios import CURRENT, Scenario
-from rmqalloc.scenarios.scenario import joining_ids
+from rmqalloc.scenarios.scenario import clients_join, joining_ids
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
@@ -104,14 +104,7 @@ def _name(plan: Plan, scenario: str | None) -> str:
 
 def _states(inputs: PlanInputs, scenario: Scenario) -> tuple[UnitRows, UnitRows]:
     """Return rows of all units before and after a scenario."""
-    made = planned(
-        inputs.snapshot,
-        [scenario],
-        inputs.groups,
-        inputs.topics,
-        inputs.with_retry,
-        with_shared=True,
-    )
+    made = planned(inputs.known, [scenario], inputs.groups, inputs.topics, inputs.with_retry)
     before, after = made.evaluation.states
     return unit_rows(made.read, before), unit_rows(made.read, after, scenario)
 
@@ -128,9 +121,8 @@ def _rows_now(
         list(dict.fromkeys(map(literal, names))) for names in zip(*before, strict=True)
     )
     known = Known.of(snapshot, groups)
-    read = read_views(
-        known.snapshot, [scenario], groups, topics, inputs.with_retry, with_shared=True
-    )
+    deciding = known.deciding(Verb.PLAN, clients_join([scenario]))
+    read = read_views(known.snapshot, [scenario], groups, topics, inputs.with_retry, deciding)
     now = unit_rows(read, evaluate_views(read, PlanSpec(scenarios=())).states[0])
     return {unit: [*_beside(rows, now[unit])] for unit, rows in before.items() if unit in now}
 

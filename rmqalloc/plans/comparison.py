@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from rmqalloc.evaluation.assigner import owners_of_units
 from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.row_check import ErrCode
-from rmqalloc.evidence import Known
+from rmqalloc.evidence import Known, Verb
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, repeats_of
 from rmqalloc.plans._departures import Departures, departures
@@ -201,7 +201,9 @@ def compare(
         Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None)))
         for one in tried
     ]
-    plan, evaluation, read = planned(snapshot, scenarios, groups, topics, strict=True)
+    plan, evaluation, read = planned(
+        snapshot, scenarios, groups, topics, strict=True, verb=Verb.COMPARE
+    )
     after = zip(scenarios, evaluation.states[1:], strict=True)
     n_units = plan.units.num_rows // (1 + len(scenarios))
     costs_of = {

@@ -14,7 +14,7 @@ from rmqalloc.snapshot.snapshot import Snapshot
 def replanned(plan: Plan, inputs: PlanInputs) -> Plan:
     """Plan the same scenarios from inputs."""
     return plan_snapshot(
-        inputs.snapshot, plan.scenarios, inputs.groups, inputs.topics, inputs.with_retry
+        inputs.known, plan.scenarios, inputs.groups, inputs.topics, inputs.with_retry
     )
 
 
@@ -23,7 +23,7 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
     from.
     """
     kept = plan.inputs
-    found = PlanInputs.of(snapshot, kept.groups, kept.topics, kept.with_retry)
+    found = PlanInputs.of(snapshot, kept.groups, kept.topics, kept.with_retry, kept.allow_partial)
     if found.digest != plan.input_digest:
         raise PlanError(
             "the plan was made from another snapshot, or with another --strategy, --require or --rooms; "

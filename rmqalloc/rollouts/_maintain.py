@@ -15,7 +15,7 @@ from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
 from rmqalloc.snapshot.matching import no_match
-from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Client, Snapshot
 
 
 def maintain_broker(
@@ -42,9 +42,9 @@ def maintain_broker(
     >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]
     [('before', 0, 0), ('read-only', 0, 1), ('gone', 1, 0), ('back, read-only', 1, 1), ('writable', 0, 0)]
     """
-    planned = planned_groups_of(
-        _reading(Known.of(snapshot, groups).snapshot, broker, groups, topics), ("*",)
-    )
+    found = Known.of(snapshot, groups)
+    reading = _reading(found.snapshot, broker, groups, topics)
+    planned = planned_groups_of(found.with_changed(reading), ("*",))
     lists = planned.fleet.queue_lists
     is_it = np.array([name == broker for name in planned.fleet.brokers.to_list()], bool)
     every, others, now, less = 0, 1, 0, 2
@@ -94,8 +94,13 @@ def _reading(
             f"{len(holding):,} topics of the snapshot"
         )
     reading = (
-        replace(group, subscriptions=names)
+        replace(group, subscriptions=names, clients=tuple(map(_as_group, group.clients)))
         for group, names in zip(chosen, read, strict=True)
         if names
     )
     return replace(snapshot, groups=tuple(reading))
+
+
+def _as_group(client: Client) -> Client:
+    """Return a client that subscribes to what its group does."""
+    return client if client.subscriptions is None else replace(client, subscriptions=None)

@@ -75,7 +75,9 @@ def change_subscription(
             steps.append(Step(what, (moment,), to_inform=reading ^ before, begins_with_one=True))
         return Schedule(group.client_ids, group.rooms, steps, size)
 
-    planned = planned_groups_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
+    planned = planned_groups_of(
+        known.with_changed(with_topic), ("*",) if chosen else groups, (literal(topic),)
+    )
     return play_schedules(planned, schedule_of, detail=detail, skipped=skipped)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.assigner import Owners, owners_of_units
 from rmqalloc.evaluation.evaluate import evaluate
 from rmqalloc.evaluation.row_check import read_batch
-from rmqalloc.evidence.client_method import accepted, is_plain, known_by_client, method_of
+from rmqalloc.evidence import Known, Verb
+from rmqalloc.evidence.client_method import is_plain, known_by_client, method_of
 from rmqalloc.evidence.other_dialects import dialect_to_join, dialects_in
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import among
@@ -21,8 +22,8 @@ from rmqalloc.results.and_more import named
 from rmqalloc.rollouts.schedule import ClientKind, GroupAtStart, Mask
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.snapshot.matching import none_planned
-from rmqalloc.snapshot.snapshot import Client, Group, Snapshot
-from rmqalloc.snapshot.units import read_units
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic
+from rmqalloc.snapshot.units import batch_of, unit_pairs
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.dialects import JAVA
 
@@ -70,29 +71,41 @@ class PlannedGroups:
 
 @no_collection()
 def planned_groups_of(
-    snapshot: Snapshot,
+    found: Known,
     groups: Sequence[str],
     topics: Sequence[str] = ("*",),
     stable_ids: bool = True,
-    by_client: bool = False,
+    verb: Verb = Verb.RECOMMEND,
 ) -> PlannedGroups:
-    """Return the groups of a snapshot, which holds their strategies, that match the patterns."""
-    if by_client:
-        snapshot = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
-    batch, warnings = read_units(snapshot, groups, topics)
+    """Return the groups of a snapshot that match the patterns and that a verb answers about.
+
+    Raises
+    ------
+    NoMatchError
+        A pattern matches nothing, or no group can be planned.
+    """
+    snapshot, deciding = found.snapshot, found.deciding(verb)
+    pairs, unread = unit_pairs(snapshot, groups, topics, is_answered=deciding.is_answered)
+    deciding.check()
+    # A replay takes every client as a reader of every topic.
+    alone = [f"{group.name} to {topic.name}" for group, topic in pairs if not _of_all(group, topic)]
+    if alone:
+        unread += (f"left out: subscriptions of single clients: {named(alone)}",)
+    batch = batch_of([pair for pair in pairs if _of_all(*pair)])
     fleet, rules, owners, wrong = _assignable_units(batch, stable_ids)
     left_out: dict[str, list[str]] = {}
     for row, reason in sorted(wrong.items()):
         name = f"{batch.column('consumer_group')[row]} on {batch.column('topic')[row]}"
         left_out.setdefault(reason, []).append(name)
     reasons = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
-    warnings = (*warnings, *reasons)
+    warnings = (*deciding.warnings(), *unread, *reasons)
     if not fleet.n_units:
         raise none_planned(warnings)
     names = fleet.consumer_groups.to_list()
     positions = {name: position for position, name in enumerate(dict.fromkeys(names))}
     group_of = np.array([positions[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
+    by_client = verb is Verb.SWITCH
     known = {group.name: group for group in snapshot.groups}
     brokers = {topic.name: len(topic.brokers) for topic in snapshot.topics}
     at_start = tuple(
@@ -102,6 +115,11 @@ def planned_groups_of(
     return PlannedGroups(
         fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings
     )
+
+
+def _of_all(group: Group, topic: Topic) -> bool:
+    """Return whether the group itself subscribes to a topic, not only some client of it."""
+    return topic.name in group.subscriptions
 
 
 def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:

@@ -129,10 +129,13 @@ def resize_queues(
     >>> resize_queues(snapshot, "T", 2).refusals[0]
     "the backlog of consumer group 'g' is not known in 2 queues of topic 'T': b:2, b:3"
     """
-    snapshot = Known.of(snapshot, groups).snapshot
+    found = Known.of(snapshot, groups)
+    snapshot = found.snapshot
     resize = resize_of(snapshot, topic, to, brokers)
     refusals = tuple(undrained(snapshot, resize, assume_drained))
-    planned = planned_groups_of(widest(snapshot, resize), groups, (literal(topic),))
+    planned = planned_groups_of(
+        found.with_changed(widest(snapshot, resize)), groups, (literal(topic),)
+    )
     counts = (resize.read, resize.read_to, resize.written, resize.written_to)
     variants = [queues_below(planned.fleet, some) for some in counts]
     old, new, written, written_to = 1, 2, 3, 4

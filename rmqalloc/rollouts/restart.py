@@ -128,7 +128,7 @@ def planned_restart(
         )
     hearing_of(way.informed_by)
     known = Known.of(snapshot, groups)
-    return planned_groups_of(known.snapshot, groups, topics, stable_ids=way.ids == "stable")
+    return planned_groups_of(known, groups, topics, stable_ids=way.ids == "stable")
 
 
 def restart_schedule(group: GroupAtStart, way: RestartWay) -> Schedule:

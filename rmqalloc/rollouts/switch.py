@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.evaluation.assigner import Assigner
-from rmqalloc.evidence import Known
+from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import computed_otherwise, method_set
 from rmqalloc.fleet.fleet import units_alone
@@ -62,11 +62,11 @@ def change_strategy(
     ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
     """
     made, method = rule(strategy, **(params or {})), method_set(strategy, params)
-    snapshot = Known.of(snapshot, groups).snapshot
-    planned = planned_groups_of(snapshot, groups, topics, by_client=True)
+    found = Known.of(snapshot, groups)
+    planned = planned_groups_of(found, groups, topics, verb=Verb.SWITCH)
     names = {one.consumer_group for one in planned.groups}
     otherwise = computed_otherwise(
-        (one for one in snapshot.groups if one.name in names), strategy, params
+        (one for one in found.snapshot.groups if one.name in names), strategy, params
     )
     planned = replace(planned, warnings=(*planned.warnings, *otherwise))
     refused = refused_groups(planned, method)

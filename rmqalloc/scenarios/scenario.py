@@ -358,3 +358,9 @@ def joining_ids(scenarios: Iterable[Scenario]) -> Counter[str]:
         changes = (change for change in scenario.changes if isinstance(change, AddClients))
         joining |= Counter(one for change in changes for one in change.ids or ())
     return joining
+
+
+def clients_join(scenarios: Iterable[Scenario]) -> bool:
+    """Return whether a scenario gives clients to groups that may have none."""
+    changes = (change for scenario in scenarios for change in scenario.changes)
+    return any(isinstance(change, AddClients | ScaleClients) for change in changes)

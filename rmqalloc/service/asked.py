@@ -59,16 +59,20 @@ class ServiceRequest(NamedTuple):
 
     def known(self) -> Known:
         """Return what is known of these groups; ``assume=yes`` accepts strategies that are in
-        doubt.
+        doubt, ``allow_partial=yes`` what is known of groups where a fact is missing.
         """
-        given = self.given.text("assume")
+        patterns, found = self.groups, self.state.observation.known
+        assume, allow_partial = self._is_yes("assume"), self._is_yes("allow_partial")
+        if self.group is None and not assume and not allow_partial:
+            return found
+        given = found.given if self.group is None else self._alone(self.group)
+        return known(given, patterns, assume=assume, allow_partial=allow_partial)
+
+    def _is_yes(self, name: str) -> bool:
+        given = self.given.text(name)
         if given not in (None, "yes", "no"):
-            raise ParameterError(f"assume must be yes or no, got {given!r}")
-        patterns = self.groups
-        if self.group is not None:
-            return known(self._alone(self.group), patterns, assume=given == "yes")
-        found = self.state.observation.known
-        return known(found.given, patterns, assume=True) if given == "yes" else found
+            raise ParameterError(f"{name} must be yes or no, got {given!r}")
+        return given == "yes"
 
     def _alone(self, name: str) -> Snapshot:
         """Return a group with the topics that it names and no other: its plan does not depend on

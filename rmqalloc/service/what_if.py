@@ -43,10 +43,11 @@ SNAPSHOT_BODY = 4 << 20
 """Bytes that may be posted; a snapshot takes about ten times its JSON in memory."""
 
 _TABLES = ("units", "groups", "clients", "queues", "transitions", "evidence")
-PLAN_PARAMETERS = (*CHANGE_FLAGS, "show", "assume")
-EXPLAIN_PARAMETERS = ("topic", "queue", "strategy", "assume")
+ACCEPTED = ("assume", "allow_partial")
+PLAN_PARAMETERS = (*CHANGE_FLAGS, "show", *ACCEPTED)
+EXPLAIN_PARAMETERS = ("topic", "queue", "strategy", *ACCEPTED)
 DIFF_PARAMETERS = ("at", "until")
-RECOMMEND_PARAMETERS = ("balance", "assume")
+RECOMMEND_PARAMETERS = ("balance", *ACCEPTED)
 _BALANCES = ("topic", "total")
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rmqalloc.errors import ArgumentError, Error
-from rmqalloc.evidence import Known
+from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence import known as decide
-from rmqalloc.evidence.client_method import accepted, is_served, known_by_client, method_of
+from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import Method
 from rmqalloc.globs import is_pattern, literal
 from rmqalloc.limits import MOST_MEMBERS
@@ -24,7 +24,6 @@ from rmqalloc.simulation._script_parts import MOST_RATE
 from rmqalloc.simulation._settings import MAX_RETRY_QUEUES
 from rmqalloc.snapshot.matching import by_name, no_match
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic
-from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import strategy
 from rmqalloc.text import counted
 
@@ -99,9 +98,10 @@ def script_of_snapshot(
 
     Raises
     ------
+    UnansweredError
+        The group is not simulated; see `rmqalloc.evidence.decisions`.
     UnsimulatedError
-        A script cannot represent the group: it broadcasts, pops messages, or its clients or
-        strategy are not known.
+        A script cannot represent what is known of the group.
     ScenarioError
         An event is wrong, or not possible when it comes.
     NoMatchError
@@ -140,18 +140,24 @@ def cluster_of_snapshot(
     >>> cluster_of_snapshot(read("example:seed"), "by-average")["brokers"]
     ['broker-a', 'broker-b', 'broker-c']
     """
-    given = snapshot.snapshot if isinstance(snapshot, Known) else snapshot
+    given = snapshot.given if isinstance(snapshot, Known) else snapshot
     groups = by_name(given.groups, "groups")
     if consumer_group not in groups:
         raise no_match(consumer_group, groups, "consumer group", given)
-    known = given
     if not isinstance(snapshot, Known):
-        known = decide(snapshot, [literal(consumer_group)]).snapshot
-        groups = by_name(known.groups, "groups")
-    group = accepted(groups[consumer_group])
-    _check(group, Unknowns(known))
-    notes: list[str] = []
-    topics = tuple(_topics(known, _subscribed(group), notes))
+        snapshot = decide(snapshot, [literal(consumer_group)])
+    known, deciding = snapshot.snapshot, snapshot.deciding(Verb.SIMULATE)
+    group = by_name(known.groups, "groups")[consumer_group]
+    names = [name for name in group.all_subscriptions if not name.startswith(RETRY_PREFIX)]
+    deciding.is_answered(group, names)
+    deciding.check()
+    if len(group.clients) > MOST_MEMBERS:
+        raise UnsimulatedError(
+            f"group {group.name!r} cannot be simulated: it has {len(group.clients):,} clients; "
+            f"at most {MOST_MEMBERS:,} are simulated"
+        )
+    notes = [*deciding.warnings()]
+    topics = tuple(_topics(known, sorted(names), notes))
     brokers = [broker.broker_name for topic in topics for broker in topic.brokers]
     rates = None if rate is None else GroupRate.of(rate)
     n_queues = sum(1 for topic in topics for _ in topic.queues())
@@ -171,14 +177,6 @@ def cluster_of_snapshot(
         "profile": release,
         "notes": notes,
     }
-
-
-def _subscribed(group: Group) -> list[str]:
-    """Return the topics that a group or any client of it subscribes to, without its retry topic."""
-    names = {*group.subscriptions}
-    for client in group.clients:
-        names |= set(client.subscriptions or ())
-    return sorted(name for name in names if not name.startswith(RETRY_PREFIX))
 
 
 def _topic(topic: Topic, produced: float) -> Data:
@@ -219,56 +217,11 @@ def _catching_up(produced: float, consumed: float) -> int:
     return min(MOST_CATCHING_UP, round(BACKLOG * produced / (consumed - produced)))
 
 
-def _check(group: Group, unknown: Unknowns) -> None:
-    """Refuse a group that a script cannot represent."""
-    for is_so, what in (
-        (
-            group.message_model != "CLUSTERING",
-            "its clients broadcast: each reads all queues, and no rebalance divides them",
-        ),
-        (
-            group.is_shared,
-            "its clients share the messages of a queue behind a proxy, so no queue has an owner",
-        ),
-        (
-            is_served(group) and group.server_assignment == "POP",
-            "brokers let it pop messages (POP), so no queue has an owner",
-        ),
-        (group.lite_topic is not None, "it reads lite topics, which are not simulated"),
-        (not group.clients, "it has no client, so nothing happens to its queues"),
-        (
-            len(group.clients) > MOST_MEMBERS,
-            f"it has {len(group.clients):,} clients; at most {MOST_MEMBERS:,} are simulated",
-        ),
-    ):
-        if is_so:
-            raise UnsimulatedError(f"group {group.name!r} cannot be simulated: {what}")
-    for kind in ("clients", "subscriptions"):
-        reason = group.unknown.get(kind) or unknown.why(kind, group.name)
-        if reason is not None:
-            raise UnsimulatedError(
-                f"group {group.name!r} cannot be simulated: its {kind} are not known in full: {reason}"
-            )
-    if group.strategy_doubt is not None and not known_by_client(group):
-        raise UnsimulatedError(
-            f"group {group.name!r} cannot be simulated: its strategy is in doubt: {group.strategy_doubt}; state the strategy, "
-            "or accept what is there"
-        )
-
-
 def _topics(snapshot: Snapshot, names: Iterable[str], notes: list[str]) -> Iterable[Topic]:
     """Yield topics that have queues to divide."""
-    unknown = Unknowns(snapshot)
     found = False
     for name in names:
         topic = snapshot.topic(name)
-        reason = unknown.why("routes", name) if topic is None or topic.unknown else None
-        if topic is not None and topic.unknown:
-            reason = reason or "; ".join(topic.unknown.values())
-        if reason is not None:
-            raise UnsimulatedError(
-                f"topic {name!r} cannot be simulated: its route is not known in full: {reason}"
-            )
         if topic is None or not topic.brokers:
             notes.append(f"topic {name} has no route, so it is left out")
             continue

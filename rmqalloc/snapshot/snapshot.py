@@ -17,7 +17,7 @@ from rmqalloc.client_ids import host_of
 from rmqalloc.documents.fields import Text, Whole
 from rmqalloc.documents.records import SIGNED, Maybe
 from rmqalloc.limits import MAX_QUEUES
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 
 PERM_READ, PERM_WRITE = 4, 2
 
@@ -282,6 +282,23 @@ class Group:
     filters: Mapping[str, tuple[Filter, ...]] | None = None
     lite_topic: str | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all_subscriptions(self) -> list[str]:
+        """Topics that the group or any of its clients subscribes to, those of the group first; the
+        retry topic of the group only if the group has it.
+
+        Examples
+        --------
+        >>> Group("g", ("T",), (Client("c", subscriptions=("U", "T", "%RETRY%g")),)).all_subscriptions
+        ['T', 'U']
+        """
+        found = dict.fromkeys(self.subscriptions)
+        own = {client.subscriptions for client in self.clients} - {None, self.subscriptions}
+        if not own:
+            return list(found)
+        more = {topic for topics in own for topic in topics or ()} - {RETRY_PREFIX + self.name}
+        return list(found | dict.fromkeys(sorted(more)))
 
     @property
     def client_ids(self) -> list[str]:

@@ -5,7 +5,7 @@ subscribes to.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -17,21 +17,18 @@ from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
 
-"""What the name of a group's retry topic begins with."""
-
 _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
 _TEXTS = pa.list_(pa.string())
-_SERVER_SIDE = ("AVG", "AVG_BY_CIRCLE")
 _INT32_MAX = 2**31 - 1
 
 _Row = TypeVar("_Row", bound=Sequence[Any])
 
 
 class Units(NamedTuple):
-    """What can be planned of a snapshot."""
+    """Groups and topics that are rows of a table."""
 
-    batch: pa.RecordBatch  # see `units_of`
-    warnings: tuple[str, ...]  # what is left out, and why
+    pairs: list[tuple[Group, Topic]]
+    warnings: tuple[str, ...]  # subscriptions to topics without queues
 
 
 def units_of(
@@ -46,119 +43,75 @@ def units_of(
     >>> units_of(Snapshot((topic,), (group,))).to_pylist()[0]["client_ids"]
     ['c1', 'c2']
     """
-    return read_units(snapshot, groups, topics).batch
-
-
-def read_units(
-    snapshot: Snapshot,
-    groups: Sequence[str] = ALL,
-    topics: Sequence[str] = ALL,
-    with_retry: bool = False,
-) -> Units:
-    """`units_of` with what it leaves out; ``with_retry`` as for `unit_pairs`."""
-    pairs, warnings = unit_pairs(snapshot, groups, topics, with_retry)
-    return Units(batch_of(pairs), warnings)
+    return batch_of(unit_pairs(snapshot, groups, topics).pairs)
 
 
 def unit_pairs(
     snapshot: Snapshot,
-    groups: Sequence[str],
-    topics: Sequence[str],
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
     with_retry: bool = False,
-    with_shared: bool = False,
-) -> tuple[list[tuple[Group, Topic]], tuple[str, ...]]:
-    """Return the groups and topics that are the rows of `units_of`, and what is left out."""
+    is_answered: Callable[[Group, list[str]], bool] | None = None,
+) -> Units:
+    """Return the groups and topics that are the rows of `units_of`.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups, topics : sequence of str
+        Patterns, as `fnmatch.fnmatchcase` has them.
+    with_retry : bool
+        Whether the retry topics of the groups are among them.
+    is_answered : callable, optional
+        Takes a group and the topics of it that are asked about; False leaves the group out.
+    """
     routes = by_name(snapshot.topics, "topics")
     mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)
-    reading = _Reading(routes, with_retry, with_shared)
-    subscribed = {group.name: reading.topics_of(group) for group in mine.values()}
-    wanted = chosen(
-        topics, {t.name: t for ts in subscribed.values() for t in ts} | routes, "topic", snapshot
-    )
-    pairs = [
-        (group, topic)
-        for group in mine.values()
-        if reading.is_planned(group)
-        for topic in subscribed[group.name]
-        if topic.name in wanted and reading.is_readable(group, topic)
-    ]
-    return pairs, tuple(reading.warnings())
+    subscribed = {group.name: _topics_of(group, routes, with_retry) for group in mine.values()}
+    if tuple(topics) != ALL:
+        there = {topic.name: topic for found in subscribed.values() for topic in found}
+        wanted = chosen(topics, there | routes, "topic", snapshot)
+        for name, found in subscribed.items():
+            subscribed[name] = [topic for topic in found if topic.name in wanted]
+    readable, pairs, unreadable = _Readable(), list[tuple[Group, Topic]](), list[str]()
+    for group in mine.values():
+        read = subscribed[group.name]
+        if is_answered is not None and not is_answered(group, [topic.name for topic in read]):
+            continue
+        for topic in read:
+            if readable.has_queues(topic):
+                pairs.append((group, topic))
+            else:
+                unreadable.append(f"{group.name} to {topic.name}")
+    what = "left out: subscriptions to topics without a readable route"
+    return Units(pairs, (f"{what}: {named(unreadable)}",) if unreadable else ())
 
 
-class _Reading:
-    """Goes through groups and keeps what is left out."""
+def _topics_of(group: Group, routes: Mapping[str, Topic], with_retry: bool) -> list[Topic]:
+    """Return topics of a group; those without a route have no brokers."""
+    names = group.all_subscriptions
+    topics = [routes.get(name, Topic(name)) for name in names]
+    retry = RETRY_PREFIX + group.name
+    if with_retry and retry not in names:
+        rooms = _brokers(topics).items()
+        brokers = tuple(TopicBroker(name, 1, machine_room=room) for name, room in rooms)
+        topics.append(routes.get(retry, Topic(retry, brokers)))
+    return topics
 
-    def __init__(self, routes: Mapping[str, Topic], with_retry: bool, with_shared: bool) -> None:
-        self._routes, self._with_retry, self._with_shared = routes, with_retry, with_shared
-        self._left_out: dict[str, list[str]] = {}
-        self._readable: dict[int, bool] = {}
 
-    def topics_of(self, group: Group) -> list[Topic]:
-        """Return topics of a group; those without a route have no brokers."""
-        names = dict.fromkeys(group.subscriptions)
-        topics = [self._routes.get(name, Topic(name)) for name in names]
-        retry = RETRY_PREFIX + group.name
-        if self._with_retry and retry not in names:
-            made = Topic(
-                retry,
-                tuple(
-                    TopicBroker(name, 1, machine_room=room)
-                    for name, room in _brokers(topics).items()
-                ),
-            )
-            topics.append(self._routes.get(retry, made))
-        return topics
+class _Readable:
+    """Says of topics whether consumers see queues; each list of brokers is looked at once."""
 
-    def is_planned(self, group: Group) -> bool:
-        """Return whether the group's queues have one owner each, or readers, where these are
-        wanted.
-        """
-        is_pop = group.server_assignment == "POP" and not group.is_ordered
-        if self._with_shared and (group.message_model != "CLUSTERING" or group.is_shared or is_pop):
-            return True
-        if group.message_model != "CLUSTERING":
-            self._tell(
-                "groups of the model BROADCASTING, whose clients all take every queue", group.name
-            )
-        elif group.server_assignment == "POP":
-            self._tell("groups in POP mode, where a queue has no single owner", group.name)
-        elif group.is_shared:
-            self._tell(
-                "groups with clients behind a proxy, which share the messages of every queue: none has an owner",
-                group.name,
-            )
-        elif group.strategy is None:
-            self._tell("groups whose strategy is not known", group.name)
-        elif group.strategy_doubt is not None:
-            self._tell(f"groups whose strategy is in doubt ({group.strategy_doubt})", group.name)
-        else:
-            if group.server_assignment == "PULL" and group.strategy not in _SERVER_SIDE:
-                reason = "planned anyway: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone"
-                self._left_out.setdefault(reason, []).append(f"{group.name} with {group.strategy}")
-            return True
-        return False
+    def __init__(self) -> None:
+        self._found: dict[int, bool] = {}
 
-    def is_readable(self, group: Group, topic: Topic) -> bool:
-        """Return whether consumers see queues of the topic."""
+    def has_queues(self, topic: Topic) -> bool:
         key = id(topic.brokers)  # that many topics share
-        if key not in self._readable:
-            self._readable[key] = any(
+        if key not in self._found:
+            self._found[key] = any(
                 broker.is_readable and broker.read_queue_nums for broker in topic.brokers
             )
-        if self._readable[key]:
-            return True
-        self._tell(
-            "subscriptions to topics without a readable route", f"{group.name} to {topic.name}"
-        )
-        return False
-
-    def _tell(self, what: str, name: str) -> None:
-        self._left_out.setdefault(f"left out: {what}", []).append(name)
-
-    def warnings(self) -> Iterator[str]:
-        """Yield a line for every reason."""
-        for reason, names in self._left_out.items():
-            yield f"{reason}: {named(names)}"
+        return self._found[key]
 
 
 def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:

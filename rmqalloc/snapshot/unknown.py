@@ -136,13 +136,36 @@ class Unknowns:
         """Return whether a group may have more clients."""
         return self.why("clients", group) is not None
 
+    def why_route(self, topic: str) -> str | None:
+        """Return why the route of a topic is not known, or not whole; None if it is, be it that
+        there is no such topic.
+        """
+        why = self.why("routes", topic)
+        return why or (self.why_more("routes") if topic not in self._topics else None)
+
     def hides_topic(self, name: str) -> bool:
         """Return whether there may be such a topic, or more brokers of it, though the snapshot does
         not have it.
         """
-        return bool(
-            self.why("routes", name) or (name not in self._topics and self.why_more("routes"))
-        )
+        return self.why_route(name) is not None
+
+    def silent_broker_of(self, topics: Iterable[str]) -> str | None:
+        """Return a broker of some topics that does not answer; None if all of them do."""
+        if not self._silent_brokers:
+            return None
+        mine = (name for topic in topics for name in self._silent_brokers.get(topic, ()))
+        return next(mine, None)
+
+    @lazy_property
+    def _silent_brokers(self) -> dict[str, list[str]]:
+        """Brokers that do not answer, by topic."""
+        silent = {broker.broker_name for broker in self._snapshot.brokers if broker.is_silent}
+        found: dict[str, list[str]] = {}
+        for topic in self._snapshot.topics if silent else ():
+            for broker in topic.brokers:
+                if broker.broker_name in silent:
+                    found.setdefault(topic.name, []).append(broker.broker_name)
+        return found
 
     def silent_clients(self, group: str) -> tuple[str, ...]:
         """Return the client ids of a group that were asked what they own and did not answer."""

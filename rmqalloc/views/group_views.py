@@ -181,8 +181,7 @@ class ViewReader:
             more = Counter(ids) - listed
             clients += [Client(one) for one in sorted(more.elements())]
             listed |= Counter(ids)
-        subscribed = {topic for client in clients for topic in client.subscriptions or ()}
-        topics = sorted({*group.subscriptions, *subscribed})
+        topics = sorted(group.all_subscriptions)
         apart = dict.fromkeys((JAVA, *DIALECTS), JAVA) if apart is None else apart
         dialects = [apart[one] for one in dialects_in(group, clients)]
         methods = _methods(group, clients)

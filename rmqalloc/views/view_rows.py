@@ -10,14 +10,14 @@ strategy that is to come, have rows of their own, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.evidence.client_method import accepted, are_plain, divide_otherwise, method_of
+from rmqalloc.evidence.client_method import are_plain, divide_otherwise, method_of
 from rmqalloc.evidence.other_dialects import ToldApart, dialect_to_join, dialects_in, method_set
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import batch_of, unit_pairs
@@ -77,7 +77,7 @@ class ViewUnits:
     # By row, the dialect in which its clients compute a strategy that the group is given, where it
     # is not Java's and that makes a difference
     dialects: dict[int, str]
-    warnings: tuple[str, ...]  # what is left out, and why
+    warnings: tuple[str, ...]  # subscriptions to topics without queues
 
     @property
     def units(self) -> pa.RecordBatch:
@@ -91,12 +91,11 @@ def view_units(
     topics: Sequence[str],
     with_retry: bool = False,
     joining: Mapping[str, int] | None = None,
-    with_shared: bool = False,
     to_set: Iterable[tuple[str, Mapping[str, Any] | None]] = (),
+    is_answered: Callable[[Group, list[str]], bool] | None = None,
 ) -> ViewUnits:
-    """Read the views of groups."""
-    known = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
-    pairs, warnings = unit_pairs(known, groups, topics, with_retry, with_shared)
+    """Read the views of groups; ``is_answered`` as for `unit_pairs`."""
+    pairs, warnings = unit_pairs(snapshot, groups, topics, with_retry, is_answered)
     reading, ids = (
         _Reading(pairs, ToldApart([method_set(*one) for one in to_set]), Unknowns(snapshot)),
         set(joining or ()),
@@ -136,10 +135,18 @@ def differ(group: Group) -> bool:
         return True
     if set(map(_SAID, clients)) == _NOTHING:  # most clients of a file
         return False
-    subscribed = {one.subscriptions for one in clients} - {None, group.subscriptions}
-    return any(
-        not set(group.subscriptions).issubset(one) for one in subscribed if one is not None
-    ) or (not are_plain(group) and divide_otherwise(group))
+    return _subscribe_otherwise(group) or (not are_plain(group) and divide_otherwise(group))
+
+
+def _subscribe_otherwise(group: Group) -> bool:
+    """Return True if a client reports that it does not subscribe to a topic that the group or
+    another client subscribes to.
+    """
+    reported = {client.subscriptions for client in group.clients} - {None}
+    if not reported - {group.subscriptions}:
+        return False
+    topics = set(group.all_subscriptions)
+    return any(not topics.issubset(subscribed or ()) for subscribed in reported)
 
 
 class _Reading:

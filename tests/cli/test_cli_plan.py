@@ -384,25 +384,37 @@ def test_gates_are_in_the_page(run):
 
 
 def test_partial_data(run, saved):
-    errors = tuple(SourceError(f"broker-{i}", "consumer list", "timed out") for i in range(7))
-    errors += tuple(SourceError("broker-7", f"lags of g{i}", f"reason {i}") for i in range(7))
+    lags = "GET_CONSUME_STATS g0"
+    errors = tuple(SourceError(f"broker-{i}", lags, "timed out") for i in range(7))
+    errors += tuple(
+        SourceError("broker-7", f"GET_CONSUME_STATS g{i}", f"reason {i}") for i in range(7)
+    )
     path = saved(dataclasses.replace(cluster(), errors=errors))
     code, out, err = run("--scale 3 --max-moved 0", path)
     assert code == 4
     assert "Plan: " in out
-    assert (
-        err.splitlines()[:2]
-        == [
-            "note: the snapshot lacks something that concerns: g0",  # of the evidence, which stands before the plan
-            "note: the snapshot lacks consumer list of broker-0: timed out",
-        ]
-    )
-    assert all(
-        f"of broker-{i}: " in err for i in range(8)
-    )  # every source is named, but not all that it did not tell
+    # Of the evidence, which stands before the plan.
+    first, second, *_ = err.splitlines()
+    assert first == "note: the snapshot lacks something that concerns: g0"
+    assert second == f"note: the snapshot lacks {lags} of broker-0: timed out"
+    # Every source is named, but not all that it did not answer.
+    assert all(f"of broker-{i}: " in err for i in range(8))
     assert "and 2 more things of broker-7" in err
     assert run("--scale 3 --allow-partial", path)[0] == 0
     assert run("--scale 3 --allow-partial --detailed-exitcode", path)[0] == 2
+
+
+def test_what_lacks_a_client_list_is_left_out_unless_that_will_do(run, saved):
+    failed = SourceError("broker-0", "GET_CONSUMER_CONNECTION_LIST g0", "timed out")
+    path = saved(dataclasses.replace(cluster(), errors=(failed,)))
+    code, out, err = run("--scale 3", path)
+    assert (code, out) == (
+        4,
+        "",
+    ) and "--allow-partial answers with the clients that are known" in err
+    code, out, err = run("--scale 3 --allow-partial", path)
+    assert code == 0 and "Plan: " in out
+    assert "note: g0: its client list is not known (broker-0: " in err
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_options_that_do_not_fit_are_refused(run, arguments, said):
 def test_what_cannot_be_simulated_is_refused(run, tmp_path):
     path = saved_snapshot(tmp_path / "s.json", cluster(message_model="BROADCASTING"))
     code, out, err = run("-f", path, "-g", "g", "--event", "crash")
-    assert (code, out) == (1, "") and "group 'g' cannot be simulated: its clients broadcast" in err
+    assert (code, out) == (1, "") and "left out: g: its clients all take every queue" in err
 
 
 def test_a_strategy_is_stated_or_accepted(run, tmp_path):

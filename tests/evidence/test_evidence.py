@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import rmqalloc
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import _app as app
-from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
+from rmqalloc.evidence import Outcome, UnansweredError, Verb, evidence_lines, with_strategies
+from rmqalloc.evidence import known as decided_of
 from rmqalloc.evidence.client_method import method_of
 from rmqalloc.evidence.fit import OwnedQueues, fits_of
 from rmqalloc.evidence.method import Method, Rooms
@@ -70,6 +71,20 @@ def test_what_all_clients_report_counts_where_nothing_is_written_down():
     assert summary(known(cluster(*three))) == ("AVG_BY_CIRCLE", None, "reported", None, False)
 
 
+def test_what_all_clients_report_refutes_what_is_written_down():
+    three = [Client(one, strategy="AVG_BY_CIRCLE") for one in IDS[:3]]
+    written = cluster(*three, strategy="CONSISTENT_HASH", strategy_params={"virtual_nodes": 160})
+    found = known(written)
+    assert summary(found) == ("AVG_BY_CIRCLE", None, "reported", None, False)
+    assert found.strategy_params == {}
+    assert list(decided_of(written).notes()) == [
+        "the clients of g report AVG_BY_CIRCLE, which is taken; the snapshot says CONSISTENT_HASH"
+    ]
+    owners = owning("CONSISTENT_HASH", *IDS, virtual_nodes=160)
+    contradicted = [replace(client, strategy="AVG_BY_CIRCLE") for client in owners]
+    assert known(cluster(*contradicted, strategy="AVG")).strategy_doubt is not None
+
+
 BOTH = [Client("c1", language="GO"), Client("c2", language="JAVA")]
 
 
@@ -81,7 +96,8 @@ BOTH = [Client("c1", language="GO"), Client("c2", language="JAVA")]
         ([Client("c1", strategy="AVG"), Client("c2")], {}, "only 1 of 2 clients reports a strategy"),
         ([Client("c1", strategy="CONSISTENT_HASH")], {}, "do not report their virtual nodes"),
         ([Client("c1", strategy="MACHINE_ROOM_NEARBY")], {}, "inside MACHINE_ROOM_NEARBY is not known"),
-        ([Client("c1", strategy="AVG_BY_CIRCLE")], {"strategy": "AVG"}, "says AVG, 1 client reports AVG_BY_CIRCLE"),
+        ([Client("c1", strategy="AVG_BY_CIRCLE"), Client("c2")], {"strategy": "AVG"}, "says AVG, 1 client reports"),
+        ([Client("c1", strategy="AVG_BY_CIRCLE")], {"strategy": "AVG", "server_assignment": "PULL"}, "says AVG, 1 client"),
         ([Client("c1", virtual_nodes=160)], {"strategy": "CONSISTENT_HASH"}, "with 10 virtual nodes, 1 client 160"),
         ([Client("c1", virtual_nodes=1), Client("c2", virtual_nodes=2)], {"strategy": "CONSISTENT_HASH"}, "1 client 1, 1"),
         (BOTH, {"strategy": "CONSISTENT_HASH"}, "another ring than Java's"),
@@ -370,10 +386,12 @@ def test_other_groups_are_left_as_they_are():
 
 
 def test_groups_without_clients_are_in_doubt_only_where_clients_join():
-    empty = with_strategies(cluster())
-    assert (doubtful(empty), len(doubtful(empty, with_empty=True))) == ([], 1)
-    assert doubtful(with_strategies(cluster(Client("c"))), topics=["U"]) == []
-    assert doubtful(with_strategies(cluster(Client("c"))), groups=["h"]) == []
+    empty, one = decided_of(cluster()), cluster(Client("c"))
+    outcomes = [empty.decisions(Verb.PLAN, clients_join=join).worst.name for join in (False, True)]
+    assert outcomes == ["NOT_DIVIDED", "REFUSED"]
+    assert decided_of(one).decisions(Verb.PLAN).by_group.keys() == {"g"}
+    assert decided_of(one).decisions(Verb.PLAN, topics=["U"]).by_group == {}
+    assert decided_of(one, groups=["h"]).decisions(Verb.PLAN).by_group == {}
 
 
 def test_lines_say_what_is_known():
@@ -388,9 +406,9 @@ def test_plans_leave_a_doubt_out_and_say_why():
     unclear = cluster(
         Client("c1", strategy="AVG"), Client("c2", strategy="CONSISTENT_HASH")
     )  # of how many virtual nodes
-    plan = plan_snapshot(unclear, LOSE_ONE)
-    assert plan.units.num_rows == 0
-    assert any("in doubt" in one and one.endswith(": g") for one in plan.warnings)
+    with pytest.raises(UnansweredError, match="left out: g: its strategy is in doubt") as raised:
+        plan_snapshot(unclear, LOSE_ONE)
+    assert raised.value.outcome is Outcome.REFUSED
 
 
 def test_a_known_mixed_group_is_what_check_finds():
@@ -495,7 +513,8 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
         assert "divide by different strategies" in capsys.readouterr().err
     else:
         assert app.run(command) == 1
-        assert "in doubt" in capsys.readouterr().err
+        why = "divide by different strategies" if kind == "mixed" else "in doubt"
+        assert why in capsys.readouterr().err
     assert app.run([*command, "--require", "any"]) == 0
     assert app.run([*command, "--strategy", "AVG"]) == 0
 
@@ -509,10 +528,7 @@ def test_a_doubt_in_one_group_leaves_the_others_planned(tmp_path, capsys):
     assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "-o", "json"]) == 1
     out, err = capsys.readouterr()
     assert {row["consumer_group"] for row in json.loads(out)} == {"sure"}
-    assert (
-        "left out, their strategies being in doubt: unsure; --strategy states one, --require any accepts"
-        in err
-    )
+    assert "default); --strategy states one, --require any accepts what is there\n" in err
     assert app.run(["plan", "-f", str(path), "--remove-client", "c1", "-g", "sure"]) == 0
 
 

@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.evidence import doubtful, with_strategies
+from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence._room_readings import MOST_READINGS, readings
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import sort_client_ids, sort_queues
+
+
+def doubtful(snapshot):
+    """The groups whose strategy is in doubt."""
+    return [group for group in snapshot.groups if group.strategy_doubt is not None]
+
 
 INNER = {"AVG": reference.Avg(), "AVG_BY_CIRCLE": reference.AvgByCircle()}
 

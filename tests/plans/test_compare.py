@@ -260,11 +260,11 @@ def test_what_is_left_out_is_told(capsys, tmp_path):
     assert main(["compare", "-f", path, "--to-strategy", "AVG"]) == 0
     out, err = capsys.readouterr()
     assert "Group g  4 queues  1 client\n" in out
-    assert "BROADCASTING, whose clients all take every queue: all\n" in err
+    assert "note: left out: all: its clients all take every queue (BROADCASTING)\n" in err
     assert "note: cannot be assigned: none topic T: cidAll is null or cidAll empty\n" in err
     assert main(["compare", "-f", path, "-g", "all"]) == 1
     assert (
-        "no group can be planned: left out: groups of the model BROADCASTING"
+        "no group can be planned: left out: all: its clients all take every queue"
         in capsys.readouterr().err
     )
 

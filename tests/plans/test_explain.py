@@ -14,6 +14,7 @@ from hypothesis_budget import examples
 
 from rmqalloc import ArgumentError, MessageQueue
 from rmqalloc.cli import main
+from rmqalloc.evidence import UnansweredError
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._explain import explain
 from rmqalloc.snapshot.plain_data import from_document, to_document
@@ -176,9 +177,9 @@ def test_what_cannot_be_explained():
     with pytest.raises(ValueError, match="group 'g' does not subscribe to topic 'U'"):
         explain(other, "g", "U", "b", 0)
     shared = Snapshot(little().topics, (Group("g", ("T",), server_assignment="POP"),))
-    with pytest.raises(ValueError, match="in POP mode, where a queue has no single owner: g"):
+    with pytest.raises(UnansweredError, match=r"g: brokers let it pop messages \(POP\), so no"):
         explain(shared, "g", "T", "b", 0)
-    with pytest.raises(ValueError, match="cidAll is null or cidAll empty"):
+    with pytest.raises(UnansweredError, match="g: it has no client"):
         explain(little(clients=()), "g", "T", "b", 0)
     with pytest.raises(ValueError, match=r"has 2,147,483,647 queues; at most"):
         explain(little(2**40), "g", "T", "b", 0)

@@ -18,11 +18,12 @@ from hypothesis_budget import examples
 from rmqalloc import MessageQueue
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
 from rmqalloc.evaluation.expand import client_load, sum_loads
-from rmqalloc.plans import Gates, PlanError, load_plan, plan_snapshot, save_plan
+from rmqalloc.evidence import UnansweredError
+from rmqalloc.plans import Gates, PlanError, compare, load_plan, plan_snapshot, save_plan
 from rmqalloc.plans.plan_totals import client_totals, summaries
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot.units import read_units, units_of
+from rmqalloc.snapshot.units import batch_of, unit_pairs, units_of
 
 GONE = [{"name": "second leaves", "changes": [{"remove_clients": {"ids": "c2"}}]}]
 
@@ -182,20 +183,20 @@ def test_what_cannot_be_planned_is_told():
     topics = (*snapshot.topics, Topic("V", (TopicBroker("b", 4, perm=2),)))
     plan = plan_snapshot(Snapshot(topics, (group, *others)), GONE)
     assert plan.warnings == (
-        "planned anyway: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone: ring with CONSISTENT_HASH",
+        "left out: ring: its strategy cannot be computed: brokers do not know CONSISTENT_HASH; they divide by AVG and "
+        "AVG_BY_CIRCLE alone; state another one in the snapshot, or with --strategy where clients divide",
         "left out: subscriptions to topics without a readable route: lost to U, lost to V",
     )
     codes = {row["consumer_group"]: row["err_code"] for row in rows(plan.units)}
     bad = {"none": ErrCode.EMPTY, "odd": ErrCode.BAD_STRATEGY, "what": ErrCode.BAD_STRATEGY}
-    assert codes == {"g": 0, "all": 0, "pop": 0, "ring": 0, "lost": 0} | bad
+    assert codes == {"g": 0, "all": 0, "pop": 0, "lost": 0} | bad
     assert {row["consumer_group"] for row in rows(plan.queues)} == {
         "g",
         "all",
         "pop",
-        "ring",
         "lost",
     }
-    assert [row["n_topics"] for row in rows(plan.groups)] == [1, 1, 1, 1, 0, 1, 0, 0] * 2
+    assert [row["n_topics"] for row in rows(plan.groups)] == [1, 1, 1, 0, 1, 0, 0] * 2
     messages = [row["err_msg"] for row in rows(plan.units) if row["consumer_group"] == "odd"]
     assert messages[0].startswith(
         "strategy AVG: got an unexpected keyword argument 'virtual_nodes'"
@@ -204,7 +205,8 @@ def test_what_cannot_be_planned_is_told():
 
 def test_many_names_are_cut_short():
     groups = tuple(Group(f"g{i}", message_model="BROADCASTING", strategy="AVG") for i in range(5))
-    assert read_units(Snapshot((), groups)).warnings[0].endswith(": g0, g1, g2 and 2 more")
+    with pytest.raises(UnansweredError, match="left out: g0, g1, g2 and 2 more: its clients all"):
+        compare(Snapshot((), groups), ["AVG"])
 
 
 def test_parameters_of_strategies_are_kept():
@@ -253,9 +255,13 @@ def test_parameters_of_strategies_are_kept():
     assert {row["machine_room"] for row in rows(plan.clients)} == {"hz", "sh"}
 
 
+def with_retry_topics(snapshot):
+    return batch_of(unit_pairs(snapshot, with_retry=True).pairs)
+
+
 def test_retry_topics_where_they_are_not_listed():
     snapshot = cluster()
-    made = read_units(snapshot, with_retry=True).batch.to_pylist()
+    made = with_retry_topics(snapshot).to_pylist()
     assert [(row["topic"], [b["read_queue_nums"] for b in row["brokers"]]) for row in made] == [
         ("T", [24]),
         ("%RETRY%g", [1]),
@@ -263,15 +269,12 @@ def test_retry_topics_where_they_are_not_listed():
     known = dataclasses.replace(
         snapshot, topics=(*snapshot.topics, Topic("%RETRY%g", (TopicBroker("b", 3),)))
     )
-    assert (
-        read_units(known, with_retry=True).batch.to_pylist()[1]["brokers"][0]["read_queue_nums"]
-        == 3
-    )
+    assert with_retry_topics(known).to_pylist()[1]["brokers"][0]["read_queue_nums"] == 3
     [group] = known.groups
     listed = dataclasses.replace(
         known, groups=(dataclasses.replace(group, subscriptions=("T", "%RETRY%g")),)
     )
-    assert read_units(listed, with_retry=True).batch == read_units(listed).batch
+    assert with_retry_topics(listed) == units_of(listed)
     plan = plan_snapshot(snapshot, [], with_retry=True)
     assert plan.groups["max_load"].to_pylist() == [7]
 
@@ -370,7 +373,7 @@ def test_ten_thousand_groups_as_plan_batch_says():
         {"name": "queues", "changes": [{"set_queues": {"read_queue_nums": 8}}]},
     ]
     plan = plan_snapshot(snapshot, scenarios, with_retry=True)
-    batch = read_units(snapshot, with_retry=True).batch
+    batch = with_retry_topics(snapshot)
     assert batch.num_rows == 20_000
     made = pa.Table.from_batches([plan_batch(batch, PlanSpec(scenarios=scenarios))])
     assert plan.units.drop_columns(["double_owned"]).equals(made)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.evaluation.differing import differing_queues
-from rmqalloc.evidence import Known, with_strategies
+from rmqalloc.evidence import Known, UnansweredError, with_strategies
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, TopicBroker
 from rmqalloc.strategies.ordering import utf16
@@ -43,10 +43,9 @@ def clients(c1, c2, **fields):
 
 
 def test_a_plain_group_starts_from_what_it_reports():
-    plan = planned(
-        *(replace(one, strategy="AVG") for one in clients((0, 1, 2), (3,))), strategy_doubt=None
-    )
-    assert plan.units.num_rows == 0  # AVG explains 3 of 4: in doubt until someone states it
+    reporting = [replace(client, strategy="AVG") for client in clients((0, 1, 2), (3,))]
+    with pytest.raises(UnansweredError, match="AVG explains 3 of 4 known owners"):
+        planned(*reporting, strategy_doubt=None)
     accepted = plan_snapshot(
         with_strategies(snapshot(group(*clients((0, 1, 2), (3,))), topics=FOUR), strategy="AVG"),
         [{"name": "x", "changes": [{"scale_clients": {"to": 3}}]}],
@@ -111,8 +110,8 @@ def test_two_processes_of_one_id_own_what_both_report():
 
 
 def test_what_some_clients_do_not_report_is_computed():
-    plan = planned(Client("c1", owned=queues((0, 1, 2))), Client("c2"), strategy_doubt=None)
-    assert plan.units.num_rows == 0
+    with pytest.raises(UnansweredError, match="AVG explains 2 of 3 known owners"):
+        planned(Client("c1", owned=queues((0, 1, 2))), Client("c2"), strategy_doubt=None)
     whole = with_strategies(
         snapshot(group(Client("c1", owned=queues((0, 1, 2))), Client("c2")), topics=FOUR),
         strategy="AVG",
@@ -120,6 +119,9 @@ def test_what_some_clients_do_not_report_is_computed():
     plan = plan_snapshot(whole, [])
     assert before(plan) == {0: ["c1"], 1: ["c1"], 2: ["c2"], 3: ["c2"]}
     assert differs(plan) == [1]
+    assert plan.warnings == (
+        "g: not all of its clients report what they own (c2): owners are computed",
+    )
 
 
 OWNED = st.lists(st.sets(st.integers(0, 6)), min_size=1, max_size=4)

@@ -172,7 +172,7 @@ def test_what_no_change_brings_back_is_said():
 
 def rows_of(snapshot, scenario):
     """Rows of all units before and after a scenario, and the ways back."""
-    made = planned(snapshot, [scenario], ("*",), ("*",), with_shared=True)
+    made = planned(snapshot, [scenario], ("*",), ("*",))
     before, after = made.evaluation.states
     return (
         unit_rows(made.read, before),

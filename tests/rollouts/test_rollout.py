@@ -583,7 +583,7 @@ def test_what_cannot_be_planned_is_told_and_left_out():
     told = " ".join(rollout.warnings)
     for name in (
         "twice on T: a client id of the group is empty or listed twice",
-        "config on T: the lists of CONFIG are not known",
+        "config: its strategy cannot be computed: the lists of CONFIG are not in the snapshot",
         "all",
         "empty on T: cidAll",
     ):

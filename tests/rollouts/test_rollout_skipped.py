@@ -10,7 +10,7 @@ import pytest
 from rmqalloc.advice._recommend import advise
 from rmqalloc.cli import main
 from rmqalloc.evaluation import assigner
-from rmqalloc.evidence import Known
+from rmqalloc.evidence import Known, known
 from rmqalloc.rollouts import replay_groups as play
 from rmqalloc.rollouts._subscribe import _in_found_rooms, change_subscription
 from rmqalloc.rollouts.planned_groups import planned_groups_of
@@ -78,8 +78,9 @@ def test_owners_go_along_with_the_groups_that_are_left():
     )
     snapshot = fleet(subscriptions=("T", "U"))
     snapshot = Snapshot(snapshot.topics, (snapshot.groups[0], listed, *snapshot.groups[1:]))
-    whole = planned_groups_of(snapshot, ("*",), stable_ids=True)
-    left = planned_groups_of(snapshot, ("*",), stable_ids=False)
+    found = known(snapshot)
+    whole = planned_groups_of(found, ("*",), stable_ids=True)
+    left = planned_groups_of(found, ("*",), stable_ids=False)
     assert [one.consumer_group for one in whole.groups] == ["two", "listed", "one", "three"]
     assert [one.consumer_group for one in left.groups] == list(SIZES)
     for planned in (whole, left, whole.part([1, 3]), left.part([2])):

@@ -125,6 +125,11 @@ def test_strategies_in_doubt_are_accepted_where_that_is_asked_for(client, printe
     )
     assert got(client, "/v1/groups/doubt/plan", **asked, assume="yes")["groups"] == accepted
     assert client.get("/v1/groups/doubt/plan?assume=maybe").status_code == 400
+    assert client.get("/v1/groups/idle/plan?allow_partial=maybe").status_code == 400
+    whole, partly = (
+        got(client, "/v1/groups/idle/plan", **asked, allow_partial=yes) for yes in ("no", "yes")
+    )
+    assert whole["groups"] == partly["groups"]
 
 
 def test_a_snapshot_that_is_posted_is_compared_with_now(client, printed):

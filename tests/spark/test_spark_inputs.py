@@ -7,11 +7,11 @@ from page_blocks import blocks_of
 
 import rmqalloc
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
-from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence import Known, Verb, with_strategies
 from rmqalloc.scenarios import ScenarioError, scenarios_of
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import write_snapshot
-from rmqalloc.snapshot.units import units_of
+from rmqalloc.snapshot.units import batch_of, unit_pairs
 
 pytestmark = pytest.mark.spark
 
@@ -291,7 +291,9 @@ def test_the_page_makes_units_of_a_snapshot_as_rmqalloc_does(spark, tmp_path, sn
     write_snapshot(known, written)
     names = {"spark": spark}
     exec(OF_SNAPSHOT.replace("orders.parquet", str(written)), names)
-    wanted = plan_batch(units_of(known), PlanSpec(output="owners"))
+    deciding = Known.already(known).deciding(Verb.RECOMMEND)
+    read = unit_pairs(known, is_answered=deciding.is_answered)
+    wanted = plan_batch(batch_of(read.pairs), PlanSpec(output="owners"))
     answers = [
         {
             (row["consumer_group"], row["topic"]): (row["strategy"], row["owners"])

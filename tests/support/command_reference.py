@@ -12,6 +12,8 @@ from cli_commands import COMMANDS
 from rmqalloc.audit import RULES
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.cli._help_sections import SECTIONS, section_of
+from rmqalloc.evidence import Verb
+from rmqalloc.evidence.decisions import ROWS
 
 RULES_PAGE = ROOT / "docs" / "check.md"
 HEAD = """# All commands
@@ -98,7 +100,10 @@ def rules_page():
     text = RULES_PAGE.read_text(encoding="utf-8")
     text = between(text, "rules", table(["rule", "severity", "found", "what to do"], rules))
     heading = ["state", "reason", "who reads the queue", "what to do"]
-    return between(text, "reasons", table(heading, reasons))
+    text = between(text, "reasons", table(heading, reasons))
+    decisions = [[row.what, *row.outcomes, row.allows] for row in ROWS]
+    heading = ["what holds of the group", *Verb, "what allows an answer"]
+    return between(text, "decisions", table(heading, decisions))
 
 
 def between(page, marks, text):

@@ -1,0 +1,420 @@
+"""Whether a verb answers about a group: one decision for each group and verb.
+
+The first row that holds decides::
+
+    what holds of the group                  show guard plan expl comp simu swit reco diff
+    its client list is not known               U    U    L    L    L    L    L    L    -
+    a broker of it does not answer             U    U    L    L    L    L    L    L    -
+    it has no client, and is in doubt          -    X    D    R    D    R    D    D    -
+    it has no client                           -    X    -    R    -    R    -    -    -
+    its subscriptions are not known            U    U    L    L    L    L    L    L    -
+    the route of a topic is not known          U    U    L    L    L    L    L    L    -
+    it reads lite topics                       U    U    D    D    D    D    D    D    D
+    its clients do not divide the queues       -    -    -    D    D    D    D    D    D
+    its strategy cannot be computed            U    U    R    R    R    R    R    R    R
+    brokers let it pop messages                -    -    -    D    D    D    D    D    D
+    its clients divide by several strategies   -    -    N    N    N    N    N    R    -
+    its strategy is in doubt                   U    U    R    R    R    R    R    R    R
+    brokers list different clients             -    X    N    N    L    L    L    L    -
+    some clients do not report their queues    U    U    N    N    N    N    N    N    -
+    none of these                              -    -    -    -    -    -    -    -    -
+
+``-`` is an answer, N one with a note, U one in which something is unknown, X a no. D: the group is
+not divided by a strategy, so it is left out with a warning, and a verb that has nothing else to
+answer fails. L: a fact is missing and the group is left out; ``--allow-partial`` passes over the
+row, and adds a note. R: the group is refused until somebody states what is in doubt.
+
+``show`` stands for groups and check, too: they say of each row whether it is known. ``swit`` is
+``rollout strategy``, which replays each client by its own strategy; ``reco`` stands for the other
+rollouts, which do not. "No client" is of groups that divide queues, where no change adds one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from rmqalloc.evidence.client_method import divides, known_by_client, method_of
+from rmqalloc.results.and_more import named
+from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.snapshot import Client, Group
+from rmqalloc.snapshot.unknown import Unknowns
+
+
+class Verb(StrEnum):
+    """Verbs that differ in what they answer about; named as pages name them."""
+
+    SHOW = "show, groups, check"
+    GUARD = "guard"
+    PLAN = "plan"
+    EXPLAIN = "explain"
+    COMPARE = "compare"
+    SIMULATE = "simulate"
+    SWITCH = "rollout strategy"
+    RECOMMEND = "recommend, other rollouts"
+    DIFF = "diff"
+
+
+class Outcome(StrEnum):
+    """What a verb does with a group; named as pages name it."""
+
+    ANSWERED = "answered"
+    NOTED = "noted"
+    UNKNOWN = "in part unknown"
+    NO = "no"
+    NOT_DIVIDED = "not divided"
+    LEFT_OUT = "left out (4)"
+    REFUSED = "refused (1)"
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the verb answers about the group."""
+        return self not in (Outcome.NOT_DIVIDED, Outcome.LEFT_OUT, Outcome.REFUSED)
+
+
+class Decision(NamedTuple):
+    """What a verb does with a group, and why.
+
+    Attributes
+    ----------
+    outcome : Outcome
+    reason : str
+        What holds of the group; empty where nothing has to be said.
+    remedy : str
+        The flag or the output that would allow an answer; empty where none does.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+
+
+class UnansweredError(NoMatchError):
+    """A verb has groups, and answers about none of them.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        `REFUSED` if one of the groups is refused, else `LEFT_OUT` if a fact of one is missing, else
+        `NOT_DIVIDED`.
+    """
+
+    def __init__(self, message: str, outcome: Outcome) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class _Facts(NamedTuple):
+    """What a decision depends on."""
+
+    group: Group
+    topics: Sequence[str]
+    unknown: Unknowns
+    clients_join: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes
+    ----------
+    what : str
+        What holds of the group.
+    outcomes : tuple of Outcome
+        One for each verb, in their order.
+    holds : callable
+        Returns why the row holds of a group; None if it does not.
+    remedy : str
+        What would allow an answer.
+    partly : str
+        What ``--allow-partial`` answers with.
+    """
+
+    what: str
+    outcomes: Sequence[Outcome]
+    holds: Callable[[_Facts], str | None]
+    remedy: str = ""
+    partly: str = ""
+
+    @property
+    def allows(self) -> str:
+        """What would allow an answer; empty where nothing does."""
+        partly = f"--allow-partial answers with {self.partly}" if self.partly else ""
+        return ", or ".join(filter(None, (self.remedy, partly)))
+
+    def decision(self, verb: Verb, reason: str) -> Decision:
+        """Return what a verb does with a group of which the row holds."""
+        outcome = self.outcomes[_COLUMN[verb]]
+        return Decision(outcome, reason, "" if outcome.is_answer else self.allows)
+
+
+_COLUMN = {verb: column for column, verb in enumerate(Verb)}
+_OF_LETTER = {
+    "-": Outcome.ANSWERED,
+    "N": Outcome.NOTED,
+    "U": Outcome.UNKNOWN,
+    "X": Outcome.NO,
+    "D": Outcome.NOT_DIVIDED,
+    "L": Outcome.LEFT_OUT,
+    "R": Outcome.REFUSED,
+}
+
+
+def _row(what: str, letters: str, holds: Callable[[_Facts], str | None], **words: str) -> Row:
+    return Row(what, [_OF_LETTER[letter] for letter in letters.split()], holds, **words)
+
+
+# --- What may hold of a group ---
+
+
+def _clients(facts: _Facts) -> str | None:
+    why = facts.unknown.why("clients", facts.group.name)
+    return why and f"its client list is not known ({why})"
+
+
+def _brokers(facts: _Facts) -> str | None:
+    if why := facts.group.unknown.get("brokers"):
+        return f"brokers of it are not known ({why})"
+    name = facts.unknown.silent_broker_of(facts.topics)
+    return name and f"broker {name} of it does not answer"
+
+
+def _no_client_in_doubt(facts: _Facts) -> str | None:
+    reason = _no_client(facts)
+    why = reason and _doubt(facts)
+    return f"{reason}, and {why}" if why else None
+
+
+def _no_client(facts: _Facts) -> str | None:
+    is_empty = not facts.group.clients and not facts.clients_join
+    return "it has no client" if is_empty and divides(facts.group) else None
+
+
+def _subscriptions(facts: _Facts) -> str | None:
+    why = facts.group.unknown.get("subscriptions")
+    return why and f"its subscriptions are not known ({why})"
+
+
+def _routes(facts: _Facts) -> str | None:
+    for topic in facts.topics:
+        if why := facts.unknown.why_route(topic):
+            return f"the route of topic {topic} is not known ({why})"
+    return None
+
+
+def _lite(facts: _Facts) -> str | None:
+    return "it reads lite topics" if facts.group.lite_topic is not None else None
+
+
+def _shared(facts: _Facts) -> str | None:
+    if facts.group.message_model != "CLUSTERING":
+        return "its clients all take every queue (BROADCASTING)"
+    if facts.group.is_shared:
+        return "its clients share the messages of every queue, as those behind a proxy do"
+    return None
+
+
+def _not_computed(facts: _Facts) -> str | None:
+    group = facts.group
+    if group.server_assignment is None and group.strategy != "CONFIG":
+        return None
+    problem = method_of(group, Client("")).problem
+    return problem and f"its strategy cannot be computed: {problem}"
+
+
+def _pops(facts: _Facts) -> str | None:
+    is_pop = not divides(facts.group)
+    return "brokers let it pop messages (POP), so no queue has a single owner" if is_pop else None
+
+
+def _by_client(facts: _Facts) -> str | None:
+    group = facts.group
+    if group.strategy_doubt is None or not known_by_client(group):
+        return None
+    return f"its clients divide by different strategies ({group.strategy_doubt})"
+
+
+def _doubt(facts: _Facts) -> str | None:
+    group = facts.group
+    if group.strategy is None:
+        return "its strategy is not known"
+    doubt = group.strategy_doubt
+    return None if doubt is None else f"its strategy is in doubt ({doubt})"
+
+
+def _lists_differ(facts: _Facts) -> str | None:
+    group = facts.group
+    if group.broker_client_ids is None:
+        return None
+    lists = {tuple(sorted(ids)) for ids in (group.client_ids, *group.broker_client_ids.values())}
+    return "brokers list different clients of it" if len(lists) > 1 else None
+
+
+def _silent(facts: _Facts) -> str | None:
+    clients = facts.group.clients
+    silent = [client.client_id for client in clients if client.owned is None]
+    if not silent or len(silent) == len(clients):
+        return None
+    return f"not all of its clients report what they own ({named(silent)}): owners are computed"
+
+
+def _nothing(facts: _Facts) -> str | None:
+    return ""
+
+
+_STATE = "--strategy states one, --require any accepts what is there"
+_CONNECTION = "the output of consumerConnection shows it"
+ROWS = (
+    _row("its client list is not known", "U U L L L L L L -", _clients,
+         remedy=_CONNECTION, partly="the clients that are known"),
+    _row("a broker of it does not answer", "U U L L L L L L -", _brokers,
+         partly="what is known of it"),
+    _row("it has no client, and is in doubt", "- X D R D R D D -", _no_client_in_doubt),
+    _row("it has no client", "- X - R - R - - -", _no_client),
+    _row("its subscriptions are not known", "U U L L L L L L -", _subscriptions,
+         remedy=_CONNECTION, partly="the topics that are known"),
+    _row("the route of a topic is not known", "U U L L L L L L -", _routes,
+         remedy="the output of topicRoute shows it", partly="the queues that are known"),
+    _row("it reads lite topics", "U U D D D D D D D", _lite),
+    _row("its clients do not divide the queues", "- - - D D D D D D", _shared),
+    _row("its strategy cannot be computed", "U U R R R R R R R", _not_computed,
+         remedy="state another one in the snapshot, or with --strategy where clients divide"),
+    _row("brokers let it pop messages", "- - - D D D D D D", _pops),
+    _row("its clients divide by several strategies", "- - N N N N N R -", _by_client, remedy=_STATE),
+    _row("its strategy is in doubt", "U U R R R R R R R", _doubt, remedy=_STATE),
+    _row("brokers list different clients", "- X N N L L L L -", _lists_differ,
+         partly="the clients of all of them"),
+    _row("some clients do not report their queues", "U U N N N N N N -", _silent),
+    _row("none of these", "- - - - - - - - -", _nothing),
+)  # fmt: skip
+"""The table; see the docstring of this module."""
+
+
+# --- Decisions ---
+
+
+def decide(
+    group: Group,
+    verb: Verb,
+    unknown: Unknowns,
+    topics: Sequence[str] | None = None,
+    allow_partial: bool = False,
+    clients_join: bool = False,
+) -> Decision:
+    """Return whether a verb answers about a group.
+
+    Parameters
+    ----------
+    group : Group
+        With its strategy, see `rmqalloc.evidence.known`.
+    verb : Verb
+    unknown : Unknowns
+        What the snapshot of the group does not know.
+    topics : sequence of str, optional
+        Topics that are asked about; all of the group if not given.
+    allow_partial : bool
+        Whether an answer from what is known will do where a fact is missing.
+    clients_join : bool
+        Whether a change gives clients to groups that may have none.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Snapshot
+    >>> group = Group("g", clients=(Client("c"),), strategy="AVG", message_model="BROADCASTING")
+    >>> decide(group, Verb.PLAN, Unknowns(Snapshot())).outcome.name
+    'ANSWERED'
+    >>> print(decide(group, Verb.COMPARE, Unknowns(Snapshot())))
+    its clients all take every queue (BROADCASTING)
+    """
+    read = group.all_subscriptions if topics is None else topics
+    facts, notes = _Facts(group, read, unknown, clients_join), list[str]()
+    for row in ROWS:
+        reason = row.holds(facts)
+        if reason is None:
+            continue
+        found = row.decision(verb, reason)
+        if found.outcome is Outcome.LEFT_OUT and allow_partial:
+            notes.append(f"{reason}: answered with {row.partly}")
+            continue
+        return _with_notes(found, notes)
+    raise AssertionError("the last row always holds")
+
+
+def _with_notes(found: Decision, notes: list[str]) -> Decision:
+    """Return a decision with notes on what the answer leaves out."""
+    if not notes or not found.outcome.is_answer:
+        return found
+    reasons = [*notes, found.reason] if found.reason else notes
+    return Decision(Outcome.NOTED, "; ".join(reasons))
+
+
+_ANSWERED = Decision(Outcome.ANSWERED)
+
+
+def _is_ordinary(group: Group) -> bool:
+    """Return whether nothing of the table holds of a group of which all is known, as of most."""
+    is_divided = group.message_model == "CLUSTERING" and group.server_assignment is None
+    is_given = group.strategy not in (None, "CONFIG") and group.strategy_doubt is None
+    if not is_divided or not is_given or group.is_shared or group.lite_topic is not None:
+        return False
+    if group.broker_client_ids is not None or group.unknown:
+        return False
+    return len({client.owned is None for client in group.clients}) == 1
+
+
+class Decisions:
+    """Decisions of one verb about groups, kept by group."""
+
+    def __init__(
+        self,
+        verb: Verb,
+        unknown: Unknowns,
+        allow_partial: bool = False,
+        clients_join: bool = False,
+    ) -> None:
+        self._verb, self._unknown = verb, unknown
+        self._allow_partial, self._clients_join = allow_partial, clients_join
+        self._is_all_known = unknown.anything is None and not any(True for _ in unknown)
+        self.by_group: dict[str, Decision] = {}
+
+    def is_answered(self, group: Group, topics: Sequence[str]) -> bool:
+        """Decide about a group and the topics of it that are asked about."""
+        if self._is_all_known and _is_ordinary(group):
+            self.by_group[group.name] = _ANSWERED
+            return True
+        found = decide(
+            group, self._verb, self._unknown, topics, self._allow_partial, self._clients_join
+        )
+        self.by_group[group.name] = found
+        return found.outcome.is_answer
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is left out, refused or noted, in a line for groups that are alike."""
+        names: dict[Decision, list[str]] = {}
+        for name, found in self.by_group.items():
+            if found.reason and found.outcome is not Outcome.ANSWERED:
+                names.setdefault(found, []).append(name)
+        for found, alike in names.items():
+            head = "" if found.outcome.is_answer else "left out: "
+            yield f"{head}{named(alike)}: {found}"
+
+    @property
+    def worst(self) -> Outcome | None:
+        """The outcome that decides how a verb ends: None if every group is answered."""
+        found = {decision.outcome for decision in self.by_group.values() if decision.reason}
+        worst = (Outcome.REFUSED, Outcome.LEFT_OUT, Outcome.NOT_DIVIDED)
+        return next((outcome for outcome in worst if outcome in found), None)
+
+    def check(self) -> None:
+        """Raise `UnansweredError` if there are groups and none of them is answered."""
+        worst = self.worst
+        is_any = any(decision.outcome.is_answer for decision in self.by_group.values())
+        if worst is not None and not is_any:
+            text = "; ".join(self.warnings())
+            raise UnansweredError(f"no group can be planned: {text}", worst)

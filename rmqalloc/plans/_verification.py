@@ -76,11 +76,12 @@ class Verification:
         """
         head = "not verified" if self.not_recomputed else "verified"
         yield "rejected" if self.problems else head
+        stated = [", ".join(self.not_verified)] if self.not_verified else []
         named = {
             "problem": self.problems,
             "recomputed": self.recomputed,
             "not recomputed": self.not_recomputed,
-            "not verified": self.not_verified,
+            "not verified, for only the file states them": stated,
         }
         for what, lines in named.items():
             yield from (
@@ -196,14 +197,9 @@ def _done(again: Plan, file: PlanFile, with_snapshot: bool) -> list[str]:
 
 def _stated(plan: Plan, with_snapshot: bool) -> Iterator[str]:
     """Yield what nothing but the file shows."""
-    given = ", ".join(plan.gates) or "none"
-    yield f"gates: whether it was held to others, or stricter ones, than the file names ({given})"
-    yield "scenarios: whether they were named so, and were these"
-    yield f"toolVersion: whether rmqalloc {plan.tool_version} made it"
-    if with_snapshot:
-        yield "inputs: whether these patterns of groups and topics were given"
-    else:
-        yield "inputs: whether the snapshot was so, and these patterns were given"
+    yield f"gates ({', '.join(plan.gates) or 'none'})"
+    yield from ("scenarios", "toolVersion")
+    yield "inputs.groups and inputs.topics" if with_snapshot else "inputs"
 
 
 def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:

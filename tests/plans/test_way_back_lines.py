@@ -199,7 +199,7 @@ def undone(folder, now, plan, *flags):
     return code, said.getvalue().split("\n")
 
 
-@examples(60, nightly=3_000)
+@examples(40, nightly=1_000)
 @given(drawn=changed_clusters())
 def test_printed_lines_lead_back(drawn, tmp_path_factory):
     before, scenario, topics = drawn

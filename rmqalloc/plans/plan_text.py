@@ -248,7 +248,8 @@ def _moved(before: Row, after: Row) -> list[str]:
     parts.append(f"min/max {_loads(before)} → {_loads(after)}")
     parts.append(f"skew {_skew(before)} → {_skew(after)}")
     names = ["idle", "unowned"]
-    names += ["double_owned"] * bool(before["double_owned"] or after["double_owned"])
+    has_several = before["double_owned"] not in (0, NOT_KNOWN) or after["double_owned"]
+    names += ["double_owned"] * bool(has_several)
     names += ["cross_room"] * (after["cross_room"] is not None and before["cross_room"] is not None)
     parts += [f"{_said(name)} {arrow(before[name], after[name])}" for name in names]
     if after.get("backlog_moved") is not None:

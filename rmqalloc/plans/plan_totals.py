@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.plans._plan import Plan
+from rmqalloc.plans._plan import OF_OWNERS, Plan
 from rmqalloc.plans.worst_first import WorstFirst, group_states, worst_groups
 from rmqalloc.results.renderer import arrow, skews_apart
 from rmqalloc.scenarios import CURRENT
@@ -23,8 +23,8 @@ KEYS = ("consumer_group", "topic", "host", "client_id")
 
 _SUMS = ("moved", "unowned", "double_owned", "idle", "clients_gaining", "clients_losing")
 _FAULTS = ("unowned", "double_owned", "idle")
-PRESENT = ("idle", "unowned", "double_owned", "min_load", "mean_load", "max_load", "skew")
-"""Figures that are null before any change where it is not known who owns a queue."""
+PRESENT = tuple(name for name in OF_OWNERS if name != "cross_room")
+"""Figures that are null before any change only where it is not known who owns a queue."""
 
 NOT_KNOWN = "not known"
 _FLOWS = ("before", "after", "gained", "lost")
@@ -97,8 +97,8 @@ class Summary(NamedTuple):
         """
         for name in _FAULTS:
             before, after = getattr(self, f"{name}_before"), getattr(self, name)
-            before = NOT_KNOWN if before is None else before
             if before or after or name != "double_owned":
+                before = NOT_KNOWN if before is None else before
                 yield f"{name.replace('_', '-')} {arrow(before, after)}"
 
     def _verdict(self, n_groups: int) -> Iterator[str]:

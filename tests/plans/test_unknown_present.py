@@ -51,7 +51,7 @@ def test_one_group_says_what_is_not_known():
     assert "min/max not known → 0/1 skew not known → 1.40" in said
     assert "idle not known → 2 unowned not known → 0" in said
     assert said.endswith(
-        "unowned not known → 0, double-owned not known → 0, idle not known → 2; "
+        "unowned not known → 0, idle not known → 2; "
         "what gets worse is not known, for the present is not."
     )
     assert "2 clients own no queue" in said

@@ -53,7 +53,7 @@ class WorstFirst(NamedTuple):
         By figure of `GROWING`, by how much each group's figure grew, below 0 where it fell; 0 where
         it is not compared.
     is_unknown : ndarray of bool
-        Whether a figure of each group's present is not known.
+        Whether a figure of each group's present is not known, so that nothing can be said of it.
     """
 
     positions: Positions
@@ -85,7 +85,7 @@ def worst_groups(plan: Plan, number: int) -> WorstFirst:
     changes = {name: _change(before, after, name, is_compared) for name in GROWING}
     for change in changes.values():  # a sum over fewer topics is not a better one
         change[(lost > 0) & (change < 0)] = 0
-    is_unknown = before["n_topics"].to_numpy() > 0
+    is_unknown = is_compared & (before["n_topics"].to_numpy() > 0)
     is_unknown &= np.logical_or.reduce([before[name].is_null().to_numpy() for name in GROWING])
     positions = order_of(keys, _ORDER).to_numpy().astype(np.int64)
     return WorstFirst(positions, lost, is_worse, changes, is_unknown)

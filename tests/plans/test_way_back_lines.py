@@ -2,6 +2,7 @@
 changed cluster back to what it was; what a change does to a cluster is written here a second time.
 """
 
+import json
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -226,3 +227,45 @@ def test_printed_lines_lead_back(drawn, tmp_path_factory):
     # Nothing is known of topics that were not planned.
     for topic in (name for name in TOPICS if not is_any(name, topics)):
         assert state(again, [topic]).get(topic) == state(now, [topic]).get(topic), topic
+
+
+def two_topics():
+    topics = tuple(
+        Topic(name, (TopicBroker("a", n), TopicBroker("b", 2)))
+        for name, n in (("T1", 4), ("T2", 2))
+    )
+    group = Group("g", ("T1", "T2"), (Client("c1"), Client("c2")), "CLUSTERING", "AVG")
+    return Snapshot(topics, (replace(group, strategy_source="given"),))
+
+
+def scenarios_printed(folder, changes, topics=("*",)):
+    """What the command line prints of the way back from changes of two topics."""
+    scenario = {"name": "s", "changes": changes}
+    plan = plan_snapshot(two_topics(), [scenario], topics=topics)
+    code, lines = undone(folder, applied(two_topics(), Scenario.of(scenario)), plan)
+    assert code == 0
+    return [json.loads(line.removeprefix("way back: ")) for line in lines if "{" in line]
+
+
+SIX = {"set_queues": {"read_queue_nums": 6}}
+
+
+def test_queues_of_each_topic_go_back_by_themselves_and_clients_once(tmp_path):
+    made = scenarios_printed(tmp_path, [SIX, {"remove_clients": {"ids": "c2"}}])
+    four = {"set_queues": {"read_queue_nums": 4, "brokers": "a"}}
+    rest = {"set_queues": {"read_queue_nums": 2, "brokers": "b"}}
+    name = "way back, step {} of 3"
+    assert made == [
+        {"name": name.format(1), "changes": [{"add_clients": {"ids": "c2"}}], "groups": "g"},
+        {"name": name.format(2), "changes": [four, rest], "groups": "g", "topics": "T1"},
+        {"name": name.format(3), "changes": [{"set_queues": {"read_queue_nums": 2}}], "groups": "g", "topics": "T2"},
+    ]  # fmt: skip
+
+
+def test_a_plan_of_some_topics_names_them_in_its_way_back(tmp_path):
+    """Of the group's other topics it knows nothing; clients are of all topics."""
+    changes = [{"set_queues": {"read_queue_nums": 6, "topics": "T2"}}]
+    [queues] = scenarios_printed(tmp_path, changes, ["T2"])
+    assert (queues["groups"], queues["topics"]) == ("g", "T2")
+    [clients] = scenarios_printed(tmp_path, [{"remove_clients": {"ids": "c2"}}], ["T2"])
+    assert (clients["groups"], "topics" in clients) == ("g", False)

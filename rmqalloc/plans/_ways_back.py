@@ -17,7 +17,7 @@ from rmqalloc.globs import literal
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._unit_rows import UnitRow, UnitRows, rows_after
 from rmqalloc.scenarios import SetStrategy
-from rmqalloc.scenarios.scenario import ALL, CHANGES, ROUTES
+from rmqalloc.scenarios.scenario import ALL
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.by_name import class_of
 
@@ -27,6 +27,9 @@ Back = dict[str, Any]
 OTHER_VIEWS = (
     "its clients divide otherwise than one another, which no change of the whole group brings back"
 )
+OF_ROUTES = {"add_broker", "remove_broker", "set_queues"}
+"""Changes of brokers and queues in ways back."""
+
 LISTS = "the lists of CONFIG cannot be set by a change"
 
 
@@ -64,8 +67,8 @@ def ways_back(before: UnitRows, after: UnitRows, topics: Sequence[str] = ALL) ->
 
 def _changes_routes(back: str) -> bool:
     """Return whether a way back, as JSON, changes brokers or queues."""
-    names = [name for change in json.loads(back).get("changes", ()) for name in change]
-    return any(CHANGES[name].followed_by == ROUTES for name in names)
+    changes = json.loads(back).get("changes", ())
+    return any(not OF_ROUTES.isdisjoint(change) for change in changes)
 
 
 def differ(before: Sequence[UnitRow], after: Sequence[UnitRow]) -> bool:

@@ -326,6 +326,10 @@ def _skews(before: Any, after: float) -> str:
 # --- The way back ---
 
 
+Step = tuple[tuple[Change, ...], tuple[str, ...]]
+"""Changes, and the topics that they are of."""
+
+
 def way_back_lines(plan: Plan) -> Iterator[str]:
     """Yield the steps of a way back as scenarios in JSON, one a line.
 
@@ -340,10 +344,10 @@ def way_back_lines(plan: Plan) -> Iterator[str]:
     for scenario in plan.scenarios:
         for group in scenario.groups:
             parts_of.setdefault(group, []).append(scenario)
-    groups_of: dict[tuple[tuple[Change, ...], tuple[str, ...]], list[str]] = {}
+    groups_of: dict[Step, list[str]] = {}
     for group, parts in parts_of.items():
         shared = _of_all_topics(parts, topics_of[group])
-        steps = [(shared, ALL)]
+        steps: list[Step] = [(shared, ALL)]
         for part in parts:
             rest = tuple(change for change in part.changes if change not in shared)
             steps.append((rest, part.topics))
@@ -352,7 +356,7 @@ def way_back_lines(plan: Plan) -> Iterator[str]:
                 groups_of.setdefault(step, []).append(group)
     for number, ((done, topics), groups) in enumerate(groups_of.items(), start=1):
         which = f", step {number} of {len(groups_of)}" if len(groups_of) > 1 else ""
-        scenario = Scenario(f"way back{which}", done, groups, topics)
+        scenario = Scenario(f"way back{which}", done, tuple(groups), topics)
         text = json.dumps(scenario.to_data(), ensure_ascii=False)
         yield "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 

@@ -109,7 +109,9 @@ def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
 
 def _grows(before: float | int | str | None, after: float | int | str | None) -> bool:
     """Return whether a figure gets greater; one that is not known is not compared."""
-    return before != NOT_KNOWN and (after or 0) > (before or 0)
+    if isinstance(before, str) or isinstance(after, str):
+        return False
+    return (after or 0) > (before or 0)
 
 
 def _headline(

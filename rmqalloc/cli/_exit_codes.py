@@ -108,10 +108,10 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         PARTIAL: "the snapshot lacks something; it is written anyway, and says what",
     },
     "verify": {
-        DONE: "all of the plan was recomputed, and is equal",
+        DONE: "all that can be recomputed was, and is equal; what cannot is named",
         FAILURE: "failed: a file cannot be read or would take too long",
         DIFFERENCE: "the plan is rejected: not what follows from its inputs, or a gate not kept",
-        PARTIAL: "nothing differs, but something, which is named, could not be recomputed",
+        PARTIAL: "not verified: something, which is named, could not be recomputed",
     },
 }
 """What codes mean that a verb has besides those of all, or for which it has its own words."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +10,7 @@ import click
 from rmqalloc.cli._change_options import Changes
 from rmqalloc.cli._choices import bundle
 from rmqalloc.cli._options import option
-from rmqalloc.cli._sink import print_notes, tell
+from rmqalloc.cli._sink import print_notes, say, tell
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known
@@ -63,19 +62,20 @@ def save(made: Plan, gates: Gates, out: str) -> str:
 
 
 def undone(undo: Undo, known: Known) -> Plan | None:
-    """Return the way back from a saved plan, with its steps as notes; None if it is refused, which
-    is reported.
+    """Return the way back from a saved plan, with its scenarios as notes; None if it is refused,
+    which is reported.
     """
     from rmqalloc.plans import UndoError, load_plan, undo_plan
+    from rmqalloc.plans.plan_text import way_back_lines
 
     try:
         made = undo_plan(load_plan(undo.file), known, undo.scenario)
     except UndoError as error:
         tell("refused", str(error))
         return None
-    for scenario in made.scenarios:
-        steps = [json.dumps(change, ensure_ascii=False) for change in scenario.to_data()["changes"]]
-        print_notes([f"{', '.join(scenario.groups)}: {step}" for step in steps], "way back")
+    # A line is a scenario that a file of scenarios takes, so it is neither cut nor wrapped.
+    for line in way_back_lines(made):
+        say(f"way back: {line}", err=True)
     print_notes(["every queue ends with the owners that it had before the plan"], "way back")
     print_notes(made.warnings)
     return made

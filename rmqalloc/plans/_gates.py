@@ -66,7 +66,7 @@ class Gates:
         Greatest skew after.
     fail_if_worse : bool
         Queues without an owner and with several, idle clients, skew and the greatest load must not
-        grow.
+        grow. A group of whose present one of these is not known does not keep that.
     max_unowned, max_double : int, optional
         Most queues without an owner, and with several, at the worst moment until all clients
         follow, see `Plan.transitions`; of the former those that producers write to. An upper bound
@@ -157,6 +157,8 @@ class Gates:
                 yield row, f"the skew is {skew}, at most {self.max_skew:g} is allowed"
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
+            for row in np.flatnonzero(worst.is_unknown).tolist():
+                yield row, "whether it gets worse is not known, for the present is not known"
         for row in np.flatnonzero(worst.lost).tolist():
             yield (
                 row,
@@ -237,7 +239,7 @@ class _Figures:
         self._groups = plan.groups.slice(scenario * plan.n_groups, plan.n_groups)
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = self._groups[name].to_numpy()
+        values: NDArray[np.float64] = self._groups[name].to_numpy()  # NaN where not known
         return values
 
 

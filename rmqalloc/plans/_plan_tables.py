@@ -135,7 +135,7 @@ class PlanTables:
         before, *after = self.evaluated
         rows = unit_rows(self.read, before)
         return {
-            one.name: ways_back(rows, unit_rows(self.read, state, one))
+            one.name: ways_back(rows, unit_rows(self.read, state, one), self.inputs.topics)
             for one, state in zip(self.scenarios, after, strict=True)
         }
 

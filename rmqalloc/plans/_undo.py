@@ -67,12 +67,18 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
     before, after = _states(plan.inputs, chosen)
     if not any(differ(rows, after[unit]) for unit, rows in before.items()):
         raise UndoError("the scenario changes nothing, so there is nothing to undo")
+    for (group, topic), rows in after.items():
+        if not rows[0].in_use.brokers and before[group, topic][0].in_use.brokers:
+            raise UndoError(
+                f"no way back can be planned for {group}: the scenario leaves topic {topic} without queues, "
+                "and a plan starts from queues"
+            )
     try:
         now = _rows_now(plan.inputs, snapshot, chosen, before)
     except NoMatchError as error:
         raise UndoError(f"the cluster has moved since: {error}") from None
     _check_moved(before, after, now, set(joining_ids([chosen])))
-    ways = ways_back(before, now)
+    ways = ways_back(before, now, plan.inputs.topics)
     if without := [one for one in ways if "reason" in one]:
         groups = [name for one in without for name in one["groups"]]
         raise UndoError(f"no way back can be planned for {named(groups)}: {without[0]['reason']}")

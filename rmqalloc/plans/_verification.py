@@ -6,7 +6,10 @@ Its principles, the weightiest first:
 1. One difference rejects: tables, gates, ways back, errors and warnings are all compared, to the
    letter.
 2. What cannot be recomputed is named, and the answer then is not that all is equal.
-3. What would take long is refused before it is worked on.
+3. What follows from nothing else is named as not verified: whoever writes a file with another gate
+   or another name also writes its digest. Only the digest that was printed when the plan was saved
+   tells such a file from the saved one.
+4. What would take long is refused before it is worked on.
 
 Replay finds files that were changed. A defect of the planner it repeats; that is for the proofs,
 which plan by other code.
@@ -53,31 +56,32 @@ class Verification:
         What was recomputed and is equal; empty for a plan that is rejected.
     not_recomputed : tuple of str
         What could not be, and why; empty for a plan that is rejected.
+    not_verified : tuple of str
+        What the file states and nothing else shows; empty for a plan that is rejected.
     """
 
     problems: tuple[str, ...] = ()
     recomputed: tuple[str, ...] = ()
     not_recomputed: tuple[str, ...] = ()
+    not_verified: tuple[str, ...] = ()
 
     @property
     def is_verified(self) -> bool:
-        """Whether all of the plan was recomputed, and is equal."""
+        """Whether all of the plan that can be recomputed was recomputed, and is equal."""
         return not self.problems and not self.not_recomputed
 
     def lines(self, file: IO[str] | None = None) -> Iterator[str]:
         """Yield all of it as text; text from the file cannot make another line but one that is
         indented.
         """
-        head = (
-            "nothing differs, but not all could be recomputed"
-            if self.not_recomputed
-            else "verified"
-        )
+        head = "not verified" if self.not_recomputed else "verified"
         yield "rejected" if self.problems else head
+        stated = [", ".join(self.not_verified)] if self.not_verified else []
         named = {
             "problem": self.problems,
             "recomputed": self.recomputed,
             "not recomputed": self.not_recomputed,
+            "not verified, for only the file states them": stated,
         }
         for what, lines in named.items():
             yield from (
@@ -157,17 +161,15 @@ def _replayed(
         return Verification((*problems, *first_of(found, _MOST_SHOWN)))
     if problems:
         return Verification(tuple(problems))
+    stated = tuple(_stated(plan, with_snapshot))
     open_ends: tuple[str, ...] = ()
     if not is_ours:
-        differs = (
-            f"differs in {'; '.join(found[:3])}"
-            if found
-            else "nothing that this release makes again differs"
-        )
-        open_ends = (f"{_made_by(file)}; {differs}",)
+        open_ends = (f"semanticsVersion: {_made_by(file)}; this is {SEMANTICS}",)
     elif plan.tool_version != __version__:
         open_ends = (f"toolVersion: {_made_by(file)}; this is {__version__}",)
-    return Verification((), tuple(_done(again, plan, with_snapshot)), open_ends)
+    if found:
+        return Verification((), (), (*open_ends, *first_of(found, _MOST_SHOWN)), stated)
+    return Verification((), tuple(_done(again, file, with_snapshot)), open_ends, stated)
 
 
 def _made_by(file: PlanFile) -> str:
@@ -175,11 +177,12 @@ def _made_by(file: PlanFile) -> str:
     return f"made by rmqalloc {plan.tool_version} ({version}, semantics {plan.semantics})"
 
 
-def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
+def _done(again: Plan, file: PlanFile, with_snapshot: bool) -> list[str]:
     """Return what was recomputed."""
+    plan = file.plan
     rows = ", ".join(f"{name} {getattr(again, name).num_rows:,}" for name in again.TABLES)
     done = [
-        "content: its digest",
+        f"content: its digest {file.data['digest'][:12]}",
         f"tables: {rows} rows",
         f"warnings and errors: {len(plan.warnings):,} warnings",
     ]
@@ -190,6 +193,13 @@ def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
     if plan.scenarios:
         done.append(f"ways back: of {len(plan.scenarios)} scenario(s)")
     return [*done, *(["inputs: what the plan reads of the snapshot"] if with_snapshot else [])]
+
+
+def _stated(plan: Plan, with_snapshot: bool) -> Iterator[str]:
+    """Yield what nothing but the file shows."""
+    yield f"gates ({', '.join(plan.gates) or 'none'})"
+    yield from ("scenarios", "toolVersion")
+    yield "inputs.groups and inputs.topics" if with_snapshot else "inputs"
 
 
 def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:

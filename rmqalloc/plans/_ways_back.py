@@ -17,6 +17,7 @@ from rmqalloc.globs import literal
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._unit_rows import UnitRow, UnitRows, rows_after
 from rmqalloc.scenarios import SetStrategy
+from rmqalloc.scenarios.scenario import ALL
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.by_name import class_of
 
@@ -26,13 +27,21 @@ Back = dict[str, Any]
 OTHER_VIEWS = (
     "its clients divide otherwise than one another, which no change of the whole group brings back"
 )
+OF_ROUTES = {"add_broker", "remove_broker", "set_queues"}
+"""Changes of brokers and queues in ways back."""
+
 LISTS = "the lists of CONFIG cannot be set by a change"
 
 
-def ways_back(before: UnitRows, after: UnitRows) -> list[Back]:
+def ways_back(before: UnitRows, after: UnitRows, topics: Sequence[str] = ALL) -> list[Back]:
     """Return what leads units back to the rows before, from those after; equal changes stand
     together.
+
+    Topics are named where not all of a group's topics go back by the same changes. Where the plan
+    is of chosen ``topics``, nothing is known of the group's other topics, so changes of brokers and
+    queues name theirs, too.
     """
+    is_of_all = tuple(topics) == ALL
     topics_of: dict[str, list[str]] = {}
     found: dict[str, dict[str, list[str]]] = {}
     for (group, topic), rows in before.items():
@@ -42,8 +51,9 @@ def ways_back(before: UnitRows, after: UnitRows) -> list[Back]:
             found.setdefault(back, {}).setdefault(group, []).append(topic)
     made: dict[tuple[str, str | None], list[str]] = {}
     for text, groups in found.items():
-        for group, topics in groups.items():
-            some = None if topics == topics_of[group] else json.dumps(sort_client_ids(topics))
+        for group, changed in groups.items():
+            is_whole = changed == topics_of[group] and (is_of_all or not _changes_routes(text))
+            some = None if is_whole else json.dumps(sort_client_ids(changed))
             made.setdefault((text, some), []).append(group)
     return [
         {
@@ -53,6 +63,12 @@ def ways_back(before: UnitRows, after: UnitRows) -> list[Back]:
         }
         for (text, some), groups in made.items()
     ]
+
+
+def _changes_routes(back: str) -> bool:
+    """Return whether a way back, as JSON, changes brokers or queues."""
+    changes = json.loads(back).get("changes", ())
+    return any(not OF_ROUTES.isdisjoint(change) for change in changes)
 
 
 def differ(before: Sequence[UnitRow], after: Sequence[UnitRow]) -> bool:
@@ -128,12 +144,13 @@ def _same_queues(topic: str, now: UnitRow, goal: UnitRow) -> list[Change]:
 
 def _brokers(topic: str, now: UnitRow, goal: UnitRow) -> Iterator[Change]:
     """Yield brokers that go and come back, and the queues of each; a broker in another machine room
-    goes and comes back, too.
+    goes and comes back, too. One that has no queue any more is still there.
     """
-    have, want = _in_rooms(now), _in_rooms(goal)
+    want = _in_rooms(goal)
     topics = {"topics": literal(topic)} if topic.startswith(RETRY_PREFIX) else {}
-    stay = {name: n for name, (n, room) in have.items() if name in want and want[name][1] == room}
-    if leaving := [literal(name) for name in have if name not in stay]:
+    stay = {name: n for name, n, room in now.brokers if name in want and want[name][1] == room}
+    gone = [name for name, n, _ in now.brokers if name not in stay and (n or name in want)]
+    if leaving := [literal(name) for name in gone]:
         yield {"remove_broker": {"brokers": _texts(leaving)}}
     for name, (n, room) in want.items():
         if name not in stay:

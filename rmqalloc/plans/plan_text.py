@@ -6,14 +6,16 @@ that get worse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.globs import literal
 from rmqalloc.plans._plan import Plan
-from rmqalloc.plans.plan_totals import client_totals, summaries
+from rmqalloc.plans.plan_totals import NOT_KNOWN, client_totals, present, summaries
 from rmqalloc.plans.unmatched import unassigned
 from rmqalloc.plans.worst_first import ROUNDING, queues_cured, worst_groups
 from rmqalloc.results import drawn
@@ -33,6 +35,8 @@ from rmqalloc.results.renderer import (
 )
 from rmqalloc.results.table_result import Section
 from rmqalloc.results.wrapping import fields, wrapped
+from rmqalloc.scenarios import Scenario
+from rmqalloc.scenarios.scenario import ALL, ROUTES, Change
 from rmqalloc.text import counted, printable
 from rmqalloc.views.without_owners import SHARED
 
@@ -105,6 +109,7 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
         for one in (before, after)
     ]
     befores, afters = ({row["topic"]: row for row in rows} for rows in units)
+    before, befores = present(before), {topic: present(row) for topic, row in befores.items()}
     topics = [topic for topic in befores if afters[topic]["err_code"] == 0]
     topics.sort(key=lambda topic: -afters[topic]["moved"])
     if len(topics) > 1:
@@ -205,13 +210,19 @@ def _mark(row: Row) -> str:
 
 
 def _loads(row: Row) -> str:
+    if row["min_load"] == NOT_KNOWN:
+        return NOT_KNOWN
     return NOTHING if row["min_load"] is None else f"{row['min_load']:,}/{row['max_load']:,}"
+
+
+def _skew(row: Row) -> str:
+    return NOT_KNOWN if row["skew"] == NOT_KNOWN else skew_text(row["skew"])
 
 
 def _rule(row: Row) -> str | None:
     """Return the strategy, or how clients share a queue and how many of them do on average."""
     name: str | None = row["strategy"]
-    if name not in SHARED or "topic" not in row:
+    if name not in SHARED or "topic" not in row or NOT_KNOWN in (row["unowned"], row["mean_load"]):
         return name
     n_read = row["n_queues"] - row["unowned"]
     return f"{name}, shared by {row['mean_load'] * row['n_clients'] / max(n_read, 1):.3g}"
@@ -235,9 +246,10 @@ def _moved(before: Row, after: Row) -> list[str]:
         else f"Moved {queues} ({share}; {'the least possible is' if least <= moved else 'even loads would take'} {least:,})."
     ]
     parts.append(f"min/max {_loads(before)} → {_loads(after)}")
-    parts.append(f"skew {skew_text(before['skew'])} → {skew_text(after['skew'])}")
+    parts.append(f"skew {_skew(before)} → {_skew(after)}")
     names = ["idle", "unowned"]
-    names += ["double_owned"] * bool(before["double_owned"] or after["double_owned"])
+    has_several = before["double_owned"] not in (0, NOT_KNOWN) or after["double_owned"]
+    names += ["double_owned"] * bool(has_several)
     names += ["cross_room"] * (after["cross_room"] is not None and before["cross_room"] is not None)
     parts += [f"{_said(name)} {arrow(before[name], after[name])}" for name in names]
     if after.get("backlog_moved") is not None:
@@ -246,7 +258,8 @@ def _moved(before: Row, after: Row) -> list[str]:
 
 
 def _faults(before: Row, after: Row) -> Iterator[str]:
-    if after["idle"] > (before["idle"] or 0):
+    was_idle = before["idle"]
+    if after["idle"] > (0 if was_idle in (None, NOT_KNOWN) else was_idle):
         idle = counted(after["idle"], "client owns", "clients own")
         yield f"{idle} no queue: {counted(after['n_queues'], 'queue')}, {counted(after['n_clients'], 'client')}"
     yield from (open_queues(after[which], which) for which in OPEN if after[which])
@@ -267,7 +280,9 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     n, worst = plan.n_groups, worst_groups(plan, number)
     shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))
-    befores, afters = (one.take(shown).to_pydict() for one in (before, after))
+    rows_before = [present(row) for row in before.take(shown).to_pylist()]
+    befores = {name: [row[name] for row in rows_before] for name in before.column_names}
+    afters = after.take(shown).to_pydict()
     faults = [one for one in _FAULTS if one in _ALWAYS or any([*befores[one], *afters[one]])]
     rows = [*zip(*_ranked_cells(befores, afters, faults), strict=True)]
     columns = (*_GROUP_COLUMNS, *map(_said, faults))
@@ -300,10 +315,64 @@ def _each(text_of: Callable[..., str], *columns: list[Any]) -> list[str]:
     return [texts[row] for row in rows]
 
 
-def _skews(before: float, after: float) -> str:
+def _skews(before: Any, after: float) -> str:
     """Return two skews with as many digits as show that one is greater."""
+    if before == NOT_KNOWN:
+        return f"{NOT_KNOWN} → {skew_text(after)}"
     apart = abs(after - before) > ROUNDING
     return arrow(*(skews_apart(before, after) if apart else map(skew_text, (before, after))))
+
+
+# --- The way back ---
+
+
+Step = tuple[tuple[Change, ...], tuple[str, ...]]
+"""Changes, and the topics that they are of."""
+
+
+def way_back_lines(plan: Plan) -> Iterator[str]:
+    """Yield the steps of a way back as scenarios in JSON, one a line.
+
+    Done one after another they restore what was there. A scenario of the plan holds all changes of
+    its topics; of several such scenarios, the clients and the strategy of their group change in one
+    step of all its topics.
+    """
+    topics_of: dict[str, set[str]] = {}
+    for unit in plan.units.select(["consumer_group", "topic"]).to_pylist():
+        topics_of.setdefault(literal(unit["consumer_group"]), set()).add(literal(unit["topic"]))
+    parts_of: dict[str, list[Scenario]] = {}
+    for scenario in plan.scenarios:
+        for group in scenario.groups:
+            parts_of.setdefault(group, []).append(scenario)
+    groups_of: dict[Step, list[str]] = {}
+    for group, parts in parts_of.items():
+        shared = _of_all_topics(parts, topics_of[group])
+        steps: list[Step] = [(shared, ALL)]
+        for part in parts:
+            rest = tuple(change for change in part.changes if change not in shared)
+            steps.append((rest, part.topics))
+        for step in steps:
+            if step[0]:
+                groups_of.setdefault(step, []).append(group)
+    for number, ((done, topics), groups) in enumerate(groups_of.items(), start=1):
+        which = f", step {number} of {len(groups_of)}" if len(groups_of) > 1 else ""
+        scenario = Scenario(f"way back{which}", done, tuple(groups), topics)
+        text = json.dumps(scenario.to_data(), ensure_ascii=False)
+        yield "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def _of_all_topics(parts: Sequence[Scenario], topics: set[str]) -> tuple[Change, ...]:
+    """Return changes of clients and strategy that several scenarios of a group, together of all its
+    topics, have in common.
+    """
+    if len(parts) == 1 or not topics.issubset(topic for part in parts for topic in part.topics):
+        return ()
+    first, *others = parts
+    return tuple(
+        change
+        for change in first.changes
+        if change.followed_by != ROUTES and all(change in part.changes for part in others)
+    )
 
 
 # --- In notebooks ---

@@ -4,17 +4,17 @@ groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.plans._plan import Plan
-from rmqalloc.plans.worst_first import worst_groups
-from rmqalloc.results.renderer import arrow
+from rmqalloc.plans._plan import OF_OWNERS, Plan
+from rmqalloc.plans.worst_first import WorstFirst, group_states, worst_groups
+from rmqalloc.results.renderer import arrow, skews_apart
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, did_you_mean
 
@@ -23,6 +23,10 @@ KEYS = ("consumer_group", "topic", "host", "client_id")
 
 _SUMS = ("moved", "unowned", "double_owned", "idle", "clients_gaining", "clients_losing")
 _FAULTS = ("unowned", "double_owned", "idle")
+PRESENT = tuple(name for name in OF_OWNERS if name != "cross_room")
+"""Figures that are null before any change only where it is not known who owns a queue."""
+
+NOT_KNOWN = "not known"
 _FLOWS = ("before", "after", "gained", "lost")
 
 
@@ -36,37 +40,48 @@ class Summary(NamedTuple):
         Groups in which a queue changes owner.
     groups_worse : int
         Groups that get worse: see `rmqalloc.plans.worst_first`.
+    groups_better : int
+        Groups in which a figure gets better; one that also gets worse in another counts as both.
+    groups_unknown : int
+        Groups of whose present a figure is not known, so that nothing can be compared with it.
+    worse, better : tuple of str
+        Which figures get worse and better, and of several groups in how many.
     moved, unowned, double_owned, idle : int
         Queues that change owner, queues that nobody, or several clients, own after, and clients
         without a queue after.
     gain, lose : int
         Clients, each counted in every group it is in, that have more queues after than before, and
         that have less.
-    unowned_before, double_owned_before, idle_before : int
+    unowned_before, double_owned_before, idle_before : int or None
+        None where that is not known of some group.
     """
 
     scenario: str
     groups_moving: int
     groups_worse: int
+    groups_better: int
+    groups_unknown: int
+    worse: tuple[str, ...]
+    better: tuple[str, ...]
     moved: int
     unowned: int
     double_owned: int
     idle: int
     gain: int
     lose: int
-    unowned_before: int
-    double_owned_before: int
-    idle_before: int
+    unowned_before: int | None
+    double_owned_before: int | None
+    idle_before: int | None
 
     def sentence(self, n_groups: int) -> str:
         """Return all that in one sentence.
 
         Examples
         --------
-        >>> one = Summary("s", 2, 1, moved=21, unowned=0, double_owned=0, idle=4, gain=9, lose=1,
-        ...               unowned_before=0, double_owned_before=0, idle_before=1)
-        >>> one.sentence(3)
-        '21 queues change owner in 2 of 3 groups, 9 clients gain, 1 loses; unowned 0, idle 1 → 4; 1 of 3 groups gets worse.'
+        >>> one = Summary("s", 2, 1, 0, 0, ("idle 1",), (), moved=21, unowned=0, double_owned=0, idle=4,
+        ...               gain=9, lose=1, unowned_before=0, double_owned_before=0, idle_before=1)
+        >>> one.sentence(3).split("; ")[1:]
+        ['unowned 0, idle 1 → 4', '1 of 3 groups gets worse (idle 1).']
         """
         where = f" in {self.groups_moving:,} of {n_groups:,} groups" if n_groups > 1 else ""
         queues = counted(self.moved, "queue changes owner", "queues change owner")
@@ -74,7 +89,7 @@ class Summary(NamedTuple):
             counted(self.gain, "client gains", "clients gain"),
             counted(self.lose, "loses", "lose"),
         )
-        return f"{queues}{where}, {gain}, {lose}; {', '.join(self._faults())}; {self._worse(n_groups)}."
+        return f"{queues}{where}, {gain}, {lose}; {', '.join(self._faults())}; {'; '.join(self._verdict(n_groups))}."
 
     def _faults(self) -> Iterator[str]:
         """Yield what is wrong before and after; queues with several owners only where there are
@@ -83,14 +98,26 @@ class Summary(NamedTuple):
         for name in _FAULTS:
             before, after = getattr(self, f"{name}_before"), getattr(self, name)
             if before or after or name != "double_owned":
+                before = NOT_KNOWN if before is None else before
                 yield f"{name.replace('_', '-')} {arrow(before, after)}"
 
-    def _worse(self, n_groups: int) -> str:
-        if not self.groups_worse:
-            return "nothing gets worse"
-        if n_groups == 1:
-            return "the group gets worse"
-        return f"{self.groups_worse:,} of {n_groups:,} groups {'gets' if self.groups_worse == 1 else 'get'} worse"
+    def _verdict(self, n_groups: int) -> Iterator[str]:
+        """Yield what gets better, what gets worse, and what cannot be compared."""
+        turns = (
+            ("better", self.groups_better, self.better),
+            ("worse", self.groups_worse, self.worse),
+        )
+        for what, n, texts in turns:
+            if n_groups == 1 and n:
+                yield f"{what}: {', '.join(texts)}"
+            elif n:
+                of = counted(n, f"of {n_groups:,} groups gets", f"of {n_groups:,} groups get")
+                yield f"{of} {what} ({', '.join(texts)})"
+        if not self.groups_worse and not self.groups_unknown:
+            yield "nothing gets worse"
+        if self.groups_unknown:
+            of = "" if n_groups == 1 else f" of {counted(self.groups_unknown, 'group')}"
+            yield f"what gets worse{of} is not known, for the present is not"
 
 
 def scenario_of(plan: Plan, scenario: str | None = None) -> str:
@@ -115,18 +142,60 @@ def summaries(plan: Plan) -> list[Summary]:
 
 def scenario_summary(plan: Plan, number: int) -> Summary:
     """Return the ``number``-th scenario of a plan, counted from 1."""
-    before, after = (
-        plan.groups.slice(state * plan.n_groups, plan.n_groups) for state in (0, number)
-    )
-    moving = int(pc.sum(pc.greater(after["moved"], 0)).as_py() or 0)
-    sums = (*(_sum(after, name) for name in _SUMS), *(_sum(before, name) for name in _FAULTS))
+    before, after = group_states(plan, number)
+    worst = worst_groups(plan, number)
+    is_better = np.logical_or.reduce([change < 0 for change in worst.changes.values()])
     return Summary(
-        plan.scenarios[number - 1].name, moving, worst_groups(plan, number).n_worse, *sums
+        plan.scenarios[number - 1].name,
+        int(pc.sum(pc.greater(after["moved"], 0)).as_py() or 0),
+        worst.n_worse,
+        int(np.count_nonzero(is_better)),
+        int(np.count_nonzero(worst.is_unknown)),
+        tuple(_turned(before, after, worst, 1)),
+        tuple(_turned(before, after, worst, -1)),
+        *(_total(after, name) or 0 for name in _SUMS),
+        *(_total(before, name) for name in _FAULTS),
     )
 
 
-def _sum(groups: pa.Table, name: str) -> int:
+def _turned(before: pa.Table, after: pa.Table, worst: WorstFirst, sign: int) -> Iterator[str]:
+    """Yield which figures get worse, or better if ``sign`` is -1; of several groups in how many."""
+    if sign > 0 and worst.lost.any():
+        n = int(worst.lost.sum() if after.num_rows == 1 else np.count_nonzero(worst.lost))
+        yield f"topics not assigned {n:,}"
+    for name, change in worst.changes.items():
+        n = int(np.count_nonzero(change * sign > 0))
+        said = name.replace("_", "-")
+        if n and after.num_rows > 1:
+            yield f"{said} {n:,}"
+        elif n and name == "skew":
+            yield f"skew {arrow(*skews_apart(before[name][0].as_py(), after[name][0].as_py()))}"
+        elif n:
+            yield said
+
+
+def _total(groups: pa.Table, name: str) -> int | None:
+    """Return the sum of a figure of groups; None where it is not known of one of them."""
+    planned = groups.filter(pc.greater(groups["n_topics"], 0))
+    if name in PRESENT and planned[name].null_count:
+        return None
     return int(pc.sum(groups[name]).as_py() or 0)
+
+
+def present(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of a group or unit before any change, ``NOT_KNOWN`` in place of those that
+    are null although the row was planned.
+
+    Examples
+    --------
+    >>> row = dict.fromkeys(PRESENT, 0) | {"err_code": 0, "unowned": None}
+    >>> present(row)["unowned"], present(row | {"err_code": 6})["unowned"]
+    ('not known', None)
+    """
+    if row.get("err_code", 0) != 0 or row.get("n_topics", 1) == 0:
+        return dict(row)
+    unknown = (name for name in PRESENT if row[name] is None)
+    return {**row, **dict.fromkeys(unknown, NOT_KNOWN)}
 
 
 def client_totals(clients: pa.Table, *by: str) -> pa.Table:

@@ -4,11 +4,12 @@ moves most.
 Each is compared with itself before any change. In this order count: topics that can no longer be
 assigned, of which nothing is known afterwards; growth of queues without an owner, of queues with
 several, of idle clients, and of skew; queues that move; names. What shrinks counts as no growth, so
-no improvement hides what gets worse beside it.
+no improvement hides what gets worse beside it. Nothing is compared with a figure that is not known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ _ORDER = (
 )
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Growth = NDArray[np.float64]
 
 
 class WorstFirst(NamedTuple):
@@ -47,11 +49,18 @@ class WorstFirst(NamedTuple):
         Topics of each group, in the plan's order, that can no longer be assigned.
     is_worse : ndarray of bool
         Whether each group, in the plan's order, got worse. These are the first of ``positions``.
+    changes : mapping of str to ndarray of float64
+        By figure of `GROWING`, by how much each group's figure grew, below 0 where it fell; 0 where
+        it is not compared.
+    is_unknown : ndarray of bool
+        Whether a figure of each group's present is not known, so that nothing can be said of it.
     """
 
     positions: Positions
     lost: Positions
     is_worse: Mask
+    changes: Mapping[str, Growth]
+    is_unknown: Mask
 
     @property
     def n_worse(self) -> int:
@@ -69,10 +78,17 @@ class WorstFirst(NamedTuple):
 def worst_groups(plan: Plan, number: int) -> WorstFirst:
     """Return the groups of the ``number``-th scenario of a plan, counted from 1, the worst first."""
     keys = _groups(plan, number)
+    lost = keys["lost"].to_numpy()
     is_worse = np.logical_or.reduce([keys[name].to_numpy() > 0 for name in ("lost", *GROWING)])
-    return WorstFirst(
-        order_of(keys, _ORDER).to_numpy().astype(np.int64), keys["lost"].to_numpy(), is_worse
-    )
+    before, after = group_states(plan, number)
+    is_compared = queues_cured(plan, number) == 0
+    changes = {name: _change(before, after, name, is_compared) for name in GROWING}
+    for change in changes.values():  # a sum over fewer topics is not a better one
+        change[(lost > 0) & (change < 0)] = 0
+    is_unknown = is_compared & (before["n_topics"].to_numpy() > 0)
+    is_unknown &= np.logical_or.reduce([before[name].is_null().to_numpy() for name in GROWING])
+    positions = order_of(keys, _ORDER).to_numpy().astype(np.int64)
+    return WorstFirst(positions, lost, is_worse, changes, is_unknown)
 
 
 def worst_table(plan: Plan, name: str) -> pa.Table:
@@ -104,11 +120,17 @@ def queues_cured(plan: Plan, number: int) -> Positions:
     )
 
 
-def _groups(plan: Plan, number: int) -> pa.Table:
-    """Return the keys that groups of a state are sorted by."""
+def group_states(plan: Plan, number: int) -> tuple[pa.Table, pa.Table]:
+    """Return the groups before any change and in a scenario."""
     before, after = (
         plan.groups.slice(state * plan.n_groups, plan.n_groups) for state in (0, number)
     )
+    return before, after
+
+
+def _groups(plan: Plan, number: int) -> pa.Table:
+    """Return the keys that groups of a state are sorted by."""
+    before, after = group_states(plan, number)
     was, is_ = _unit_states(plan, number)
     lost, cured = (_of_groups(plan, is_, one) for one in _turned(was, is_))
     names = {"consumer_group": after["consumer_group"], "topic": pa.repeat("", plan.n_groups)}
@@ -136,10 +158,17 @@ def _keys(
     n = after.num_rows
     columns = {"is_current": np.full(n, number == 0), "lost": lost.astype(np.int64)}
     for name in GROWING:
-        was, is_ = (pc.fill_null(one[name], 0).to_numpy() for one in (before, after))
-        columns[name] = np.where((is_ > was + ROUNDING) & ~cured, np.round(is_ - was, _DIGITS), 0)
+        columns[name] = np.maximum(_change(before, after, name, ~cured), 0)
     moved = pc.fill_null(after["moved"], 0)
     return pa.table({**columns, "moved": moved, **names, "state": np.full(n, number)})
+
+
+def _change(before: pa.Table, after: pa.Table, name: str, is_compared: Mask) -> Growth:
+    """Return by how much a figure of every row grew; 0 where it is not known or not compared."""
+    was, is_ = (table[name].cast(pa.float64()).to_numpy() for table in (before, after))
+    change = is_ - was  # NaN where one is not known
+    changed: Growth = np.where(is_compared & (abs(change) > ROUNDING), np.round(change, _DIGITS), 0)
+    return changed
 
 
 def _unit_states(plan: Plan, number: int) -> tuple[pa.Table, pa.Table]:

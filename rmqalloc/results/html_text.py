@@ -46,14 +46,16 @@ def name(text: str, most: int = SHOWN) -> str:
     return f'<bdi title="{escape(title, quote=True)}">{escape(shortened(shown, most))}</bdi>'
 
 
-def number(value: float | int | None, column: str = "") -> str:
-    """Return a number of a column for people.
+def number(value: float | int | str | None, column: str = "") -> str:
+    """Return a number of a column for people; a text in its place, such as "not known", as it is.
 
     Examples
     --------
     >>> number(1234567), number(1.5), number(2.0), number(2.0, "skew"), number(None)
     ('1,234,567', '1.5', '2', '2.00', '–')
     """
+    if isinstance(value, str):
+        return value
     if value is None or value != value:
         return NOTHING
     if is_skew(column):

@@ -137,10 +137,10 @@ def test_the_departure_of_the_second_of_four(run):
     sentence = (
         "Plan: 14 queues change owner in 2 of 2 groups, 6 clients gain, 2 lose; unowned 0, idle 0; "
     )
-    assert out == f"{BY_AVERAGE}{BY_RING}{sentence}1 of 2 groups gets worse.\n"
+    assert out == f"{BY_AVERAGE}{BY_RING}{sentence}1 of 2 groups gets worse (skew 1).\n"
     assert (code, err) == (0, "")
-    sentence = "Plan: 6 queues change owner, 3 clients gain, 1 loses; unowned 0, idle 0; the group gets worse.\n"
-    assert run(f"{LEAVES} -g '*ring'")[1] == BY_RING + sentence
+    sentence = "Plan: 6 queues change owner, 3 clients gain, 1 loses; unowned 0, idle 0; "
+    assert run(f"{LEAVES} -g '*ring'")[1] == f"{BY_RING}{sentence}worse: skew 1.00 → 1.12.\n"
 
 
 def test_several_topics_come_together_first(run, saved):

@@ -245,8 +245,8 @@ def test_on_the_command_line(tmp_path, capsys):
     assert main(["plan", "-f", now, "--undo", str(path)]) == 0
     out, err = capsys.readouterr()
     assert (
-        'way back: g, h: {"remove_clients": {"ids": "x"}}\nway back: every queue ends with the owners'
-        in err
+        'way back: {"name": "way back", "changes": [{"remove_clients": {"ids": "x"}}], "groups": ["g", "h"]}\n'
+        "way back: every queue ends with the owners" in err
     )
     assert out.count("- x ") == 2 and "clients 4 → 3" in out
     assert (

@@ -12,7 +12,7 @@ from functools import reduce
 import pytest
 from certified_plans import PLANS, saved
 from checkout import ROOT
-from plan_forgeries import FORGERIES, forged
+from plan_forgeries import FORGERIES, NOT_RECOMPUTED, STATED, forged
 from plan_mutations import mutated, rehashed
 
 import rmqalloc
@@ -80,6 +80,7 @@ def test_what_is_changed_anywhere_is_found(name, tmp_path):
                 }
                 assert parts[0] in ("scenarios", "inputs", "digest", "gates"), parts
                 assert means(changed) == means(again | kept), parts
+                assert parts[0] == "digest" or f" {parts[0]}" in said[-1], said
             assert all("\n" not in line for line in said)
 
 
@@ -88,15 +89,44 @@ def test_what_is_changed_anywhere_is_found(name, tmp_path):
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_plan_with_a_right_digest_is_not_verified(name, with_snapshot, tmp_path):
     path, _ = saved("plain", tmp_path)
-    path.write_text(forged(path.read_text(), name))
+    path.write_text(forged(path.read_text(), FORGERIES[name]))
     said = verdict(path, **({"snapshot": PLANS["plain"][0]} if with_snapshot else {}))
     assert said[0] == "rejected" or said[0].startswith("unreadable: "), said
-    assert not any(line.startswith(("recomputed", "verified")) for line in said)
+    assert not any(line.startswith(("recomputed", "verified", "not verified")) for line in said)
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_what_nothing_else_shows_is_named_as_not_verified(name, tmp_path):
+    plan, change, what = STATED[name]
+    path, _ = saved(plan, tmp_path)
+    saved_digest = json.loads(path.read_text())["digest"]
+    path.write_text(forged(path.read_text(), change))
+    found = verify(path)
+    assert found.is_verified and any(part.startswith(what) for part in found.not_verified)
+    assert any(f" {what}" in line for line in verdict(path) if line.startswith("not verified"))
+    assert main(["verify", str(path)]) == 0
+    [digest] = [line for line in found.recomputed if line.startswith("content: ")]
+    assert saved_digest[:12] not in digest, "the digest that `plan` printed tells them apart"
+    if what == "inputs":
+        assert verify(path, PLANS[plan][0]).problems
+
+
+@pytest.mark.parametrize("with_snapshot", [False, True])
+@pytest.mark.parametrize("name", NOT_RECOMPUTED)
+def test_what_another_release_may_have_made_is_not_verified(name, with_snapshot, tmp_path):
+    change, what = NOT_RECOMPUTED[name]
+    path, _ = saved("plain", tmp_path)
+    path.write_text(forged(path.read_text(), change))
+    found = verify(path, *([PLANS["plain"][0]] if with_snapshot else []))
+    assert not found.problems and found.not_recomputed[0].startswith(f"{what}: ")
+    assert (len(found.not_recomputed) > 1) == ("difference" in name)
+    assert next(found.lines()) == "not verified"
+    assert main(["verify", str(path)]) == 4
 
 
 def test_a_group_that_is_listed_twice_is_named(tmp_path):
     path, _ = saved("plain", tmp_path)
-    path.write_text(forged(path.read_text(), "a group listed twice"))
+    path.write_text(forged(path.read_text(), FORGERIES["a group listed twice"]))
     assert verdict(path) == [
         "rejected",
         "problem: its inputs cannot be planned: two consumer groups of the snapshot are named 'g'; names must differ",
@@ -268,10 +298,11 @@ def test_another_release_is_said_and_not_taken_for_a_forger(tmp_path):
     document = json.loads(path.read_text())
     document["tables"]["units"]["moved"][1] += 1
     rewritten(path, document | {"semanticsVersion": 0})
-    [said] = verify(path).not_recomputed
-    assert said.startswith(
-        "made by rmqalloc 0.0.9 (rmqalloc/v3, semantics 0); differs in units.moved is not what follows"
+    release, difference = verify(path).not_recomputed
+    assert (
+        release == "semanticsVersion: made by rmqalloc 0.0.9 (rmqalloc/v3, semantics 0); this is 1"
     )
+    assert difference.startswith("units.moved is not what follows")
     assert main(["verify", str(path)]) == 4
     assert verify(rewritten(path, document)).problems, "by the semantics of today it is a forgery"
 

@@ -140,7 +140,7 @@ def test_every_group_that_gets_worse_is_listed_and_the_summary_counts_all(lost_b
         sum("1 → 2" in line for line in worse) == 16 and sum("0 → 1" in line for line in worse) == 8
     )
     assert " ".join(" ".join(lines[26:]).split()).endswith(
-        "; unowned 0, idle 16 → 40; 24 of 200 groups get worse."
+        "; unowned 0, idle 16 → 40; 24 of 200 groups get worse (idle 24, skew 24)."
     )
     assert list(lost_broker.lines(top=5))[6] == "  and 195 more groups (--top)", (
         "fewer rows only if they are asked for"

@@ -1,5 +1,5 @@
 """Plans as a forger would write them: each says something that does not follow from its inputs, or
-asks for endless work.
+that nothing else in the file shows, or asks for endless work.
 """
 
 import hashlib
@@ -75,6 +75,46 @@ def _hostile_pattern(document):
     group |= {"strategy": "CANARY(share=0.5, pattern=" + "*a" * 40 + "b)", "clients": LONG_CLIENTS}
 
 
+def _renamed(document):
+    """Every scenario has another name, wherever it stands."""
+    text = json.dumps(document)
+    names = [scenario["name"] for scenario in document["scenarios"]]
+    for name in names:
+        text = text.replace(json.dumps(name), json.dumps(name + " (approved)"))
+    document.clear()
+    document |= json.loads(text)
+
+
+def _another_time(document):
+    """The snapshot was taken later."""
+    for holder, key in ((document, "snapshotTime"), (document["inputs"]["snapshot"], "fetched_at")):
+        assert key in holder
+        holder[key] = "2026-11-23T12:00:00Z"
+
+
+def _another_release(document):
+    """A difference that an earlier meaning of plans would explain."""
+    document["semanticsVersion"] = 0
+    document["tables"]["units"]["moved"][1] += 1
+
+
+STATED = {
+    "gates removed": ("gates", lambda document: document.pop("gates"), "gates"),
+    "a gate loosened": ("gates", _put("gates", "max_moved", value=500.0), "gates"),
+    "gates added": ("plain", _gates({"max_moved": 500.0}), "gates"),
+    "a scenario renamed": ("plain", _renamed, "scenarios"),
+    "another time in the inputs as well": ("plain", _another_time, "inputs"),
+}
+"""Changes that `verify` cannot find: of which plan of `certified_plans.PLANS`, the change, and what
+is named as not verified. Given the snapshot, it finds those of the inputs.
+"""
+
+NOT_RECOMPUTED = {
+    "another release": (_put("toolVersion", value="0.0.9"), "toolVersion"),
+    "another release with a difference": (_another_release, "semanticsVersion"),
+}
+"""Changes of the saved plan ``plain`` that could be another release's work, and what is named."""
+
 FORGERIES = {
     "all units hidden by an err_code": _hidden,
     "a unit hidden by an err_code": _put("tables", "units", "err_code", 1, value=6),
@@ -105,16 +145,16 @@ FORGERIES = {
     "a foreign digest of the inputs": _put("inputDigest", value="0" * 64),
     "another time": _put("snapshotTime", value="2026-11-22T12:00:01Z"),
 }
-"""Changes of the saved plan `certified_plans.PLANS["plain"]`, by name."""
+"""Changes of the saved plan `certified_plans.PLANS["plain"]` that are found, by name."""
 
 
-def forged(text, name):
+def forged(text, change):
     """The text of a plan's file, forged: the digests of its inputs and of its content are those of
     what it now says.
     """
     document = json.loads(text)
     before = document["inputDigest"]
-    FORGERIES[name](document)
+    change(document)
     if document["inputDigest"] == before:
         document["inputDigest"] = hashlib.sha256(
             canonical(document["inputs"]["snapshot"]).encode()

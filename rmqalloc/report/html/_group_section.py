@@ -9,6 +9,7 @@ import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.plans.alike_clients import MOST_KINDS, AlikeClients, alike_clients, are_few
+from rmqalloc.plans.plan_totals import NOT_KNOWN, present
 from rmqalloc.report.html._evidence_section import group_evidence
 from rmqalloc.report.html._page_tables import (
     BeforeAfter,
@@ -149,7 +150,10 @@ def figures(before: Row, after: Row) -> list[Any]:
     """Return cells of `FIGURES` of a group or a unit before and after; loads are the least and the
     greatest.
     """
+    before = present(before)
     loads = [f"{number(row['min_load'])}–{number(row['max_load'])}" for row in (before, after)]
+    if before["min_load"] == NOT_KNOWN:
+        loads[0] = NOT_KNOWN
     both = Markup(arrow(*loads), "" if after["max_load"] is None else after["max_load"])
     return [after["moved"], *(BeforeAfter(before[one], after[one]) for one in _CHANGES), both]
 

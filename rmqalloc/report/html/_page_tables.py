@@ -38,8 +38,8 @@ def number_columns(*titles: str, is_lesser: bool = False) -> list[TableColumn]:
 class BeforeAfter(NamedTuple):
     """A figure before and after; only one is shown where they are the same."""
 
-    before: float | int | None
-    after: float | int | None
+    before: float | int | str | None
+    after: float | int | str | None
 
     def text(self, column: str = "") -> str:
         """Return both, for people.

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.plans import Gates, Plan
-from rmqalloc.plans.plan_totals import Summary, summaries
+from rmqalloc.plans.plan_totals import NOT_KNOWN, PRESENT, Summary, summaries
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
 from rmqalloc.results.and_more import first_of
@@ -51,7 +51,7 @@ class ScenarioTotals(NamedTuple):
     """What a scenario comes to over all groups: figures by their headings."""
 
     scenario: str
-    figures: dict[str, float | int | None]
+    figures: dict[str, float | int | str | None]
 
 
 def summary_section(plan: Plan, gates: Gates) -> str:
@@ -93,9 +93,25 @@ def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
     """Return the sums over all groups, and the largest skew."""
     groups = of_scenario(plan.groups, scenario)
     figures = {said: pc.sum(groups[column]).as_py() for said, column in _SUMS.items()}
+    figures[_SKEW] = pc.max(groups["skew"]).as_py()
     if scenario == CURRENT:
         figures |= dict.fromkeys(_OF_MOVES)
-    return ScenarioTotals(scenario, {**figures, _SKEW: pc.max(groups["skew"]).as_py()})
+        planned = groups.filter(pc.greater(groups["n_topics"], 0))
+        columns = {**_SUMS, _SKEW: "skew"}
+        unknown = (
+            said
+            for said, column in columns.items()
+            if column in PRESENT and planned[column].null_count
+        )
+        figures |= dict.fromkeys(unknown, NOT_KNOWN)
+    return ScenarioTotals(scenario, figures)
+
+
+def _grows(before: float | int | str | None, after: float | int | str | None) -> bool:
+    """Return whether a figure gets greater; one that is not known is not compared."""
+    if isinstance(before, str) or isinstance(after, str):
+        return False
+    return (after or 0) > (before or 0)
 
 
 def _headline(
@@ -115,7 +131,7 @@ def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
     tiles = [(number(after.figures["moved"]), "moved", "")]
     for head in (*_WORSE, _SKEW):
         was, is_ = before.figures[head], after.figures[head]
-        is_worse = head != _SKEW and (is_ or 0) > (was or 0)
+        is_worse = head != _SKEW and _grows(was, is_)
         tiles.append((BeforeAfter(was, is_).text(head), head, "warn" if is_worse else ""))
     items = (
         f"<li><b{class_of([kind] if kind else [])}>{'! ' if kind else ''}{escaped(said)}</b><span>{escaped(what)}</span></li>"
@@ -144,7 +160,7 @@ def _rising(totals: Sequence[ScenarioTotals]) -> str:
         f"{name(one.scenario)}: {escaped(f'{said} {number(before[what])} → {number(one.figures[what])}')}"
         for one in totals[1:]
         for what, said in _WORSE.items()
-        if (one.figures[what] or 0) > (before[what] or 0)
+        if _grows(before[what], one.figures[what])
     ]
     return "".join(f'<p class="warn">! {one}</p>' for one in said[:MOST_LISTED])
 

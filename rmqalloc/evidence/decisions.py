@@ -14,7 +14,7 @@ The first row that holds decides::
     its strategy cannot be computed            U    U    R    R    R    R    R    R    R
     brokers let it pop messages                -    -    -    D    D    D    D    D    D
     its clients divide by several strategies   -    -    N    N    N    N    N    R    -
-    its strategy is in doubt                   U    U    R    R    R    R    R    R    R
+    its strategy is in doubt                   U    U    R    N    R    R    R    R    R
     brokers list different clients             -    X    N    N    L    L    L    L    -
     some clients do not report their queues    U    U    N    N    N    N    N    N    -
     none of these                              -    -    -    -    -    -    -    -    -
@@ -287,7 +287,7 @@ ROWS = (
          remedy="state another one in the snapshot, or with --strategy where clients divide"),
     _row("brokers let it pop messages", "- - - D D D D D D", _pops),
     _row("its clients divide by several strategies", "- - N N N N N R -", _by_client, remedy=_STATE),
-    _row("its strategy is in doubt", "U U R R R R R R R", _doubt, remedy=_STATE),
+    _row("its strategy is in doubt", "U U R N R R R R R", _doubt, remedy=_STATE),
     _row("brokers list different clients", "- X N N L L L L -", _lists_differ,
          partly="the clients of all of them"),
     _row("some clients do not report their queues", "U U N N N N N N -", _silent),

@@ -1,5 +1,6 @@
 """Answers compared, and what differs."""
 
+from collections import Counter
 from math import isclose
 from typing import NamedTuple
 
@@ -25,10 +26,17 @@ class Near(float):
 
 
 class Tally:
-    """Counts answers and keeps those that differ."""
+    """Counts answers and keeps those that differ.
+
+    Attributes
+    ----------
+    careful : Counter of str
+        Answers "unknown" where a person would know, by kind: counted, and no difference.
+    """
 
     def __init__(self):
         self.compared = 0
+        self.careful = Counter()
         self.differences = []
 
     def same(self, kind, where, expected, got):

@@ -19,6 +19,7 @@ from bruteforce import (
     random_changes,
     reached,
     rollout_verbs,
+    state_verbs,
     totals,
 )
 from bruteforce.tables import KEYS, compared, of_scenario, tables
@@ -342,5 +343,6 @@ VERBS = {
     "queues": (rollout_verbs.case_of, rollout_verbs.queues_all),
     "best": (rollout_verbs.case_of, rollout_verbs.best_all),
     "silence": (reach_case, silence_all),
+    "states": (state_verbs.case, state_verbs.compare_all),
 }
 """A maker of cases and a comparison for every verb."""

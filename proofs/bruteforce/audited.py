@@ -202,7 +202,7 @@ def rooms_of(document, group):
 
 def rule_of(group, client, served):
     """What a client divides by."""
-    name, params = group["strategy"], dict(group.get("strategy_params", {}))
+    name, params = group.get("strategy", "AVG"), dict(group.get("strategy_params", {}))
     if name == java.NEARBY and "inner" in params:
         name = f"{name}-{params.pop('inner')}"
     own = client.get("strategy")

@@ -16,7 +16,7 @@ from bruteforce import (
     totals,
 )
 from bruteforce.clusters import chance, some
-from bruteforce.tables import KEYS, compared, of_scenario, tables
+from bruteforce.tables import KEYS, compared, of_scenario, tables, without_present
 from bruteforce.tally import AtLeast, Near, by_key
 from rmqalloc.plans import Gates, plan_snapshot
 from rmqalloc.plans.comparison import Candidate, compare
@@ -161,6 +161,8 @@ def _tables_of(case, planned, tally):
     }
     for name, after in planned.behind.items():
         expected = tables(planned.before, after, case["snapshot"])
+        if name == "current":
+            without_present(expected, case["snapshot"])
         compared(tally, "mixed", expected, {kind: of_scenario(rows[kind], name) for kind in KEYS})
         for by, mine in sums.items():
             got = {key[1:]: row for key, row in mine.items() if key[0] == name}

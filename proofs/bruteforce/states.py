@@ -8,7 +8,7 @@ table of decisions is here as well: with which class of exit code a verb ends fo
 from collections import Counter
 from typing import NamedTuple
 
-from bruteforce import java
+from bruteforce import java, own_strategies
 from bruteforce.audited import _clients, _subscribes, rooms_of, rule_of
 from bruteforce.clusters import RETRY, queue_key, queues_of
 
@@ -159,6 +159,8 @@ class States:
     def doubt(self):
         """Whether it is in doubt by what the clients divide."""
         stated = all("strategy" in client for client in self.group.get("clients", ()))
+        if self.served == POP:
+            return False  # brokers divide by AVG where nothing is stated
         doubted = "strategy_doubt" in self.group or self.group.get("strategy") is None
         return doubted and not (stated and self.group.get("clients"))
 
@@ -259,6 +261,16 @@ class States:
 
     def of_topic(self, topic):
         return [row for queue, row in self.rows.items() if queue[0] == topic]
+
+    def is_open(self, topic):
+        """Whether it is not known who owns a queue of a topic, or whether a client owns more."""
+        is_partial = self.silent and self.reports(topic) and not self.is_shared
+        if not self.clients or is_partial:
+            return True
+        name, params = self.group.get("strategy"), self.group.get("strategy_params", {})
+        if name is not None and own_strategies.is_own(java.rule_of(name, params)):
+            return False  # `takers` knows RocketMQ's strategies alone
+        return any(row.known == UNKNOWN for row in self.of_topic(topic))
 
     @property
     def figures(self):

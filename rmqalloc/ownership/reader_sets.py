@@ -6,13 +6,15 @@ Two queues have equal numbers exactly if the same clients read them, whether one
 
 from __future__ import annotations
 
+from collections.abc import Set
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, Strings, distinct, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
 
 Keys = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -36,54 +38,44 @@ class ReaderSets:
     The third queue is read by two clients, the second by nobody:
 
     >>> sets = ReaderSets(3)
-    >>> owners = sets.of_pairs(np.array([0, 2, 2]), np.array([1, 2, 0]), 3)
-    >>> owners, sets.of_pairs(np.array([0, 0, 1, 1]), np.array([1, 2, 0, 2]), 2)
-    (array([ 1, -1,  3], dtype=int32), array([4, 3], dtype=int32))
-    >>> sets.readers(owners)
+    >>> owners = [sets.number(readers) for readers in ({1}, set(), {2, 0})]
+    >>> owners, sets.number({1, 2}), sets.number({0, 2}), sets.members(3)
+    ([1, -1, 3], 4, 3, (0, 2))
+    >>> sets.readers(np.array(owners))
     Readers(places=array([0, 2, 2]), clients=array([1, 0, 2]))
     """
 
     def __init__(self, n_clients: int) -> None:
         self._n_clients = n_clients
-        self._numbers: dict[bytes, int] = {}
-        self._members: list[Keys] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._members: list[tuple[int, ...]] = []
         self._laid: tuple[Keys, Keys] = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
-        """Number the readers of ``n`` queues, given pairs of a queue's position and a client;
-        `NOBODY` for an unread queue.
-        """
-        stride = max(self._n_clients, 1)
-        place, client = np.divmod(distinct(queues * stride + clients), stride)
-        found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
-        alone = n_each[place] == 1
-        found[place[alone]] = client[alone]
-        starts = offsets_of(n_each)
-        for size in distinct(n_each[n_each > 1]).tolist():
-            several = np.flatnonzero(n_each == size)
-            rows = client[ranges(starts[:-1][several], n_each[several])].reshape(-1, size)
-            sets, of_row = np.unique(rows, axis=0, return_inverse=True)
-            found[several] = np.array([self._number(one) for one in sets], np.int32)[
-                of_row.reshape(-1)
-            ]
-        return found
+    def number(self, readers: Set[int]) -> int:
+        """Return the number of a queue's readers; `NOBODY` if there are none."""
+        if len(readers) < 2:
+            return next(iter(readers), NOBODY)
+        members = tuple(sorted(readers))
+        if members not in self._numbers:
+            self._numbers[members] = self._n_clients + len(self._members)
+            self._members.append(members)
+        return self._numbers[members]
 
-    def _number(self, members: Keys) -> int:
-        """Return the number of a set, given its members in ascending order."""
-        key = members.tobytes()
-        if key not in self._numbers:
-            self._numbers[key] = self._n_clients + len(self._members)
-            self._members.append(members.copy())
-        return self._numbers[key]
+    def members(self, number: int) -> tuple[int, ...]:
+        """Return the readers that have a number, ascending."""
+        if number < 0:
+            return ()
+        in_set = number - self._n_clients
+        return (number,) if in_set < 0 else self._members[in_set]
 
     def _laid_out(self) -> tuple[Keys, Keys]:
         """Return the sizes of all sets, and their members end to end; kept until a set is added."""
         if self._laid[0].size != len(self._members):
-            sizes = np.array([one.size for one in self._members], np.int64)
-            self._laid = sizes, np.concatenate(self._members)
+            sizes = np.array(list(map(len, self._members)), np.int64)
+            self._laid = sizes, np.fromiter(chain.from_iterable(self._members), np.int64)
         return self._laid
 
     def sizes(self, owners: Index) -> Keys:
@@ -182,7 +174,8 @@ class Numbers(NamedTuple):
     n_queue_ids: int  # one more than the greatest queue id
     client_numbers: ClientNumbers  # clients by their ids
     sets: ReaderSets  # sets of several readers, whose numbers are behind those of clients
-    is_mixed: NDArray[np.bool_]  # by row, whether the unit is mixed
+    n_units: int  # rows that are units; further views of mixed units are behind them
+    is_mixed: NDArray[np.bool_]  # by row, whether it is a view of a mixed unit
 
     @property
     def stride(self) -> int:

@@ -19,9 +19,7 @@ read_by = st.lists(st.frozensets(st.integers(0, N_CLIENTS - 1), max_size=4), max
 
 
 def numbers_of(sets, queues):
-    pairs = [(place, one) for place, clients in enumerate(queues) for one in clients]
-    places, clients = np.array(pairs, np.int64).reshape(-1, 2).T
-    return sets.of_pairs(places, clients, len(queues))
+    return np.array([sets.number(frozenset(readers)) for readers in queues], np.int32)
 
 
 def sets_of(sets, numbers):
@@ -38,6 +36,7 @@ def test_numbers_of_readers_are_equal_just_where_their_sets_are(some, others):
     numbers = np.concatenate([numbers_of(sets, some), numbers_of(sets, others)])
     every = [*some, *others]
     assert sets_of(sets, numbers) == every
+    assert [frozenset(sets.members(number)) for number in numbers.tolist()] == every
     assert sets.sizes(numbers).tolist() == [len(one) for one in every]
     assert len(set(numbers.tolist())) == len(set(every))
 

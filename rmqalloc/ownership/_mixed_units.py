@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.ownership.reader_sets import Numbers
+from rmqalloc.ownership.reader_sets import Numbers, ReaderSets
 from rmqalloc.views.view_rows import MixedRows
 
 Slot = tuple[int, int]
@@ -113,17 +114,21 @@ class MixedUnit:
                     for queue in views[row].shares.get(client.client_id, ()):
                         if queue in takers:
                             takers[queue].append(client.number)
+        sets = numbers.sets
+        owners = readers = {queue: sets.number(mine) for queue, mine in takers.items()}
+        if any(client.repeat for client in clients):
+            id_of = {client.number: client.client_id for client in clients}
+            owners = {
+                queue: sets.number([id_of[client] for client in mine])
+                for queue, mine in takers.items()
+            }
+        loads = Counter(chain.from_iterable(map(sets.members, owners.values())))
         double_owned = 0
         if self.sharing is None:
-            double_owned = sum(_is_double_owned(mine, n_lists) for mine in takers.values())
-        id_of = {client.number: client.client_id for client in clients}
-        readers, owners, loads = {}, {}, Counter[int]()
-        for queue, mine in takers.items():
-            ids = {id_of[client] for client in mine}
-            readers[queue] = numbers.sets.number(set(mine))
-            owners[queue] = numbers.sets.number(ids)
-            loads.update(ids)
-        may_own = {client.client_id for client in clients if self._subscribes(client)}
+            several = [mine for mine in takers.values() if len(mine) > 1]
+            double_owned = sum(_is_double_owned(mine, n_lists) for mine in several)
+        subscribe = {client.client_id for client in clients if self._subscribes(client)}
+        n_crossing = _n_crossing(owners, rooms, clients, sets)
         return UnitState(
             is_good,
             acted_on,
@@ -131,9 +136,9 @@ class MixedUnit:
             owners,
             readers,
             loads,
-            may_own | loads.keys(),
+            subscribe | loads.keys(),
             double_owned,
-            _n_crossing(owners, rooms, clients, numbers),
+            n_crossing,
         )
 
     def _reporting(
@@ -163,22 +168,21 @@ def _slots(client_ids: Sequence[int]) -> list[Slot]:
 
 def _is_double_owned(takers: Sequence[int], n_lists: int) -> bool:
     """Return True if two clients take a queue by every list, given each once for every list."""
-    return len(takers) > 1 and sum(n >= n_lists for n in Counter(takers).values()) > 1
+    return sum(n >= n_lists for n in Counter(takers).values()) > 1
 
 
 def _n_crossing(
     owners: Mapping[int, int],
     rooms: Mapping[int, int],
     clients: Sequence[ListedClient],
-    numbers: Numbers,
+    sets: ReaderSets,
 ) -> int:
     """Count the queues that have an owner in another machine room than the broker; of clients that
     share an id the first counts.
     """
     room_of = {client.client_id: client.room for client in reversed(clients)}
     found = 0
-    for queue, readers in owners.items():
-        near = {-1, rooms[queue]}
-        far = [one for one in numbers.sets.members(readers) if room_of[one] not in near]
-        found += rooms[queue] >= 0 and bool(far)
+    for queue, room in rooms.items():
+        if room >= 0:
+            found += any(room_of[owner] not in (-1, room) for owner in sets.members(owners[queue]))
     return found

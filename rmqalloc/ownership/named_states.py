@@ -181,6 +181,6 @@ def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, K
     sets = ReaderSets(len(names))
     owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
     owner[several] = [
-        sets.number({number[name] for name in (row["owner"], *row["others"])}) for row in rows
+        sets.number([number[name] for name in (row["owner"], *row["others"])]) for row in rows
     ]
     return pa.array(names, pa.string()), owner, sets

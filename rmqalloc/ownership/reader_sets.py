@@ -6,7 +6,7 @@ Two queues have equal numbers exactly if the same clients read them, whether one
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -38,8 +38,8 @@ class ReaderSets:
     The third queue is read by two clients, the second by nobody:
 
     >>> sets = ReaderSets(3)
-    >>> owners = [sets.number(readers) for readers in ({1}, set(), {2, 0})]
-    >>> owners, sets.number({1, 2}), sets.number({0, 2}), sets.members(3)
+    >>> owners = [sets.number(readers) for readers in ([1], [], [2, 0])]
+    >>> owners, sets.number([1, 2]), sets.number([0, 2]), sets.members(3)
     ([1, -1, 3], 4, 3, (0, 2))
     >>> sets.readers(np.array(owners))
     Readers(places=array([0, 2, 2]), clients=array([1, 0, 2]))
@@ -49,16 +49,17 @@ class ReaderSets:
         self._n_clients = n_clients
         self._numbers: dict[tuple[int, ...], int] = {}
         self._members: list[tuple[int, ...]] = []
-        self._laid: tuple[Keys, Keys] = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def number(self, readers: Set[int]) -> int:
+    def number(self, readers: Sequence[int]) -> int:
         """Return the number of a queue's readers; `NOBODY` if there are none."""
-        if len(readers) < 2:
-            return next(iter(readers), NOBODY)
-        members = tuple(sorted(readers))
+        if len(readers) == 1:
+            return readers[0]
+        members = tuple(sorted(set(readers)))
+        if len(members) < 2:
+            return members[0] if members else NOBODY
         if members not in self._numbers:
             self._numbers[members] = self._n_clients + len(self._members)
             self._members.append(members)
@@ -71,19 +72,15 @@ class ReaderSets:
         in_set = number - self._n_clients
         return (number,) if in_set < 0 else self._members[in_set]
 
-    def _laid_out(self) -> tuple[Keys, Keys]:
-        """Return the sizes of all sets, and their members end to end; kept until a set is added."""
-        if self._laid[0].size != len(self._members):
-            sizes = np.array(list(map(len, self._members)), np.int64)
-            self._laid = sizes, np.fromiter(chain.from_iterable(self._members), np.int64)
-        return self._laid
+    @property
+    def _sizes(self) -> Keys:
+        return np.array(list(map(len, self._members)), np.int64)
 
     def sizes(self, owners: Index) -> Keys:
         """Count the clients that read each queue."""
         found: Keys = (owners >= 0).astype(np.int64)
-        if self._members:
-            in_set = owners >= self._n_clients
-            found[in_set] = self._laid_out()[0][owners[in_set] - self._n_clients]
+        in_set = owners >= self._n_clients
+        found[in_set] = self._sizes[owners[in_set] - self._n_clients]
         return found
 
     def readers(self, owners: Index) -> Readers:
@@ -92,7 +89,7 @@ class ReaderSets:
         clients = owners[places].astype(np.int64)
         if not self._members:
             return Readers(places, clients)
-        sizes, all_members = self._laid_out()
+        sizes, all_members = self._sizes, np.array([*chain(*self._members)])
         in_set = clients - self._n_clients
         is_set = in_set >= 0
         n_each = np.where(is_set, sizes[np.maximum(in_set, 0)], 1)
@@ -107,28 +104,22 @@ class ReaderSets:
         Examples
         --------
         >>> sets = ReaderSets(3)
-        >>> owners = sets.of_pairs(np.array([1, 2, 2]), np.array([1, 0, 2]), 3)
+        >>> owners = np.array([sets.number(readers) for readers in ((), (1,), (2, 0))], np.int32)
         >>> [column.to_pylist() for column in sets.names(owners, pa.array(["a", "b", "c"]))]
         [[None, 'b', 'a'], [None, None, ['c']]]
         """
-        is_set = (
-            np.flatnonzero(owners >= self._n_clients) if self._members else np.zeros(0, np.int64)
+        is_set = owners >= self._n_clients
+        numbers, at = np.unique(owners[is_set], return_inverse=True)
+        sets = [self.members(number) for number in numbers.tolist()]
+        first, place = owners.copy(), np.full(owners.size, -1)
+        first[is_set] = np.array([members[0] for members in sets], np.int32)[at]
+        place[is_set] = at
+        rest = pa.array([members[1:] for members in sets], pa.list_(pa.int64()))
+        others = pa.ListArray.from_arrays(rest.offsets, ids.take(rest.values))
+        return (
+            ids.take(pa.array(first, mask=first < 0)),
+            others.take(pa.array(place, mask=place < 0)),
         )
-        first, others = owners.copy(), pa.nulls(owners.size, pa.list_(pa.string()))
-        if is_set.size:
-            places, clients = self.readers(owners[is_set])
-            n_each = np.bincount(places, minlength=is_set.size)
-            starts = offsets_of(n_each)
-            first[is_set] = clients[starts[:-1]]
-            rest = np.delete(clients, starts[:-1])
-            sizes = np.zeros(owners.size, np.int64)
-            sizes[is_set] = n_each - 1
-            others = pa.ListArray.from_arrays(
-                pa.array(offsets_of(sizes).astype(np.int32)),
-                ids.take(pa.array(rest)),
-                mask=pa.array(sizes == 0),
-            )
-        return ids.take(pa.array(first, mask=first < 0)), others
 
 
 class ClientNumbers:

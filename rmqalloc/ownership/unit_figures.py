@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA
 from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.ownership._mixed_units import MixedUnit, UnitState
-from rmqalloc.ownership.reader_sets import NOBODY, ReaderSets
+from rmqalloc.ownership.reader_sets import ABSENT, NOBODY, ReaderSets
 from rmqalloc.ownership.states import States
 
 Row = dict[str, Any]
@@ -113,43 +113,47 @@ def mixed_figures(unit: MixedUnit, before: UnitState, after: UnitState, sets: Re
     n_queues, n_clients, is_shared = len(after.owners), len(loads), unit.sharing is not None
     n_loads = sum(loads) if is_shared else n_queues
     most = max(loads, default=0)
-    had, has = before.owners, after.owners
+    queues = before.owners | after.owners
+    had, has = (
+        [state.owners.get(queue, ABSENT) for queue in queues] for state in (before, after)
+    )
+    changes = Counter(zip(had, has, strict=True))
     affected = set[int]()
-    for queue in had.keys() | has.keys():
-        old, new = (set(sets.members(owners.get(queue, NOBODY))) for owners in (had, has))
-        affected |= old ^ new
+    for old, new in changes:
+        affected.update({*sets.members(old)} ^ {*sets.members(new)})
+    kept = {owners: n for owners, n in changes.items() if ABSENT not in owners}
     return {
         "n_queues": n_queues,
         "n_clients": n_clients,
         "idle": loads.count(0),
-        "unowned": sum(owner == NOBODY for owner in has.values()),
+        "unowned": [*after.owners.values()].count(NOBODY),
         "double_owned": after.double_owned,
         "min_load": min(loads, default=0),
         "mean_load": n_loads / n_clients if n_clients else 0.0,
         "max_load": most,
         "skew": most * n_clients / max(n_loads, 1),
-        "moved": sum(had.get(queue, owner) != owner for queue, owner in has.items()),
-        "least_moves": None if is_shared else _least_moves(before, after, sets),
+        "moved": sum(n for (old, new), n in kept.items() if old != new),
+        "least_moves": None if is_shared else _least_moves(kept, after),
         "clients_affected": len(affected),
         "cross_room": after.cross_room,
     }
 
 
-def _least_moves(before: UnitState, after: UnitState, sets: ReaderSets) -> int:
-    """Return the fewest changes that give each queue one owner, and clients even loads.
+def _least_moves(queues: Mapping[tuple[int, int], int], after: UnitState) -> int:
+    """Return the fewest changes that give each queue one owner, and clients even loads; given the
+    queues that are there before and after by their owners.
 
     A queue with one owner before may keep it; one with none or several changes in any state that
     gives it one owner. So of ``n`` clients that may own queues, ``r`` of which get ``b + 1`` and
     the others ``b``, kept are the lesser of each client's queues and ``b``, and one each of at most
     ``r`` that have more.
     """
-    owners = [
-        sets.members(before.owners[queue]) for queue in after.owners if queue in before.owners
-    ]
+    of_owner = Counter[int]()
+    for (owner, _), n in queues.items():
+        of_owner[owner] += n
     if not after.may_own:
-        return sum(map(bool, owners))
+        return of_owner.total() - of_owner[NOBODY]
     size, extra = divmod(len(after.owners), len(after.may_own))
-    alone = Counter(mine[0] for mine in owners if len(mine) == 1)
-    loads = [alone[client] for client in after.may_own]
+    loads = [of_owner[client] for client in after.may_own]
     kept = sum(min(load, size) for load in loads)
-    return len(owners) - kept - min(extra, sum(load > size for load in loads))
+    return of_owner.total() - kept - min(extra, sum(load > size for load in loads))

@@ -19,7 +19,7 @@ read_by = st.lists(st.frozensets(st.integers(0, N_CLIENTS - 1), max_size=4), max
 
 
 def numbers_of(sets, queues):
-    return np.array([sets.number(frozenset(readers)) for readers in queues], np.int32)
+    return np.array([sets.number([*readers]) for readers in queues], np.int32)
 
 
 def sets_of(sets, numbers):

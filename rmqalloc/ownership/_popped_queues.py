@@ -10,18 +10,20 @@ import numpy as np
 from rmqalloc.evaluation.evaluate import EvaluatedUnits
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.strategies import Pop
+from rmqalloc.views.without_owners import Sharing
 
 
 def popped_queues(
-    part: EvaluatedUnits, share_of: Mapping[int, int]
-) -> dict[int, list[list[int]] | None]:
-    """Return by unit the places of the queues that each of its clients pops, None where each pops
-    all; given POP's share of every unit.
+    part: EvaluatedUnits, sharing: Mapping[int, Sharing | None]
+) -> dict[int, list[list[int]]]:
+    """Return by unit the places of the queues that each of its clients pops, but for units in which
+    each reads all queues; given how clients share the queues of every unit.
     """
     alike: dict[tuple[int, int], list[int]] = {}
-    for unit, share in share_of.items():
-        alike.setdefault((int(part.rules.of_unit[unit]), share), []).append(unit)
-    found: dict[int, list[list[int]] | None] = {}
+    for unit, how in sharing.items():
+        if how is not None and how.pop_share is not None:
+            alike.setdefault((int(part.rules.of_unit[unit]), how.pop_share), []).append(unit)
+    found = {}
     for (rule, share), units in alike.items():
         pop = Pop(part.rules.table[rule], share)
         given = pop.share_fleet(units_alone(part.fleet, np.array(units)), on_error="report")
@@ -29,5 +31,6 @@ def popped_queues(
         of_client = (queues[start:stop] for start, stop in pairwise(given.offsets.tolist()))
         for unit, is_whole in zip(units, given.whole_broker.tolist(), strict=True):
             popped = list(islice(of_client, int(part.fleet.n_clients[unit])))
-            found[unit] = None if is_whole else popped
+            if not is_whole:
+                found[unit] = popped
     return found

@@ -131,28 +131,23 @@ class ClientNumbers:
     ----------
     n_ids, n : int
         How many ids and how many clients there are.
-    ids : ndarray of int64
-        Number of each client's id.
 
     Examples
     --------
     >>> members = ClientNumbers(np.array([1, 3, 2]))
-    >>> members.of(np.array([1, 1, 1, 2]), np.array([0, 1, 2, 1])).tolist(), members.ids.tolist()
-    ([1, 3, 4, 5], [0, 1, 2, 1, 1, 2])
+    >>> members.of(np.array([1, 1, 1, 2]), np.array([0, 1, 2, 1])).tolist()
+    [1, 3, 4, 5]
     """
 
     def __init__(self, n_listed: Keys) -> None:
-        further = np.maximum(n_listed - 1, 0)
-        self.n_ids = n_listed.size
-        self.ids: Keys = np.append(np.arange(self.n_ids), np.repeat(np.arange(self.n_ids), further))
-        self.n = self.ids.size
-        self._starts: Keys = self.n_ids + np.cumsum(further) - further
+        self.n_ids, self.n = n_listed.size, int(n_listed.sum())
+        self._starts: Keys = self.n_ids + np.cumsum(n_listed - 1) - n_listed
 
     def of(self, ids: Keys, repeats: Keys) -> Keys:
-        """Return the numbers of clients."""
+        """Return the numbers of clients, given how often each id comes before in the client list."""
         if self.n == self.n_ids:
             return ids
-        found: Keys = np.where(repeats > 0, self._starts[ids] + repeats - 1, ids)
+        found: Keys = np.where(repeats > 0, self._starts[ids] + repeats, ids)
         return found
 
 

@@ -111,9 +111,13 @@ class _Part(NamedTuple):
 
     part: EvaluatedUnits
     known: Keys  # units of which queues and clients follow
-    is_good: bool  # whether these could be assigned
     client_of_slot: Index
     numbers: Numbers
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the known units could be assigned."""
+        return bool(self.part.layers)
 
     def some(self, chosen: Mask) -> _Part:
         """Return the part without the known units of other rows."""
@@ -124,62 +128,58 @@ class _Part(NamedTuple):
         """The known ones that are units, and no further views of one."""
         return self.known[self.part.rows[self.known] < self.numbers.n_units]
 
-    @property
-    def repeat_of_slot(self) -> Keys:
-        """How often the id of every slot comes before in its client list."""
-        lists = self.part.fleet.client_lists
-        if self.part.fleet.is_regular:
-            return np.zeros(self.client_of_slot.size, np.int64)
-        in_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
-        return repeats_of(
-            in_list * (1 + int(self.client_of_slot.max(initial=0))) + self.client_of_slot
-        )
-
 
 def numbered(states: Sequence[ScenarioState], n_units: int, rows: MixedRows) -> States:
     """Number the names of all states."""
-    fleets = [part.fleet for state in states for part in state.parts]
-    sources = {id(one): one for fleet in fleets for one in _sources(fleet.client_lists.client_ids)}
+    fleets = {id(part.fleet): part.fleet for state in states for part in state.parts}
+    columns = [fleet.client_lists.client_ids for fleet in fleets.values()]
+    sources = {id(source): source for column in columns for source in _sources(column)}
     codes, clients = distinct_strings(Strings.joined(list(sources.values())))
     ranks = clients.ranks()
-    cuts = np.cumsum([len(one) for one in sources.values()])[:-1]
+    cuts = np.cumsum([len(source) for source in sources.values()])[:-1]
     number_of = dict(zip(sources, np.split(ranks[codes], cuts), strict=True))
-    numbers = _numbers(fleets, clients.take(np.argsort(ranks)), n_units, rows)
-
-    def of_part(part: EvaluatedUnits, is_current: bool) -> _Part:
-        column = part.fleet.client_lists.client_ids
-        of_slot = np.concatenate([number_of[id(one)] for one in _sources(column)])
-        of_slot = of_slot[column.rows] if isinstance(column, Derived) else of_slot
-        known = np.arange(part.rows.size) if is_current else part.good
-        return _Part(part, known, not (is_current and part.bad), of_slot, numbers)
-
-    made = [
-        [of_part(part, not place) for part in state.parts] for place, state in enumerate(states)
-    ]
-    if not all(fleet.is_regular for fleet in fleets):
-        found = _client_numbers(made, len(clients))
-        numbers = numbers._replace(client_numbers=found, sets=ReaderSets(found.n))
-        made = [[one._replace(numbers=numbers) for one in parts] for parts in made]
-    mixed = {unit.row: unit for unit in _mixed_units(rows, numbers)}
-    found_states = [_state(parts, mixed, not place) for place, parts in enumerate(made)]
-    return States(found_states, numbers, mixed)
-
-
-def _numbers(fleets: Sequence[Fleet], clients: Strings, n_units: int, rows: MixedRows) -> Numbers:
-    """Return what numbers stand for, while no id repeats."""
-    ids = [fleet.queue_lists.queue_ids for fleet in fleets]
+    slots = {}
+    for fleet, column in zip(fleets, columns, strict=True):
+        of_slot = np.concatenate([number_of[id(source)] for source in _sources(column)])
+        slots[fleet] = of_slot[column.rows] if isinstance(column, Derived) else of_slot
+    n_listed = np.ones(len(clients), np.int64)
+    for number, fleet in fleets.items():
+        if not fleet.is_regular:
+            np.maximum.at(n_listed, slots[number], 1 + _repeats(fleet, slots[number]))
+    queue_ids = [fleet.queue_lists.queue_ids for fleet in fleets.values()]
+    client_numbers = ClientNumbers(n_listed)
     is_mixed = np.zeros(max([n_units, *(1 + row for row in rows.unit_of)]), bool)
     is_mixed[list(rows.unit_of)] = True
-    return Numbers(
-        _words(fleet.brokers for fleet in fleets),
-        _words(fleet.rooms for fleet in fleets),
-        clients,
-        1 + max((int(one.max()) for one in ids if one.size), default=0),
-        ClientNumbers(np.ones(len(clients), np.int64)),
-        ReaderSets(len(clients)),
+    numbers = Numbers(
+        _words(fleet.brokers for fleet in fleets.values()),
+        _words(fleet.rooms for fleet in fleets.values()),
+        clients.take(np.argsort(ranks)),
+        1 + max((int(ids.max()) for ids in queue_ids if ids.size), default=0),
+        client_numbers,
+        ReaderSets(client_numbers.n),
         n_units,
         is_mixed,
     )
+
+    def of_part(part: EvaluatedUnits) -> _Part:
+        known = part.good if part.layers else np.arange(part.rows.size)
+        return _Part(part, known, slots[id(part.fleet)], numbers)
+
+    mixed = {unit.row: unit for unit in _mixed_units(rows, numbers)}
+    found = [
+        _state(list(map(of_part, state.parts)), mixed, not place)
+        for place, state in enumerate(states)
+    ]
+    return States(found, numbers, mixed)
+
+
+def _repeats(fleet: Fleet, client_of_slot: Index) -> Keys:
+    """Return how often the id of every slot comes before in its client list."""
+    if fleet.is_regular:
+        return np.zeros(client_of_slot.size, np.int64)
+    offsets = fleet.client_lists.offsets
+    in_list = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    return repeats_of(in_list * (1 + int(client_of_slot.max(initial=0))) + client_of_slot)
 
 
 def _mixed_units(rows: MixedRows, numbers: Numbers) -> Iterator[MixedUnit]:
@@ -198,14 +198,6 @@ def _mixed_units(rows: MixedRows, numbers: Numbers) -> Iterator[MixedUnit]:
         views_of.setdefault(unit, []).append(row)
     for row, views in views_of.items():
         yield MixedUnit(row, views, rows, client_of, place_of)
-
-
-def _client_numbers(made: Sequence[Sequence[_Part]], n_ids: int) -> ClientNumbers:
-    """Number the clients of all states, by how often an id repeats in any."""
-    n_listed = np.ones(n_ids, np.int64)
-    for one in (one for parts in made for one in parts if not one.part.fleet.is_regular):
-        np.maximum.at(n_listed, one.client_of_slot, 1 + one.repeat_of_slot)
-    return ClientNumbers(n_listed)
 
 
 def _sources(column: Strings) -> tuple[Strings, ...]:
@@ -287,37 +279,29 @@ def _views(part: _Part, sharing: Mapping[int, Sharing | None]) -> Iterator[tuple
     keys, owners = _queues(part)
     queues, owner_of = (keys % part.numbers.stride).tolist(), owners.tolist()
     rooms = _queue_rooms(part).tolist()
-    popped = popped_queues(part.part, _pop_shares(units, rows, sharing))
+    shared = {unit: sharing[rows[unit]] for unit in units}
+    popped = popped_queues(part.part, shared)
     ends = np.cumsum(fleet.n_queues[part.known]).tolist()
     for unit, start, stop in zip(units, [0, *ends], ends, strict=False):
-        mine = queues[start:stop]
-        shares: dict[int, list[int]] = {}
-        if sharing[rows[unit]] is None:
+        mine, first = queues[start:stop], fleet.slot_starts[unit]
+        ids = part.client_of_slot[first : first + fleet.n_clients[unit]].tolist()
+        shares: dict[int, list[int]] = dict.fromkeys(ids, mine)
+        if shared[unit] is None:
+            shares = {}
             for queue, owner in zip(mine, owner_of[start:stop], strict=True):
                 shares.setdefault(owner, []).append(queue)
-        else:
-            first = fleet.slot_starts[unit]
-            ids = part.client_of_slot[first : first + fleet.n_clients[unit]].tolist()
-            shares = dict.fromkeys(ids, mine)
-            for client_id, places in zip(ids, popped.get(unit) or (), strict=False):
-                shares[client_id] = [mine[place] for place in places]
-        room_of = dict(zip(mine, rooms[start:stop], strict=True))
-        yield rows[unit], View(part.is_good, room_of, shares)
+        elif unit in popped:
+            shares = {
+                one: [mine[place] for place in places]
+                for one, places in zip(ids, popped[unit], strict=True)
+            }
+        yield (
+            rows[unit],
+            View(part.is_good, dict(zip(mine, rooms[start:stop], strict=True)), shares),
+        )
     for unit, reason in part.part.bad.items():
         if reason.code == ErrCode.EMPTY and rows[unit] >= part.numbers.n_units:
             yield rows[unit], View(True, {}, {})
-
-
-def _pop_shares(
-    units: list[int], rows: list[int], sharing: Mapping[int, Sharing | None]
-) -> dict[int, int]:
-    """Return POP's share of the units that are popped."""
-    shared = {unit: sharing[rows[unit]] for unit in units}
-    return {
-        unit: found.pop_share
-        for unit, found in shared.items()
-        if found is not None and found.pop_share is not None
-    }
 
 
 def _queues(one: _Part) -> tuple[Keys, Index]:
@@ -364,7 +348,7 @@ def _listed(one: _Part) -> tuple[Keys, Index, Keys, Index]:
     if clients.slot_room is not None:
         room = _places(fleet.rooms, one.numbers.rooms)[clients.slot_room[slots]]
     rows = np.repeat(one.part.rows[units], n_clients)
-    return rows, one.client_of_slot[slots], one.repeat_of_slot[slots], room
+    return rows, one.client_of_slot[slots], _repeats(fleet, one.client_of_slot)[slots], room
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:

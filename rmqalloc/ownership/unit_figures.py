@@ -114,9 +114,7 @@ def mixed_figures(unit: MixedUnit, before: UnitState, after: UnitState, sets: Re
     n_loads = sum(loads) if is_shared else n_queues
     most = max(loads, default=0)
     queues = before.owners | after.owners
-    had, has = (
-        [state.owners.get(queue, ABSENT) for queue in queues] for state in (before, after)
-    )
+    had, has = ([state.owners.get(queue, ABSENT) for queue in queues] for state in (before, after))
     changes = Counter(zip(had, has, strict=True))
     affected = set[int]()
     for old, new in changes:

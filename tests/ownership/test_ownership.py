@@ -112,7 +112,7 @@ def test_clients_of_one_id_have_numbers_of_their_own():
     every = [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (2, 2)]
     found = [int(numbers.of(np.array([one]), np.array([again]))[0]) for one, again in every]
     assert sorted(found) == list(range(numbers.n))
-    assert [int(numbers.ids[one]) for one in found] == [one for one, _ in every]
+    assert [found[every.index((client_id, 0))] for client_id in range(3)] == [0, 1, 2]
 
 
 def test_sums_beyond_what_a_number_holds_stay_at_the_most():

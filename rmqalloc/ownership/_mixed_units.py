@@ -17,7 +17,7 @@ Such units are few, and each is gone through by itself, in every state:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -86,11 +86,12 @@ class MixedUnit:
                 self._views_of[slots[place]].append(view)
         self._joining = [view for view in views if view in rows.joining]
         self._subscribed = {slots[place] for place in rows.subscribed[row]}
-        self._is_reported = row in rows.reported
-        self._reported = {
-            place_of(queue): [slots[place] for place in places]
-            for queue, places in rows.reported.get(row, {}).items()
-        }
+        self._reported: dict[int, list[Slot]] | None = None
+        if row in rows.reported:
+            self._reported = {
+                place_of(queue): [slots[place] for place in places]
+                for queue, places in rows.reported[row].items()
+            }
 
     def state(
         self,
@@ -105,9 +106,12 @@ class MixedUnit:
         is_good = all(row in views and views[row].is_good for row in {self.row, *acted_on})
         rooms, n_lists = views[self.row].rooms, self._n_lists
         takers: dict[int, list[int]] = {queue: [] for queue in rooms}
-        if is_current and self._is_reported:
+        if is_current and self._reported is not None:
             n_lists = 1
-            takers = self._reporting(rooms, clients)
+            number_of = {client.slot: client.number for client in clients}
+            for queue in takers.keys() & self._reported.keys():
+                slots = number_of.keys() & self._reported[queue]
+                takers[queue] = [number_of[slot] for slot in slots]
         elif is_good:
             for client, rows in zip(clients, acts_on, strict=True):
                 for row in rows:
@@ -128,7 +132,6 @@ class MixedUnit:
             several = [mine for mine in takers.values() if len(mine) > 1]
             double_owned = sum(_is_double_owned(mine, n_lists) for mine in several)
         subscribe = {client.client_id for client in clients if self._subscribes(client)}
-        n_crossing = _n_crossing(owners, rooms, clients, sets)
         return UnitState(
             is_good,
             acted_on,
@@ -136,20 +139,10 @@ class MixedUnit:
             owners,
             readers,
             loads,
-            subscribe | loads.keys(),
-            double_owned,
-            n_crossing,
+            may_own=subscribe | loads.keys(),
+            double_owned=double_owned,
+            cross_room=_n_crossing(owners, rooms, clients, sets),
         )
-
-    def _reporting(
-        self, queues: Iterable[int], clients: Sequence[ListedClient]
-    ) -> dict[int, list[int]]:
-        """Return the clients that report each queue."""
-        number_of = {client.slot: client.number for client in clients}
-        return {
-            queue: [number_of[slot] for slot in self._reported.get(queue, ()) if slot in number_of]
-            for queue in queues
-        }
 
     def _subscribes(self, client: ListedClient) -> bool:
         has_joined = client.slot not in self._views_of

@@ -62,26 +62,19 @@ class State:
     owners: Index
     readers: Index  # the same of clients, see `Numbers.client_numbers`; the same object where no id repeats.
     units: Mapping[int, UnitState]  # the mixed units by their rows
-    _parts: Sequence[_Part]
-
-    @property
-    def _numbers(self) -> Numbers:
-        return self._parts[0].numbers
+    _plain: Sequence[_Part]  # all others
 
     @lazy_property
     def client_rows(self) -> ClientRows:
         """Every client of every unit."""
-        found = ClientRows(*_end_to_end([_client_rows(part) for part in self._parts]))
-        return self._with_loads(found) if self.units else found
-
-    def _with_loads(self, found: ClientRows) -> ClientRows:
-        """Replace the loads of clients of mixed units."""
-        mine = np.flatnonzero(self._numbers.is_mixed[found.rows])
-        clients = self._numbers.client_numbers.of(found.clients[mine], found.repeats[mine])
-        pairs = zip(found.rows[mine].tolist(), clients.tolist(), strict=True)
-        loads = found.loads.copy()
-        loads[mine] = [self.units[row].loads[client] for row, client in pairs]
-        return found._replace(loads=loads)
+        mixed = [
+            (row, client.client_id, client.repeat, unit.loads[client.number], client.room)
+            for row, unit in self.units.items()
+            for client in unit.clients
+        ]
+        columns = np.array(mixed, np.int64).reshape(-1, 5).T
+        plain = [_client_rows(part) for part in self._plain]
+        return ClientRows(*_end_to_end([*plain, columns]) if mixed else _end_to_end(plain))
 
     @lazy_property
     def assigned_rows(self) -> ClientRows:
@@ -229,9 +222,8 @@ def _state(parts: list[_Part], mixed: Mapping[int, MixedUnit], is_current: bool)
     if mixed:
         units = _unit_states(parts, mixed, is_current)
         good[list(units)] = [unit.is_good for unit in units.values()]
-        keys = [
-            row * numbers.stride + queue for row, unit in units.items() for queue in unit.owners
-        ]
+        stride = numbers.stride
+        keys = [row * stride + queue for row, unit in units.items() for queue in unit.owners]
         queues = np.append(queues, np.array(keys, np.int64))
         readers = _appended(owners, [unit.readers for unit in units.values()])
         owners = _appended(owners, [unit.owners for unit in units.values()])
@@ -241,7 +233,7 @@ def _state(parts: list[_Part], mixed: Mapping[int, MixedUnit], is_current: bool)
     if numbers.client_numbers.n == numbers.client_numbers.n_ids:
         readers = owners
     n = numbers.n_units
-    return State(good[:n], known[:n], queues, owners, readers, units, parts)
+    return State(good[:n], known[:n], queues, owners, readers, units, plain)
 
 
 def _appended(owners: Index, by_queue: Sequence[Mapping[int, int]]) -> Index:
@@ -258,9 +250,10 @@ def _unit_states(
     views, clients = dict[int, View](), dict[int, list[ListedClient]]()
     for part in (part.some(numbers.is_mixed) for part in parts):
         views |= _views(part, sharing)
-        rows, *listed = _listed(part)
-        listed.insert(2, numbers.client_numbers.of(*listed[:2]))
-        for row, *client in zip(*(column.tolist() for column in (rows, *listed)), strict=True):
+        listed = _client_rows(part)
+        number = numbers.client_numbers.of(listed.clients, listed.repeats)
+        columns = (listed.rows, listed.clients, listed.repeats, number, listed.rooms)
+        for row, *client in zip(*(column.tolist() for column in columns), strict=True):
             clients.setdefault(row, []).append(ListedClient(*client))
     return {
         row: unit.state(views, clients.get(row, []), numbers, is_current)
@@ -292,8 +285,8 @@ def _views(part: _Part, sharing: Mapping[int, Sharing | None]) -> Iterator[tuple
                 shares.setdefault(owner, []).append(queue)
         elif unit in popped:
             shares = {
-                one: [mine[place] for place in places]
-                for one, places in zip(ids, popped[unit], strict=True)
+                client_id: [mine[place] for place in places]
+                for client_id, places in zip(ids, popped[unit], strict=True)
             }
         yield (
             rows[unit],
@@ -332,23 +325,19 @@ def _queue_rooms(one: _Part) -> Index:
 
 def _client_rows(one: _Part) -> ClientRows:
     """Return every client of every unit, with the queues that its unit's main view gives to it."""
-    fleet, units = one.part.fleet, one.units
-    owned = loads(fleet, one.part.owners)
-    places = ranges(fleet.client_offsets[units], fleet.n_clients[units])
-    rows, clients, repeats, rooms = _listed(one)
-    return ClientRows(rows, clients, repeats, owned[places], rooms)
-
-
-def _listed(one: _Part) -> tuple[Keys, Index, Keys, Index]:
-    """Return the columns of `ClientRows` but the loads."""
-    fleet, units, clients = one.part.fleet, one.units, one.part.fleet.client_lists
+    part, units, numbers = one.part, one.units, one.numbers
+    fleet, clients = part.fleet, part.fleet.client_lists
     n_clients = fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], n_clients)
     room = np.full(slots.size, -1, np.int32)
     if clients.slot_room is not None:
-        room = _places(fleet.rooms, one.numbers.rooms)[clients.slot_room[slots]]
-    rows = np.repeat(one.part.rows[units], n_clients)
-    return rows, one.client_of_slot[slots], _repeats(fleet, one.client_of_slot)[slots], room
+        room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
+    owned = loads(fleet, part.owners)[ranges(fleet.client_offsets[units], n_clients)]
+    rows, repeats = (
+        np.repeat(part.rows[units], n_clients),
+        _repeats(fleet, one.client_of_slot)[slots],
+    )
+    return ClientRows(rows, one.client_of_slot[slots], repeats, owned, room)
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:

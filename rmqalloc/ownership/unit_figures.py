@@ -31,8 +31,6 @@ COUNTED = (
 )  # fmt: skip
 """Figures that are counted here."""
 
-_REPLACED = ("strategy", *COUNTED, "err_code", "err_msg")
-
 
 def units_table(figures: pa.Table) -> pa.Table:
     """Return the table of units of which none is mixed, given the figures of all."""
@@ -46,23 +44,21 @@ def units_table(figures: pa.Table) -> pa.Table:
 
 def with_mixed(figures: pa.Table, numbered: States) -> pa.Table:
     """Return the table of units, given the figures of all views."""
-    n_states = len(numbered.states)
-    units = units_table(figures).slice(0, numbered.numbers.n_units * n_states)
+    n_states, n_units = len(numbered.states), numbered.numbers.n_units
+    units = units_table(figures).slice(0, n_units * n_states)
     rows = list(_mixed_rows(figures, numbered))
-    places = np.add.outer(np.array(list(numbered.mixed)) * n_states, np.arange(n_states))
-    order = np.arange(units.num_rows)
-    order[places.ravel()] = units.num_rows + np.arange(len(rows))
+    is_mixed = pa.array(np.repeat(numbered.numbers.is_mixed[:n_units], n_states))
     columns = {name: units[name] for name in units.column_names}
-    for name in _REPLACED:
-        mine = pa.array([row.get(name) for row in rows], UNITS_SCHEMA.field(name).type)
-        columns[name] = pa.chunked_array([*units[name].chunks, mine]).take(pa.array(order))
+    for name in ("strategy", *COUNTED, "err_code", "err_msg"):
+        mine = pa.array([row.get(name) for row in rows], units[name].type)
+        columns[name] = pc.replace_with_mask(units[name], is_mixed, mine)
     if figures["cross_room"].null_count == figures.num_rows:  # no machine room is known
         columns["cross_room"] = units["cross_room"]
     return pa.table([columns[name] for name in UNITS_SCHEMA.names], schema=UNITS_SCHEMA)
 
 
 def _mixed_rows(figures: pa.Table, numbered: States) -> Iterator[Row]:
-    """Yield the figures of every mixed unit in every state."""
+    """Yield the figures of every mixed unit in every state, in the order of the table of units."""
     sets, n_states = numbered.numbers.sets, len(numbered.states)
     views = np.array([row for unit in numbered.mixed.values() for row in unit.views])
     places = np.add.outer(views * n_states, np.arange(n_states)).ravel()

@@ -59,9 +59,9 @@ def cross_room(state):
 
 def fewest_moves(before, after):
     """The least on the way to one owner each and even loads; a queue that several have must change
-    whoever gets it.
+    whoever gets it. A client that reports a queue may have it, whatever it subscribes to.
     """
-    able = {slot.client_id for slot in after.unit.slots if slot.reads}
+    able = {slot.client_id for slot in after.unit.slots if slot.reads}.union(*after.owners.values())
     if not able:
         return sum(bool(before.owners.get(queue)) for queue in after.owners)
     alone = {

@@ -8,8 +8,8 @@ sum over the one below.
 ``reader_sets``
     Clients as numbers, those that share an id apart, and sets of several readers as numbers behind
     them.
-``laid_views``, ``shared_views``
-    The views of a unit laid on one another, and who reads what under POP, broadcasting or a proxy.
+``mixed_units``, ``popped_queues``
+    Who reads what where the clients of a unit have several views, share an id or share the queues.
 ``states``
     Units in every state, their names as numbers; the clients of each with their loads.
 ``between``

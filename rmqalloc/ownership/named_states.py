@@ -180,9 +180,7 @@ def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, K
     number = {name: i for i, name in enumerate(names)}
     sets = ReaderSets(len(names))
     owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
-    pairs = [
-        (i, number[name]) for i, row in enumerate(rows) for name in (row["owner"], *row["others"])
+    owner[several] = [
+        sets.number([number[name] for name in (row["owner"], *row["others"])]) for row in rows
     ]
-    queue, client = np.array(pairs, np.int64).T
-    owner[several] = sets.of_pairs(queue, client, several.size)
     return pa.array(names, pa.string()), owner, sets

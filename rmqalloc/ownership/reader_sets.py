@@ -6,13 +6,15 @@ Two queues have equal numbers exactly if the same clients read them, whether one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, Strings, distinct, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
 
 Keys = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -36,62 +38,49 @@ class ReaderSets:
     The third queue is read by two clients, the second by nobody:
 
     >>> sets = ReaderSets(3)
-    >>> owners = sets.of_pairs(np.array([0, 2, 2]), np.array([1, 2, 0]), 3)
-    >>> owners, sets.of_pairs(np.array([0, 0, 1, 1]), np.array([1, 2, 0, 2]), 2)
-    (array([ 1, -1,  3], dtype=int32), array([4, 3], dtype=int32))
-    >>> sets.readers(owners)
+    >>> owners = [sets.number(readers) for readers in ([1], [], [2, 0])]
+    >>> owners, sets.number([1, 2]), sets.number([0, 2]), sets.members(3)
+    ([1, -1, 3], 4, 3, (0, 2))
+    >>> sets.readers(np.array(owners))
     Readers(places=array([0, 2, 2]), clients=array([1, 0, 2]))
     """
 
     def __init__(self, n_clients: int) -> None:
         self._n_clients = n_clients
-        self._numbers: dict[bytes, int] = {}
-        self._members: list[Keys] = []
-        self._laid: tuple[Keys, Keys] = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._members: list[tuple[int, ...]] = []
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
-        """Number the readers of ``n`` queues, given pairs of a queue's position and a client;
-        `NOBODY` for an unread queue.
-        """
-        stride = max(self._n_clients, 1)
-        place, client = np.divmod(distinct(queues * stride + clients), stride)
-        found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
-        alone = n_each[place] == 1
-        found[place[alone]] = client[alone]
-        starts = offsets_of(n_each)
-        for size in distinct(n_each[n_each > 1]).tolist():
-            several = np.flatnonzero(n_each == size)
-            rows = client[ranges(starts[:-1][several], n_each[several])].reshape(-1, size)
-            sets, of_row = np.unique(rows, axis=0, return_inverse=True)
-            found[several] = np.array([self._number(one) for one in sets], np.int32)[
-                of_row.reshape(-1)
-            ]
-        return found
+    def number(self, readers: Sequence[int]) -> int:
+        """Return the number of a queue's readers; `NOBODY` if there are none."""
+        if len(readers) == 1:
+            return readers[0]
+        members = tuple(sorted(set(readers)))
+        if len(members) < 2:
+            return members[0] if members else NOBODY
+        if members not in self._numbers:
+            self._numbers[members] = self._n_clients + len(self._members)
+            self._members.append(members)
+        return self._numbers[members]
 
-    def _number(self, members: Keys) -> int:
-        """Return the number of a set, given its members in ascending order."""
-        key = members.tobytes()
-        if key not in self._numbers:
-            self._numbers[key] = self._n_clients + len(self._members)
-            self._members.append(members.copy())
-        return self._numbers[key]
+    def members(self, number: int) -> tuple[int, ...]:
+        """Return the readers that have a number, ascending."""
+        if number < 0:
+            return ()
+        in_set = number - self._n_clients
+        return (number,) if in_set < 0 else self._members[in_set]
 
-    def _laid_out(self) -> tuple[Keys, Keys]:
-        """Return the sizes of all sets, and their members end to end; kept until a set is added."""
-        if self._laid[0].size != len(self._members):
-            sizes = np.array([one.size for one in self._members], np.int64)
-            self._laid = sizes, np.concatenate(self._members)
-        return self._laid
+    @property
+    def _sizes(self) -> Keys:
+        return np.array(list(map(len, self._members)), np.int64)
 
     def sizes(self, owners: Index) -> Keys:
         """Count the clients that read each queue."""
         found: Keys = (owners >= 0).astype(np.int64)
-        if self._members:
-            in_set = owners >= self._n_clients
-            found[in_set] = self._laid_out()[0][owners[in_set] - self._n_clients]
+        in_set = owners >= self._n_clients
+        found[in_set] = self._sizes[owners[in_set] - self._n_clients]
         return found
 
     def readers(self, owners: Index) -> Readers:
@@ -100,7 +89,7 @@ class ReaderSets:
         clients = owners[places].astype(np.int64)
         if not self._members:
             return Readers(places, clients)
-        sizes, all_members = self._laid_out()
+        sizes, all_members = self._sizes, np.array([*chain(*self._members)])
         in_set = clients - self._n_clients
         is_set = in_set >= 0
         n_each = np.where(is_set, sizes[np.maximum(in_set, 0)], 1)
@@ -115,28 +104,22 @@ class ReaderSets:
         Examples
         --------
         >>> sets = ReaderSets(3)
-        >>> owners = sets.of_pairs(np.array([1, 2, 2]), np.array([1, 0, 2]), 3)
+        >>> owners = np.array([sets.number(readers) for readers in ((), (1,), (2, 0))], np.int32)
         >>> [column.to_pylist() for column in sets.names(owners, pa.array(["a", "b", "c"]))]
         [[None, 'b', 'a'], [None, None, ['c']]]
         """
-        is_set = (
-            np.flatnonzero(owners >= self._n_clients) if self._members else np.zeros(0, np.int64)
+        is_set = owners >= self._n_clients
+        numbers, at = np.unique(owners[is_set], return_inverse=True)
+        sets = [self.members(number) for number in numbers.tolist()]
+        first, place = owners.copy(), np.full(owners.size, -1)
+        first[is_set] = np.array([members[0] for members in sets], np.int32)[at]
+        place[is_set] = at
+        rest = pa.array([members[1:] for members in sets], pa.list_(pa.int64()))
+        others = pa.ListArray.from_arrays(rest.offsets, ids.take(rest.values))
+        return (
+            ids.take(pa.array(first, mask=first < 0)),
+            others.take(pa.array(place, mask=place < 0)),
         )
-        first, others = owners.copy(), pa.nulls(owners.size, pa.list_(pa.string()))
-        if is_set.size:
-            places, clients = self.readers(owners[is_set])
-            n_each = np.bincount(places, minlength=is_set.size)
-            starts = offsets_of(n_each)
-            first[is_set] = clients[starts[:-1]]
-            rest = np.delete(clients, starts[:-1])
-            sizes = np.zeros(owners.size, np.int64)
-            sizes[is_set] = n_each - 1
-            others = pa.ListArray.from_arrays(
-                pa.array(offsets_of(sizes).astype(np.int32)),
-                ids.take(pa.array(rest)),
-                mask=pa.array(sizes == 0),
-            )
-        return ids.take(pa.array(first, mask=first < 0)), others
 
 
 class ClientNumbers:
@@ -148,28 +131,23 @@ class ClientNumbers:
     ----------
     n_ids, n : int
         How many ids and how many clients there are.
-    ids : ndarray of int64
-        Number of each client's id.
 
     Examples
     --------
     >>> members = ClientNumbers(np.array([1, 3, 2]))
-    >>> members.of(np.array([1, 1, 1, 2]), np.array([0, 1, 2, 1])).tolist(), members.ids.tolist()
-    ([1, 3, 4, 5], [0, 1, 2, 1, 1, 2])
+    >>> members.of(np.array([1, 1, 1, 2]), np.array([0, 1, 2, 1])).tolist()
+    [1, 3, 4, 5]
     """
 
     def __init__(self, n_listed: Keys) -> None:
-        further = np.maximum(n_listed - 1, 0)
-        self.n_ids = n_listed.size
-        self.ids: Keys = np.append(np.arange(self.n_ids), np.repeat(np.arange(self.n_ids), further))
-        self.n = self.ids.size
-        self._starts: Keys = self.n_ids + np.cumsum(further) - further
+        self.n_ids, self.n = n_listed.size, int(n_listed.sum())
+        self._starts: Keys = self.n_ids + np.cumsum(n_listed - 1) - n_listed
 
     def of(self, ids: Keys, repeats: Keys) -> Keys:
-        """Return the numbers of clients."""
+        """Return the numbers of clients, given how often each id comes before in the client list."""
         if self.n == self.n_ids:
             return ids
-        found: Keys = np.where(repeats > 0, self._starts[ids] + repeats - 1, ids)
+        found: Keys = np.where(repeats > 0, self._starts[ids] + repeats, ids)
         return found
 
 
@@ -182,7 +160,8 @@ class Numbers(NamedTuple):
     n_queue_ids: int  # one more than the greatest queue id
     client_numbers: ClientNumbers  # clients by their ids
     sets: ReaderSets  # sets of several readers, whose numbers are behind those of clients
-    is_mixed: NDArray[np.bool_]  # by row, whether the unit is mixed
+    n_units: int  # rows that are units; further views of mixed units are behind them
+    is_mixed: NDArray[np.bool_]  # by row, whether it is a view of a mixed unit
 
     @property
     def stride(self) -> int:

@@ -7,7 +7,7 @@ are picked by the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,12 +21,14 @@ from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges, repeats_of
 from rmqalloc.lazy import lazy_property
-from rmqalloc.ownership._laid_views import Laid, Listed, MixedUnits, ReportedPairs, UnitQueues
-from rmqalloc.ownership._shared_views import SharedUnits, Takers
+from rmqalloc.model import MessageQueue
+from rmqalloc.ownership._mixed_units import ListedClient, MixedUnit, UnitState, View
+from rmqalloc.ownership._popped_queues import popped_queues
 from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, Numbers, ReaderSets
 from rmqalloc.scenarios.lazy_strings import Derived
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.views.view_rows import MixedRows
+from rmqalloc.views.without_owners import Sharing
 
 
 class ClientRows(NamedTuple):
@@ -59,36 +61,20 @@ class State:
     # for nobody.
     owners: Index
     readers: Index  # the same of clients, see `Numbers.client_numbers`; the same object where no id repeats.
-    laid: Laid | None  # the queues of mixed units among these, if there are any
-    acted_on: Mask  # rows of all views: whether a client of a mixed unit acts on it
-    _parts: Sequence[_Part]
-    _listed: ClientRows | None = None
-
-    @property
-    def _numbers(self) -> Numbers:
-        return self._parts[0].numbers
+    units: Mapping[int, UnitState]  # the mixed units by their rows
+    _plain: Sequence[_Part]  # all others
 
     @lazy_property
     def client_rows(self) -> ClientRows:
         """Every client of every unit."""
-        found = _all_client_rows(self._parts) if self._listed is None else self._listed
-        return found if self.laid is None else self._with_readers(found, self.laid)
-
-    def _with_readers(self, found: ClientRows, laid: Laid) -> ClientRows:
-        """Replace the loads of clients of mixed units by the number of queues that they read."""
-        numbers = self._numbers
-        is_mixed = numbers.is_mixed[found.rows]
-        stride = max(len(numbers.clients), 1)
-        slots = found.rows[is_mixed] * stride + found.clients[is_mixed]
-        places, readers = numbers.sets.readers(laid.owners)
-        read, counts = np.unique(
-            numbers.rows_of(laid.queues)[places] * stride + readers, return_counts=True
-        )
-        at = np.searchsorted(read, slots)
-        has = (found.repeats[is_mixed] == 0) & (np.append(read, -1)[at] == slots)
-        loads = found.loads.copy()
-        loads[is_mixed] = np.where(has, np.append(counts, 0)[at], 0)
-        return found._replace(loads=loads)
+        mixed = [
+            (row, client.client_id, client.repeat, unit.loads[client.number], client.room)
+            for row, unit in self.units.items()
+            for client in unit.clients
+        ]
+        columns = np.array(mixed, np.int64).reshape(-1, 5).T
+        plain = [_client_rows(part) for part in self._plain]
+        return ClientRows(*_end_to_end([*plain, columns]) if mixed else _end_to_end(plain))
 
     @lazy_property
     def assigned_rows(self) -> ClientRows:
@@ -97,19 +83,20 @@ class State:
 
 
 class States(NamedTuple):
-    """Every state, that before any change first, and which units are mixed, where any is."""
+    """Every state, that before any change first, and the mixed units by their rows."""
 
     states: list[State]
     numbers: Numbers
-    mixed: MixedUnits | None
+    mixed: Mapping[int, MixedUnit]
 
     @property
     def is_shared(self) -> Mask:
         """Units whose queues have readers and no owner, so that none is double-owned and no number
         of moves is the least.
         """
-        n = self.numbers.is_mixed.size
-        return np.zeros(n, bool) if self.mixed is None else self.mixed.is_shared[:n]
+        found = np.zeros(self.numbers.n_units, bool)
+        found[[row for row, unit in self.mixed.items() if unit.sharing is not None]] = True
+        return found
 
 
 class _Part(NamedTuple):
@@ -117,95 +104,93 @@ class _Part(NamedTuple):
 
     part: EvaluatedUnits
     known: Keys  # units of which queues and clients follow
-    is_good: bool  # whether these could be assigned
     client_of_slot: Index
     numbers: Numbers
 
     @property
-    def units(self) -> Keys:
-        """The known ones that are units, and no further views of one."""
-        return self.known[self.part.rows[self.known] < self.numbers.is_mixed.size]
+    def is_good(self) -> bool:
+        """Whether the known units could be assigned."""
+        return bool(self.part.layers)
+
+    def some(self, chosen: Mask) -> _Part:
+        """Return the part without the known units of other rows."""
+        return self._replace(known=self.known[chosen[self.part.rows[self.known]]])
 
     @property
-    def repeat_of_slot(self) -> Keys:
-        """How often the id of every slot comes before in its client list."""
-        lists = self.part.fleet.client_lists
-        if self.part.fleet.is_regular:
-            return np.zeros(self.client_of_slot.size, np.int64)
-        in_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
-        return repeats_of(
-            in_list * (1 + int(self.client_of_slot.max(initial=0))) + self.client_of_slot
-        )
+    def units(self) -> Keys:
+        """The known ones that are units, and no further views of one."""
+        return self.known[self.part.rows[self.known] < self.numbers.n_units]
 
 
-def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | None = None) -> States:
+def numbered(states: Sequence[ScenarioState], n_units: int, rows: MixedRows) -> States:
     """Number the names of all states."""
-    fleets = [part.fleet for state in states for part in state.parts]
-    sources = {id(one): one for fleet in fleets for one in _sources(fleet.client_lists.client_ids)}
+    fleets = {id(part.fleet): part.fleet for state in states for part in state.parts}
+    columns = [fleet.client_lists.client_ids for fleet in fleets.values()]
+    sources = {id(source): source for column in columns for source in _sources(column)}
     codes, clients = distinct_strings(Strings.joined(list(sources.values())))
     ranks = clients.ranks()
-    cuts = np.cumsum([len(one) for one in sources.values()])[:-1]
+    cuts = np.cumsum([len(source) for source in sources.values()])[:-1]
     number_of = dict(zip(sources, np.split(ranks[codes], cuts), strict=True))
-    numbers = _numbers(fleets, clients.take(np.argsort(ranks)), n_rows)
-    mixed = None
-    if rows is not None and rows.unit_of:
-        numbers.is_mixed[list(rows.client_ids)] = True
-        mixed = MixedUnits(
-            rows,
-            numbers.clients.to_list(),
-            n_rows,
-            n_rows + len(rows.unit_of) - len(rows.client_ids),
-        )
+    slots = {}
+    for fleet, column in zip(fleets, columns, strict=True):
+        of_slot = np.concatenate([number_of[id(source)] for source in _sources(column)])
+        slots[fleet] = of_slot[column.rows] if isinstance(column, Derived) else of_slot
+    n_listed = np.ones(len(clients), np.int64)
+    for number, fleet in fleets.items():
+        if not fleet.is_regular:
+            np.maximum.at(n_listed, slots[number], 1 + _repeats(fleet, slots[number]))
+    queue_ids = [fleet.queue_lists.queue_ids for fleet in fleets.values()]
+    client_numbers = ClientNumbers(n_listed)
+    is_mixed = np.zeros(max([n_units, *(1 + row for row in rows.unit_of)]), bool)
+    is_mixed[list(rows.unit_of)] = True
+    numbers = Numbers(
+        _words(fleet.brokers for fleet in fleets.values()),
+        _words(fleet.rooms for fleet in fleets.values()),
+        clients.take(np.argsort(ranks)),
+        1 + max((int(ids.max()) for ids in queue_ids if ids.size), default=0),
+        client_numbers,
+        ReaderSets(client_numbers.n),
+        n_units,
+        is_mixed,
+    )
 
-    def of_part(part: EvaluatedUnits, is_first: bool) -> _Part:
-        column = part.fleet.client_lists.client_ids
-        of_slot = np.concatenate([number_of[id(one)] for one in _sources(column)])
-        of_slot = of_slot[column.rows] if isinstance(column, Derived) else of_slot
-        known = np.arange(part.rows.size) if is_first else part.good
-        return _Part(part, known, not (is_first and part.bad), of_slot, numbers)
+    def of_part(part: EvaluatedUnits) -> _Part:
+        known = part.good if part.layers else np.arange(part.rows.size)
+        return _Part(part, known, slots[id(part.fleet)], numbers)
 
-    made = [
-        [of_part(part, not place) for part in state.parts] for place, state in enumerate(states)
+    mixed = {unit.row: unit for unit in _mixed_units(rows, numbers)}
+    found = [
+        _state(list(map(of_part, state.parts)), mixed, not place)
+        for place, state in enumerate(states)
     ]
-    if not all(fleet.is_regular for fleet in fleets):
-        found = _client_numbers(made, len(clients))
-        numbers = numbers._replace(client_numbers=found, sets=ReaderSets(found.n))
-        made = [[one._replace(numbers=numbers) for one in parts] for parts in made]
-    reported = (
-        mixed.reported(rows, numbers)
-        if rows is not None and mixed is not None and rows.reported
-        else None
-    )
-    return States(
-        [
-            _state(parts, n_rows, mixed, None if place else reported)
-            for place, parts in enumerate(made)
-        ],
-        numbers,
-        mixed,
-    )
+    return States(found, numbers, mixed)
 
 
-def _numbers(fleets: Sequence[Fleet], clients: Strings, n_rows: int) -> Numbers:
-    """Return what numbers stand for, while no id repeats and no unit is mixed."""
-    ids = [fleet.queue_lists.queue_ids for fleet in fleets]
-    return Numbers(
-        _words(fleet.brokers for fleet in fleets),
-        _words(fleet.rooms for fleet in fleets),
-        clients,
-        1 + max((int(one.max()) for one in ids if one.size), default=0),
-        ClientNumbers(np.ones(len(clients), np.int64)),
-        ReaderSets(len(clients)),
-        np.zeros(n_rows, bool),
-    )
+def _repeats(fleet: Fleet, client_of_slot: Index) -> Keys:
+    """Return how often the id of every slot comes before in its client list."""
+    if fleet.is_regular:
+        return np.zeros(client_of_slot.size, np.int64)
+    offsets = fleet.client_lists.offsets
+    in_list = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    return repeats_of(in_list * (1 + int(client_of_slot.max(initial=0))) + client_of_slot)
 
 
-def _client_numbers(made: Sequence[Sequence[_Part]], n_ids: int) -> ClientNumbers:
-    """Number the clients of all states, by how often an id repeats in any."""
-    n_listed = np.ones(n_ids, np.int64)
-    for one in (one for parts in made for one in parts if not one.part.fleet.is_regular):
-        np.maximum.at(n_listed, one.client_of_slot, 1 + one.repeat_of_slot)
-    return ClientNumbers(n_listed)
+def _mixed_units(rows: MixedRows, numbers: Numbers) -> Iterator[MixedUnit]:
+    """Yield the mixed units."""
+    if not rows.unit_of:
+        return
+    client_of = {name: number for number, name in enumerate(numbers.clients.to_list())}
+    broker_of = {name: number for number, name in enumerate(numbers.brokers)}
+
+    def place_of(queue: MessageQueue) -> int:
+        broker = broker_of.get(queue.broker_name)
+        return -1 if broker is None else broker * numbers.n_queue_ids + queue.queue_id
+
+    views_of: dict[int, list[int]] = {}
+    for row, unit in sorted(rows.unit_of.items()):
+        views_of.setdefault(unit, []).append(row)
+    for row, views in views_of.items():
+        yield MixedUnit(row, views, rows, client_of, place_of)
 
 
 def _sources(column: Strings) -> tuple[Strings, ...]:
@@ -224,80 +209,92 @@ def _places(column: Strings, words: list[str]) -> Index:
     return np.array([*(place[word] for word in column.to_list()), -1], np.int32)
 
 
-def _state(
-    parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: ReportedPairs | None
-) -> State:
-    """Join parts of different units as one state, with the reported owners where these count."""
-    n_views = n_rows if mixed is None else mixed.unit_of.size
-    good, known = np.zeros((2, n_views), bool)
-    for one in parts:
-        rows = one.part.rows[one.known]
-        good[rows], known[rows] = one.is_good, True
-    queues, owners = _end_to_end([_queues(one) for one in parts])
-    readers, laid, acted_on, clients = owners, None, np.zeros(n_views, bool), None
-    if mixed is not None:
-        clients = _all_client_rows(parts)
-        listed = mixed.listed(clients.rows, clients.clients)
-        acted_on = mixed.acted_on(listed)
-        good = mixed.of_units(good | _empty(parts, n_rows, n_views), acted_on)
-        plain = mixed.unit_of[parts[0].numbers.rows_of(queues)] < 0
-        laid = _laid(parts, mixed, (queues[~plain], owners[~plain]), good, listed)
-        if reported is not None:
-            laid = mixed.as_reported(laid, reported, parts[0].numbers)
-        queues = np.append(queues[plain], laid.queues)
-        owners, readers = (np.append(owners[plain], one) for one in (laid.owners, laid.readers))
-        good = good[:n_rows]
-    if len(parts) > 1 or mixed is not None:
+def _state(parts: list[_Part], mixed: Mapping[int, MixedUnit], is_current: bool) -> State:
+    """Join parts of different units as one state."""
+    numbers = parts[0].numbers
+    good, known = np.zeros((2, numbers.is_mixed.size), bool)
+    for part in parts:
+        rows = part.part.rows[part.known]
+        good[rows], known[rows] = part.is_good, True
+    plain = [part.some(~numbers.is_mixed) for part in parts] if mixed else parts
+    queues, owners = _end_to_end([_queues(part) for part in plain])
+    readers, units = owners, dict[int, UnitState]()
+    if mixed:
+        units = _unit_states(parts, mixed, is_current)
+        good[list(units)] = [unit.is_good for unit in units.values()]
+        stride = numbers.stride
+        keys = [row * stride + queue for row, unit in units.items() for queue in unit.owners]
+        queues = np.append(queues, np.array(keys, np.int64))
+        readers = _appended(owners, [unit.readers for unit in units.values()])
+        owners = _appended(owners, [unit.owners for unit in units.values()])
+    if len(parts) > 1 or mixed:
         order = np.argsort(queues, kind="stable")
         queues, owners, readers = queues[order], owners[order], readers[order]
-    if parts[0].numbers.client_numbers.n == parts[0].numbers.client_numbers.n_ids:
+    if numbers.client_numbers.n == numbers.client_numbers.n_ids:
         readers = owners
-    return State(good, known[:n_rows], queues, owners, readers, laid, acted_on, parts, clients)
+    n = numbers.n_units
+    return State(good[:n], known[:n], queues, owners, readers, units, plain)
 
 
-def _laid(
-    parts: list[_Part], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed
-) -> Laid:
-    """Lay the views of mixed units on one another, given their queues and owners; queues of a bad
-    unit are unowned.
+def _appended(owners: Index, by_queue: Sequence[Mapping[int, int]]) -> Index:
+    more = [readers for queues in by_queue for readers in queues.values()]
+    return np.append(owners, np.array(more, np.int32))
+
+
+def _unit_states(
+    parts: Sequence[_Part], mixed: Mapping[int, MixedUnit], is_current: bool
+) -> dict[int, UnitState]:
+    """Return the mixed units that are in a state, by their rows."""
+    numbers = parts[0].numbers
+    sharing = {row: unit.sharing for unit in mixed.values() for row in unit.views}
+    views, clients = dict[int, View](), dict[int, list[ListedClient]]()
+    for part in (part.some(numbers.is_mixed) for part in parts):
+        views |= _views(part, sharing)
+        listed = _client_rows(part)
+        number = numbers.client_numbers.of(listed.clients, listed.repeats)
+        columns = (listed.rows, listed.clients, listed.repeats, number, listed.rooms)
+        for row, *client in zip(*(column.tolist() for column in columns), strict=True):
+            clients.setdefault(row, []).append(ListedClient(*client))
+    return {
+        row: unit.state(views, clients.get(row, []), numbers, is_current)
+        for row, unit in mixed.items()
+        if row in views
+    }
+
+
+def _views(part: _Part, sharing: Mapping[int, Sharing | None]) -> Iterator[tuple[int, View]]:
+    """Yield views by their rows, given how clients share the queues of each.
+
+    A further view that lacks queues or clients gives nothing to anybody, which is no error of the
+    unit.
     """
-    numbers, (queues, owners) = parts[0].numbers, views
-    rows = numbers.rows_of(queues)
-    [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
-    owned = (owners >= 0) & ~mixed.is_shared[rows]
-    takers = Takers(rows[owned], queues[owned], owners[owned].astype(np.int64))
-    takers = Takers(
-        *_end_to_end([takers, *(_shared(one, mixed).takers(mixed.shared) for one in parts)])
-    )
-    takers = Takers(*(column[good[takers.rows]] for column in takers))
-    is_main = mixed.unit_of[rows] == rows
-    return mixed.laid(UnitQueues(queues[is_main], rooms[is_main]), takers, listed, numbers)
-
-
-def _shared(one: _Part, mixed: MixedUnits) -> SharedUnits:
-    """Return the views that clients share."""
-    units, fleet = one.known[mixed.is_shared[one.part.rows[one.known]]], one.part.fleet
-    slots = ranges(fleet.slot_starts[units], fleet.n_clients[units])
-    return SharedUnits(
-        one.part, units, _queues(one._replace(known=units))[0], one.client_of_slot[slots]
-    )
-
-
-def _empty(parts: list[_Part], n_rows: int, n_views: int) -> NDArray[np.bool_]:
-    """Return which further views lack queues or clients: nobody takes anything by them, which is no
-    error of the unit.
-    """
-    empty = np.zeros(n_views, bool)
-    for one in parts:
-        empty[
-            [
-                int(one.part.rows[unit])
-                for unit, reason in one.part.bad.items()
-                if reason.code == ErrCode.EMPTY
-            ]
-        ] = True
-    empty[:n_rows] = False
-    return empty
+    fleet, rows, units = part.part.fleet, part.part.rows.tolist(), part.known.tolist()
+    keys, owners = _queues(part)
+    queues, owner_of = (keys % part.numbers.stride).tolist(), owners.tolist()
+    rooms = _queue_rooms(part).tolist()
+    shared = {unit: sharing[rows[unit]] for unit in units}
+    popped = popped_queues(part.part, shared)
+    ends = np.cumsum(fleet.n_queues[part.known]).tolist()
+    for unit, start, stop in zip(units, [0, *ends], ends, strict=False):
+        mine, first = queues[start:stop], fleet.slot_starts[unit]
+        ids = part.client_of_slot[first : first + fleet.n_clients[unit]].tolist()
+        shares: dict[int, list[int]] = dict.fromkeys(ids, mine)
+        if shared[unit] is None:
+            shares = {}
+            for queue, owner in zip(mine, owner_of[start:stop], strict=True):
+                shares.setdefault(owner, []).append(queue)
+        elif unit in popped:
+            shares = {
+                client_id: [mine[place] for place in places]
+                for client_id, places in zip(ids, popped[unit], strict=True)
+            }
+        yield (
+            rows[unit],
+            View(part.is_good, dict(zip(mine, rooms[start:stop], strict=True)), shares),
+        )
+    for unit, reason in part.part.bad.items():
+        if reason.code == ErrCode.EMPTY and rows[unit] >= part.numbers.n_units:
+            yield rows[unit], View(True, {}, {})
 
 
 def _queues(one: _Part) -> tuple[Keys, Index]:
@@ -317,21 +314,17 @@ def _queues(one: _Part) -> tuple[Keys, Index]:
     )
 
 
-def _queue_rooms(one: _Part, mixed: MixedUnits) -> Index:
-    """Return the number of the machine room of each queue's broker, of the views of mixed units."""
-    part, fleet, lists = one.part, one.part.fleet, one.part.fleet.queue_lists
-    units = one.known[mixed.unit_of[part.rows[one.known]] >= 0]
+def _queue_rooms(one: _Part) -> Index:
+    """Return the number of the machine room of each queue's broker, -1 where not known."""
+    fleet, units, lists = one.part.fleet, one.known, one.part.fleet.queue_lists
     if lists.route_room is None:
         return np.full(int(fleet.n_queues[units].sum()), -1, np.int32)
     places = ranges(fleet.queue_starts[units], fleet.n_queues[units])
     return _places(fleet.rooms, one.numbers.rooms)[lists.route_room[lists.queue_route[places]]]
 
 
-def _all_client_rows(parts: Sequence[_Part]) -> ClientRows:
-    return ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
-
-
 def _client_rows(one: _Part) -> ClientRows:
+    """Return every client of every unit, with the queues that its unit's main view gives to it."""
     part, units, numbers = one.part, one.units, one.numbers
     fleet, clients = part.fleet, part.fleet.client_lists
     n_clients = fleet.n_clients[units]
@@ -340,7 +333,10 @@ def _client_rows(one: _Part) -> ClientRows:
     if clients.slot_room is not None:
         room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
     owned = loads(fleet, part.owners)[ranges(fleet.client_offsets[units], n_clients)]
-    rows, repeats = np.repeat(part.rows[units], n_clients), one.repeat_of_slot[slots]
+    rows, repeats = (
+        np.repeat(part.rows[units], n_clients),
+        _repeats(fleet, one.client_of_slot)[slots],
+    )
     return ClientRows(rows, one.client_of_slot[slots], repeats, owned, room)
 
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.ownership.between import queues_between
 from rmqalloc.ownership.states import States, numbered
 from rmqalloc.ownership.unit_figures import mixed_figures
 from rmqalloc.plans.evaluate_views import evaluate_views
@@ -62,18 +59,12 @@ def _sums(
     found: States, number: int, has_it: list[bool], names: list[str]
 ) -> dict[str, tuple[int, int]]:
     """Return moved and least moves from the first scenario to another, by group."""
-    assert found.mixed is not None
     _, before, *_ = found.states
-    after, rows = found.states[number], np.flatnonzero(found.numbers.is_mixed)
-    figures = mixed_figures(
-        after, queues_between(before, after, found.numbers), found.numbers, found.mixed, rows
-    )
+    after = found.states[number]
     sums: dict[str, tuple[int, int]] = {}
-    for place, row in enumerate(rows.tolist()):
+    for row, unit in found.mixed.items():
         if has_it[row] and before.good[row] and after.good[row]:
+            figures = mixed_figures(unit, before.units[row], after.units[row], found.numbers.sets)
             moved, least = sums.get(names[row], (0, 0))
-            sums[names[row]] = (
-                moved + int(figures["moved"][place]),
-                least + int(figures["least_moves"][place]),
-            )
+            sums[names[row]] = moved + figures["moved"], least + figures["least_moves"]
     return sums

@@ -98,7 +98,7 @@ class PlanTables:
     def units(self) -> pa.Table:
         """`rmqalloc.plans.Plan.units`."""
         made = (
-            with_mixed(self.figures, self._numbered, self._between)
+            with_mixed(self.figures, self._numbered)
             if self.read.mixed.unit_of
             else units_table(self.figures)
         )

@@ -86,10 +86,12 @@ class GroupViews:
         return {}
 
     def clients_of(self, ids: Ids) -> tuple[Client, ...]:
-        """Return the clients of a list of ids; one object for all topics."""
+        """Return the clients of a list of ids, of those that share an id the first; one object for
+        all topics.
+        """
         if ids not in self._listed:
-            by_id = {client.client_id: client for client in self.clients}
-            self._listed[ids] = tuple(by_id[one] for one in ids)
+            slots = {client_id: iter(mine) for client_id, mine in self.slots_of.items()}
+            self._listed[ids] = tuple(self.clients[next(slots[client_id])] for client_id in ids)
         return self._listed[ids]
 
     @lazy_property

@@ -19,9 +19,7 @@ read_by = st.lists(st.frozensets(st.integers(0, N_CLIENTS - 1), max_size=4), max
 
 
 def numbers_of(sets, queues):
-    pairs = [(place, one) for place, clients in enumerate(queues) for one in clients]
-    places, clients = np.array(pairs, np.int64).reshape(-1, 2).T
-    return sets.of_pairs(places, clients, len(queues))
+    return np.array([sets.number([*readers]) for readers in queues], np.int32)
 
 
 def sets_of(sets, numbers):
@@ -38,6 +36,7 @@ def test_numbers_of_readers_are_equal_just_where_their_sets_are(some, others):
     numbers = np.concatenate([numbers_of(sets, some), numbers_of(sets, others)])
     every = [*some, *others]
     assert sets_of(sets, numbers) == every
+    assert [frozenset(sets.members(number)) for number in numbers.tolist()] == every
     assert sets.sizes(numbers).tolist() == [len(one) for one in every]
     assert len(set(numbers.tolist())) == len(set(every))
 
@@ -113,7 +112,7 @@ def test_clients_of_one_id_have_numbers_of_their_own():
     every = [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (2, 2)]
     found = [int(numbers.of(np.array([one]), np.array([again]))[0]) for one, again in every]
     assert sorted(found) == list(range(numbers.n))
-    assert [int(numbers.ids[one]) for one in found] == [one for one, _ in every]
+    assert [found[every.index((client_id, 0))] for client_id in range(3)] == [0, 1, 2]
 
 
 def test_sums_beyond_what_a_number_holds_stay_at_the_most():

@@ -51,6 +51,24 @@ CASES = {
         None,
         {"unowned": 1, "max_load": 4, "least_moves": 1},
     ),
+    "a client that reports queues of a topic that it does not subscribe to": (
+        {
+            "clients": clients("c1", subscriptions=[], owned=owned(0, 1, 2, 3))
+            + clients("c2", owned=owned(4, 5, 6, 7))
+        },
+        None,
+        {"moved": 0, "least_moves": 0, "max_load": 4},
+    ),
+    "an id in two machine rooms, whose first client sees one queue": (
+        {
+            "message_model": "BROADCASTING",
+            "clients": clients("c1", machine_room="hz", sees_read_queue_nums={"T": {"a": 1}})
+            + clients("c1", machine_room="sh"),
+            "room": "hz",
+        },
+        {"lose_machine_room": {"machine_room": "sh", "what": "clients"}},
+        {"n_clients": 1, "idle": 0, "max_load": 1},
+    ),
     "reports that are those of the group's strategy, not of the clients'": (
         {
             "clients": clients("c1", owned=owned(0, 1, 2, 3))

@@ -158,8 +158,6 @@ def _movement(parts: PlanParts) -> None:
         & (units["max_load"] - units["min_load"] <= 1)
     )
     even &= (n_ids == n) & (n > 0) & parts.good & ~parts.shared
-    # Before any change, `least_moves` counts from computed owners where clients report others.
-    even &= ~parts.is_current
     units.at_most(
         "least_moves is at most moved where the loads are even", "least_moves", "moved", even
     )

@@ -36,7 +36,7 @@ class _Notes:
     def print(self) -> None:
         """Print the notes."""
         from rmqalloc.evaluation.differing import evidence_known
-        from rmqalloc.evidence import notes_on
+        from rmqalloc.evidence.notes import notes_on
 
         sys.stdout.flush()
         evidence = evidence_known(self.known.found)

@@ -61,7 +61,6 @@ def answered_code(known: Known, inputs: Inputs) -> int:
 
 def print_lacks(snapshot: Snapshot) -> None:
     """Print what could not be asked or read of a cluster of which nothing else is asked."""
-    from rmqalloc.evidence.notes import lacks_words
+    from rmqalloc.evidence.notes import lacks_lines
 
-    if snapshot.errors:
-        print_notes([lacks_words(snapshot.errors)])
+    print_notes(lacks_lines(snapshot.errors))

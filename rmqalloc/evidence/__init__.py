@@ -6,7 +6,7 @@ from rmqalloc.evidence.decisions import Decision, Outcome, UnansweredError, Verb
 from rmqalloc.evidence.evidence import EVIDENCE_SCHEMA, Evidence, evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, read_rooms, rooms_schema, with_rooms
 from rmqalloc.evidence.known_snapshot import Known, known, with_strategies
-from rmqalloc.evidence.notes import evidence_lines, notes_on
+from rmqalloc.evidence.notes import evidence_lines
 
 __all__ = [
     "EVIDENCE_SCHEMA",
@@ -20,7 +20,6 @@ __all__ = [
     "evidence_lines",
     "evidence_of",
     "known",
-    "notes_on",
     "read_rooms",
     "rooms_schema",
     "with_rooms",

@@ -19,7 +19,7 @@ IsSaid = Callable[[str, str], bool]
 """Whether an answer says something of a group, topic or broker."""
 
 _MOST_DOUBTS = 5
-_MOST_REASONS = 5
+_MOST_REASONS = 20
 _MOST_SOURCES = 20
 
 
@@ -154,28 +154,28 @@ def _lacks(known: Known, evidence: Evidence, is_said: IsSaid) -> Iterator[str]:
         for error in known.given.errors
         if not is_said("", f"{error.source}: {error.request}: {error.message}")
     ]
-    if errors:
-        concerned = evidence.lacking_something()
-        of_groups = f"; this concerns {named(concerned)}" if concerned else ""
-        yield f"{lacks_words(errors)}{of_groups}"
+    yield from lacks_lines(errors)
+    if errors and (concerned := evidence.lacking_something()):
+        yield f"what the snapshot lacks concerns {named(concerned)}"
 
 
-def lacks_words(errors: Iterable[SourceError]) -> str:
-    """Return what a snapshot lacks, by reason and source: a thousand requests may have failed
+def lacks_lines(errors: Iterable[SourceError]) -> Iterator[str]:
+    """Yield what a snapshot lacks, a line for each reason: a thousand requests may have failed
     because one broker is down.
 
     Examples
     --------
     >>> failed = [SourceError("broker b", request, "timeout") for request in ("X g", "X h")]
-    >>> lacks_words([*failed, SourceError("broker c", "X g", "timeout")])
-    'the snapshot lacks X g, X h of broker b, X g of broker c: timeout'
+    >>> list(lacks_lines([*failed, SourceError("broker c", "X g", "timeout")]))
+    ['the snapshot lacks X g, X h of broker b, X g of broker c: timeout']
     """
     reasons: dict[str, dict[str, list[str]]] = {}
     for error in errors:
         of_sources = reasons.setdefault(error.message, {})
         of_sources.setdefault(error.source, []).append(error.request)
-    texts = []
+    lines = []
     for message, of_sources in reasons.items():
         lacking = [f"{named(failed)} of {source}" for source, failed in of_sources.items()]
-        texts.append(f"{', '.join(first_of(lacking, _MOST_SOURCES, 'source'))}: {message}")
-    return f"the snapshot lacks {'; '.join(first_of(texts, _MOST_REASONS, 'reason'))}"
+        lacking = first_of(lacking, _MOST_SOURCES, "source")
+        lines.append(f"the snapshot lacks {', '.join(lacking)}: {message}")
+    yield from first_of(lines, _MOST_REASONS, "reason why something is lacking")

@@ -9,7 +9,8 @@ import rmqalloc
 from rmqalloc.documents.records import Checked
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.differing import evidence_known
-from rmqalloc.evidence import Known, Verb, known, notes_on
+from rmqalloc.evidence import Known, Verb, known
+from rmqalloc.evidence.notes import notes_on
 from rmqalloc.globs import literal, matcher
 from rmqalloc.mcp_server._arguments import (
     CheckArguments,

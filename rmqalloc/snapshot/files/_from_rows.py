@@ -184,7 +184,7 @@ def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
     table = Rows(COLUMNS)
     for row in rows:
         table.add(row)
-    return table.snapshot()
+    return table.snapshot(), ()
 
 
 def _check_shape(filled: tuple[str, ...]) -> None:

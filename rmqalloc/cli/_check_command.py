@@ -220,10 +220,12 @@ class _Looking:
         if not is_text:
             note_facts(self.missing)
             return
-        remember(f"{fact.subject} {fact.reason}" for fact in self.not_known)
-        remember(f"{one.consumer_group} {one.message}" for one in self.grave(findings))
-        if self.reach is not None:
-            remember(f"{one.consumer_group} {one.detail}" for one in self.reach.unknown)
+        shown = self.grave(findings)
+        remember([shown.summary()])
+        remember(f"{fact.subject} {fact.reason}" for fact in self.missing)
+        remember(f"{finding.consumer_group} {finding.message}" for finding in shown)
+        if shown.who_reads is not None:
+            remember(f"{row.consumer_group} {row.detail}" for row in shown.who_reads.unknown)
 
     @property
     def missing(self) -> list[NotKnown]:

@@ -14,12 +14,13 @@ from rmqalloc.audit.not_known import not_known_words, scope_words
 from rmqalloc.audit.reach import Reach, unread_row
 from rmqalloc.audit.reach_text import reach_lines
 from rmqalloc.evidence import Evidence
+from rmqalloc.ownership.queue_states import BROKER_SILENT, NOT_REPORTED, NOT_SUBSCRIBED
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import first_of
 from rmqalloc.results.renderer import marked
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import wrapped
-from rmqalloc.snapshot.unknown import NotKnown
+from rmqalloc.snapshot.unknown import NotKnown, words_by_kind
 from rmqalloc.text import counted, printable
 
 MOST_NAMES = 20
@@ -136,15 +137,22 @@ class Findings(TableResult, Sequence[Finding]):
         >>> Findings(not_known=[NotKnown("clients", "g", "no list is given")]).summary()
         '0 findings as far as is known; not known: clients of g (no list is given)'
         """
-        missing = self.missing
-        counted_ones = _summary(self._all) + (
-            " as far as is known" if missing and not self._all else ""
-        )
-        if scope := [
-            one for one in self.not_known if one.is_scope and (one.kind != "lags" or not self._all)
-        ]:
-            counted_ones += f" ({scope_words(scope)})"
-        return f"{counted_ones}; not known: {not_known_words(missing)}" if missing else counted_ones
+        return "; not known: ".join(filter(None, (self._counts(), not_known_words(self.missing))))
+
+    def _counts(self) -> str:
+        """Return how many findings there are, and what was not given."""
+        counts = _summary(self._all)
+        if self.missing and not self._all:
+            counts += " as far as is known"
+        below = {(fact.kind, fact.reason) for fact in self.missing}
+        scope = [
+            fact
+            for fact in self.not_known
+            if fact.is_scope
+            and (fact.kind, fact.reason) not in below
+            and (fact.kind != "lags" or not self._all)
+        ]
+        return f"{counts} ({scope_words(scope)})" if scope else counts
 
     @property
     def missing(self) -> tuple[NotKnown, ...]:
@@ -191,11 +199,32 @@ class Findings(TableResult, Sequence[Finding]):
         above = (
             []
             if self._reach is None
-            else ["\n".join(reach_lines(self._reach, most, file, is_known))]
+            else ["\n".join(reach_lines(self._reach, most, file, is_known, self._named_below()))]
         )
-        return "\n\n".join(
-            [*above, *_blocks(self, most, file), "\n".join(wrapped(self.summary(), file))]
-        )
+        facts = [f"not known: {words}" for words in words_by_kind(self._unnamed())]
+        end = [line for text in (self._counts(), *facts) for line in wrapped(text, file)]
+        return "\n\n".join([*above, *_blocks(self, most, file), "\n".join(end)])
+
+    def _unnamed(self) -> list[NotKnown]:
+        """Return what is not known and decides something, but for what a finding says."""
+        silent = {one.consumer_group for one in self if one.rule == "owners-not-told"}
+        return [
+            fact for fact in self.missing if fact.kind != "owners" or fact.subject not in silent
+        ]
+
+    def _named_below(self) -> set[str]:
+        """Return reasons for unknown readers that the last lines of the text, or findings, give."""
+        found = {fact.reason for fact in self.missing}
+        kinds = {fact.kind for fact in self.missing}
+        if "brokers" in kinds:
+            found.add(BROKER_SILENT)
+        if "subscriptions" in kinds:
+            found.add(NOT_SUBSCRIBED)
+        if "owners" in kinds and self._reach is not None:
+            found |= {
+                answer.detail for answer in self._reach.unknown if NOT_REPORTED in answer.detail
+            }
+        return found
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield the same line by line; ``top`` is the most queues and clients of each."""

@@ -11,7 +11,7 @@ from rmqalloc.audit.reach import topics_without_group
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.unknown import KINDS, NotKnown, Unknowns
+from rmqalloc.snapshot.unknown import KINDS, NotKnown, Unknowns, words_by_kind
 from rmqalloc.text import printable
 from rmqalloc.views.group_views import is_clustering
 
@@ -180,11 +180,7 @@ def not_known_words(found: Iterable[NotKnown]) -> str:
     >>> not_known_words([NotKnown("clients", "a", "no list is given"), NotKnown("clients", "b", "no list is given")])
     'clients of a, b (no list is given)'
     """
-    words = []
-    for (kind, reason), subjects in _by_reason(found).items():
-        of = f" of {named([printable(one) for one in subjects if one])}" if any(subjects) else ""
-        words.append(f"{kind}{of} ({printable(reason)})")
-    return "; ".join(words)
+    return "; ".join(words_by_kind(found))
 
 
 def scope_words(found: Iterable[NotKnown]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO
 
 from rmqalloc.audit.reach import Reach, queue_ranges
@@ -18,9 +18,15 @@ _MOST_RANGES = 4
 
 
 def reach_lines(
-    reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True
+    reach: Reach,
+    most: int | None,
+    file: IO[str] | None = None,
+    is_known: bool = True,
+    named_below: Collection[str] = (),
 ) -> Iterator[str]:
-    """Yield the table, or that every queue is read; and the queues of which that is not known."""
+    """Yield the table, or that every queue is read; and the queues of which that is not known, with
+    reasons that are not ``named_below``.
+    """
     unread = reach.unread
     yield from wrapped(headline(reach, is_known), file)
     if unread:
@@ -33,7 +39,7 @@ def reach_lines(
         found = {one.reason for one in shown}
         meanings = [f"{reason}: {REASONS[reason].meaning}" for reason in REASONS if reason in found]
         yield from (line for one in meanings for line in wrapped(one, file))
-    yield from wrapped(unknown_words(reach), file) if reach.unknown else ()
+    yield from wrapped(unknown_words(reach, named_below), file) if reach.unknown else ()
 
 
 def headline(reach: Reach, is_known: bool = True) -> str:
@@ -60,12 +66,15 @@ def headline(reach: Reach, is_known: bool = True) -> str:
     return f"Messages nobody reads: {counted(n, 'queue')} of {counted(len(names), 'topic')}, {wait}"
 
 
-def unknown_words(reach: Reach) -> str:
-    """Return of how many queues the readers are not known, and why; empty if there are none."""
+def unknown_words(reach: Reach, named_below: Collection[str] = ()) -> str:
+    """Return of how many queues the readers are not known, and why as far as that is not
+    ``named_below``; empty if there are none.
+    """
     if not reach.unknown:
         return ""
     n, topics = sum(len(one.queues) for one in reach.unknown), {one.topic for one in reach.unknown}
-    whys = list(dict.fromkeys(printable(one.detail) for one in reach.unknown if one.detail))
+    details = dict.fromkeys(answer.detail for answer in reach.unknown)
+    whys = [printable(why) for why in details if why and why not in named_below]
     return f"Not known is who reads {counted(n, 'queue')} of {counted(len(topics), 'topic')}{': ' if whys else ''}{named(whys)}"
 
 

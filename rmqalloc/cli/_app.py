@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._closing_notes import forget_notes, print_closing_notes
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._error_handler import exit_code_of, verb_of
 from rmqalloc.cli._help_sections import QUESTIONS, write_commands
@@ -118,6 +119,14 @@ def app() -> None:
     """
 
 
+_WITHOUT_ANSWER = (
+    exit_codes.USAGE,
+    exit_codes.DEFECT,
+    exit_codes.PIPE,
+    exit_codes.INTERRUPTED,
+)
+
+
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; errors become messages on standard error and an exit code, see
     `rmqalloc.cli._error_handler`.
@@ -129,5 +138,9 @@ def run(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
 
+    forget_notes()
     with guarded():
-        return exit_code_of(command, verb_of(sys.argv[1:] if argv is None else argv, list(VERBS)))
+        verb = verb_of(sys.argv[1:] if argv is None else argv, list(VERBS))
+        code = exit_code_of(command, verb)
+        has_answer = code not in _WITHOUT_ANSWER
+        return (exit_code_of(print_closing_notes, verb) if has_answer else 0) or code

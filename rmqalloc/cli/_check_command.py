@@ -13,11 +13,12 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, seconds
+from rmqalloc.cli._closing_notes import note_facts
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import print_lacks, weak_code
+from rmqalloc.cli._left_out import weak_code
 from rmqalloc.cli._options import OUTPUTS, option
-from rmqalloc.cli._sink import print_notes
+from rmqalloc.cli._sink import print_notes, remember
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options
 from rmqalloc.text import did_you_mean
 
@@ -131,7 +132,6 @@ def check(
         time.sleep(settle)
         findings = lasting(findings, looking.look())
     looking.show(findings)
-    looking.tell_lacks()
     return (
         exit_codes.DIFFERENCE
         if Findings(findings).at_least(fail_on)
@@ -216,6 +216,21 @@ class _Looking:
             self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table
         )
         sys.stdout.flush()
+        is_text = self.output in ("table", "wide") and self.show_table is None
+        if not is_text:
+            note_facts(self.missing)
+            return
+        shown = self.grave(findings)
+        remember([shown.summary()])
+        remember(f"{fact.subject} {fact.reason}" for fact in self.missing)
+        remember(f"{finding.consumer_group} {finding.message}" for finding in shown)
+        if shown.who_reads is not None:
+            remember(f"{row.consumer_group} {row.detail}" for row in shown.who_reads.unknown)
+
+    @property
+    def missing(self) -> list[NotKnown]:
+        """Facts that are not known and decide something."""
+        return [fact for fact in self.not_known if not fact.is_scope]
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
         """Return where the groups stand in the file, if the output shows places."""
@@ -231,27 +246,19 @@ class _Looking:
         is_file = self.inputs.live is None and self.inputs.moment is None
         return self.output == "sarif" and is_file and self.inputs.file != "-"
 
-    def tell_lacks(self) -> None:
-        """Print what the last snapshot lacks, be there findings or not."""
-        if self.last is not None:
-            print_lacks(self.last.given)
-
     def lacking_code(self, allowed: Collection[str]) -> int:
         """Return the exit code for what the groups of the last snapshot rest on, and for what is
         not known of them.
 
         With ``--allow-partial`` all may be missing, but for what decides whether a queue is read.
         """
-        missing = [one for one in self.not_known if one.kind not in allowed and not one.is_scope]
+        missing = [fact for fact in self.missing if fact.kind not in allowed]
         if self.inputs.allow_partial and not (self.reach and self.reach.unknown):
             missing = []
         if missing:
-            from rmqalloc.audit.not_known import not_known_words
-
-            kinds = " ".join(
-                f"--allow-unknown {kind}" for kind in dict.fromkeys(one.kind for one in missing)
-            )
-            print_notes([f"not known: {not_known_words(missing)}; {kinds} accepts it"])
+            kinds = dict.fromkeys(fact.kind for fact in missing)
+            flags = " ".join(f"--allow-unknown {kind}" for kind in kinds)
+            print_notes([f"exit code 4 for what is not known; {flags} accepts it"])
         too_weak = weak_code(self.last, self.inputs) if self.last is not None else 0
         return too_weak or (exit_codes.PARTIAL if missing else 0)
 

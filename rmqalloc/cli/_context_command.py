@@ -9,7 +9,7 @@ import click
 from rmqalloc.cli import _contexts
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._inputs import ALL, Inputs
-from rmqalloc.cli._left_out import partial_code
+from rmqalloc.cli._left_out import partial_code, print_lacks
 from rmqalloc.cli._live_options import Live, live_snapshot
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._table_options import TableOptions, table_options
@@ -84,4 +84,5 @@ def test(name: str | None) -> int:
     say(
         f"{live.servers}: {len(taken.brokers):,} brokers, {len(silent):,} sources without an answer"
     )
+    print_lacks(taken)
     return partial_code(taken, Inputs(live.servers))

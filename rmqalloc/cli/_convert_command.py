@@ -57,6 +57,7 @@ def convert(inputs: tuple[str, ...], out: str, to_form: str, safe: bool) -> None
     """
     from rmqalloc.snapshot.files import form_to_write, losses, read_snapshots, write_snapshot
     from rmqalloc.snapshot.plain_data import SnapshotError
+    from rmqalloc.snapshot.unknown import Unknowns, words_by_kind
 
     written = form_to_write(out, to_form)
     snapshot, warnings = read_snapshots(inputs)
@@ -74,6 +75,8 @@ def convert(inputs: tuple[str, ...], out: str, to_form: str, safe: bool) -> None
         _tell_formulas(snapshot, safe)
     for warning in warnings:
         tell("warning", warning)
+    for words in words_by_kind(fact for fact in Unknowns(snapshot) if fact.subject):
+        tell("warning", f"not known: {words}")
     if lost:
         tell("warning", f"{written} cannot hold {', '.join(map(printable, lost))}")
     n_queues = sum(broker.read_queue_nums for topic in snapshot.topics for broker in topic.brokers)

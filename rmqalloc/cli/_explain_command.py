@@ -12,7 +12,7 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import option
-from rmqalloc.cli._sink import draw, hand_over, print_notes
+from rmqalloc.cli._sink import draw, hand_over, print_notes, printed_words
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 
 
@@ -45,9 +45,12 @@ def explain(inputs: Inputs, queue: QueueName, output: str) -> int:
     found = rmqalloc.explain(
         known, groups[0], topics[0], queue.broker_name, queue.queue_id, name, params
     )
-    print_notes(known.decisions(Verb.EXPLAIN, inputs.topics).warnings())
     if output == "json":
         hand_over(json.dumps(found.to_dict(), indent=2))
     else:
         draw(found.lines)
+    decided = known.decisions(Verb.EXPLAIN, inputs.topics)
+    doubts = [group.strategy_doubt for group in known.looked_at(inputs.topics)]
+    if not any(doubt and doubt in printed_words() for doubt in doubts):
+        print_notes(decided.warnings())
     return left_out_code(known, inputs, Verb.EXPLAIN)

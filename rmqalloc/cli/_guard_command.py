@@ -14,7 +14,6 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, seconds
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import ALL, Inputs
-from rmqalloc.cli._left_out import print_lacks
 from rmqalloc.cli._live_options import Live
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import hand_over, say_lines
@@ -115,7 +114,6 @@ def _at_once(inputs: Inputs, asked: _Stop) -> GuardAnswer:
     from rmqalloc.guard import has_left, may_stop
 
     known = snapshot_of(inputs)
-    print_lacks(known.given)
     return (has_left if asked.is_after else may_stop)(
         known, asked.target, inputs.groups, inputs.topics
     )
@@ -126,7 +124,7 @@ def _waited(inputs: Inputs, live: Live, asked: _Stop) -> GuardAnswer:
     from rmqalloc.guard import GuardWatch
     from rmqalloc.snapshot.live.rereading import Rereader
 
-    snapshot_of(inputs)  # says what is to be said of the cluster, once
+    snapshot_of(inputs)  # for the notes on the cluster
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         with Rereader(

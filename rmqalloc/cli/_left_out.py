@@ -1,22 +1,16 @@
-"""What a verb leaves out and what its snapshot lacks, told on standard error, and the exit code
-that follows.
-"""
+"""The exit code that follows from what a verb leaves out, and from what its snapshot lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.results.and_more import named
 
 if TYPE_CHECKING:
     from rmqalloc.cli._inputs import Inputs
     from rmqalloc.evidence import Known, Verb
-    from rmqalloc.snapshot.snapshot import Snapshot, SourceError
-
-_SHOWN_ERRORS = 5
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def weak_code(known: Known, inputs: Inputs) -> int:
@@ -48,10 +42,7 @@ def left_out_code(known: Known, inputs: Inputs, verb: Verb, clients_join: bool =
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
-    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it
-    lacks is reported.
-    """
-    print_lacks(snapshot)
+    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0."""
     if not snapshot.errors or inputs.allow_partial:
         return 0
     print_notes(
@@ -64,28 +55,12 @@ def answered_code(known: Known, inputs: Inputs) -> int:
     """Return the exit code of a verb that says of everything whether it is known: `weak_code`, else
     `exit_codes.PARTIAL` if the snapshot lacks something and that will not do.
     """
-    print_lacks(known.given)
     is_partial = bool(known.given.errors) and not inputs.allow_partial
     return weak_code(known, inputs) or (exit_codes.PARTIAL if is_partial else 0)
 
 
 def print_lacks(snapshot: Snapshot) -> None:
-    """Print what could not be asked or read."""
-    print_notes(_lacks(snapshot.errors))
+    """Print what could not be asked or read of a cluster of which nothing else is asked."""
+    from rmqalloc.evidence.notes import lacks_lines
 
-
-def _lacks(errors: Iterable[SourceError]) -> Iterable[str]:
-    """Yield what a snapshot lacks, by source and reason: a thousand requests may have failed
-    because one broker is down.
-    """
-    by_reason: dict[tuple[str, str], list[str]] = {}
-    for one in errors:
-        by_reason.setdefault((one.source, one.message), []).append(one.request)
-    by_source: dict[str, list[tuple[str, list[str]]]] = {}
-    for (source, message), requests in by_reason.items():
-        by_source.setdefault(source, []).append((message, requests))
-    for source, reasons in by_source.items():
-        for message, requests in reasons[:_SHOWN_ERRORS]:
-            yield f"the snapshot lacks {named(requests)} of {source}: {message}"
-        if more := sum(len(requests) for _, requests in reasons[_SHOWN_ERRORS:]):
-            yield f"and {more:,} more things of {source} that could not be asked"
+    print_notes(lacks_lines(snapshot.errors))

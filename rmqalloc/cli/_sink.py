@@ -21,6 +21,7 @@ import io
 import re
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
@@ -46,6 +47,8 @@ __all__ = [
 _COLOUR = re.compile("(\x1b\\[(?:[012]|3[1-7])m)")
 _CLEARED_LINE = "\r\x1b[K"
 _LINE_EVERY = 5.0
+_SAID = deque[str](maxlen=10_000)
+"""The last lines that were printed for people in this run."""
 
 
 class ClosedPipeError(Error):
@@ -66,8 +69,19 @@ def pipe_watched() -> Iterator[None]:
 def say(text: str = "", err: bool = False, end: str = "\n") -> None:
     """Print our lines."""
     file = sys.stderr if err else sys.stdout
+    _SAID.append(text)
     file.write(encodable(_safe(text + end, file), file))
     file.flush()
+
+
+def remember(texts: Iterable[str]) -> None:
+    """Take texts as printed that a result writes itself."""
+    _SAID.extend(texts)
+
+
+def printed_words() -> str:
+    """Return what was printed for people in this run, with one space between words."""
+    return " ".join(harmless(" ".join(_SAID)).split())
 
 
 def say_lines(lines: Iterable[str]) -> None:
@@ -152,6 +166,7 @@ def guarded() -> Iterator[None]:
     block runs.
     """
     out, err = sys.stdout, sys.stderr
+    _SAID.clear()
     sys.stderr = Guard(err)
     if out.isatty():
         sys.stdout = Guard(out)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli._choices import Choice, Command, FileOrExample, bundle, is_given
+from rmqalloc.cli._closing_notes import note_after
 from rmqalloc.cli._history_options import at_option, history_of, is_history, past_snapshot
 from rmqalloc.cli._inputs import ALL, LEVELS, EvidenceOptions, Inputs
 from rmqalloc.cli._left_out import weak_code
@@ -140,9 +141,7 @@ _OPTIONS = (
 
 
 def snapshot_of(inputs: Inputs) -> Known:
-    """Return what is known of the snapshot that the options name; notes about it and about its
-    strategies go to standard error.
-    """
+    """Return what is known of the snapshot that the options name; notes about it follow the answer."""
     from rmqalloc.evaluation.differing import evidence_known
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
@@ -154,9 +153,7 @@ def snapshot_of(inputs: Inputs) -> Known:
         snapshot, notes = read_snapshot_with_warnings(inputs.source or inputs.file)
         print_notes(notes)
     known = known_by_options(snapshot, inputs)
-    if inputs.live is None or not inputs.live.is_quiet:
-        print_notes(evidence_known(known.found).notes())
-        print_notes(known.notes(inputs.topics, inputs.is_planned))
+    note_after(known, inputs)
     if (
         known.weak
         and inputs.is_planned

@@ -84,14 +84,18 @@ class Decision(NamedTuple):
         What holds of the group; empty where nothing has to be said.
     remedy : str
         The flag or the output that would allow an answer; empty where none does.
+    partly : tuple of (str, str)
+        What else holds of a group that is answered with what is known, and what that is.
     """
 
     outcome: Outcome
     reason: str = ""
     remedy: str = ""
+    partly: Sequence[tuple[str, str]] = ()
 
     def __str__(self) -> str:
-        return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+        notes = [f"{reason}: {partly}" for reason, partly in self.partly]
+        return "; ".join(filter(None, (*notes, self.reason, self.remedy)))
 
 
 class UnansweredError(NoMatchError):
@@ -333,25 +337,24 @@ def decide(
     its clients all take every queue (BROADCASTING)
     """
     read = group.all_subscriptions if topics is None else topics
-    facts, notes = _Facts(group, read, unknown, clients_join), list[str]()
+    facts, notes = _Facts(group, read, unknown, clients_join), list[tuple[str, str]]()
     for row in ROWS:
         reason = row.holds(facts)
         if reason is None:
             continue
         found = row.decision(verb, reason)
         if found.outcome is Outcome.LEFT_OUT and allow_partial:
-            notes.append(f"{reason}: answered with {row.partly}")
+            notes.append((reason, f"answered with {row.partly}"))
             continue
         return _with_notes(found, notes)
     raise AssertionError("the last row always holds")
 
 
-def _with_notes(found: Decision, notes: list[str]) -> Decision:
+def _with_notes(found: Decision, notes: Sequence[tuple[str, str]]) -> Decision:
     """Return a decision with notes on what the answer leaves out."""
     if not notes or not found.outcome.is_answer:
         return found
-    reasons = [*notes, found.reason] if found.reason else notes
-    return Decision(Outcome.NOTED, "; ".join(reasons))
+    return Decision(Outcome.NOTED, found.reason, partly=tuple(notes))
 
 
 _ANSWERED = Decision(Outcome.ANSWERED)
@@ -366,6 +369,19 @@ def _is_ordinary(group: Group) -> bool:
     if group.broker_client_ids is not None or group.unknown:
         return False
     return len({client.owned is None for client in group.clients}) == 1
+
+
+def _said_of(found: Decision) -> Iterator[tuple[str, str, str]]:
+    """Yield what is said of groups with a decision: before their names, after them, and at the end
+    of the line.
+    """
+    if found.outcome is Outcome.ANSWERED:
+        return
+    for reason, partly in found.partly:
+        yield "", reason, f": {partly}"
+    if found.reason:
+        head = "" if found.outcome.is_answer else "left out: "
+        yield head, found.reason, f"; {found.remedy}" if found.remedy else ""
 
 
 class Decisions:
@@ -395,14 +411,15 @@ class Decisions:
         return found.outcome.is_answer
 
     def warnings(self) -> Iterator[str]:
-        """Yield what is left out, refused or noted, in a line for groups that are alike."""
-        names: dict[Decision, list[str]] = {}
+        """Yield what is left out, refused or noted, in a line for each that ends alike."""
+        lines: dict[tuple[str, str], dict[str, list[str]]] = {}
         for name, found in self.by_group.items():
-            if found.reason and found.outcome is not Outcome.ANSWERED:
-                names.setdefault(found, []).append(name)
-        for found, alike in names.items():
-            head = "" if found.outcome.is_answer else "left out: "
-            yield f"{head}{named(alike)}: {found}"
+            for head, reason, tail in _said_of(found):
+                reasons = lines.setdefault((head, tail), {})
+                reasons.setdefault(reason, []).append(name)
+        for (head, tail), reasons in lines.items():
+            texts = [f"{named(names)}: {reason}" for reason, names in reasons.items()]
+            yield f"{head}{'; '.join(texts)}{tail}"
 
     @property
     def worst(self) -> Outcome | None:

@@ -87,6 +87,13 @@ class Evidence(TableResult):
         yield from self._taken()
         yield from (f"{text}: {named(names)}" for text, names in found.items())
 
+    def lacking_something(self) -> list[str]:
+        """Return groups that a failed request concerns."""
+        columns = (self.groups[name].to_pylist() for name in ("consumer_group", "errors"))
+        return [
+            name for name, errors in zip(*columns, strict=True) if not all(map(_is_stated, errors))
+        ]
+
     def _taken(self) -> Iterator[str]:
         """Yield when the snapshot was taken, if that is a while ago."""
         age = self.groups["age_seconds"][0].as_py() if self.groups.num_rows else None
@@ -186,26 +193,6 @@ def evidence_of(
     return Evidence(pa.table(columns, schema=EVIDENCE_SCHEMA))
 
 
-def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
-    """Return what is known of the strategies of groups and of the snapshot, in a few lines for
-    people.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `with_strategies`.
-    groups : sequence of str
-        Patterns.
-
-    Examples
-    --------
-    >>> from rmqalloc.evidence import with_strategies
-    >>> list(evidence_lines(with_strategies(Snapshot(groups=(Group("g", strategy="AVG"), Group("h"), Group("i"))))))
-    ['strategy AVG, assumed, owners not known: h, i']
-    """
-    return evidence_of(snapshot, groups).notes()
-
-
 def _source(group: Group) -> str | None:
     """Return what the strategy of a group rests on."""
     if group.strategy_source is None or are_plain(group):
@@ -242,7 +229,7 @@ def _age(fetched_at: str | None, now: datetime | None) -> float | None:
 
 # --- Notes ---
 
-_REMARKED = ("source", "strategy", "parameters", "explains", "differs", "errors", "may_be_cut")
+_REMARKED = ("source", "strategy", "parameters", "explains", "differs", "may_be_cut")
 
 
 def _remarks(
@@ -251,7 +238,6 @@ def _remarks(
     parameters: str | None,
     explains: float | None,
     differs: int | None,
-    errors: tuple[str, ...],
     may_be_cut: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Return what is to be said of a group, but for its name."""
@@ -260,12 +246,9 @@ def _remarks(
         owners = "owners not known"
         if explains is not None:
             owners = f"explains {floor(explains * 100)} % of the known owners"
-        if source == BY_CLIENT:
-            found.append(
-                f"each client divides by a strategy of its own, that of the group {owners}"
-                if explains is not None
-                else "each client divides by a strategy of its own, owners not known"
-            )
+        if source == BY_CLIENT:  # that clients differ, and how, is said as a doubt
+            if explains is not None:
+                found.append(f"the strategy of the group {owners}")
         else:
             method = Method(strategy or "", json.loads(parameters or "{}"))
             found.append(f"strategy {method}, {source}, {owners}")
@@ -273,11 +256,11 @@ def _remarks(
         found.append(
             f"{counted(differs, 'queue has', 'queues have')} other owners by report than are computed"
         )
-    stated = tuple(one for one in errors if one.partition(": ")[0] in KINDS)
-    if stated:
-        found.append(f"not known {named(stated)}")
-    if len(stated) < len(errors):
-        found.append("the snapshot lacks something that concerns")
     if may_be_cut:
         found.append(f"mqadmin may have cut {named(may_be_cut)}")
     return tuple(found)
+
+
+def _is_stated(error: str) -> bool:
+    """Return whether a text of ``errors`` is what the snapshot says of itself."""
+    return error.partition(": ")[0] in KINDS

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, TypeVar
 
 from rmqalloc.evidence._decide_strategies import decided
-from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.evidence.decisions import Decisions, Verb
 from rmqalloc.evidence.evidence import evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, with_rooms
@@ -129,27 +127,7 @@ class Known:
         answer: T = self._answers[key]
         return answer
 
-    def notes(
-        self, topics: Sequence[str] = ALL, is_planned: bool = False, most: int = 5
-    ) -> Iterator[str]:
-        """Yield what is in doubt about the strategies of groups that read some topics, and which
-        report another one than the snapshot states: a line each, of the first few.
-
-        With ``is_planned`` nothing of what the warnings of a plan say: doubts that are not accepted.
-        """
-        mine = list(self._looked_at(topics))
-        yield from islice(filter(None, map(self._reported_otherwise, mine)), most)
-        if is_planned and not self.is_assumed:
-            return
-        doubtful = [group for group in mine if group.strategy_doubt is not None and group.clients]
-        accepted = " and accepted" if self.is_assumed else ""
-        for group in doubtful[:most]:
-            if known_by_client(group):
-                yield f"the clients of {group.name} divide by different strategies: {group.strategy_doubt}"
-            else:
-                yield f"the strategy of {group.name} is in doubt{accepted}: {group.strategy_doubt}"
-
-    def _looked_at(self, topics: Sequence[str]) -> Iterator[Group]:
+    def looked_at(self, topics: Sequence[str]) -> Iterator[Group]:
         """Yield the groups that were looked at and read some topics, before anything in doubt was
         accepted.
         """
@@ -158,17 +136,6 @@ class Known:
             reads = tuple(topics) == ALL or any(map(is_read, group.all_subscriptions))
             if reads and is_wanted(group.name):
                 yield group
-
-    def _reported_otherwise(self, group: Group) -> str | None:
-        """Return that all clients of a group report another strategy than the snapshot states."""
-        stated = self._stated.get(group.name)
-        if group.strategy_source != "reported" or stated is None or stated == group.strategy:
-            return None
-        return f"the clients of {group.name} report {group.strategy}, which is taken; the snapshot says {stated}"
-
-    @lazy_property
-    def _stated(self) -> dict[str, str | None]:
-        return {group.name: group.strategy for group in self.found.given.groups}
 
     def decisions(
         self, verb: Verb, topics: Sequence[str] = ALL, clients_join: bool = False

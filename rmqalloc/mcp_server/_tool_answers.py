@@ -10,6 +10,7 @@ from rmqalloc.documents.records import Checked
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Known, Verb, known
+from rmqalloc.evidence.notes import notes_on
 from rmqalloc.globs import literal, matcher
 from rmqalloc.mcp_server._arguments import (
     CheckArguments,
@@ -80,7 +81,7 @@ def _seen(
     groups, topics = given.groups or subject.groups, given.topics or subject.topics
     snapshot, notes = subject.read(groups, topics)
     found = known(snapshot, groups, rooms=subject.rooms, require=subject.require, **stated)
-    said = (*notes, *evidence_known(found.found).notes(), *found.notes(topics, is_planned))
+    said = (*notes, *notes_on(found, evidence_known(found.found), topics, is_planned))
     return _Seen(found, groups, topics, said)
 
 

@@ -60,7 +60,7 @@ from rmqalloc.views.without_owners import sharing_of
 
 REPORTED, COMPUTED, UNKNOWN = "reported", "computed", "unknown"
 
-CLIENTS_UNKNOWN = "its clients are not known"
+NOT_REPORTED = "did not report what"
 NOT_LISTED = "the group does not list the topic among its subscriptions"
 BROKER_SILENT = "their brokers do not answer"
 NOT_SUBSCRIBED = "not known is what all clients subscribe to"
@@ -195,7 +195,7 @@ class OwnerStates:
         if not (unit.options if unit is not None else self._subscribers(topic)):
             nobody = QueueState(COMPUTED, "no-subscriber")
             return dict.fromkeys(
-                queues, _unknown(CLIENTS_UNKNOWN) if self.clients_unknown else nobody
+                queues, _unknown(self.clients_unknown) if self.clients_unknown else nobody
             )
         if unit is None:
             return dict.fromkeys(queues, _unknown(NOT_LISTED, self._subscribers(topic)))
@@ -215,7 +215,7 @@ class OwnerStates:
         if not subscribers:
             nobody = QueueState(COMPUTED, "no-subscriber")
             return dict.fromkeys(
-                queues, _unknown(CLIENTS_UNKNOWN) if self.clients_unknown else nobody
+                queues, _unknown(self.clients_unknown) if self.clients_unknown else nobody
             )
         is_unsure = "subscriptions" in self.views.group.unknown
         unsure = self.views.anything if is_unsure else frozenset()
@@ -262,9 +262,7 @@ class OwnerStates:
     def _not_reported(self) -> str:
         """Return why a queue that no client reports may have an owner nevertheless."""
         if n := len(self.reported.silent):
-            return (
-                f"{counted(n, 'client')} did not report what {'it owns' if n == 1 else 'they own'}"
-            )
+            return f"{counted(n, 'client')} {NOT_REPORTED} {'it owns' if n == 1 else 'they own'}"
         return self.clients_unknown or "not all that clients own is known"
 
     def _computed(self, unit: UnitViews, queue: MessageQueue) -> QueueState:

@@ -10,12 +10,14 @@ known.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rmqalloc.lazy import lazy_property
 from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError, Topic
+from rmqalloc.text import printable
 
 KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
 """Kinds of facts that a snapshot may lack."""
@@ -50,6 +52,30 @@ class NotKnown(NamedTuple):
     subject: str
     reason: str  # why it is not known
     is_scope: bool = False  # whether it only says what was given: that there may be more of which nothing here depends
+
+
+def words_by_kind(found: Iterable[NotKnown]) -> list[str]:
+    """Return what is not known, as the end of a sentence for each kind of fact.
+
+    Examples
+    --------
+    >>> facts = [NotKnown("routes", "T", "timeout"), *(NotKnown("clients", name, "no list is given") for name in "ab")]
+    >>> words_by_kind([*facts, NotKnown("clients", "c", "timeout")])
+    ['clients of a, b (no list is given), of c (timeout)', 'routes of T (timeout)']
+    """
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for fact in found:
+        reasons.setdefault(fact.kind, {}).setdefault(fact.reason, []).append(fact.subject)
+    return [
+        f"{kind} {', '.join(_subjects_words(*item) for item in reasons[kind].items())}"
+        for kind in KINDS
+        if kind in reasons
+    ]
+
+
+def _subjects_words(reason: str, subjects: Sequence[str]) -> str:
+    names = [printable(subject) for subject in subjects if subject]
+    return f"of {named(names)} ({printable(reason)})" if names else f"({printable(reason)})"
 
 
 class Unknowns:

@@ -368,7 +368,7 @@ def test_one_line_says_that_everything_is_read():
         "Not known is who reads 2 queues of 1 topic: nothing shows it",
     ]
     assert str(check_snapshot(Snapshot())) == (
-        "No topic is known to have a queue that producers write to.\n\n0 findings as far as is known; "
+        "No topic is known to have a queue that producers write to.\n\n0 findings as far as is known\n"
         "not known: routes (the snapshot has neither a topic nor a group)"
     )
 

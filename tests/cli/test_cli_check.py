@@ -120,12 +120,11 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     clean, bad = file(group("c1"), errors=lost), file(group("c1", "c1"), errors=lost)
     code, out, err = run("-f", clean)
     why = "(broker b: GET_CONSUMER_CONNECTION_LIST g: timeout)"
-    said = f"0 findings as far as is known (no lags are known); not known: clients of g {why}; subscriptions of g {why}"
+    facts = f"not known: clients of g {why} not known: subscriptions of g {why}"
+    said = f"0 findings as far as is known (no lags are known) {facts}"
     assert (code, " ".join(out.split("\n\n")[-1].split())) == (4, said)
-    assert (
-        "timeout" in err
-        and "--allow-unknown clients --allow-unknown subscriptions accepts it" in err
-    )
+    assert "timeout" not in err
+    assert "--allow-unknown clients --allow-unknown subscriptions accepts it" in err
     # Whether its queues are read is not known, and that no option for partial snapshots accepts.
     assert run("-f", clean, "--allow-partial")[0] == 4
     assert run("-f", clean, "--allow-unknown", "clients")[0] == 4
@@ -141,7 +140,7 @@ def test_missing_lags_alone_never_end_with_4(run, file):
     code, out, err = run("-f", file(group("c1"), errors=lost))
     why = "broker b: GET_CONSUME_STATS g: timeout"
     assert (code, out.split("\n\n")[-1]) == (0, f"0 findings (lags of g: {why})\n")
-    assert "GET_CONSUME_STATS g" in err
+    assert "GET_CONSUME_STATS" not in err
 
 
 def test_what_a_file_says_it_does_not_know_is_never_an_all_clear(run, file):

@@ -62,7 +62,7 @@ def test_outputs_of_mqadmin_become_one_snapshot(run, tmp_path):
     ]
     code, _, err = run(*texts, "--out", tmp_path / "cluster.yaml")
     assert code == 0
-    assert [line.partition(":")[0] for line in err.splitlines()[:-1]] == ["warning"] * 3
+    assert [line.partition(":")[0] for line in err.splitlines()[:-1]] == ["warning"] * 4
     snapshot = read_snapshot(str(tmp_path / "cluster.yaml"))
     assert [group.name for group in snapshot.groups] == ["order-svc"]
 

@@ -186,11 +186,7 @@ def test_a_partial_snapshot_ends_with_4_and_a_weak_strategy_with_3(run, verb):
     lost = SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST twice", "timeout")
     part = snapshot(*CLUSTER.groups, topics=CLUSTER.topics, errors=(lost,))
     code, out, err = run(verb, cluster=part)
-    assert (
-        code == 4
-        and "twice" in out
-        and "the snapshot lacks GET_CONSUMER_CONNECTION_LIST twice of broker a" in err
-    )
+    assert code == 4 and "twice" in out and "GET_CONSUMER_CONNECTION_LIST twice" in out + err
     assert run(verb, "--allow-partial", cluster=part)[0] == 0
     code, out, err = run(verb, "-g", "doubt", "--require", "fitted")
     assert code == 3 and "doubt" in out and "--require fitted not kept" in err

@@ -11,11 +11,19 @@ from hypothesis import strategies as st
 import rmqalloc
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import _app as app
-from rmqalloc.evidence import Outcome, UnansweredError, Verb, evidence_lines, with_strategies
+from rmqalloc.evidence import (
+    Outcome,
+    UnansweredError,
+    Verb,
+    evidence_lines,
+    evidence_of,
+    with_strategies,
+)
 from rmqalloc.evidence import known as decided_of
 from rmqalloc.evidence.client_method import method_of
 from rmqalloc.evidence.fit import OwnedQueues, fits_of
 from rmqalloc.evidence.method import Method, Rooms
+from rmqalloc.evidence.notes import notes_on
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
@@ -77,8 +85,10 @@ def test_what_all_clients_report_refutes_what_is_written_down():
     found = known(written)
     assert summary(found) == ("AVG_BY_CIRCLE", None, "reported", None, False)
     assert found.strategy_params == {}
-    assert list(decided_of(written).notes()) == [
-        "the clients of g report AVG_BY_CIRCLE, which is taken; the snapshot says CONSISTENT_HASH"
+    stated = decided_of(written)
+    assert list(notes_on(stated, evidence_of(stated.snapshot))) == [
+        "strategy AVG_BY_CIRCLE, reported, owners not known: g",
+        "the clients of g report AVG_BY_CIRCLE, which is taken; the snapshot says CONSISTENT_HASH",
     ]
     owners = owning("CONSISTENT_HASH", *IDS, virtual_nodes=160)
     contradicted = [replace(client, strategy="AVG_BY_CIRCLE") for client in owners]

@@ -112,34 +112,30 @@ class Rows:
             seen = self._seen.setdefault(topic, {})
             seen[broker] = max(seen.get(broker, 0), row.get("queue_id", -1) + 1)
 
-    def snapshot(self) -> tuple[Snapshot, tuple[str, ...]]:
-        """Return the snapshot of all rows, and what had to be guessed for it."""
+    def snapshot(self) -> Snapshot:
+        """Return the snapshot of all rows."""
         topics = self._topics or {
             topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()
         }
-        made, guessed = [], 0
+        made = []
         for topic, brokers in topics.items():
             entries, n_guessed = self._brokers(brokers, self._seen.get(topic, {}))
             unknown = _GUESSED if n_guessed else {}
             made.append(
                 Topic(topic, entries, unknown | _reasons(self._unknown_of_topics.get(topic, {})))
             )
-            guessed += n_guessed
-        warnings = (
-            f"read_queue_nums is not given for {guessed} brokers of topics; their queues were counted by the highest queue_id",
-        )
         groups = tuple(_group(name, group, self._silent) for name, group in self._groups.items())
         unknown = _reasons(self._unknown)
-        return Snapshot(tuple(made), groups, unknown=unknown), warnings if guessed else ()
+        return Snapshot(tuple(made), groups, unknown=unknown)
 
     def checked(self, source: Source) -> tuple[Snapshot, tuple[str, ...]]:
         """`snapshot` of all rows of a file, once it has been checked."""
         try:
-            snapshot, warnings = self.snapshot()
+            snapshot = self.snapshot()
             check_values(snapshot)
         except SnapshotError as error:
             raise source.error(str(error)) from None
-        return with_shared(snapshot), warnings
+        return with_shared(snapshot), ()
 
     def _brokers(
         self, brokers: Mapping[str, Row], seen: Mapping[str, int]
@@ -188,7 +184,7 @@ def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
     table = Rows(COLUMNS)
     for row in rows:
         table.add(row)
-    return table.snapshot()
+    return table.snapshot(), ()
 
 
 def _check_shape(filled: tuple[str, ...]) -> None:

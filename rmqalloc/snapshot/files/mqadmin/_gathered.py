@@ -100,7 +100,7 @@ class Gathered:
         return len(before) < len(now)
 
     def snapshot(self, source: str) -> Snapshot:
-        """Return the snapshot of it; what had to be guessed is added to the warnings."""
+        """Return the snapshot of it; what could not be read whole is added to the warnings."""
         self._end_listed_names()
         groups = tuple(self._group(name, seen) for name, seen in self.groups.items())
         topics = (*self.topics.values(), *self._guessed_topics(groups))
@@ -263,19 +263,10 @@ class Gathered:
         if seen.listed:
             return seen.listed
         if seen.answered:
-            self.warnings.append(
-                f"group {printable(name)}: its clients are those whose consumerStatus files are given; give its "
-                "consumerConnection as well if there may be others"
-            )
             return list(seen.answered.values())
         if seen.owned:
             return [ClientConnection(client_id, None, None) for client_id in seen.owned]
         addresses = set(progress.owners.values()) if progress else set()
-        if addresses:
-            self.warnings.append(
-                f"group {printable(name)}: its clients are known by their addresses only; two on one host look like one, "
-                "and idle ones are missing; give its consumerConnection as well"
-            )
         return [ClientConnection(address, None, None) for address in addresses]
 
     def _owning(
@@ -313,13 +304,6 @@ class Gathered:
                 brokers[queue.broker_name] = max(
                     brokers.get(queue.broker_name, 0), queue.queue_id + 1
                 )
-        if counts:
-            shown = ", ".join(printable(topic) for topic in sorted(counts)[:5]) + (
-                ", ..." if len(counts) > 5 else ""
-            )
-            self.warnings.append(
-                f"no topicRoute is given for {shown}: read queues are counted by the highest queue id seen"
-            )
         guessed = {
             "routes": "no topicRoute is given; its read queues are counted by the highest queue id seen"
         }
@@ -348,8 +332,12 @@ def _unknown(seen: Seen, progress: Consumed | None) -> dict[str, str]:
         found["clients"] = "neither its consumerConnection nor its consumerStatus is given"
         if seen.answered:
             found["clients"] = "only those whose consumerStatus files are given are known"
-        elif seen.owned or (progress and progress.owners):
+        elif seen.owned:
             found["clients"] = "only those that own a queue are known"
+        elif progress and progress.owners:
+            found["clients"] = (
+                "only addresses of those that own a queue are known, and two on one host look like one"
+            )
         elif seen.counted and seen.counted.n_connections:
             found["clients"] = (
                 f"consumerProgress says that it has {seen.counted.n_connections:,}, not which"

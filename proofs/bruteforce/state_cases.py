@@ -108,7 +108,9 @@ def _routes(random, group, topics):
         topic = random.choice(topics)
         client["sees_read_queue_nums"] = {
             topic["name"]: {
-                broker["broker_name"]: max(0, broker["read_queue_nums"] + random.choice((-2, -1, 1)))
+                broker["broker_name"]: max(
+                    0, broker["read_queue_nums"] + random.choice((-2, -1, 1))
+                )
                 for broker in topic["brokers"]
             }
         }
@@ -226,7 +228,9 @@ def _reports(random, document, group):
         mine = [
             queue
             for topic, views in taken.takes.items()
-            for queue in sorted((views or [set()])[0] & set(states.topics[topic]), key=java.queue_order)
+            for queue in sorted(
+                (views or [set()])[0] & set(states.topics[topic]), key=java.queue_order
+            )
         ]
         if topics_reported(random, mine):
             mine = [queue for queue in mine if not queue[0].startswith(RETRY)]

@@ -94,7 +94,9 @@ def row_of(tally, verb, key, row, got):
     owners = None if row.owners is None else list(row.owners)
     tally.same(f"{verb}: owners, {row.known} {row.reason}", key, [owners], [got["owners"]])
     tally.same(f"{verb}: state, {row.unread or row.reason}", key, row.state, got["state"])
-    tally.same(f"{verb}: reason, {row.unread or row.reason}", key, row.unread or row.reason, got["reason"])
+    tally.same(
+        f"{verb}: reason, {row.unread or row.reason}", key, row.unread or row.reason, got["reason"]
+    )
     if row.known == UNKNOWN and row.reason == "unknown":
         perhaps = list(row.perhaps or ())
         tally.same(f"{verb}: perhaps", key, perhaps, list(got["perhaps"] or ()))
@@ -112,7 +114,9 @@ def reach_all(states, snapshot, tally, verb="check"):
         tally.same(f"{verb}: state, {reason}", key, row.state, got["state"])
         tally.same(f"{verb}: reason, {reason}", key, reason, got["reason"])
         if row.state == "read":
-            tally.same(f"{verb}: readers, {row.known} {reason}", key, list(row.owners), got["readers"])
+            tally.same(
+                f"{verb}: readers, {row.known} {reason}", key, list(row.owners), got["readers"]
+            )
 
 
 def groups_all(states, snapshot, tally):
@@ -276,7 +280,12 @@ def codes_all(states, path, tally):
             code_of(tally, verb, [*command, "-f", str(path), "-g", name], of_group)
         for topic, broker, queue_id in list(of_group.rows)[:1]:
             queue = f"{topic}/{broker}:{queue_id}"
-            code_of(tally, "explain", ["explain", "--queue", queue, "-f", str(path), "-g", name], of_group)
+            code_of(
+                tally,
+                "explain",
+                ["explain", "--queue", queue, "-f", str(path), "-g", name],
+                of_group,
+            )
 
 
 def code_of(tally, verb, command, states):
@@ -284,7 +293,9 @@ def code_of(tally, verb, command, states):
     if expected is None:
         return
     code, text = ended(command)
-    kind = f"exit code of {verb}: {sorted(expected)} expected, got {code} ({decisions.reason(states)})"
+    kind = (
+        f"exit code of {verb}: {sorted(expected)} expected, got {code} ({decisions.reason(states)})"
+    )
     tally.same(kind, states.group["name"], True, code in expected)
 
 

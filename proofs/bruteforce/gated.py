@@ -1,6 +1,7 @@
 """Which groups break a bound on the figures of a plan, held against figures that are counted here."""
 
 from bruteforce import openings, totals
+from bruteforce.states import States
 
 WORSE = ("unowned", "double_owned", "idle", "skew", "max_load")
 ROUNDING = 1e-9
@@ -22,6 +23,7 @@ class Held:
     def __init__(self, document, scenarios, before, behind):
         self.figures, self.lost, self.worse = {}, set(), set()
         was = {key: row for (key,), row in totals.groups(before, before, document)}
+        states = {group["name"]: States(document, group) for group in document["groups"]}
         for scenario in scenarios:
             after = behind[scenario["name"]]
             pairs = totals.by_group(before, after)
@@ -31,18 +33,20 @@ class Held:
                     was[group],
                     row,
                     _cured(pairs[group]),
+                    _is_open(pairs[group], states[group]),
                     _is_lost(pairs[group]),
                 )
                 self._open((scenario["name"], group), openings.ways(pairs[group], document))
 
-    def _add(self, key, was, row, cured, lost):
+    def _add(self, key, was, row, cured, is_open, lost):
         moved = 0 if row["least_moves"] is None else row["moved"]
         of = was["n_queues"] + cured
         share = moved / of if of else float(moved > 0)
         self.figures[key] = {"max_moved": moved, "max_moved_share": share, "max_skew": row["skew"]}
         if lost:
             self.lost.add(key)
-        if not cured and any(row[name] > was[name] + ROUNDING for name in WORSE):
+        grows = any(row[name] > was[name] + ROUNDING for name in WORSE)
+        if not cured and (is_open or grows):
             self.worse.add(key)
 
     def _open(self, key, ways):
@@ -68,6 +72,13 @@ class Held:
 def _cured(pairs):
     """Queues of topics that can be assigned after, and could not before."""
     return sum(len(after.owners) for before, after in pairs if before.error and not after.error)
+
+
+def _is_open(pairs, states):
+    """Whether some topic can be assigned before, and it is not known who owns what."""
+    befores = [before for before, _ in pairs]
+    is_unknown = any(one.error or states.is_open(one.unit.main.topic) for one in befores)
+    return is_unknown and not all(one.error for one in befores)
 
 
 def _is_lost(pairs):

@@ -139,8 +139,9 @@ class States:
         if not queues or not ids:
             return set()
         rooms = rooms_of(self.document, self.group)
-        if rule["name"] in (java.NEARBY, "MACHINE_ROOM"):
-            java.owners(rule, queues, [one for one in ids if one] or ["nobody"], rooms)
+        asking = [one for one in ids if one]
+        if asking and rule["name"] in (java.NEARBY, "MACHINE_ROOM"):
+            java.owners(rule, queues, asking, rooms)
         if self.is_pop(topic):
             try:
                 share = self.group.get("pop_share_queue_num", 0)

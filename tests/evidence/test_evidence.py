@@ -521,8 +521,9 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
     # What explain says of the present does not rest on the strategy.
     is_answered = verb == "explain" or (kind == "mixed" and verb in BY_CLIENT)
     assert app.run(command) == (0 if is_answered else 1)
+    said = " ".join("".join(capsys.readouterr()).split())
     why = "divide by different strategies" if kind == "mixed" else "in doubt"
-    assert why in capsys.readouterr().err
+    assert why in said or "nothing shows which strategy its clients use" in said
     assert app.run([*command, "--require", "any"]) == 0
     assert app.run([*command, "--strategy", "AVG"]) == 0
 

@@ -72,7 +72,7 @@ class State:
             for row, unit in self.units.items()
             for client in unit.clients
         ]
-        columns = np.array(mixed, np.int64).reshape(-1, 5).T
+        columns = ClientRows(*np.array(mixed, np.int64).reshape(-1, 5).T)
         plain = [_client_rows(part) for part in self._plain]
         return ClientRows(*_end_to_end([*plain, columns]) if mixed else _end_to_end(plain))
 
@@ -132,9 +132,9 @@ def numbered(states: Sequence[ScenarioState], n_units: int, rows: MixedRows) -> 
     cuts = np.cumsum([len(source) for source in sources.values()])[:-1]
     number_of = dict(zip(sources, np.split(ranks[codes], cuts), strict=True))
     slots = {}
-    for fleet, column in zip(fleets, columns, strict=True):
+    for number, column in zip(fleets, columns, strict=True):
         of_slot = np.concatenate([number_of[id(source)] for source in _sources(column)])
-        slots[fleet] = of_slot[column.rows] if isinstance(column, Derived) else of_slot
+        slots[number] = of_slot[column.rows] if isinstance(column, Derived) else of_slot
     n_listed = np.ones(len(clients), np.int64)
     for number, fleet in fleets.items():
         if not fleet.is_regular:
@@ -251,7 +251,7 @@ def _unit_states(
     for part in (part.some(numbers.is_mixed) for part in parts):
         views |= _views(part, sharing)
         listed = _client_rows(part)
-        number = numbers.client_numbers.of(listed.clients, listed.repeats)
+        number = numbers.client_numbers.of(listed.clients.astype(np.int64), listed.repeats)
         columns = (listed.rows, listed.clients, listed.repeats, number, listed.rooms)
         for row, *client in zip(*(column.tolist() for column in columns), strict=True):
             clients.setdefault(row, []).append(ListedClient(*client))

@@ -60,8 +60,8 @@ def with_mixed(figures: pa.Table, numbered: States) -> pa.Table:
 def _mixed_rows(figures: pa.Table, numbered: States) -> Iterator[Row]:
     """Yield the figures of every mixed unit in every state, in the order of the table of units."""
     sets, n_states = numbered.numbers.sets, len(numbered.states)
-    views = np.array([row for unit in numbered.mixed.values() for row in unit.views])
-    places = np.add.outer(views * n_states, np.arange(n_states)).ravel()
+    view_rows = np.array([row for unit in numbered.mixed.values() for row in unit.views])
+    places = np.add.outer(view_rows * n_states, np.arange(n_states)).ravel()
     chosen = figures.select(["strategy", "err_code", "err_msg"]).take(pa.array(places))
     view_at = dict(zip(places.tolist(), chosen.to_pylist(), strict=True))
     for unit in numbered.mixed.values():

@@ -11,6 +11,8 @@ FOUND = {0, 2}
 
 def codes(states, verb):
     """The exit codes of a verb for one group; None where the table does not say."""
+    if not any(states.of_topic(topic) for topic in states.topics if not topic.startswith(RETRY)):
+        return None
     if verb in ("show", "groups"):
         return ANSWERED
     if verb == "check":
@@ -47,8 +49,8 @@ def has_silent(states):
 def guarded(states):
     """Exit codes of ``guard --after``."""
     settled = states.settled
-    if settled is False:
-        return NO
+    if settled is False:  # what is only computed may be answered with care
+        return NO if states.clients and not is_partial(states) and states.reporting else NO | LEFT_OUT
     if settled is None or is_partial(states):
         return NO | LEFT_OUT if states.group.get("broker_client_ids") else LEFT_OUT
     return ANSWERED

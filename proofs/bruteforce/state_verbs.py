@@ -86,10 +86,11 @@ def rows_all(states, rows, tally, verb):
                 if of_group.clients or not queue[0].startswith(RETRY):
                     tally.same(f"{verb}: no row ({row.reason})", key, True, False)
                 continue
-            row_of(tally, verb, key, row, got[key])
+            row_of(tally, verb, key, row, got[key], of_group.lists(queue[0]))
 
 
-def row_of(tally, verb, key, row, got):
+def row_of(tally, verb, key, row, got, is_listed=True):
+    verb = verb if is_listed else f"unlisted retry topic, {verb}"
     tally.same(f"{verb}: known, {row.reason}", key, row.known, got["known"])
     owners = None if row.owners is None else list(row.owners)
     tally.same(f"{verb}: owners, {row.known} {row.reason}", key, [owners], [got["owners"]])
@@ -108,7 +109,7 @@ def reach_all(states, snapshot, tally, verb="check"):
         key = tuple(got[name] for name in KEY)
         of_group = states.get(key[0])
         row = of_group and of_group.rows.get(key[1:])
-        if row is None or got["reason"] in HIDDEN:
+        if row is None or got["reason"] in HIDDEN or not of_group.lists(key[1]):
             continue
         reason = row.unread or row.reason
         tally.same(f"{verb}: state, {reason}", key, row.state, got["state"])
@@ -125,7 +126,10 @@ def groups_all(states, snapshot, tally):
 
 def figures_all(states, rows, tally, verb):
     for got in rows:
-        expected = states[got["consumer_group"]].figures
+        of_group = states[got["consumer_group"]]
+        expected = of_group.figures
+        if not any(of_group.lists(queue[0]) for queue in of_group.rows):
+            continue
         for name in FIGURES:
             kind = f"{verb}: {name}" + (" where null is right" if expected[name] is None else "")
             tally.same(kind, got["consumer_group"], [expected[name]], [got[name]])
@@ -235,16 +239,18 @@ def metrics_all(states, text, tally):
         if metric in METRICS and name:
             got[METRICS[metric], name[1]] = float(value)
     for name, of_group in states.items():
+        if not any(of_group.lists(queue[0]) for queue in of_group.rows):
+            continue
         for figure, expected in of_group.figures.items():
             kind = f"metrics: {figure}" + (" where null is right" if expected is None else "")
             tally.same(kind, name, [expected], [got.get((figure, name))])
 
 
 def history_all(states, snapshot, path, tally):
-    """Two equal readings, read as they were between."""
+    """Equal readings, read as they were between."""
     watched, directory = Watched(), path.parent
     with Recorder(directory / "cluster.history") as recorder:
-        for second in (0, 30):
+        for second in (0, 30, 60):
             recorder.record(watched.observe(snapshot, AT + second))
     then = History(directory / "cluster.history").snapshot_at(AT + 15)
     show_all(states, then, tally, "history")
@@ -278,7 +284,8 @@ def codes_all(states, path, tally):
     for name, of_group in states.items():
         for verb, command in COMMANDS.items():
             code_of(tally, verb, [*command, "-f", str(path), "-g", name], of_group)
-        for topic, broker, queue_id in list(of_group.rows)[:1]:
+        listed = [queue for queue in of_group.rows if not queue[0].startswith(RETRY)]
+        for topic, broker, queue_id in listed[:1]:
             queue = f"{topic}/{broker}:{queue_id}"
             code_of(
                 tally,

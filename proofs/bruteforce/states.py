@@ -30,9 +30,11 @@ class Row(NamedTuple):
     @property
     def state(self):
         """One of read, unread, unknown."""
+        if self.unread is not None:
+            return "unread"
         if self.known == UNKNOWN:
             return UNKNOWN
-        return "read" if self.reason in READ and self.unread is None else "unread"
+        return "read" if self.reason in READ else "unread"
 
 
 class Client(NamedTuple):
@@ -74,7 +76,8 @@ class States:
         self.topics = self._topics()
         self.clients = [self._client(client) for client in _clients(group)]
         self.reporting = [client for client in self.clients if client.owned is not None]
-        self.silent = [client for client in self.clients if client.owned is None]
+        answered = {client.client_id for client in self.reporting}
+        self.silent = [client for client in self.clients if client.client_id not in answered]
         self.rows = {}
         for topic, queues in self.topics.items():
             for queue in queues:
@@ -87,6 +90,11 @@ class States:
             names.update(client.get("subscriptions", ()))
         names.add(RETRY + self.group["name"])
         return {name: queues_of(self.routes[name]) for name in sorted(names & self.routes.keys())}
+
+    def lists(self, topic):
+        """Whether the group or a client lists a topic, as it need not its retry topic."""
+        listed = [self.group, *self.group.get("clients", ())]
+        return any(topic in one.get("subscriptions", ()) for one in listed)
 
     def is_whole(self, topic):
         """Whether the route of a topic is known whole."""
@@ -223,8 +231,8 @@ class States:
         if is_whole and not self.silent and self.is_whole(topic):
             nobody = self.is_computed(topic) and not takers
             return Row(REPORTED, "no-owner" if nobody else "not-owned-now")
-        silent = [client for client in takers if client.owned is None]
-        silent = silent or [client for client in subscribers if client.owned is None]
+        silent = [client for client in takers if client in self.silent]
+        silent = silent or [client for client in subscribers if client in self.silent]
         return Row(UNKNOWN, "unknown", None, ids_of(silent))
 
     def _computed(self, topic, queue):
@@ -243,9 +251,10 @@ class States:
 
     def _closed(self, queue, row):
         """What the broker of a queue makes of it, whatever its owners."""
-        if queue[1] in self.silent_brokers and row.known != UNKNOWN and self.clients:
+        is_sure = row.known == UNKNOWN or row.reason in ("no-client", "no-subscriber")
+        if queue[1] in self.silent_brokers and not is_sure:
             return Row(UNKNOWN, "unknown", None, row.owners)
-        if row.known == UNKNOWN or row.reason not in READ:
+        if row.reason in ("lite", "not-seen", "no-client", "no-subscriber"):
             return row
         if queue[1] in self.group.get("paused_brokers", ()):
             return row._replace(unread="paused")

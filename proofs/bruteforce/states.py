@@ -201,6 +201,11 @@ class States:
             return self._shared(topic, queue, clients_known)
         if not subscribers and clients_known:
             return Row(COMPUTED, "no-subscriber")
+        if not self.lists(topic):
+            owners = [client for client in self.reporting if queue in client.owned]
+            if not owners:
+                return Row(UNKNOWN, "unknown", None, ids_of(subscribers))
+            return Row(REPORTED, "several-owners" if len(owners) > 1 else "owner", ids_of(owners))
         if self.reports(topic):
             return self._reported(topic, queue, subscribers)
         return self._computed(topic, queue)

@@ -19,6 +19,10 @@ no client subscribes to the topic:
 - the client list is not known                         unknown                         ``unknown``
 - else                                                 computed  nobody                ``no-subscriber``
 the broker of the queue does not answer                unknown   perhaps, as below     ``unknown``
+neither the group nor a client lists the topic, which
+is its retry topic:
+- clients report the queue                             reported  all of them           as below
+- else                                                 unknown   perhaps all clients   ``unknown``
 some client reports what it owns:
 - clients report the queue                             reported  all of them           ``owner``,
                                                                                        ``several-owners``,
@@ -198,9 +202,17 @@ class OwnerStates:
                 queues, _unknown(self.clients_unknown) if self.clients_unknown else nobody
             )
         if unit is None:
-            return dict.fromkeys(queues, _unknown(NOT_LISTED, self._subscribers(topic)))
+            return {queue: self._unlisted(queue) for queue in queues}
         rule = self._reported if self.reports(topic) else self._computed
         return {queue: self._answering(queue, rule(unit, queue)) for queue in queues}
+
+    def _unlisted(self, queue: MessageQueue) -> QueueState:
+        """Return the state of a queue of a topic that nothing lists, which may be read all the same."""
+        owners = self.reported.slots_of(queue)
+        if not owners:
+            return _unknown(NOT_LISTED, self._subscribers(queue.topic))
+        reason = "several-owners" if len(owners) > 1 else "owner"
+        return self._answering(queue, QueueState(REPORTED, reason, owners))
 
     def _subscribers(self, topic: str) -> Sequence[int]:
         return self.views.subscribers(topic)

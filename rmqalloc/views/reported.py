@@ -51,6 +51,10 @@ class ReportedOwners:
         """Return True if all clients report what they own, and the reports cover this unit."""
         return self.any_answer and not self.silent and self.speaks_of(unit.topic)
 
+    def slots_of(self, queue: MessageQueue) -> list[int]:
+        """Return the slots that report a queue by its id."""
+        return [slot for owned, slot in self._by_topic.get(queue.topic, ()) if owned == queue]
+
     def owners(self, unit: UnitViews) -> Takers:
         """Return the slots that report each queue of a unit."""
         if unit not in self._owners:

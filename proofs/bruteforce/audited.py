@@ -266,27 +266,34 @@ def _doubled(audited, topic):
 
 
 def unowned_queue(audited):
-    for topic in _known(audited):
-        if not audited.is_config(topic) and (queues := _unowned(audited, topic)):
-            yield topic, queues
+    yield from _in_fact(audited, _unowned, "is_unowned", is_config=False)
 
 
 def config_hole(audited):
-    for topic in _known(audited):
-        if audited.is_config(topic) and (queues := _unowned(audited, topic)):
-            yield topic, queues
+    yield from _in_fact(audited, _unowned, "is_unowned", is_config=True)
 
 
 def double_owned_queue(audited):
-    for topic in _known(audited):
-        if not audited.is_config(topic) and (queues := _doubled(audited, topic)):
-            yield topic, queues
+    yield from _in_fact(audited, _doubled, "is_double_owned", is_config=False)
 
 
 def config_overlap(audited):
+    yield from _in_fact(audited, _doubled, "is_double_owned", is_config=True)
+
+
+def _in_fact(audited, found_in, what, is_config):
+    """Queues that are unowned or double-owned by computation, and not otherwise by report."""
+    states = states_of(audited)
     for topic in _known(audited):
-        if audited.is_config(topic) and (queues := _doubled(audited, topic)):
+        found = found_in(audited, topic) if audited.is_config(topic) == is_config else ()
+        if queues := [queue for queue in found if getattr(states.rows[queue], what)]:
             yield topic, queues
+
+
+def states_of(audited):
+    from bruteforce.states import States  # which is made of what is here
+
+    return States(audited.document, audited.group)
 
 
 def config_unknown_queue(audited):
@@ -314,23 +321,18 @@ def _ordinary(audited):
 
 
 def idle_client(audited):
-    if topics := _ordinary(audited):
-        idle = [
-            s.client_id
-            for s in audited.slots
-            if not any(t for name in topics for t in s.takes.get(name, []))
-        ]
-        taking = [
-            {q for t in topics for some in s.takes.get(t, []) for q in some} for s in audited.slots
-        ]
-        there = {queue for name in topics for queue in audited.topics[name]}
-        idle = [
-            slot.client_id
-            for slot, taken in zip(audited.slots, taking, strict=True)
-            if not taken & there
-        ]
-        if idle:
-            yield None, [], idle
+    topics, states = _ordinary(audited), states_of(audited)
+    if not topics or any(map(states.is_open, topics)):
+        return
+    rows = {queue: row for queue, row in states.rows.items() if queue[0] in topics}
+    busy = {client_id for row in rows.values() for client_id in row.owners}
+    idle = []
+    for slot in audited.slots:
+        taken = {queue for topic in topics for some in slot.takes.get(topic, []) for queue in some}
+        if slot.client_id not in busy or not (states.reporting or taken & rows.keys()):
+            idle.append(slot.client_id)
+    if idle:
+        yield None, [], idle
 
 
 def dry_queue(audited):

@@ -177,6 +177,17 @@ def _clients(random, rooms_known, tame):
     ]
 
 
+def as_reported(group):
+    """A group without its statement, where all its clients report one other strategy."""
+    names = {client.get("strategy") for client in group.get("clients", ())}
+    stated = group.get("strategy")
+    if stated is None or len(names) != 1 or names & {None, stated}:
+        return group
+    if group.get("server_assignment") is not None and not group.get("is_ordered"):
+        return group
+    return {key: group[key] for key in group if key not in ("strategy", "strategy_params")}
+
+
 def queues_of(topic):
     """Queues of a topic that consumers see, in Java's order."""
     found = [

@@ -16,6 +16,8 @@ def codes(states, verb):
     if verb in ("show", "groups"):
         return ANSWERED
     if verb == "check":
+        if states.served == POP and states.reporting and states.silent:
+            return FOUND | LEFT_OUT
         return LEFT_OUT | {2} if is_partial(states) else FOUND
     if verb == "guard":
         return guarded(states)
@@ -26,7 +28,9 @@ def is_partial(states):
     """Whether something is not known that decides who owns what."""
     if states.lists_unknown or routes_unknown(states):
         return True
-    if "subscriptions" in states.unknown or "owners" in states.unknown:
+    is_read_by_all = states.is_shared or states.served == POP
+    lacking = {"subscriptions"} if is_read_by_all else {"subscriptions", "owners"}
+    if lacking & states.unknown:
         return bool(states.clients)
     if on_silent_broker(states):
         return True
@@ -43,14 +47,21 @@ def on_silent_broker(states):
 
 
 def has_silent(states):
-    return bool(states.reporting and states.silent and not states.is_shared)
+    is_read_by_all = states.is_shared or states.served == POP
+    return bool(states.reporting and states.silent and not is_read_by_all)
 
 
 def guarded(states):
     """Exit codes of ``guard --after``."""
     settled = states.settled
     if settled is False:  # what is only computed may be answered with care
-        return NO if states.clients and not is_partial(states) and states.reporting else NO | LEFT_OUT
+        return (
+            NO if states.clients and not is_partial(states) and states.reporting else NO | LEFT_OUT
+        )
+    if has_silent(states):
+        return NO | LEFT_OUT
+    if lists_differ(states.group) and settled and not is_partial(states):
+        return NO
     if settled is None or is_partial(states):
         return NO | LEFT_OUT if states.group.get("broker_client_ids") else LEFT_OUT
     return ANSWERED
@@ -58,29 +69,66 @@ def guarded(states):
 
 def planned(states, verb):
     group = states.group
-    if states.lists_unknown or "subscriptions" in states.unknown or routes_unknown(states):
-        return LEFT_OUT
-    if on_silent_broker(states):
+    if on_silent_broker(states) or is_odd(group):
         return None
+    if not (states.clients or states.lists_unknown or states.is_shared):
+        return REFUSED if verb in ("simulate", "explain") else None
+    if states.lists_unknown or "subscriptions" in states.unknown:
+        return LEFT_OUT
+    if routes_unknown(states):
+        return LEFT_OUT | ANSWERED if verb == "explain" else LEFT_OUT
     shared = states.is_shared or states.served == POP
     computed = all(states.is_computed(topic) for topic in states.topics)
     if shared:
         if verb == "plan":
             return ANSWERED if computed and "lite_topic" not in group else None
         return REFUSED if states.clients else None
-    if not states.clients:
-        return REFUSED if verb in ("simulate", "explain") else None
     if not computed:
         return REFUSED
-    if "strategy_doubt" in group:
-        if states.doubt:
-            return REFUSED
-        return REFUSED if verb == "recommend" else ANSWERED
-    if group.get("broker_client_ids"):
+    if verb in ("recommend", "rollout", "simulate") and not reads_listed(states):
+        return None  # they go by what the group or every client lists
+    if states.doubt:
+        return ANSWERED if verb == "explain" else REFUSED
+    if is_by_client(states):
+        return REFUSED if verb in ("recommend", "rollout") else ANSWERED
+    if lists_differ(group):
         if verb in ("plan", "explain"):
             return ANSWERED
         return LEFT_OUT
     return ANSWERED
+
+
+def is_odd(group):
+    """Whether a document states a doubt that its clients' rings may settle."""
+    clients = group.get("clients", ())
+    if group.get("strategy") == "CONFIG" or group.get("server_assignment") == "PULL":
+        return any("strategy" in client for client in clients)
+    return "strategy_doubt" in group and any("virtual_nodes" in client for client in clients)
+
+
+def reads_listed(states):
+    """Whether the group lists a topic that has queues, every client one of those, and no id twice."""
+    ids = [client.client_id for client in states.clients]
+    if len(set(ids)) < len(ids) or "" in ids:
+        return False
+    listed = {topic for topic in states.group["subscriptions"] if states.of_topic(topic)}
+    read = [client.get("subscriptions", listed) for client in states.group.get("clients", ())]
+    return bool(listed) and all(not listed.isdisjoint(names) for names in read)
+
+
+def is_by_client(states):
+    """Whether clients divide by several strategies, or rings, and each is known."""
+    stated = states.group.get("strategy_params", {}).get("virtual_nodes", 10)
+    clients = states.group.get("clients", ())
+    nodes = {client["virtual_nodes"] for client in clients if "virtual_nodes" in client}
+    is_ring = any(client.get("strategy") == "CONSISTENT_HASH" for client in clients)
+    return "strategy_doubt" in states.group or (is_ring and len(nodes) > 1 and stated not in nodes)
+
+
+def lists_differ(group):
+    lists = [group.get("broker_client_ids", {}).values()]
+    ids = [client["client_id"] for client in group.get("clients", ())]
+    return any(sorted(one) != sorted(ids) for of_brokers in lists for one in of_brokers)
 
 
 def reason(states):
@@ -94,8 +142,8 @@ def reason(states):
         "no client": not states.clients,
         "not computed": not all(map(states.is_computed, states.topics)),
         "doubt": states.doubt,
-        "by client": "strategy_doubt" in states.group,
-        "lists differ": bool(states.group.get("broker_client_ids")),
+        "by client": is_by_client(states),
+        "lists differ": lists_differ(states.group),
         "silent": has_silent(states),
         "silent broker": on_silent_broker(states),
     }

@@ -139,6 +139,7 @@ class Evidence:
 
 def expected(group, topics):
     """Strategy, virtual nodes, source, share explained, and whether there is a doubt."""
+    group = clusters.as_reported(group)
     clients, found = group.get("clients", ()), Evidence(group, topics)
     written = group.get("strategy")
     reported = Counter(one["strategy"] for one in clients if "strategy" in one)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bruteforce import (
     clusters,
+    decisions,
     gated,
     java,
     mixed,
@@ -284,7 +285,12 @@ def compare_case(random):
 def compare_all(case, tally):
     """Figures of every group under several strategies, but for departures."""
     document = case["snapshot"]
-    units = [unit for unit in mixed.units_of(document) if unit.sharing is None]
+    answered = {group["name"] for group in document["groups"] if not decisions.lists_differ(group)}
+    units = [
+        unit
+        for unit in mixed.units_of(document)
+        if unit.sharing is None and unit.main.group in answered
+    ]
     if not units:
         return
     candidates = [

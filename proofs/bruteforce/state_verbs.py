@@ -19,6 +19,7 @@ from bruteforce.clusters import RETRY
 from bruteforce.states import UNKNOWN, States, without
 from rmqalloc.cli import main
 from rmqalloc.errors import Error
+from rmqalloc.evidence.decisions import UnansweredError
 from rmqalloc.guard import has_left, may_stop
 from rmqalloc.history import History, Recorder
 from rmqalloc.mcp_server import Subject
@@ -139,7 +140,10 @@ def figures_all(states, rows, tally, verb):
 
 
 def plan_all(states, snapshot, tally):
-    plan = rmqalloc.plan(snapshot, SIX)
+    try:
+        plan = rmqalloc.plan(snapshot, SIX)
+    except UnansweredError:  # which exit codes have to say
+        return
     present = [row for row in plan.groups.to_pylist() if row["scenario"] == "current"]
     planned = [row for row in present if row["n_topics"]]
     figures_all(states, planned, tally, "plan")
@@ -149,7 +153,7 @@ def plan_all(states, snapshot, tally):
         row = of_group.rows.get(key[1:])
         if got["scenario"] != "six" or row is None:
             continue
-        if row.known == UNKNOWN or any(one.known == UNKNOWN for one in of_group.of_topic(key[1])):
+        if of_group.is_open(key[1]):
             continue
         owners = [got["owner_before"]] if got["owner_before"] else []
         owners = sorted([*owners, *(got["others_before"] or ())])
@@ -247,13 +251,23 @@ def metrics_all(states, text, tally):
 
 
 def history_all(states, snapshot, path, tally):
-    """Equal readings, read as they were between."""
+    """Equal readings, read as they were between; of whole groups, for a history keeps neither what
+    was not known nor how often an id is listed.
+    """
+    states = {name: of_group for name, of_group in states.items() if is_kept(of_group)}
     watched, directory = Watched(), path.parent
     with Recorder(directory / "cluster.history") as recorder:
         for second in (0, 30, 60):
             recorder.record(watched.observe(snapshot, AT + second))
     then = History(directory / "cluster.history").snapshot_at(AT + 15)
     show_all(states, then, tally, "history")
+
+
+def is_kept(states):
+    ids = [client.client_id for client in states.clients]
+    is_known = not states.unknown and all(map(states.is_whole, states.topics))
+    is_agreed = "broker_client_ids" not in states.group
+    return is_known and is_agreed and len(set(ids)) == len(ids)
 
 
 def mcp_all(states, path, tally):
@@ -299,7 +313,7 @@ def code_of(tally, verb, command, states):
     expected = decisions.codes(states, verb)
     if expected is None:
         return
-    code, text = ended(command)
+    code, _ = ended(command)
     kind = (
         f"exit code of {verb}: {sorted(expected)} expected, got {code} ({decisions.reason(states)})"
     )

@@ -28,6 +28,14 @@ class Row(NamedTuple):
     """Why nobody reads the queue whoever owns it."""
 
     @property
+    def is_unowned(self):
+        return self.known != UNKNOWN and not self.owners
+
+    @property
+    def is_double_owned(self):
+        return self.reason == "several-owners"
+
+    @property
     def state(self):
         """One of read, unread, unknown."""
         if self.unread is not None:
@@ -85,9 +93,7 @@ class States:
 
     def _topics(self):
         """Readable queues of every topic that the group or a client subscribes to."""
-        names = set(self.group["subscriptions"])
-        for client in self.group.get("clients", ()):
-            names.update(client.get("subscriptions", ()))
+        names = self._listed()
         names.add(RETRY + self.group["name"])
         return {name: queues_of(self.routes[name]) for name in sorted(names & self.routes.keys())}
 
@@ -95,6 +101,13 @@ class States:
         """Whether the group or a client lists a topic, as it need not its retry topic."""
         listed = [self.group, *self.group.get("clients", ())]
         return any(topic in one.get("subscriptions", ()) for one in listed)
+
+    def _listed(self):
+        """Topics that the group or a client subscribes to."""
+        names = set(self.group["subscriptions"])
+        for client in self.group.get("clients", ()):
+            names.update(client.get("subscriptions", ()))
+        return names
 
     def is_whole(self, topic):
         """Whether the route of a topic is known whole."""
@@ -167,7 +180,8 @@ class States:
     @property
     def doubt(self):
         """Whether it is in doubt by what the clients divide."""
-        stated = all("strategy" in client for client in self.group.get("clients", ()))
+        names = [client.get("strategy") for client in self.group.get("clients", ())]
+        stated = None not in names and {*names} != {self.group.get("strategy")}
         if self.served == POP:
             return False  # brokers divide by AVG where nothing is stated
         doubted = "strategy_doubt" in self.group or self.group.get("strategy") is None
@@ -268,7 +282,8 @@ class States:
             for broker in self.document.get("brokers", ())
             if broker.get("role") == "SLAVE"
         }
-        if self.group.get("is_ordered") and not self.is_shared and queue[1] in slaves:
+        is_locked = self.group.get("is_ordered") and self.lists(queue[0])
+        if is_locked and not self.is_shared and queue[1] in slaves:
             return row._replace(unread="no-lock")
         return row
 
@@ -280,7 +295,9 @@ class States:
     def is_open(self, topic):
         """Whether it is not known who owns a queue of a topic, or whether a client owns more."""
         is_partial = self.silent and self.reports(topic) and not self.is_shared
-        if not self.clients or is_partial:
+        if not self.clients or is_partial or self.lists_unknown:
+            return True
+        if "owners" in self.unknown and self.reports(topic) and not self.is_shared:
             return True
         name, params = self.group.get("strategy"), self.group.get("strategy_params", {})
         if name is not None and own_strategies.is_own(java.rule_of(name, params)):
@@ -291,7 +308,11 @@ class States:
     def figures(self):
         rows = [row for queue, row in self.rows.items() if not queue[0].startswith(RETRY)]
         is_null = not self.clients or any(row.known == UNKNOWN for row in rows)
-        if self.reporting and self.silent and not self.is_shared:
+        is_null = is_null or self.lists_unknown or "subscriptions" in self.unknown
+        lacks = self.silent or "owners" in self.unknown
+        if self.reporting and lacks and not self.is_shared:
+            is_null = True
+        if any(not self.is_whole(topic) for topic in self._listed()):
             is_null = True
         if is_null:
             return dict.fromkeys(("unowned", "double_owned", "idle", "skew"))

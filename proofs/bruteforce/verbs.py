@@ -78,8 +78,8 @@ def explain_all(case, tally):
     for unit in planned.units_of(case["snapshot"]):
         unit = unit._replace(rule=java.rule_of(*given)) if given else unit
         state = mixed.state_of(mixed.alike(unit))
-        if not unit.clients:
-            state = state._replace(error=(planned.EMPTY, java.NO_CLIENTS))
+        if not unit.clients:  # which is refused
+            continue
         for place, queue in enumerate(unit.queues):
             key = unit.group, *queue
             try:

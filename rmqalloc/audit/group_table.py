@@ -124,7 +124,7 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
     decided = [
         name for name, missing in zip(names, lacking, strict=True) if _DECIDING.isdisjoint(missing)
     ]
-    owned, of_groups = _owned(chosen), _strategies(findings)
+    owned, of_groups = _owned(known.snapshot, chosen), _strategies(findings)
     columns: dict[str, Any] = {
         "consumer_group": names,
         "not_known": lacking,
@@ -217,15 +217,24 @@ def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
     return sum(known) if known else None
 
 
-def _owned(chosen: ChosenGroups) -> dict[str, dict[str, Any]]:
+def _owned(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, Any]]:
     """Return the figures of who owns what, of groups of which they are known: those of ordinary
     groups are computed for all of them at once.
     """
     found = {} if chosen.owners is None else _of_ordinary(chosen, chosen.owners)
+    silent = {broker.broker_name for broker in snapshot.brokers if broker.is_silent}
+    dark = {
+        topic.name
+        for topic in snapshot.topics
+        if not silent.isdisjoint(broker.broker_name for broker in topic.brokers)
+    }
     for signed in chosen.all:
+        topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
+        if not dark.isdisjoint(topics):
+            found.pop(signed.group.name, None)
+            continue
         if signed.group.name in found:
             continue
-        topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
         figures = figures_of(signed.audited.states, topics)
         if figures is not None:
             found[signed.group.name] = figures._asdict()

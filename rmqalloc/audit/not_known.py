@@ -107,8 +107,8 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
             f"{named(audited.reported.silent)} did not report",
             not audited.is_clustering,
         )
-    elif why := audited.why_unknown("owners"):
-        yield NotKnown("owners", name, why)
+    elif audited.clients and (why := audited.why_unknown("owners")):
+        yield NotKnown("owners", name, why, not audited.is_clustering)
     for topic in filter(has_topic, audited.with_retry):
         route = audited.routes.get(topic)
         why = audited.unknown.why("routes", topic) or (

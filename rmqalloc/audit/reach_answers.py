@@ -233,8 +233,11 @@ def _of_ordinary(signed: SignedGroup, name: str, queues: SomeQueues) -> Iterator
         known, detail = UNKNOWN, doubt
     if signed.signs & (Sign.PAUSED | Sign.BROKERS):
         for reason, closed, why_closed in _closed(signed.audited, queues):
-            is_known = reason != "unknown"
-            yield _OfReason(reason, closed, why_closed, known if is_known else UNKNOWN)
+            dark = [q for q in closed if q.broker_name in signed.audited.silent_brokers]
+            lit = [q for q in closed if q.broker_name not in signed.audited.silent_brokers]
+            for some, how in ((dark, UNKNOWN), (lit, known)):
+                if some:
+                    yield _OfReason(reason, tuple(some), why_closed, how)
             queues = tuple(queue for queue in queues if queue not in set(closed))
     if queues:
         yield _OfReason("unknown" if known == UNKNOWN else "owner", queues, detail, known)

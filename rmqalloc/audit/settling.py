@@ -16,7 +16,7 @@ from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_grou
 from rmqalloc.audit.not_known import not_known_of_group, not_known_words
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.evidence import Known
-from rmqalloc.evidence.client_method import accepted
+from rmqalloc.evidence.client_method import accepted, brokers_differ
 from rmqalloc.garbage import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import REPORTED, UNKNOWN, QueueState
@@ -106,7 +106,7 @@ def _settling(signed: SignedGroup, chosen: ChosenGroups) -> Settling:
                 return Settling(UNKNOWN, f"who owns a queue of {topic} is not known: {_why(state)}")
     if is_shared:
         return Settling(SETTLED)
-    if signed.group.broker_client_ids is not None:
+    if brokers_differ(signed.group):
         return Settling(UNSETTLED, "brokers list different clients")
     if not all(map(audited.states.reports, topics)):
         return Settling(UNKNOWN, _NOT_REPORTED)
@@ -118,10 +118,13 @@ def _settling(signed: SignedGroup, chosen: ChosenGroups) -> Settling:
 
 
 def _settles(audited: AuditedGroup, topic: str, chosen: ChosenGroups) -> bool:
-    """Return whether a topic counts: a retry topic does where clients report a queue of it."""
-    return bool(chosen.counts_topic(topic)) or (
-        bool(chosen.has_topic(topic)) and audited.states.reports(topic)
-    )
+    """Return whether a topic counts: a retry topic does where it is listed, and clients report a
+    queue of it.
+    """
+    if chosen.counts_topic(topic):
+        return True
+    is_read = topic in audited.topics and bool(chosen.has_topic(topic))
+    return is_read and audited.states.reports(topic)
 
 
 def _why(state: QueueState) -> str:

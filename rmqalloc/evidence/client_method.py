@@ -126,11 +126,14 @@ def divides(group: Group) -> bool:
     """Return whether the clients of a group, or the brokers for them, give every queue to one
     client.
     """
-    return (
-        group.message_model == "CLUSTERING"
-        and group.server_assignment != "POP"
-        and not group.is_shared
-    )
+    is_pop = group.server_assignment == "POP" and is_served(group)
+    return group.message_model == "CLUSTERING" and not is_pop and not group.is_shared
+
+
+def brokers_differ(group: Group) -> bool:
+    """Return whether brokers list different clients of a group."""
+    lists = (group.broker_client_ids or {}).values()
+    return any(sorted(ids) != sorted(group.client_ids) for ids in lists)
 
 
 def method_of_group(group: Group) -> Method:

@@ -36,7 +36,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from rmqalloc.evidence.client_method import divides, known_by_client, method_of
+from rmqalloc.evidence.client_method import (
+    brokers_differ,
+    divides,
+    kinds_of,
+    known_by_client,
+    method_of,
+)
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.snapshot import Client, Group
@@ -228,7 +234,9 @@ def _not_computed(facts: _Facts) -> str | None:
     group = facts.group
     if group.server_assignment is None and group.strategy != "CONFIG":
         return None
-    problem = method_of(group, Client("")).problem
+    clients = [Client("", strategy=name) for name, _, _ in kinds_of(group)]
+    problems = (method_of(group, client).problem for client in (Client(""), *clients))
+    problem = next(filter(None, problems), None)
     return problem and f"its strategy cannot be computed: {problem}"
 
 
@@ -253,11 +261,7 @@ def _doubt(facts: _Facts) -> str | None:
 
 
 def _lists_differ(facts: _Facts) -> str | None:
-    group = facts.group
-    if group.broker_client_ids is None:
-        return None
-    lists = {tuple(sorted(ids)) for ids in (group.client_ids, *group.broker_client_ids.values())}
-    return "brokers list different clients of it" if len(lists) > 1 else None
+    return "brokers list different clients of it" if brokers_differ(facts.group) else None
 
 
 def _silent(facts: _Facts) -> str | None:

@@ -8,7 +8,7 @@ from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
 from rmqalloc.snapshot.snapshot import Group
 from rmqalloc.views.reported import ReportedOwners
 from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.view_rows import differ
+from rmqalloc.views.without_owners import sharing_of
 
 
 class PresentStates:
@@ -53,8 +53,10 @@ class PresentStates:
         if not (self._may_be_open[group.name] or self._laid.unknown.why("routes", topic)):
             return False
         states = self.of(group)
-        if not states.views.clients:
+        if not states.views.clients or states.clients_unknown:
             return True
+        if sharing_of(group) is not None and states.reports(topic):
+            return True  # a plan takes readers as they are computed
         queues = states.of_unit(topic).values()
         return states.is_partial(topic) or any(state.known == UNKNOWN for state in queues)
 
@@ -67,9 +69,9 @@ class PresentStates:
             or self.silent_brokers
             or group.strategy_doubt is not None
             or group.lite_topic is not None
+            or group.broker_client_ids is not None
             or group.server_assignment is not None
             or any(self._laid.unknown.why(kind, group.name) for kind in kinds)
-            or differ(group)
         )
 
 

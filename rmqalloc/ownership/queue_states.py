@@ -51,9 +51,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rmqalloc.evidence.client_method import known_by_client
+from rmqalloc.evidence.client_method import divides, known_by_client
 from rmqalloc.lazy import lazy_property
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.text import counted
@@ -138,7 +138,7 @@ class OwnerStates:
     def doubt(self) -> str | None:
         """Why clients may divide by something else than what is computed."""
         group = self.views.group
-        return None if known_by_client(group) else group.strategy_doubt
+        return None if known_by_client(group) or not divides(group) else group.strategy_doubt
 
     @lazy_property
     def silent(self) -> frozenset[int]:
@@ -155,10 +155,11 @@ class OwnerStates:
         return self.reported.any_answer and self.reported.speaks_of(topic)
 
     def is_partial(self, topic: str) -> bool:
-        """Return whether some clients report what they own and others do not, where clients divide
-        the queues.
+        """Return whether clients report what they own, and not all that they own is known, where
+        they divide the queues.
         """
-        return self.views.is_clustering and bool(self.reported.silent) and self.reports(topic)
+        lacks = self.reported.silent or self.unknown.why("owners", self.views.group.name)
+        return self.views.is_clustering and bool(lacks) and self.reports(topic)
 
     def is_whole(self, topic: str) -> bool:
         """Return whether a queue of the topic that no client reports is owned by none."""
@@ -230,6 +231,7 @@ class OwnerStates:
                 queues, _unknown(self.clients_unknown) if self.clients_unknown else nobody
             )
         is_unsure = "subscriptions" in self.views.group.unknown
+        is_unsure = is_unsure and not topic.startswith(RETRY_PREFIX)
         unsure = self.views.anything if is_unsure else frozenset()
         seen = {slot: self._seen(slot, topic) for slot in subscribers}
         found = {}
@@ -262,7 +264,7 @@ class OwnerStates:
         owners = self.reported.owners(unit).get(queue, ())
         if owners:
             return QueueState(REPORTED, _reason(unit, owners), owners)
-        takers = () if unit.problem is not None else unit.perhaps.get(queue, ())
+        takers = unit.perhaps.get(queue, ())
         if self.is_whole(unit.topic):
             is_left_out = unit.problem is None and not takers
             return QueueState(REPORTED, "no-owner" if is_left_out else "not-owned-now")
@@ -310,11 +312,14 @@ class OwnerFigures(NamedTuple):
 
 
 def figures_of(states: OwnerStates, topics: Iterable[str]) -> OwnerFigures | None:
-    """Return the figures of a group, None where one of them is not known: a queue is of unknown
-    owners, some clients report and others do not, or there is no client or no queue.
+    """Return the figures of a group, None where one of them is not known: the client list is not,
+    a queue is of unknown owners, some clients report and others do not, or there is no client or
+    no queue.
 
     Of clients that share an id the first has the queues of the id, as in plans.
     """
+    if states.clients_unknown:
+        return None
     loads = dict.fromkeys(states.views.client_ids, 0)
     n_queues = n_loads = unowned = double_owned = 0
     for topic in topics:

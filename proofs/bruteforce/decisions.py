@@ -60,7 +60,8 @@ def guarded(states):
         )
     if has_silent(states):
         return NO | LEFT_OUT
-    if lists_differ(states.group) and settled and not is_partial(states):
+    is_divided = not states.is_shared and states.served != POP
+    if is_divided and lists_differ(states.group) and settled and not is_partial(states):
         return NO
     if settled is None or is_partial(states):
         return NO | LEFT_OUT if states.group.get("broker_client_ids") else LEFT_OUT
@@ -101,7 +102,7 @@ def planned(states, verb):
 def is_odd(group):
     """Whether a document states a doubt that its clients' rings may settle."""
     clients = group.get("clients", ())
-    if group.get("strategy") == "CONFIG" or group.get("server_assignment") == "PULL":
+    if group.get("strategy") == "CONFIG" or "server_assignment" in group:
         return any("strategy" in client for client in clients)
     return "strategy_doubt" in group and any("virtual_nodes" in client for client in clients)
 
@@ -121,6 +122,8 @@ def is_by_client(states):
     stated = states.group.get("strategy_params", {}).get("virtual_nodes", 10)
     clients = states.group.get("clients", ())
     nodes = {client["virtual_nodes"] for client in clients if "virtual_nodes" in client}
+    if "strategy_source" in states.group:  # what is written of it is taken
+        return "strategy_doubt" in states.group
     is_ring = any(client.get("strategy") == "CONSISTENT_HASH" for client in clients)
     return "strategy_doubt" in states.group or (is_ring and len(nodes) > 1 and stated not in nodes)
 

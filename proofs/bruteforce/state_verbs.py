@@ -200,7 +200,8 @@ def verdict_of(tally, verb, where, before, behind, answer):
     if answer == "yes":
         tally.same(f"{verb}: yes, though {faults[0] if faults else ''}", where, [], faults)
     elif answer == "no":
-        tally.same(f"{verb}: no without a reason", where, True, bool(faults or not before.settled))
+        is_open = not before.settled or decisions.lists_differ(before.group)
+        tally.same(f"{verb}: no without a reason", where, True, bool(faults or is_open))
     else:
         is_known = before.settled is not None and not (behind and open_rows(behind))
         if is_known and not decisions.is_partial(before):

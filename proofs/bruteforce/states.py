@@ -272,7 +272,9 @@ class States:
         """What the broker of a queue makes of it, whatever its owners."""
         is_sure = row.known == UNKNOWN or row.reason in ("no-client", "no-subscriber")
         if queue[1] in self.silent_brokers and not is_sure:
-            return Row(UNKNOWN, "unknown", None, row.owners)
+            is_paused = queue[1] in self.group.get("paused_brokers", ())
+            unread = "paused" if is_paused else None
+            return Row(UNKNOWN, "unknown", None, row.owners, unread)
         if row.reason in ("lite", "not-seen", "no-client", "no-subscriber"):
             return row
         if queue[1] in self.group.get("paused_brokers", ()):
@@ -297,6 +299,8 @@ class States:
         is_partial = self.silent and self.reports(topic) and not self.is_shared
         if not self.clients or is_partial or self.lists_unknown:
             return True
+        if self.served == POP and self.reports(topic):
+            return True
         if "owners" in self.unknown and self.reports(topic) and not self.is_shared:
             return True
         name, params = self.group.get("strategy"), self.group.get("strategy_params", {})
@@ -313,6 +317,9 @@ class States:
         if self.reporting and lacks and not self.is_shared:
             is_null = True
         if any(not self.is_whole(topic) for topic in self._listed()):
+            is_null = True
+        queues = [queue for queue in self.rows if not queue[0].startswith(RETRY)]
+        if any(queue[1] in self.silent_brokers for queue in queues):
             is_null = True
         if is_null:
             return dict.fromkeys(("unowned", "double_owned", "idle", "skew"))

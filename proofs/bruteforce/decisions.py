@@ -16,7 +16,7 @@ def codes(states, verb):
     if verb in ("show", "groups"):
         return ANSWERED
     if verb == "check":
-        if states.served == POP and states.reporting and states.silent:
+        if states.served == POP and (states.silent or "owners" in states.unknown):
             return FOUND | LEFT_OUT
         return LEFT_OUT | {2} if is_partial(states) else FOUND
     if verb == "guard":
@@ -58,8 +58,8 @@ def guarded(states):
         return (
             NO if states.clients and not is_partial(states) and states.reporting else NO | LEFT_OUT
         )
-    if has_silent(states):
-        return NO | LEFT_OUT
+    if has_silent(states) or "owners" in states.unknown:
+        return NO | LEFT_OUT | (ANSWERED if states.is_shared or states.served == POP else set())
     is_divided = not states.is_shared and states.served != POP
     if is_divided and lists_differ(states.group) and settled and not is_partial(states):
         return NO
@@ -77,7 +77,7 @@ def planned(states, verb):
     if states.lists_unknown or "subscriptions" in states.unknown:
         return LEFT_OUT
     if routes_unknown(states):
-        return LEFT_OUT | ANSWERED if verb == "explain" else LEFT_OUT
+        return LEFT_OUT | ANSWERED | REFUSED if verb == "explain" else LEFT_OUT
     shared = states.is_shared or states.served == POP
     computed = all(states.is_computed(topic) for topic in states.topics)
     if shared:

@@ -146,7 +146,11 @@ def plan_all(states, snapshot, tally):
         return
     present = [row for row in plan.groups.to_pylist() if row["scenario"] == "current"]
     planned = [row for row in present if row["n_topics"]]
-    figures_all(states, planned, tally, "plan")
+    open_rows = [row for row in planned if is_open(states[row["consumer_group"]])]
+    for row in open_rows:
+        nothing = [row[name] for name in FIGURES]
+        tally.same("plan: null where it is open", row["consumer_group"], [None] * 4, nothing)
+    figures_all(states, [row for row in planned if row not in open_rows], tally, "plan")
     for got in plan.queues.to_pylist():
         key = tuple(got[name] for name in KEY)
         of_group = states[key[0]]
@@ -158,6 +162,11 @@ def plan_all(states, snapshot, tally):
         owners = [got["owner_before"]] if got["owner_before"] else []
         owners = sorted([*owners, *(got["others_before"] or ())])
         tally.same(f"plan: owners before, {row.known}", key, sorted(row.owners), owners)
+
+
+def is_open(states):
+    listed = [topic for topic in states.topics if states.lists(topic)]
+    return any(map(states.is_open, listed))
 
 
 def explain_all(states, snapshot, tally):

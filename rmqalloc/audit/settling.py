@@ -110,6 +110,8 @@ def _settling(signed: SignedGroup, chosen: ChosenGroups) -> Settling:
         return Settling(UNSETTLED, "brokers list different clients")
     if not all(map(audited.states.reports, topics)):
         return Settling(UNKNOWN, _NOT_REPORTED)
+    if problem := next(filter(None, (unit.problem for unit in units)), None):
+        return Settling(UNKNOWN, f"its expected owners cannot be computed: {problem}")
     return (
         Settling(SETTLED)
         if signed.doubt is None

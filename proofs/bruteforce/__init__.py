@@ -28,6 +28,10 @@ plain documents, and every case is found again by the name of its verb, the seed
     and for how long; bounds; the snapshot to which a plan leads.
 ``verbs``, ``mixed_verbs``, ``outcome_verbs``, ``rollout_verbs``
     A verb's cases, and the comparison with what the product says.
+``states``, ``decisions``, ``state_cases``, ``state_verbs``
+    The tables of states and of decisions, written a second time; snapshots in which reported,
+    computed and unknown meet; all verbs, the service, history, assistants' tools and exit codes
+    beside these tables.
 ``runs``, ``shrink``
     Many cases; a smaller one that still differs.
 """

@@ -3,7 +3,7 @@
 """
 
 import pytest
-from bruteforce import golden, java, runs
+from bruteforce import golden, java, runs, state_verbs, states
 from bruteforce.tally import Tally
 from checkout import DATA
 
@@ -40,3 +40,23 @@ def test_a_wrong_rule_is_seen(verb, n, monkeypatch):
 
     monkeypatch.setitem(java.RULES, "AVG", wrong)
     assert runs.run(verb, SEED, range(n)).differing
+
+
+@pytest.mark.parametrize("verb", ["show", "check", "groups", "service", "mcp"])
+def test_a_wrong_state_is_seen(verb, monkeypatch):
+    """Reports that are not believed, as a stand-in for a fault of either side."""
+    monkeypatch.setattr(states.States, "reports", lambda self, topic: False)
+    found = []
+    for number in range(12):
+        case = runs.case_of("states", SEED, number) | {"verbs": [verb]}
+        found += runs.differences("states", case).differences
+    assert found
+
+
+def test_a_false_yes_of_the_guard_is_seen(monkeypatch):
+    monkeypatch.setattr(state_verbs, "unsettled", lambda states: "a queue is unowned")
+    found = []
+    for number in range(12):
+        case = runs.case_of("states", SEED, number) | {"verbs": ["guard"]}
+        found += runs.differences("states", case).differences
+    assert any("yes" in one.kind for one in found)

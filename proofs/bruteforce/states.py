@@ -384,7 +384,8 @@ def without(document, name, gone):
                 for client in group.get("clients", ())
                 if client["client_id"] not in gone
             ]
-            group = group | {"clients": clients}
+            group = {key: group[key] for key in group if key != "strategy_doubt"}
+            group["clients"] = clients
             if group.get("broker_client_ids"):
                 lists = group["broker_client_ids"].items()
                 group["broker_client_ids"] = {

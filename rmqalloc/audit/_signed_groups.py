@@ -139,7 +139,8 @@ class SignedGroups:
         """Return the units of an ordinary group, which are laid out together with those of all
         groups of the same signs.
         """
-        self._laid.lay_out(like.group for like in self.all if like.signs == signed.signs)
+        if not self._laid.has(signed.group):
+            self._laid.lay_out(like.group for like in self.all if like.signs == signed.signs)
         return self._laid.units_of(signed.group)
 
 

@@ -41,12 +41,17 @@ class LaidGroups:
         """Return the units of a group, one per topic with queues, with what every client takes;
         none if the group has no clients or they do not divide the queues.
         """
-        self.lay_out([group])
+        if not self.has(group):
+            self.lay_out([group])
         return self._units[group.name]
+
+    def has(self, group: Group) -> bool:
+        """Return whether what the clients of a group take is computed already."""
+        return group.name in self._units
 
     def lay_out(self, groups: Iterable[Group]) -> None:
         """Compute what the clients of groups take, all of them at once."""
-        new = [group for group in groups if group.name not in self._units]
+        new = [group for group in groups if not self.has(group)]
         for group in new:
             views = self.views_of(group)
             divides = views.is_clustering and views.clients

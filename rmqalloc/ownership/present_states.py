@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rmqalloc.evaluation.laid_groups import laid_groups
 from rmqalloc.evidence import Known
+from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
 from rmqalloc.snapshot.snapshot import Group
 from rmqalloc.views.reported import ReportedOwners
@@ -67,7 +68,7 @@ class PresentStates:
         return bool(
             len(reports) != 1
             or self.silent_brokers
-            or group.strategy_doubt is not None
+            or (group.strategy_doubt is not None and not known_by_client(group))
             or group.lite_topic is not None
             or group.broker_client_ids is not None
             or group.server_assignment is not None

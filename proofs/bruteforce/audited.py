@@ -286,7 +286,8 @@ def _in_fact(audited, found_in, what, is_config):
     states = states_of(audited)
     for topic in _known(audited):
         found = found_in(audited, topic) if audited.is_config(topic) == is_config else ()
-        if queues := [queue for queue in found if getattr(states.rows[queue], what)]:
+        queues = [queue for queue in found if states.rows[queue].may_be(what)]
+        if queues:
             yield topic, queues
 
 
@@ -321,7 +322,8 @@ def _ordinary(audited):
 
 
 def idle_client(audited):
-    topics, states = _ordinary(audited), states_of(audited)
+    topics = [topic for topic in audited.topics if not topic.startswith(RETRY)]
+    states = states_of(audited)
     if not topics or any(map(states.is_open, topics)):
         return
     rows = {queue: row for queue, row in states.rows.items() if queue[0] in topics}

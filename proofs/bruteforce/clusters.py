@@ -188,6 +188,16 @@ def as_reported(group):
     return {key: group[key] for key in group if key not in ("strategy", "strategy_params")}
 
 
+def with_reported(document):
+    """A document in which groups state the strategy that all their clients report."""
+    groups = []
+    for group in document["groups"]:
+        if as_reported(group) is not group:
+            group = group | {"strategy": group["clients"][0]["strategy"], "strategy_params": {}}
+        groups.append(group)
+    return document | {"groups": groups}
+
+
 def queues_of(topic):
     """Queues of a topic that consumers see, in Java's order."""
     found = [

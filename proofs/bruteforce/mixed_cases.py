@@ -18,10 +18,7 @@ def case(random):
         _give_views(random, group, document["topics"])
         if chance(random, 0.15):
             _give_owned(random, document, group)
-        if clusters.as_reported(group) is not group:  # which would be another strategy for it
-            group["strategy"] = group["clients"][0]["strategy"]
-            group["strategy_params"] = {}
-    return document
+    return clusters.with_reported(document)
 
 
 def _give_views(random, group, topics):

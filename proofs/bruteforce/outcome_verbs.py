@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from bruteforce import mixed, outcomes
+from bruteforce import clusters, mixed, outcomes
 from bruteforce.mixed_verbs import either_case
 from bruteforce.tally import by_key
 from rmqalloc.diffs import diff
@@ -18,10 +18,11 @@ def case_of(random):
 def compare_all(case, tally):
     """A plan beside its outcome, beside what was before, and these two snapshots."""
     documents = case["snapshot"], outcomes.outcome(case["snapshot"], case["scenario"])
-    before = mixed.current(list(mixed.units_of(documents[0])), documents[0])
+    was, is_ = map(clusters.with_reported, documents)
+    before = mixed.current(list(mixed.units_of(was)), was)
     if not before:
         return
-    after = mixed.current(list(mixed.units_of(documents[1])), documents[1])
+    after = mixed.current(list(mixed.units_of(is_)), is_)
     goal = mixed.behind(before, case["scenario"])
     start, end = map(from_document, documents)
     plan = plan_snapshot(start, [case["scenario"]])
@@ -71,7 +72,7 @@ def _compare(kind, found, sides, names, tally):
         row |= {f"owners_{when}": _named_in(row, when) for when in ("before", "after")}
     clients = by_key(found.clients, ("consumer_group", "client_id"))
     for name in names:
-        figures = sides.figures(name)
+        figures = _of_row(sides.figures(name), groups[name,])
         if groups[name,]["moved"] is None:  # nothing differs, so nothing was compared
             figures = (
                 {"status": "same"}
@@ -91,6 +92,17 @@ def _compare(kind, found, sides, names, tally):
         tally.rows(f"{kind} clients", moving, got)
         if found.of_plan and (name,) in planned:
             tally.rows(f"{kind} planned", {(name,): sides.planned(name)}, {(name,): planned[name,]})
+
+
+def _of_row(figures, row):
+    """Figures that a row is to have: where it is not known which clients take part, queues that
+    several perhaps own count too.
+    """
+    for when in ("before", "after"):
+        several, name = figures.pop(f"several_{when}"), f"double_owned_{when}"
+        if row[name] == several:
+            figures[name] = several
+    return figures
 
 
 def _named_in(row, when):

@@ -175,6 +175,8 @@ class Sides:
                     "unowned_after": sum(not ids for ids in new.values()),
                     "double_owned_before": len(doubled),
                     "double_owned_after": len(doubled_after),
+                    "several_before": sum(len(ids) > 1 for ids in old.values()),
+                    "several_after": sum(len(ids) > 1 for ids in new.values()),
                     "repaired": sum(len(new[queue]) == 1 != len(old[queue]) for queue in moved),
                 }
             )

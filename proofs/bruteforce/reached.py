@@ -184,17 +184,25 @@ class _Reading:
         is_known = topic not in self.audited.unknown
         surely, perhaps = self.audited.takers(topic)
         if is_told and not owners[queue]:
-            if silent or self.audited.is_open:
-                return "unknown"
-            return "no-owner" if is_known and not perhaps[queue] else "not-owned-now"
+            if is_known and not perhaps[queue]:
+                return "no-owner"
+            return "unknown" if silent or self.audited.is_open else "not-owned-now"
         if not is_told:
-            if not is_known or "strategy_doubt" in self.group:
+            if not is_known:
                 return "unknown"
             if not perhaps[queue]:
                 return "no-owner"
-            if not surely[queue]:
+            if "strategy_doubt" in self.group or not surely[queue]:
                 return "unknown"
-        readers = owners[queue] if is_told else surely[queue]
+        readers = surely[queue]
+        if is_told:
+            ids = {slot.client_id for slot in owners[queue]}
+            silent_twins = [
+                slot
+                for slot in surely[queue]
+                if slot.client_id in ids and slot.client.get("owned") is None
+            ]
+            readers = [*owners[queue], *silent_twins]
         if self.audited.is_pop(topic):
             return "popped"
         return "several-owners" if len(readers) > 1 else "owner"

@@ -35,6 +35,11 @@ class Row(NamedTuple):
     def is_double_owned(self):
         return self.reason == "several-owners"
 
+    def may_be(self, what):
+        """Whether a queue is unowned; or double-owned, also where that is computed in doubt."""
+        is_guess = what == "is_double_owned" and self.known != REPORTED
+        return is_guess or getattr(self, what)
+
     @property
     def state(self):
         """One of read, unread, unknown."""
@@ -242,6 +247,12 @@ class States:
     def _reported(self, topic, queue, subscribers):
         owners = [client for client in self.reporting if owns(client, queue)]
         if owners:
+            ids = {client.client_id for client in owners}
+            owners += [
+                client
+                for client in self.takers(topic, queue, surely=True)
+                if client.owned is None and client.client_id in ids
+            ]
             several = "several-owners" if len(owners) > 1 else "owner"
             reason = "popped" if self.is_pop(topic) else several
             return Row(REPORTED, reason, ids_of(owners))
@@ -250,17 +261,22 @@ class States:
         if is_whole and not self.silent and self.is_whole(topic):
             nobody = self.is_computed(topic) and not takers
             return Row(REPORTED, "no-owner" if nobody else "not-owned-now")
+        is_known = self.is_computed(topic) and not self.lists_unknown and self.is_whole(topic)
+        if is_known and not takers:
+            return Row(COMPUTED, "no-owner")
         silent = [client for client in takers if client in self.silent]
         silent = silent or [client for client in subscribers if client in self.silent]
         return Row(UNKNOWN, "unknown", None, ids_of(silent))
 
     def _computed(self, topic, queue):
         perhaps, surely = self.takers(topic, queue), self.takers(topic, queue, surely=True)
-        is_known = self.is_computed(topic) and not (self.lists_unknown or self.doubt)
+        is_known = self.is_computed(topic) and not self.lists_unknown
         if not (is_known and self.is_whole(topic)):
             return Row(UNKNOWN, "unknown", None, ids_of(perhaps))
         if not perhaps:
             return Row(COMPUTED, "no-owner")
+        if self.doubt:
+            return Row(UNKNOWN, "unknown", None, ids_of(perhaps))
         if len(surely) > 1:
             reason = "popped" if self.is_pop(topic) else "several-owners"
             return Row(COMPUTED, reason, ids_of(surely))

@@ -321,7 +321,8 @@ def silence_all(case, tally):
     whole = from_document(case["snapshot"])
     before = check_snapshot(whole)
     for what, less in removed_sources.without_one(whole):
-        wrong = removed_sources.wrong(before, check_snapshot(less))
+        said = removed_sources.reported(whole, what)
+        wrong = removed_sources.wrong(before, check_snapshot(less), said)
         tally.same("silence", what, [None], [wrong])
 
 

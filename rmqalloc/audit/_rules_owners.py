@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, exposed, some_of
+from rmqalloc.ownership.queue_states import REPORTED
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import MAX_BROKER, MAX_TOPIC
 from rmqalloc.views.unit_views import Queues, UnitViews
@@ -23,9 +24,15 @@ def not_taken(audited: AuditedGroup, unit: UnitViews) -> Queues:
 
 
 def taken_twice(audited: AuditedGroup, unit: UnitViews) -> Queues:
-    """Return the queues of a unit that several clients own, and take by computation too."""
-    taken = set(unit.double_owned)
-    return tuple(queue for queue in audited.double_owned(unit) if queue in taken)
+    """Return the queues of a unit that several clients take by computation, but for those of which
+    one client alone reports that it owns them, or none.
+    """
+    states = audited.states.of_unit(unit.topic)
+    return tuple(
+        queue
+        for queue in unit.double_owned
+        if states[queue].known != REPORTED or states[queue].is_double_owned
+    )
 
 
 def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:

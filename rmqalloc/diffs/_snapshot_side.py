@@ -158,12 +158,21 @@ def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
         figures["err_code"], pa.array([int(code) for code in _ASSIGNED], figures["err_code"].type)
     )
     unknown = {unit_of(row): row["err_msg"] for row in figures.filter(pc.invert(good)).to_pylist()}
-    several = figures.filter(pc.greater(pc.fill_null(figures["double_owned"], 0), 0)).to_pylist()
+    double_owned = {
+        unit_of(row): row["double_owned"]
+        for row in figures.filter(pc.greater(figures["double_owned"], 0)).to_pylist()
+    }
+    # Of a present that is not known a plan has no figures; owners are those that clients compute.
+    is_open = {unit_of(row) for row in figures.to_pylist() if row["double_owned"] is None}
+    several = queues.filter(pc.is_valid(queues[f"others_{when}"]))
+    for row in several.select(["consumer_group", "topic"]).to_pylist():
+        if (unit := unit_of(row)) in is_open:
+            double_owned[unit] = double_owned.get(unit, 0) + 1
     columns = [queues[name] for name in (*_QUEUE_NAMES, f"owner_{when}", f"others_{when}")]
     state = KnownOwners(
         pa.table(columns, schema=OWNERS_SCHEMA),
         unknown,
-        {unit_of(row): row["double_owned"] for row in several},
+        double_owned,
     )
     return state.without(unknown.keys())
 

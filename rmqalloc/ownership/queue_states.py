@@ -29,10 +29,13 @@ some client reports what it owns:
                                                                                        ``popped``
 - all clients report; clients and route are known      reported  nobody                ``no-owner``,
                                                                                        ``not-owned-now``
+- no client takes it by any of its views               computed  nobody                ``no-owner``
 - else                                                 unknown   perhaps silent ones   ``unknown``
 no client reports what it owns:
-- clients, route or strategy are not known             unknown   perhaps its takers    ``unknown``
+- clients or route are not known, or the strategy      unknown   perhaps its takers    ``unknown``
+  cannot be computed
 - no client takes it by any of its views               computed  nobody                ``no-owner``
+- the strategy is in doubt                             unknown   perhaps its takers    ``unknown``
 - clients take it by all their views, and subscribe    computed  all of them           ``owner``,
                                                                                        ``several-owners``,
                                                                                        ``popped``
@@ -42,7 +45,8 @@ no client reports what it owns:
 A queue that nobody reports has the reason ``no-owner`` if no client takes it by computation either,
 else ``not-owned-now``. Reports cover a retry topic only if a client reports a queue of it. Silent
 clients that perhaps own a queue are those that take it by computation, or all that subscribe where
-none of them does: a client that reports other queues is never among them.
+none of them does: a client that reports other queues is never among them. Of several clients of one
+id, one answers for all: silent ones that take what it reports own it too.
 """
 
 from __future__ import annotations
@@ -263,15 +267,32 @@ class OwnerStates:
     def _reported(self, unit: UnitViews, queue: MessageQueue) -> QueueState:
         owners = self.reported.owners(unit).get(queue, ())
         if owners:
+            owners = [*owners, *self._of_same_id(unit, queue, owners)]
             return QueueState(REPORTED, _reason(unit, owners), owners)
         takers = unit.perhaps.get(queue, ())
         if self.is_whole(unit.topic):
             is_left_out = unit.problem is None and not takers
             return QueueState(REPORTED, "no-owner" if is_left_out else "not-owned-now")
+        if unit.problem is None and not takers:
+            return QueueState(COMPUTED, "no-owner")
         perhaps = [slot for slot in takers if slot in self.silent]
         if not perhaps:
             perhaps = [slot for slot in self._subscribers(unit.topic) if slot in self.silent]
         return _unknown(self._not_reported(), perhaps)
+
+    def _of_same_id(
+        self, unit: UnitViews, queue: MessageQueue, owners: Sequence[int]
+    ) -> Sequence[int]:
+        """Return silent clients that take a queue and have an id that reports it: where several have
+        one id, one of them answers.
+        """
+        ids = {self.views.client_ids[slot] for slot in owners}
+        takers = () if unit.problem is not None else unit.always.get(queue, ())
+        return [
+            slot
+            for slot in takers
+            if self.views.clients[slot].owned is None and self.views.client_ids[slot] in ids
+        ]
 
     def _not_reported(self) -> str:
         """Return why a queue that no client reports may have an owner nevertheless."""
@@ -281,10 +302,12 @@ class OwnerStates:
 
     def _computed(self, unit: UnitViews, queue: MessageQueue) -> QueueState:
         perhaps, always = unit.perhaps.get(queue, ()), unit.always.get(queue, ())
-        if why := unit.problem or self.doubt:
-            return _unknown(why, perhaps)
+        if unit.problem is not None:
+            return _unknown(unit.problem, perhaps)
         if not perhaps:
             return QueueState(COMPUTED, "no-owner")
+        if self.doubt is not None:
+            return _unknown(self.doubt, perhaps)
         if not always:
             return _unknown(NOT_SUBSCRIBED if unit.unsure else LISTS_DIFFER, perhaps)
         return QueueState(COMPUTED, _reason(unit, always), always)

@@ -26,7 +26,9 @@ def test_without_a_source_no_error_is_new_and_no_fault_becomes_an_all_clear(seed
     whole = from_document(reached.case(Random(seed)))
     before = check_snapshot(whole)
     wrong = {
-        what: removed_sources.wrong(before, check_snapshot(less))
+        what: removed_sources.wrong(
+            before, check_snapshot(less), removed_sources.reported(whole, what)
+        )
         for what, less in removed_sources.without_one(whole)
     }
     assert wrong

@@ -125,7 +125,8 @@ CASES = [
     ("compare", [*DOUBT, "--to-strategy", "AVG", *REQUIRED], 3),
     ("explain", [*SEED, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3"], 0),
     ("explain", [*PARTIAL, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3"], 4),
-    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3"], 1),
+    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3"], 0),
+    ("explain", [*SEED, *GROUP, "-t", "TopicTest", "--queue", "broker-a:99"], 1),
     ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "--queue", "broker-a:3", *REQUIRED], 3),
     *((verb, given, code) for verb in ("groups", "show") for given, code in (
         (SEED, 0), (DOUBT, 0), ([*DOUBT, *REQUIRED], 3), (PARTIAL, 4), ([*PARTIAL, "--allow-partial"], 0),

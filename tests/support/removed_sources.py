@@ -2,7 +2,7 @@
 that answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from rmqalloc.audit import Findings
@@ -122,14 +122,16 @@ def _without_broker(snapshot: Snapshot, name: str) -> Snapshot:
     return replace(snapshot, groups=tuple(groups), brokers=brokers)
 
 
-def subjects(findings: Findings) -> set[tuple[str, ...]]:
+def subjects(findings: Findings, said: Collection[tuple[str, ...]] = ()) -> set[tuple[str, ...]]:
     """What errors are about: queues and clients of groups; where an error names neither, the group
-    itself.
+    itself. Errors that are about queues `said` alone do not count.
     """
     found: set[tuple[str, ...]] = set()
     for one in findings:
         if one.severity == "error":
             named = [("queue", one.consumer_group, *map(str, queue)) for queue in one.queues]
+            if named and set(named) <= set(said):
+                continue
             named += [("client", one.consumer_group, client) for client in one.clients]
             found.update(named or [("group", one.consumer_group, one.rule, one.topic or "")])
     return found
@@ -140,11 +142,25 @@ def is_all_clear(findings: Findings) -> bool:
     return not findings and not findings.unread.num_rows and not findings.not_known
 
 
-def wrong(before: Findings, after: Findings) -> str | None:
-    """What an audit says without a source that it must not say, given what it says with it; None if
-    nothing.
+def reported(snapshot: Snapshot, what: str) -> set[tuple[str, ...]]:
+    """Queues of which a removed source says who owns them: without it what clients compute counts,
+    which may leave them out.
     """
-    if new := subjects(after) - subjects(before):
+    if not what.startswith("owners of"):
+        return set()
+    return {
+        ("queue", group.name, *map(str, queue))
+        for group in snapshot.groups
+        for client in group.clients
+        for queue in client.owned or ()
+    }
+
+
+def wrong(before: Findings, after: Findings, said: Collection[tuple[str, ...]] = ()) -> str | None:
+    """What an audit says without a source that it must not say, given what it says with it, and
+    queues of which the source itself says something; None if nothing.
+    """
+    if new := subjects(after, said) - subjects(before) - set(said):
         return f"an error is new: {min(new)}"
     is_at_stake = bool(before.unread.num_rows or before.at_least("warning"))
     return "a fault becomes an all-clear" if is_at_stake and is_all_clear(after) else None

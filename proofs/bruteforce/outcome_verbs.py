@@ -96,12 +96,13 @@ def _compare(kind, found, sides, names, tally):
 
 def _of_row(figures, row):
     """Figures that a row is to have: where it is not known which clients take part, queues that
-    several perhaps own count too.
+    several perhaps own may count too, and two clients of one id count as one.
     """
     for when in ("before", "after"):
-        several, name = figures.pop(f"several_{when}"), f"double_owned_{when}"
-        if row[name] == several:
-            figures[name] = several
+        name = f"double_owned_{when}"
+        least, most = (figures.pop(f"{one}_{when}", 0) for one in ("least", "most"))
+        if row[name] is not None and least <= row[name] <= most:
+            figures[name] = row[name]
     return figures
 
 

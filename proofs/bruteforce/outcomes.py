@@ -175,8 +175,10 @@ class Sides:
                     "unowned_after": sum(not ids for ids in new.values()),
                     "double_owned_before": len(doubled),
                     "double_owned_after": len(doubled_after),
-                    "several_before": sum(len(ids) > 1 for ids in old.values()),
-                    "several_after": sum(len(ids) > 1 for ids in new.values()),
+                    "least_before": len(doubled & _of_several(old)),
+                    "least_after": len(doubled_after & _of_several(new)),
+                    "most_before": len(doubled | _of_several(old)),
+                    "most_after": len(doubled_after | _of_several(new)),
                     "repaired": sum(len(new[queue]) == 1 != len(old[queue]) for queue in moved),
                 }
             )
@@ -224,6 +226,10 @@ class Sides:
                     found[is_at if now.get(queue) != start[queue] else "not_yet"] += 1
                     found["planned"] += 1
         return found
+
+
+def _of_several(owners):
+    return {queue for queue, ids in owners.items() if len(ids) > 1}
 
 
 def _by_unit(states):

@@ -270,10 +270,8 @@ def test_plain_text_needs_neither_a_table_library_nor_the_command_line():
 ONE_PLACE = {
     "get_terminal_size": {"rmqalloc.results.wrapping"},
     '"\\\\x1b\\[\\d': {"rmqalloc.results.renderer"},
-    # Requests by their source, and what a picture does not draw: in words of their own.
-    "and \\{[^}]*\\} more": {
-        "rmqalloc.cli._left_out",
-    },
+    # `rmqalloc.results.and_more` says it for all.
+    "and \\{[^}]*\\} more": set(),
     '" → "\\.join|if before == after else': {"rmqalloc.results.renderer"},
     "f\"≤ |≤ ' if": {"rmqalloc.results.renderer"},
     'backslashreplace"\\)\\.decode': {

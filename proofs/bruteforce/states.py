@@ -214,7 +214,7 @@ class States:
         subscribers = [client for client in self.clients if topic in client.takes]
         if not self.clients and clients_known:
             return Row(COMPUTED, "no-client")
-        if topic == self.group.get("lite_topic"):
+        if topic == self.group.get("lite_topic") and subscribers:
             return Row(UNKNOWN, "lite", None)
         if self.is_shared:
             return self._shared(topic, queue, clients_known)

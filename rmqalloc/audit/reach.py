@@ -23,6 +23,7 @@ from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.strategies import sort_queues
 
 UNREAD_SCHEMA = columns(
     "consumer_group topic reason queues: string",
@@ -67,9 +68,8 @@ class Reach:
     @lazy_property
     def unread(self) -> tuple[Answer, ...]:
         """Answers of unread queues: largest backlog first, unknown backlogs before absent ones."""
-        return tuple(
-            sorted((one for one in self.answers if one.state == "unread"), key=_by_backlog)
-        )
+        unread = (one for one in self.answers if one.state == "unread")
+        return tuple(sorted(_together(unread), key=_by_backlog))
 
     @property
     def unknown(self) -> tuple[Answer, ...]:
@@ -178,6 +178,17 @@ def unread_row(one: Answer) -> dict[str, Any]:
         "n_without_lag": one.n_without_lag,
         "detail": one.detail,
     }
+
+
+def _together(answers: Iterable[Answer]) -> Iterator[Answer]:
+    """Yield answers, but one for queues of which only how it is known who owns them differs."""
+    alike = dict[tuple[object, ...], list[Answer]]()
+    for one in answers:
+        key = one.consumer_group, one.topic, one.reason, one.detail
+        alike.setdefault(key, []).append(one)
+    for first, *more in alike.values():
+        queues = (queue for one in (first, *more) for queue in one.queues)
+        yield replace(first, queues=tuple(sort_queues(queues))) if more else first
 
 
 def _by_backlog(one: Answer) -> tuple[object, ...]:

@@ -133,12 +133,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     """
 
     def command() -> int:
+        forget_notes()
         code = app.main(argv, prog_name="rmqalloc", standalone_mode=False)
         with pipe_watched():
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
 
-    forget_notes()
     with guarded():
         verb = verb_of(sys.argv[1:] if argv is None else argv, list(VERBS))
         code = exit_code_of(command, verb)

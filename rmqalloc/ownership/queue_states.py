@@ -8,7 +8,7 @@ missing the state is unknown. The first row that holds decides:
 what holds of a queue                                  known     owners                reason
 =====================================================  ========  ====================  =================
 the group has no client, and the client list is known  computed  nobody                ``no-client``
-a lite topic                                           unknown                         ``lite``
+a lite topic that a client subscribes to               unknown                         ``lite``
 clients broadcast or share messages behind a proxy:
 - the client list is not known                         unknown   perhaps its readers   ``unknown``
 - whether its readers subscribe is not known           unknown   perhaps its readers   ``unknown``
@@ -198,7 +198,7 @@ class OwnerStates:
         if not self.views.clients and not self.clients_unknown:
             return dict.fromkeys(queues, QueueState(COMPUTED, "no-client"))
         if not self.views.is_clustering:
-            if topic == group.lite_topic:
+            if topic == group.lite_topic and self._subscribers(topic):
                 return dict.fromkeys(queues, QueueState(UNKNOWN, "lite", self._subscribers(topic)))
             return self._of_readers(topic, queues)
         if not (unit.options if unit is not None else self._subscribers(topic)):

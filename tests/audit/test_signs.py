@@ -67,11 +67,10 @@ def _without_faults(random, made):
 def told(snapshot):
     """All that an audit says, and who owns what."""
     found, owned = check_snapshot(snapshot), current_owners(snapshot)
-    tables = (
-        one.to_pylist()
-        for one in (found.unread, found.reach, owned.queues, owned.clients, owned.hosts)
-    )
-    return list(found), found.not_known, *tables, found.who_reads.counts()
+    tables = (one.to_pylist() for one in (found.unread, owned.queues, owned.clients, owned.hosts))
+    by = [(name, "ascending") for name in ("consumer_group", "topic", "broker_name", "queue_id")]
+    reach = found.reach.sort_by(by).to_pylist()
+    return list(found), found.not_known, reach, *tables, found.who_reads.counts()
 
 
 def signs(snapshot):

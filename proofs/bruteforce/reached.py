@@ -157,25 +157,24 @@ class _Reading:
             if topic.startswith(RETRY) and not self.waiting.get(queue):
                 return None  # a client of the group would have to send something back first
             return "no-client" if asked else "unknown"
-        if not any(_subscribes(slot.client, topic) for slot in self.audited.slots):
-            is_paused = queue[1] in self.group.get("paused_brokers", ())
-            return "no-subscriber" if asked else "paused" if is_paused else "unknown"
-        if queue[1] in self.group.get("paused_brokers", ()):
-            return "paused"
         divides = self.audited.clustering and not self.group.get("is_shared")
-        slaves = {
-            one["broker_name"] for one in self.document.get("brokers", []) if one["role"] == "SLAVE"
-        }
-        if (
-            divides
-            and topic in self.audited.topics
-            and self.group.get("is_ordered")
-            and queue[1] in slaves
-        ):
-            return "no-lock"
+        closed = self._closed(queue, divides)
+        if not any(_subscribes(slot.client, topic) for slot in self.audited.slots):
+            return "no-subscriber" if asked else closed or "unknown"
+        if closed:
+            return closed
         if not divides:
             return self._read_by_all(topic, queue, asked)
         return self._owned(topic, queue) if topic in self.audited.topics else "unknown"
+
+    def _closed(self, queue, divides):
+        """Why nobody reads a queue whoever owns it."""
+        if queue[1] in self.group.get("paused_brokers", ()):
+            return "paused"
+        brokers = self.document.get("brokers", [])
+        slaves = {one["broker_name"] for one in brokers if one["role"] == "SLAVE"}
+        is_locked = divides and self.group.get("is_ordered") and queue[0] in self.audited.topics
+        return "no-lock" if is_locked and queue[1] in slaves else None
 
     def _owned(self, topic, queue):
         """Owners by what clients report, if any does, else by what each of them computes."""

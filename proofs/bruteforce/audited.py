@@ -406,10 +406,13 @@ def actual_unowned(audited):
 
 def actual_double_owned(audited):
     owners, _, _ = _told(audited)
+    states, known = states_of(audited), set(_known(audited))
     for topic, queues in audited.topics.items():
-        if not audited.is_pop(topic) and (
-            found := [queue for queue in queues if len(owners[queue]) > 1]
-        ):
+        if audited.is_pop(topic):
+            continue
+        computed = _doubled(audited, topic) if topic in known else ()
+        taken = {queue for queue in computed if states.rows[queue].may_be("is_double_owned")}
+        if found := [queue for queue in queues if len(owners[queue]) > 1 and queue not in taken]:
             yield topic, found
 
 

@@ -49,18 +49,19 @@ class Advised:
         return planned.in_order(clients)
 
     def now(self):
-        """Owners to begin lists with: what clients say they own if all of them say it, else what
-        they should own.
+        """Owners to begin lists with: what clients say they own if all of them say it, or if what
+        some say leaves no queue open; else what they should own.
         """
         should = {
             queue: owner for state in self.states() for queue, owner in state.owner_of.items()
         }
-        if any(client.get("owned") is None for client in self.group["clients"]):
-            return should, False
         said = {}
         for client in sorted(self.group["clients"], key=lambda one: java.utf16(one["client_id"])):
-            for queue in map(queue_key, client["owned"]):
+            for queue in map(queue_key, client.get("owned") or ()):
                 said.setdefault(queue, client["client_id"])
+        is_silent = any(client.get("owned") is None for client in self.group["clients"])
+        if is_silent and should.keys() - said.keys():
+            return should, False
         return {queue: said.get(queue) for queue in should}, True
 
 

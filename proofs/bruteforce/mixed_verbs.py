@@ -282,10 +282,20 @@ def compare_case(random):
     return {"snapshot": document, "candidates": rules, "changes": changes}
 
 
+def _differ(group):
+    """Whether clients are told to divide by something else than the group's strategy."""
+    main = mixed.rule_of(group, {})
+    return any(mixed.rule_of(group, client) != main for client in group.get("clients", []))
+
+
 def compare_all(case, tally):
     """Figures of every group under several strategies, but for departures."""
     document = case["snapshot"]
-    answered = {group["name"] for group in document["groups"] if not decisions.lists_differ(group)}
+    answered = {
+        group["name"]
+        for group in document["groups"]
+        if not decisions.lists_differ(group) or _differ(group)
+    }
     units = [
         unit
         for unit in mixed.units_of(document)

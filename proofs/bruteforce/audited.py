@@ -324,9 +324,11 @@ def _ordinary(audited):
 def idle_client(audited):
     topics = [topic for topic in audited.topics if not topic.startswith(RETRY)]
     states = states_of(audited)
-    if not topics or any(map(states.is_open, topics)):
-        return
     rows = {queue: row for queue, row in states.rows.items() if queue[0] in topics}
+    computed = any(row.owners and not row.is_reported for row in rows.values())
+    is_guess = computed and _is_doubted(audited)
+    if not topics or is_guess or any(map(states.is_unknown, topics)):
+        return
     busy = {client_id for row in rows.values() for client_id in row.owners}
     idle = []
     for slot in audited.slots:
@@ -335,6 +337,28 @@ def idle_client(audited):
             idle.append(slot.client_id)
     if idle:
         yield None, [], idle
+
+
+def _is_doubted(audited):
+    """Whether some clients report another strategy, whose parameters are not known; or one that
+    brokers do not have, where they assign.
+    """
+    clients, stated = audited.group.get("clients", ()), audited.group.get("strategy", "AVG")
+    served = "server_assignment" in audited.group and not audited.group.get("is_ordered")
+    if served and any(one.get("strategy", "AVG") not in SERVER_SIDE for one in clients):
+        return True
+    if served and stated != "AVG" and any(one.get("language") == "CPP" for one in clients):
+        return True
+    if len({client.get("strategy") for client in clients}) == 1:
+        return False
+    same = (None, stated, java.NEARBY if stated.startswith(java.NEARBY) else stated)
+    others = [client for client in clients if client.get("strategy") not in same]
+    ring, rooms = "CONSISTENT_HASH", (java.NEARBY, "CONFIG")
+    return any(
+        one["strategy"].startswith(rooms)
+        or (one["strategy"] == ring and "virtual_nodes" not in one)
+        for one in others
+    )
 
 
 def dry_queue(audited):
@@ -405,14 +429,14 @@ def actual_unowned(audited):
 
 
 def actual_double_owned(audited):
-    owners, _, _ = _told(audited)
     states, known = states_of(audited), set(_known(audited))
     for topic, queues in audited.topics.items():
         if audited.is_pop(topic):
             continue
         computed = _doubled(audited, topic) if topic in known else ()
         taken = {queue for queue in computed if states.rows[queue].may_be("is_double_owned")}
-        if found := [queue for queue in queues if len(owners[queue]) > 1 and queue not in taken]:
+        rows = {q: states.rows[q] for q in queues if q in states.rows and q not in taken}
+        if found := [q for q, row in rows.items() if row.is_double_owned and row.is_reported]:
             yield topic, found
 
 

@@ -32,6 +32,10 @@ class Row(NamedTuple):
         return self.known != UNKNOWN and not self.owners
 
     @property
+    def is_reported(self):
+        return self.known == REPORTED
+
+    @property
     def is_double_owned(self):
         return self.reason == "several-owners"
 
@@ -248,11 +252,8 @@ class States:
         owners = [client for client in self.reporting if owns(client, queue)]
         if owners:
             ids = {client.client_id for client in owners}
-            owners += [
-                client
-                for client in self.takers(topic, queue, surely=True)
-                if client.owned is None and client.client_id in ids
-            ]
+            takers = self.takers(topic, queue, surely=True) if self.is_computed(topic) else ()
+            owners += [one for one in takers if one.owned is None and one.client_id in ids]
             several = "several-owners" if len(owners) > 1 else "owner"
             reason = "popped" if self.is_pop(topic) else several
             return Row(REPORTED, reason, ids_of(owners))
@@ -311,11 +312,13 @@ class States:
         return [row for queue, row in self.rows.items() if queue[0] == topic]
 
     def is_open(self, topic):
+        """Whether plans do not know it: they take readers of POP as they are computed."""
+        return (self.served == POP and self.reports(topic)) or self.is_unknown(topic)
+
+    def is_unknown(self, topic):
         """Whether it is not known who owns a queue of a topic, or whether a client owns more."""
         is_partial = self.silent and self.reports(topic) and not self.is_shared
         if not self.clients or is_partial or self.lists_unknown:
-            return True
-        if self.served == POP and self.reports(topic):
             return True
         if "owners" in self.unknown and self.reports(topic) and not self.is_shared:
             return True

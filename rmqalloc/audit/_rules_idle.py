@@ -19,15 +19,14 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
         return
     states = [state for unit in units for state in audited.states.of_unit(unit.topic).values()]
     busy = {slot for state in states for slot in state.slots}
-    # Where several clients have one id, one of them answers for all.
+    # Where several clients have one id, what one of them reports is all that is known of the id.
     answered = {
         audited.client_ids[slot] for slot in busy if audited.clients[slot].owned is not None
     }
     idle = audited.ids(
         slot
-        for slot, client in enumerate(audited.clients)
-        if slot not in busy
-        and (client.owned is not None or audited.client_ids[slot] not in answered)
+        for slot, client_id in enumerate(audited.client_ids)
+        if slot not in busy and client_id not in answered
     )
     if idle:
         n, largest = len(audited.clients), max(units, key=lambda unit: len(unit.queues))

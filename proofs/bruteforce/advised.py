@@ -59,10 +59,12 @@ class Advised:
         for client in sorted(self.group["clients"], key=lambda one: java.utf16(one["client_id"])):
             for queue in map(queue_key, client.get("owned") or ()):
                 said.setdefault(queue, client["client_id"])
+        spoken_of = {queue[0] for queue in said}
+        told = {q for q in should if not q[0].startswith(RETRY) or q[0] in spoken_of}
         is_silent = any(client.get("owned") is None for client in self.group["clients"])
-        if is_silent and should.keys() - said.keys():
+        if not told or (is_silent and told - said.keys()):
             return should, False
-        return {queue: said.get(queue) for queue in should}, True
+        return {q: said.get(q) if q in told else should[q] for q in should}, True
 
 
 def advised_groups(document):

@@ -76,15 +76,22 @@ def present_of(known: Known, planned: PlannedGroups) -> Present:
 
 
 def _reported(present: Present, number: int, states: OwnerStates) -> list[int] | None:
-    """Return the owners of a group's queues as its clients report them; None unless all do."""
+    """Return the owners of a group's queues as its clients report them, of a retry topic that they
+    do not report by strategy; None unless those of all other queues are reported.
+    """
     client_ids = present.planned.groups[number].client_ids
     position = {client_id: place for place, client_id in enumerate(client_ids)}
-    fleet, found = present.planned.fleet, list[int]()
+    fleet, found, is_reported = present.planned.fleet, list[int](), False
     for unit in present.units_of(number).tolist():
-        of_topic = states.of_unit(fleet.topic(unit))
+        topic = fleet.topic(unit)
+        if topic.startswith(RETRY_PREFIX) and not states.reports(topic):
+            cells = slice(*fleet.queue_offsets[unit : unit + 2].tolist())
+            found += present.planned.owners[cells].tolist()
+            continue
+        of_topic, is_reported = states.of_unit(topic), True
         for queue in fleet.queues_of(unit):
             state = of_topic[queue]
             if state.known != REPORTED:
                 return None
             found.append(min((position[name] for name in states.ids(state.slots)), default=-1))
-    return found
+    return found if is_reported else None

@@ -9,7 +9,7 @@ from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
 from rmqalloc.snapshot.snapshot import Group
 from rmqalloc.views.reported import ReportedOwners
 from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.without_owners import sharing_of
+from rmqalloc.views.without_owners import POP, sharing_of
 
 
 class PresentStates:
@@ -56,8 +56,9 @@ class PresentStates:
         states = self.of(group)
         if not states.views.clients or states.clients_unknown:
             return True
-        if sharing_of(group) is not None and states.reports(topic):
-            return True  # a plan takes readers as they are computed
+        sharing = sharing_of(group)
+        if sharing is not None and sharing.name == POP and states.reports(topic):
+            return True  # a plan takes readers of POP as they are computed
         queues = states.of_unit(topic).values()
         return states.is_partial(topic) or any(state.known == UNKNOWN for state in queues)
 

@@ -144,8 +144,15 @@ def is_all_clear(findings: Findings) -> bool:
 
 def reported(snapshot: Snapshot, what: str) -> set[tuple[str, ...]]:
     """Queues of which a removed source says who owns them: without it what clients compute counts,
-    which may leave them out.
+    which may leave them out. Or queues that a guessed route has and the known one has not.
     """
+    if what.startswith("guessed route of "):
+        [topic] = (one for one in snapshot.topics if what.endswith(f" {one.name}"))
+        guessed = _guessed(topic, snapshot)
+        more = set(guessed.queues() if guessed else ()) - set(topic.queues())
+        return {
+            ("queue", group.name, *map(str, queue)) for group in snapshot.groups for queue in more
+        }
     if not what.startswith("owners of"):
         return set()
     return {
@@ -160,7 +167,8 @@ def wrong(before: Findings, after: Findings, said: Collection[tuple[str, ...]] =
     """What an audit says without a source that it must not say, given what it says with it, and
     queues of which the source itself says something; None if nothing.
     """
-    if new := subjects(after, said) - subjects(before) - set(said):
+    known = subjects(before) | set(said)
+    if new := subjects(after, known if said else ()) - known:
         return f"an error is new: {min(new)}"
     is_at_stake = bool(before.unread.num_rows or before.at_least("warning"))
     return "a fault becomes an all-clear" if is_at_stake and is_all_clear(after) else None

@@ -53,7 +53,10 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
     for unit in audited.units:
         queues = taken_twice(audited, unit)
         if queues and not unit.is_config:
+            states = audited.states.of_unit(unit.topic)
+            reported = [states[queue] for queue in queues if states[queue].known == REPORTED]
             slots = {slot for queue in queues for slot in unit.always[queue]}
+            slots.update(slot for state in reported for slot in state.slots)
             waits = "they wait for each other's lock, or share it if their ids are equal."
             twice = "messages of these queues are consumed more than once."
             yield Fault(

@@ -153,14 +153,21 @@ def reported(snapshot: Snapshot, what: str) -> set[tuple[str, ...]]:
         return {
             ("queue", group.name, *map(str, queue)) for group in snapshot.groups for queue in more
         }
-    if not what.startswith("owners of"):
+    if not what.startswith(("owners of ", "subscriptions of client ")):
         return set()
     return {
         ("queue", group.name, *map(str, queue))
         for group in snapshot.groups
         for client in group.clients
         for queue in client.owned or ()
+        if what.startswith("owners of ") or not _is_read(group, queue.topic)
     }
+
+
+def _is_read(group: Group, topic: str) -> bool:
+    """Whether a client subscribes to a topic: of one that none does nobody reads what it owns."""
+    of_clients = (one.subscriptions for one in group.clients)
+    return any(topic in (group.subscriptions if one is None else one) for one in of_clients)
 
 
 def wrong(before: Findings, after: Findings, said: Collection[tuple[str, ...]] = ()) -> str | None:

@@ -46,6 +46,13 @@ def on_silent_broker(states):
     return any(queue[1] in states.silent_brokers for queue in states.rows)
 
 
+def routed_to_silent(states):
+    """Whether a topic has a route to a broker that does not answer, with queues or without."""
+    topics = [topic for topic in states.document["topics"] if topic["name"] in states.topics]
+    named = {broker["broker_name"] for topic in topics for broker in topic.get("brokers", ())}
+    return on_silent_broker(states) or bool(named & states.silent_brokers)
+
+
 def has_silent(states):
     is_read_by_all = states.is_shared or states.served == POP
     return bool(states.reporting and states.silent and not is_read_by_all)
@@ -70,9 +77,10 @@ def guarded(states):
 
 def planned(states, verb):
     group = states.group
-    if on_silent_broker(states) or is_odd(group):
+    if routed_to_silent(states) or is_odd(group):
         return None
-    if not (states.clients or states.lists_unknown or states.is_shared):
+    is_divided = not states.is_shared and states.served != POP
+    if is_divided and not (states.clients or states.lists_unknown):
         return REFUSED if verb in ("simulate", "explain") else None
     if states.lists_unknown or "subscriptions" in states.unknown:
         return LEFT_OUT

@@ -292,10 +292,12 @@ class States:
             is_paused = queue[1] in self.group.get("paused_brokers", ())
             unread = "paused" if is_paused else None
             return Row(UNKNOWN, "unknown", None, row.owners, unread)
-        if row.reason in ("lite", "not-seen", "no-client", "no-subscriber"):
+        if row.reason in ("not-seen", "no-client", "no-subscriber"):
             return row
         if queue[1] in self.group.get("paused_brokers", ()):
             return row._replace(unread="paused")
+        if row.reason == "lite":
+            return row
         slaves = {
             broker["broker_name"]
             for broker in self.document.get("brokers", ())

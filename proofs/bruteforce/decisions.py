@@ -46,13 +46,6 @@ def on_silent_broker(states):
     return any(queue[1] in states.silent_brokers for queue in states.rows)
 
 
-def routed_to_silent(states):
-    """Whether a topic has a route to a broker that does not answer, with queues or without."""
-    topics = [topic for topic in states.document["topics"] if topic["name"] in states.topics]
-    named = {broker["broker_name"] for topic in topics for broker in topic.get("brokers", ())}
-    return on_silent_broker(states) or bool(named & states.silent_brokers)
-
-
 def has_silent(states):
     is_read_by_all = states.is_shared or states.served == POP
     return bool(states.reporting and states.silent and not is_read_by_all)
@@ -77,7 +70,7 @@ def guarded(states):
 
 def planned(states, verb):
     group = states.group
-    if routed_to_silent(states) or is_odd(group):
+    if on_silent_broker(states) or is_odd(group):
         return None
     is_divided = not states.is_shared and states.served != POP
     if is_divided and not (states.clients or states.lists_unknown):
@@ -90,7 +83,8 @@ def planned(states, verb):
     computed = all(states.is_computed(topic) for topic in states.topics)
     if shared:
         if verb == "plan":
-            return ANSWERED if computed and "lite_topic" not in group else None
+            is_sure = computed and bool(states.clients) and "lite_topic" not in group
+            return ANSWERED if is_sure else None
         return REFUSED if states.clients else None
     if not computed:
         return REFUSED

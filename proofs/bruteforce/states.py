@@ -250,9 +250,10 @@ class States:
 
     def _reported(self, topic, queue, subscribers):
         owners = [client for client in self.reporting if owns(client, queue)]
+        is_known = self.is_computed(topic) and not self.lists_unknown and self.is_whole(topic)
         if owners:
             ids = {client.client_id for client in owners}
-            takers = self.takers(topic, queue, surely=True) if self.is_computed(topic) else ()
+            takers = self.takers(topic, queue, surely=True) if is_known else ()
             owners += [one for one in takers if one.owned is None and one.client_id in ids]
             several = "several-owners" if len(owners) > 1 else "owner"
             reason = "popped" if self.is_pop(topic) else several
@@ -262,7 +263,6 @@ class States:
         if is_whole and not self.silent and self.is_whole(topic):
             nobody = self.is_computed(topic) and not takers
             return Row(REPORTED, "no-owner" if nobody else "not-owned-now")
-        is_known = self.is_computed(topic) and not self.lists_unknown and self.is_whole(topic)
         if is_known and not takers:
             return Row(COMPUTED, "no-owner")
         silent = [client for client in takers if client in self.silent]

@@ -32,6 +32,7 @@ from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.views.without_owners import sharing_of
 
 GROUP_LIST_SCHEMA = columns(
@@ -222,15 +223,10 @@ def _owned(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, Any]
     groups are computed for all of them at once.
     """
     found = {} if chosen.owners is None else _of_ordinary(chosen, chosen.owners)
-    silent = {broker.broker_name for broker in snapshot.brokers if broker.is_silent}
-    dark = {
-        topic.name
-        for topic in snapshot.topics
-        if not silent.isdisjoint(broker.broker_name for broker in topic.brokers)
-    }
+    unknown = Unknowns(snapshot)
     for signed in chosen.all:
         topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
-        if not dark.isdisjoint(topics):
+        if unknown.silent_broker_of(topics) is not None:
             found.pop(signed.group.name, None)
             continue
         if signed.group.name in found:

@@ -202,7 +202,8 @@ def _no_client_in_doubt(facts: _Facts) -> str | None:
 
 
 def _no_client(facts: _Facts) -> str | None:
-    is_empty = not facts.group.clients and not facts.clients_join
+    listed = (facts.group.broker_client_ids or {}).values()
+    is_empty = not (facts.group.clients or any(listed) or facts.clients_join)
     return "it has no client" if is_empty and divides(facts.group) else None
 
 

@@ -176,7 +176,7 @@ class Unknowns:
         return self.why_route(name) is not None
 
     def silent_broker_of(self, topics: Iterable[str]) -> str | None:
-        """Return a broker of some topics that does not answer; None if all of them do."""
+        """Return a broker with queues of some topics that does not answer; None if all of them do."""
         if not self._silent_brokers:
             return None
         mine = (name for topic in topics for name in self._silent_brokers.get(topic, ()))
@@ -184,12 +184,13 @@ class Unknowns:
 
     @lazy_property
     def _silent_brokers(self) -> dict[str, list[str]]:
-        """Brokers that do not answer, by topic."""
+        """Brokers with queues that do not answer, by topic."""
         silent = {broker.broker_name for broker in self._snapshot.brokers if broker.is_silent}
         found: dict[str, list[str]] = {}
         for topic in self._snapshot.topics if silent else ():
             for broker in topic.brokers:
-                if broker.broker_name in silent:
+                has_queues = broker.is_readable and broker.read_queue_nums > 0
+                if has_queues and broker.broker_name in silent:
                     found.setdefault(topic.name, []).append(broker.broker_name)
         return found
 

@@ -48,8 +48,11 @@ class ReportedOwners:
         return not topic.startswith(RETRY_PREFIX) or topic in self._by_topic
 
     def reports(self, unit: UnitViews) -> bool:
-        """Return True if all clients report what they own, and the reports cover this unit."""
-        return self.any_answer and not self.silent and self.speaks_of(unit.topic)
+        """Return True if all clients report what they own, and the reports decide this unit: a client
+        subscribes to its topic, and they cover it.
+        """
+        is_covered = bool(unit.options) and self.speaks_of(unit.topic)
+        return is_covered and self.any_answer and not self.silent
 
     def slots_of(self, queue: MessageQueue) -> list[int]:
         """Return the slots that report a queue by its id."""

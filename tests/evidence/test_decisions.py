@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from rmqalloc.audit import current_owners, group_list
 from rmqalloc.evidence import Known, Outcome, UnansweredError, Verb, decisions, known
 from rmqalloc.evidence.decisions import ROWS, decide
+from rmqalloc.model import MessageQueue
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Broker, Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.unknown import Unknowns
@@ -97,6 +99,33 @@ def test_what_is_passed_over_leaves_the_rest_of_the_table():
     shared = cluster(message_model="BROADCASTING", unknown={"clients": "why"})
     assert decided(shared, Verb.PLAN, allow_partial=True).outcome is Outcome.NOTED
     assert decided(shared, Verb.COMPARE, allow_partial=True).outcome is Outcome.NOT_DIVIDED
+
+
+def test_clients_that_only_a_broker_lists_are_clients():
+    listed = cluster(broker_client_ids={"b": ("c1",)}, clients=())
+    assert decided(listed, Verb.EXPLAIN).reason == "brokers list different clients of it"
+
+
+def test_a_silent_broker_without_queues_leaves_nothing_unknown():
+    brokers = (Broker("b", "b:1"), Broker("c", "c:1", is_silent=True))
+    written_only = Topic("T", (TopicBroker("b", 4), TopicBroker("c", 4, perm=2)))
+    for topic in (written_only, Topic("T", (TopicBroker("b", 4), TopicBroker("c", 0)))):
+        snapshot = cluster(topic=topic, brokers=brokers)
+        assert decided(snapshot, Verb.PLAN).outcome is Outcome.ANSWERED
+        assert group_list(snapshot).groups["unowned"].to_pylist() == [0]
+    with_queues = cluster(topic=Topic("T", (TopicBroker("c", 4),)), brokers=brokers)
+    assert decided(with_queues, Verb.PLAN).outcome is Outcome.LEFT_OUT
+    assert group_list(with_queues).groups["unowned"].to_pylist() == [None]
+
+
+def test_the_present_of_a_plan_is_that_of_show_where_nobody_subscribes():
+    client = Client("c1", subscriptions=(), owned=(MessageQueue("T", "b", 0),))
+    snapshot = cluster(client)
+    assert {row["reason"] for row in current_owners(snapshot).queues.to_pylist()} == {
+        "no-subscriber"
+    }
+    (row,) = plan_snapshot(snapshot, []).groups.to_pylist()
+    assert (row["unowned"], row["idle"]) == (4, 1)
 
 
 def test_a_group_that_is_given_clients_needs_a_strategy():

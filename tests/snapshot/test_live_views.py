@@ -502,7 +502,7 @@ def test_a_strategy_that_nobody_reports_is_found_and_planned(run, gather, joins,
 def test_a_strategy_that_nothing_explains_is_refused_with_the_reason(run, gather, group):
     code, said, _ = run("plan", group, "--add-client", gather(group, UNEXPLAINED[group]))
     assert code == 1
-    assert "left out: groups whose strategy is in doubt" in said and "AVG explains" in said
+    assert f"left out: {group}: its strategy is in doubt" in said and "AVG explains" in said
 
 
 def test_a_group_of_two_strategies_and_its_repair(java, run, gather, happens, joins):
@@ -519,7 +519,8 @@ def test_a_group_of_two_strategies_and_its_repair(java, run, gather, happens, jo
     assert found["unowned-queue"] == everywhere - real.keys() != set()
     assert "actual-unowned" not in found, "a queue that none should own stands under one rule"
     double = {queue for queue, owners in real.items() if len(owners) > 1}
-    assert found["double-owned-queue"] == found["actual-double-owned"] == double != set()
+    assert found["double-owned-queue"] == double != set()
+    assert "actual-double-owned" not in found, "so does one that several should own"
 
     code, _, saved = run("plan", group, "--add-client", client_id)
     assert code == 0

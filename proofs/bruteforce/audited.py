@@ -345,9 +345,9 @@ def _is_doubted(audited):
     """
     clients, stated = audited.group.get("clients", ()), audited.group.get("strategy", "AVG")
     served = "server_assignment" in audited.group and not audited.group.get("is_ordered")
-    if served and any(one.get("strategy", "AVG") not in SERVER_SIDE for one in clients):
+    if served and any(client.get("strategy", "AVG") not in SERVER_SIDE for client in clients):
         return True
-    if served and stated != "AVG" and any(one.get("language") == "CPP" for one in clients):
+    if served and stated != "AVG" and any(client.get("language") == "CPP" for client in clients):
         return True
     if len({client.get("strategy") for client in clients}) == 1:
         return False
@@ -355,9 +355,9 @@ def _is_doubted(audited):
     others = [client for client in clients if client.get("strategy") not in same]
     ring, rooms = "CONSISTENT_HASH", (java.NEARBY, "CONFIG")
     return any(
-        one["strategy"].startswith(rooms)
-        or (one["strategy"] == ring and "virtual_nodes" not in one)
-        for one in others
+        client["strategy"].startswith(rooms)
+        or (client["strategy"] == ring and "virtual_nodes" not in client)
+        for client in others
     )
 
 

@@ -131,9 +131,8 @@ def is_by_client(states):
 
 
 def lists_differ(group):
-    lists = [group.get("broker_client_ids", {}).values()]
-    ids = [client["client_id"] for client in group.get("clients", ())]
-    return any(sorted(one) != sorted(ids) for of_brokers in lists for one in of_brokers)
+    ids = sorted(client["client_id"] for client in group.get("clients", ()))
+    return any(sorted(listed) != ids for listed in group.get("broker_client_ids", {}).values())
 
 
 def reason(states):

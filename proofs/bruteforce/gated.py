@@ -77,8 +77,8 @@ def _cured(pairs):
 def _is_open(pairs, states):
     """Whether some topic can be assigned before, and it is not known who owns what."""
     befores = [before for before, _ in pairs]
-    is_unknown = any(one.error or states.is_open(one.unit.main.topic) for one in befores)
-    return is_unknown and not all(one.error for one in befores)
+    is_unknown = any(state.error or states.is_open(state.unit.main.topic) for state in befores)
+    return is_unknown and not all(state.error for state in befores)
 
 
 def _is_lost(pairs):

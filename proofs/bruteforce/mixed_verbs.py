@@ -283,7 +283,7 @@ def compare_case(random):
 
 
 def _differ(group):
-    """Whether clients are told to divide by something else than the group's strategy."""
+    """Whether some client divides by another strategy than the group's."""
     main = mixed.rule_of(group, {})
     return any(mixed.rule_of(group, client) != main for client in group.get("clients", []))
 

@@ -100,7 +100,7 @@ def _of_row(figures, row):
     """
     for when in ("before", "after"):
         name = f"double_owned_{when}"
-        least, most = (figures.pop(f"{one}_{when}", 0) for one in ("least", "most"))
+        least, most = (figures.pop(f"{bound}_{when}", 0) for bound in ("least", "most"))
         if row[name] is not None and least <= row[name] <= most:
             figures[name] = row[name]
     return figures

@@ -77,7 +77,9 @@ def units_of_group(document, group, with_retry=False):
 def topics_of(group):
     """What a group subscribes to, then what only clients of it do."""
     own = group["subscriptions"]
-    more = {topic for one in group.get("clients", []) for topic in one.get("subscriptions") or ()}
+    more = set()
+    for client in group.get("clients", []):
+        more.update(client.get("subscriptions") or ())
     return [*own, *sorted(more - {*own, RETRY + group["name"]})]
 
 

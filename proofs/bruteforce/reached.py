@@ -172,7 +172,7 @@ class _Reading:
         if queue[1] in self.group.get("paused_brokers", ()):
             return "paused"
         brokers = self.document.get("brokers", [])
-        slaves = {one["broker_name"] for one in brokers if one["role"] == "SLAVE"}
+        slaves = {broker["broker_name"] for broker in brokers if broker["role"] == "SLAVE"}
         is_locked = divides and self.group.get("is_ordered") and queue[0] in self.audited.topics
         return "no-lock" if is_locked and queue[1] in slaves else None
 

@@ -2,6 +2,8 @@
 makes clients differ or hides something.
 """
 
+from itertools import chain
+
 from bruteforce import java
 from bruteforce.clusters import RETRY, chance, plain_queue, some
 from bruteforce.states import States
@@ -253,7 +255,8 @@ def _hides(random, group):
 
 
 def _brokers(random, document):
-    names = sorted({one["broker_name"] for topic in document["topics"] for one in topic["brokers"]})
+    brokers = chain.from_iterable(topic["brokers"] for topic in document["topics"])
+    names = sorted({broker["broker_name"] for broker in brokers})
     document["brokers"] = []
     for name in names:
         broker = {"broker_name": name, "address": "h:1", "role": "MASTER"}

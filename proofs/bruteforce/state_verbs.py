@@ -178,7 +178,7 @@ def explain_all(states, snapshot, tally):
                 continue
             got = [] if found.owner is None else sorted([found.owner, *found.others])
             if row.known == UNKNOWN:
-                excluded = [one for one in got if one not in (row.perhaps or ())]
+                excluded = [owner for owner in got if owner not in (row.perhaps or ())]
                 tally.same("explain: names an owner that is excluded", (name, *queue), [], excluded)
             else:
                 kind = f"explain: owners, {row.known} {row.reason}"
@@ -199,7 +199,7 @@ def guard_all(document, states, snapshot, tally):
             except Error:
                 continue
             after = without(document, name, {client_id})
-            [group] = [one for one in after["groups"] if one["name"] == name]
+            [group] = [group for group in after["groups"] if group["name"] == name]
             behind = States(after, group)
             verdict_of(tally, "guard --stop", (name, client_id), of_group, behind, answer)
 

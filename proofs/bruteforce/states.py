@@ -109,7 +109,7 @@ class States:
     def lists(self, topic):
         """Whether the group or a client lists a topic, as it need not its retry topic."""
         listed = [self.group, *self.group.get("clients", ())]
-        return any(topic in one.get("subscriptions", ()) for one in listed)
+        return any(topic in row.get("subscriptions", ()) for row in listed)
 
     def _listed(self):
         """Topics that the group or a client subscribes to."""
@@ -169,7 +169,7 @@ class States:
         if not queues or not ids:
             return set()
         rooms = rooms_of(self.document, self.group)
-        asking = [one for one in ids if one]
+        asking = [client_id for client_id in ids if client_id]
         if asking and rule["name"] in (java.NEARBY, "MACHINE_ROOM"):
             java.owners(rule, queues, asking, rooms)
         if self.is_pop(topic):
@@ -254,7 +254,9 @@ class States:
         if owners:
             ids = {client.client_id for client in owners}
             takers = self.takers(topic, queue, surely=True) if is_known else ()
-            owners += [one for one in takers if one.owned is None and one.client_id in ids]
+            owners += [
+                client for client in takers if client.owned is None and client.client_id in ids
+            ]
             several = "several-owners" if len(owners) > 1 else "owner"
             reason = "popped" if self.is_pop(topic) else several
             return Row(REPORTED, reason, ids_of(owners))
@@ -410,7 +412,8 @@ def without(document, name, gone):
             if group.get("broker_client_ids"):
                 lists = group["broker_client_ids"].items()
                 group["broker_client_ids"] = {
-                    broker: [one for one in ids if one not in gone] for broker, ids in lists
+                    broker: [client_id for client_id in ids if client_id not in gone]
+                    for broker, ids in lists
                 }
         groups.append(group)
     return document | {"groups": groups}

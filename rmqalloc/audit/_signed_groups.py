@@ -14,7 +14,7 @@ from rmqalloc.audit._owner_signs import ComputedOwners
 from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.evaluation.laid_groups import laid_groups
 from rmqalloc.evidence import Known
-from rmqalloc.evidence.client_method import divides, known_by_client
+from rmqalloc.evidence.client_method import open_doubt
 from rmqalloc.globs import matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
@@ -68,10 +68,7 @@ class SignedGroup:
     @property
     def doubt(self) -> str | None:
         """Why the clients may divide by something else than what is computed."""
-        group = self.group
-        if group.strategy_doubt is None or known_by_client(group) or not divides(group):
-            return None
-        return group.strategy_doubt
+        return open_doubt(self.group)
 
     @property
     def reports_owners(self) -> bool:

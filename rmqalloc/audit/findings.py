@@ -207,7 +207,7 @@ class Findings(TableResult, Sequence[Finding]):
 
     def _unnamed(self) -> list[NotKnown]:
         """Return what is not known and decides something, but for what a finding says."""
-        silent = {one.consumer_group for one in self if one.rule == "owners-not-told"}
+        silent = {finding.consumer_group for finding in self if finding.rule == "owners-not-told"}
         return [
             fact for fact in self.missing if fact.kind != "owners" or fact.subject not in silent
         ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import pyarrow as pa
@@ -68,7 +68,7 @@ class Reach:
     @lazy_property
     def unread(self) -> tuple[Answer, ...]:
         """Answers of unread queues: largest backlog first, unknown backlogs before absent ones."""
-        unread = (one for one in self.answers if one.state == "unread")
+        unread = (answer for answer in self.answers if answer.state == "unread")
         return tuple(sorted(_together(unread), key=_by_backlog))
 
     @property
@@ -181,14 +181,14 @@ def unread_row(one: Answer) -> dict[str, Any]:
 
 
 def _together(answers: Iterable[Answer]) -> Iterator[Answer]:
-    """Yield answers, but one for queues of which only how it is known who owns them differs."""
+    """Yield answers, with those joined that differ only in how their owners are known."""
     alike = dict[tuple[object, ...], list[Answer]]()
-    for one in answers:
-        key = one.consumer_group, one.topic, one.reason, one.detail
-        alike.setdefault(key, []).append(one)
-    for first, *more in alike.values():
-        queues = (queue for one in (first, *more) for queue in one.queues)
-        yield replace(first, queues=tuple(sort_queues(queues))) if more else first
+    for answer in answers:
+        key = answer.consumer_group, answer.topic, answer.reason, answer.detail
+        alike.setdefault(key, []).append(answer)
+    for same in alike.values():
+        queues = chain.from_iterable(answer.queues for answer in same)
+        yield replace(same[0], queues=tuple(sort_queues(queues))) if len(same) > 1 else same[0]
 
 
 def _by_backlog(one: Answer) -> tuple[object, ...]:

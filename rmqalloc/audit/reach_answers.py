@@ -233,9 +233,10 @@ def _of_ordinary(signed: SignedGroup, name: str, queues: SomeQueues) -> Iterator
         known, detail = UNKNOWN, doubt
     if signed.signs & (Sign.PAUSED | Sign.BROKERS):
         for reason, closed, why_closed in _closed(signed.audited, queues):
-            dark = [q for q in closed if q.broker_name in signed.audited.silent_brokers]
-            lit = [q for q in closed if q.broker_name not in signed.audited.silent_brokers]
-            for some, how in ((dark, UNKNOWN), (lit, known)):
+            silent = signed.audited.silent_brokers
+            on_silent = [queue for queue in closed if queue.broker_name in silent]
+            on_others = [queue for queue in closed if queue.broker_name not in silent]
+            for some, how in ((on_silent, UNKNOWN), (on_others, known)):
                 if some:
                     yield _OfReason(reason, tuple(some), why_closed, how)
             queues = tuple(queue for queue in queues if queue not in set(closed))

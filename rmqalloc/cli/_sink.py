@@ -75,7 +75,7 @@ def say(text: str = "", err: bool = False, end: str = "\n") -> None:
 
 
 def remember(texts: Iterable[str]) -> None:
-    """Take texts as printed that a result writes itself."""
+    """Record texts that a result printed itself."""
     _SAID.extend(texts)
 
 

@@ -188,8 +188,8 @@ def is_replayable(group: Group) -> bool:
 
 
 def _accepted(group: Group) -> Group:
-    """Return the group without a doubt in its strategy where all its clients, be they none, report
-    what they own.
+    """Return the group without a doubt in its strategy, unless a client does not report what it
+    owns.
     """
     is_open = any(client.owned is None for client in group.clients)
     return group if is_open or not group.strategy_doubt else with_fields(group, strategy_doubt=None)

@@ -130,6 +130,13 @@ def divides(group: Group) -> bool:
     return group.message_model == "CLUSTERING" and not is_pop and not group.is_shared
 
 
+def open_doubt(group: Group) -> str | None:
+    """Return why the clients of a group may divide by something else than what is computed."""
+    if group.strategy_doubt is None or known_by_client(group) or not divides(group):
+        return None
+    return group.strategy_doubt
+
+
 def brokers_differ(group: Group) -> bool:
     """Return whether brokers list different clients of a group."""
     lists = (group.broker_client_ids or {}).values()

@@ -377,8 +377,8 @@ def _is_ordinary(group: Group) -> bool:
 
 
 def _said_of(found: Decision) -> Iterator[tuple[str, str, str]]:
-    """Yield what is said of groups with a decision: before their names, after them, and at the end
-    of the line.
+    """Yield the text of a decision: what stands before the names of groups, after them, and at the
+    end of the line.
     """
     if found.outcome is Outcome.ANSWERED:
         return
@@ -416,7 +416,7 @@ class Decisions:
         return found.outcome.is_answer
 
     def warnings(self) -> Iterator[str]:
-        """Yield what is left out, refused or noted, in a line for each that ends alike."""
+        """Yield what is left out, refused or noted; texts with the same end share a line."""
         lines: dict[tuple[str, str], dict[str, list[str]]] = {}
         for name, found in self.by_group.items():
             for head, reason, tail in _said_of(found):

@@ -55,7 +55,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rmqalloc.evidence.client_method import divides, known_by_client
+from rmqalloc.evidence.client_method import open_doubt
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.unknown import Unknowns
@@ -141,8 +141,7 @@ class OwnerStates:
     @lazy_property
     def doubt(self) -> str | None:
         """Why clients may divide by something else than what is computed."""
-        group = self.views.group
-        return None if known_by_client(group) or not divides(group) else group.strategy_doubt
+        return open_doubt(self.views.group)
 
     @lazy_property
     def silent(self) -> frozenset[int]:

@@ -37,9 +37,9 @@ def ways_back(before: UnitRows, after: UnitRows, topics: Sequence[str] = ALL) ->
     """Return what leads units back to the rows before, from those after; equal changes stand
     together.
 
-    Topics are named where not all of a group's topics go back by the same changes. Where the plan
-    is of chosen ``topics``, nothing is known of the group's other topics, so changes of brokers and
-    queues name theirs, too.
+    Topics are named where not all of a group's topics go back by the same changes. If the plan is
+    of chosen ``topics``, nothing is known of the group's other topics, so changes of brokers and
+    queues name their topics as well.
     """
     is_of_all = tuple(topics) == ALL
     topics_of: dict[str, list[str]] = {}

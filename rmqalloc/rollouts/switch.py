@@ -66,7 +66,7 @@ def change_strategy(
     planned = planned_groups_of(found, groups, topics, verb=Verb.SWITCH)
     names = {one.consumer_group for one in planned.groups}
     otherwise = computed_otherwise(
-        (one for one in found.snapshot.groups if one.name in names), strategy, params
+        (group for group in found.snapshot.groups if group.name in names), strategy, params
     )
     planned = replace(planned, warnings=(*planned.warnings, *otherwise))
     refused = refused_groups(planned, method)

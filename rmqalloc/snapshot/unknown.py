@@ -163,8 +163,8 @@ class Unknowns:
         return self.why("clients", group) is not None
 
     def why_route(self, topic: str) -> str | None:
-        """Return why the route of a topic is not known, or not whole; None if it is, be it that
-        there is no such topic.
+        """Return why the route of a topic is not known, or only in part; None if it is known, or
+        known not to exist.
         """
         why = self.why("routes", topic)
         return why or (self.why_more("routes") if topic not in self._topics else None)

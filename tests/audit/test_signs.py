@@ -67,7 +67,9 @@ def _without_faults(random, made):
 def told(snapshot):
     """All that an audit says, and who owns what."""
     found, owned = check_snapshot(snapshot), current_owners(snapshot)
-    tables = (one.to_pylist() for one in (found.unread, owned.queues, owned.clients, owned.hosts))
+    tables = (
+        table.to_pylist() for table in (found.unread, owned.queues, owned.clients, owned.hosts)
+    )
     by = [(name, "ascending") for name in ("consumer_group", "topic", "broker_name", "queue_id")]
     reach = found.reach.sort_by(by).to_pylist()
     return list(found), found.not_known, reach, *tables, found.who_reads.counts()
@@ -81,7 +83,7 @@ def signs(snapshot):
 def every(*asked):
     """All signs, but that clients report what they own only where one does."""
     found, _ = signs_of(*asked)
-    return [EVERY if one & Sign.OWNED else EVERY & ~Sign.OWNED for one in found], None
+    return [EVERY if sign & Sign.OWNED else EVERY & ~Sign.OWNED for sign in found], None
 
 
 @pytest.mark.thorough

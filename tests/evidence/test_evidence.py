@@ -80,7 +80,7 @@ def test_what_all_clients_report_counts_where_nothing_is_written_down():
 
 
 def test_what_all_clients_report_refutes_what_is_written_down():
-    three = [Client(one, strategy="AVG_BY_CIRCLE") for one in IDS[:3]]
+    three = [Client(client_id, strategy="AVG_BY_CIRCLE") for client_id in IDS[:3]]
     written = cluster(*three, strategy="CONSISTENT_HASH", strategy_params={"virtual_nodes": 160})
     found = known(written)
     assert summary(found) == ("AVG_BY_CIRCLE", None, "reported", None, False)

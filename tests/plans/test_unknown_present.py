@@ -62,7 +62,10 @@ def test_of_several_groups_the_known_ones_are_compared():
 
 def test_a_gate_does_not_hold_against_a_present_that_is_not_known():
     plan = planned(4, "h")
-    broken = {(one.consumer_group, one.text) for one in Gates(fail_if_worse=True).broken(plan)}
+    broken = {
+        (violation.consumer_group, violation.text)
+        for violation in Gates(fail_if_worse=True).broken(plan)
+    }
     assert ("h", "whether it gets worse is not known, for the present is not known") in broken
     assert {("g", "idle grows from 0 to 2"), ("i", "idle grows from 0 to 2")} < broken
     assert len([name for name, _ in broken if name == "h"]) == 1

@@ -59,4 +59,4 @@ def test_a_false_yes_of_the_guard_is_seen(monkeypatch):
     for number in range(12):
         case = runs.case_of("states", SEED, number) | {"verbs": ["guard"]}
         found += runs.differences("states", case).differences
-    assert any("yes" in one.kind for one in found)
+    assert any("yes" in fault.kind for fault in found)

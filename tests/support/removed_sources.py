@@ -147,7 +147,7 @@ def reported(snapshot: Snapshot, what: str) -> set[tuple[str, ...]]:
     which may leave them out. Or queues that a guessed route has and the known one has not.
     """
     if what.startswith("guessed route of "):
-        [topic] = (one for one in snapshot.topics if what.endswith(f" {one.name}"))
+        [topic] = (known for known in snapshot.topics if what.endswith(f" {known.name}"))
         guessed = _guessed(topic, snapshot)
         more = set(guessed.queues() if guessed else ()) - set(topic.queues())
         return {
@@ -166,8 +166,8 @@ def reported(snapshot: Snapshot, what: str) -> set[tuple[str, ...]]:
 
 def _is_read(group: Group, topic: str) -> bool:
     """Whether a client subscribes to a topic: of one that none does nobody reads what it owns."""
-    of_clients = (one.subscriptions for one in group.clients)
-    return any(topic in (group.subscriptions if one is None else one) for one in of_clients)
+    of_clients = (client.subscriptions for client in group.clients)
+    return any(topic in (group.subscriptions if names is None else names) for names in of_clients)
 
 
 def wrong(before: Findings, after: Findings, said: Collection[tuple[str, ...]] = ()) -> str | None:

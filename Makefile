@@ -136,7 +136,7 @@ spark-envs: install
 	@PYTHONPATH=tests/support $(BIN)/python -m spark_releases
 
 # Tests that compare with slow twins, on very many new examples: some hours.
-NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice parquet_plan strategies fleet,tests/*/test_$(name).py)
+NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice parquet_plan strategies fleet,$(wildcard tests/*/test_$(name).py tests/*/*/test_$(name).py))
 nightly: install
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q $(BESIDE) $(NIGHTLY_TESTS)
 

@@ -31,14 +31,14 @@ from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 from rmqalloc.version import __version__
 
 if TYPE_CHECKING:
-    from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
     from rmqalloc.audit import current_owners as show
     from rmqalloc.audit import group_list as groups
-    from rmqalloc.diffs import diff
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
+    from rmqalloc.plans.diffs import diff
     from rmqalloc.rollouts import rollout
+    from rmqalloc.rollouts.advice import advise as recommend
     from rmqalloc.simulation import simulate
     from rmqalloc.snapshot import Snapshot
     from rmqalloc.snapshot.files import read
@@ -79,13 +79,13 @@ _HOMES = {
     "Snapshot": ("rmqalloc.snapshot", "Snapshot"),
     "check": ("rmqalloc.audit", "check_snapshot"),
     "compare": ("rmqalloc.plans", "compare"),
-    "diff": ("rmqalloc.diffs", "diff"),
+    "diff": ("rmqalloc.plans.diffs", "diff"),
     "explain": ("rmqalloc.plans", "explain"),
     "fetch": ("rmqalloc.snapshot.live", "fetch"),
     "groups": ("rmqalloc.audit", "group_list"),
     "plan": ("rmqalloc.plans", "plan_snapshot"),
     "read": ("rmqalloc.snapshot.files", "read"),
-    "recommend": ("rmqalloc.advice", "advise"),
+    "recommend": ("rmqalloc.rollouts.advice", "advise"),
     "rollout": ("rmqalloc.rollouts", "rollout"),
     "show": ("rmqalloc.audit", "current_owners"),
     "simulate": ("rmqalloc.simulation", "simulate"),
@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
     try:
         found = globals()[name] = getattr(import_module(room), name_there)
     except ModuleNotFoundError as error:
-        from rmqalloc.extras import is_optional, needs
+        from rmqalloc.errors import is_optional, needs
 
         if not is_optional(error):
             raise

@@ -66,7 +66,7 @@ def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[
     Examples
     --------
     >>> imported_on_use("rmqalloc", {"globs": ("glob", "literal")})("glob").__module__
-    'rmqalloc.globs'
+    'rmqalloc.text'
     """
     homes = {name: f"{door}.{module}" for module, its in names.items() for name in its}
 
@@ -86,7 +86,7 @@ def import_ahead(*modules: str) -> None:
 
     Examples
     --------
-    >>> import_ahead("rmqalloc.globs")
+    >>> import_ahead("rmqalloc.text")
     """
     if not is_command:
         for module in modules:

@@ -23,7 +23,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rmqalloc.extras import needs
+from rmqalloc.errors import needs
 from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from rmqalloc.evaluation.row_owners import counts_of
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import is_lists, list_lengths
 from rmqalloc.fleet.columns import list_positions, offsets_of
-from rmqalloc.limits import MAX_OF_ROW
+from rmqalloc.model import MAX_OF_ROW
 from spark_udfs._arrow_owners import CLIENTS, OWNERS, by_count, owners, typed
 
 METRICS = ("n_queues", "n_clients", "idle", "unowned", "min_load", "mean_load", "max_load", "skew")

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from rmqalloc.limits import MAX_OF_ROW
+from rmqalloc.model import MAX_OF_ROW
 from rmqalloc.strategies.formula import Arithmetic, Formula
 from spark_udfs._arrow_owners import by_count
 

@@ -20,8 +20,7 @@ import pyarrow as pa
 from rmqalloc.documents.document_errors import shown
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation.row_check import ErrCode, queue_twice
-from rmqalloc.limits import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES, MessageQueue
 from rmqalloc.strategies import sort_client_ids
 
 __all__ = [

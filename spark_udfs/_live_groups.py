@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rmqalloc.errors import Error
-from rmqalloc.limits import MAX_CLIENTS
+from rmqalloc.model import MAX_CLIENTS
 from rmqalloc.strategies import sort_client_ids
 from spark_udfs._event_bounds import CODE, REFUSED, brokers_of
 

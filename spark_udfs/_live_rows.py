@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from rmqalloc.audit import RULES
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_stream
-from rmqalloc.limits import MAX_READ_QUEUE_NUMS
+from rmqalloc.model import MAX_READ_QUEUE_NUMS
 from rmqalloc.results.and_more import named
 from spark_udfs._live_groups import LiveRules, advance
 from spark_udfs.map_in_arrow import ddl

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegralType, StringType
 
 from rmqalloc.errors import ArgumentTypeError
-from rmqalloc.limits import MAX_CHANNELS
+from rmqalloc.model import MAX_CHANNELS
 from rmqalloc.scenarios import Scenario, scenarios_of
 from spark_udfs._read_columns import with_names
 

@@ -3,8 +3,7 @@
 import re
 from importlib.metadata import PackageNotFoundError, version
 
-from rmqalloc.errors import Error
-from rmqalloc.extras import needs
+from rmqalloc.errors import Error, needs
 from spark_udfs._java_rule import INSTALL_JAVA, Release, java_fault, java_needed
 from spark_udfs._java_rule import java_version as java_version
 

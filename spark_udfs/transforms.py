@@ -13,8 +13,8 @@ from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.batch_planning import BEST_BY, PlanSpec
 from rmqalloc.evaluation.parquet_plan import refuse_schema
 from rmqalloc.evaluation.unit_files import INPUT_COLUMNS, read_columns
-from rmqalloc.examples import PREFIX, find
 from rmqalloc.scenarios import Scenario, read_scenarios, scenarios_of
+from rmqalloc.snapshot.examples import PREFIX, find
 from spark_udfs._carried_columns import Carry, carried_fields, checked_carry, through_arrow
 from spark_udfs._read_columns import readable
 from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches

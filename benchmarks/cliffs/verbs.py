@@ -136,7 +136,7 @@ def _explain(n: int) -> Callable[[], object]:
 
 
 def _recommend(n: int) -> Callable[[], object]:
-    from rmqalloc.advice._recommend import advise
+    from rmqalloc.rollouts.advice._recommend import advise
 
     snapshot = inputs.many_groups(n)
     return lambda: advise(snapshot)

@@ -39,7 +39,7 @@ from uniform import write  # noqa: E402
 
 import spark_udfs.functions as rf  # noqa: E402
 from rmqalloc.evaluation import PlanSpec  # noqa: E402
-from rmqalloc.limits import MAX_TEXT_BYTES  # noqa: E402
+from rmqalloc.model import MAX_TEXT_BYTES  # noqa: E402
 from spark_udfs._arrow_plan import plan_array, plans_ddl  # noqa: E402
 from spark_udfs._column_functions import arrow_function  # noqa: E402
 from spark_udfs.session import session  # noqa: E402

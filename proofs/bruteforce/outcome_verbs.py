@@ -5,8 +5,8 @@ from collections import Counter
 from bruteforce import clusters, mixed, outcomes
 from bruteforce.mixed_verbs import either_case
 from bruteforce.tally import by_key
-from rmqalloc.diffs import diff
 from rmqalloc.plans import plan_snapshot
+from rmqalloc.plans.diffs import diff
 from rmqalloc.snapshot.plain_data import from_document
 
 

@@ -159,7 +159,7 @@ class Sides:
             ]
 
     def figures(self, group):
-        """Counts of queues, as `rmqalloc.diffs.Diff.groups` has them."""
+        """Counts of queues, as `rmqalloc.plans.diffs.Diff.groups` has them."""
         found = Counter()
         for (old, doubled), (new, doubled_after), *_ in self.units(group):
             both = old.keys() & new.keys()

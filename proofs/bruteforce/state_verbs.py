@@ -20,11 +20,11 @@ from bruteforce.states import UNKNOWN, States, without
 from rmqalloc.cli import main
 from rmqalloc.errors import Error
 from rmqalloc.evidence.decisions import UnansweredError
-from rmqalloc.guard import has_left, may_stop
 from rmqalloc.history import History, Recorder
-from rmqalloc.mcp_server import Subject
-from rmqalloc.mcp_server._server import answer_of
+from rmqalloc.service.mcp import Subject
+from rmqalloc.service.mcp._server import answer_of
 from rmqalloc.snapshot.plain_data import from_document
+from rmqalloc.watching.guard import has_left, may_stop
 
 HIDDEN = {"no-route", "no-permission", "beyond-read-queues", "no-group"}
 KEY = ("consumer_group", "topic", "broker_name", "queue_id")

@@ -24,13 +24,13 @@ from bruteforce import (
 )
 from bruteforce.tables import KEYS, compared, of_scenario, tables, without_present
 from bruteforce.tally import by_key
-from rmqalloc.advice._recommend import advise
-from rmqalloc.advice.replicas import replica_counts
 from rmqalloc.audit import check_snapshot
 from rmqalloc.evidence import with_strategies
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._explain import explain
 from rmqalloc.plans.comparison import Candidate, compare
+from rmqalloc.rollouts.advice._recommend import advise
+from rmqalloc.rollouts.advice.replicas import replica_counts
 from rmqalloc.snapshot.plain_data import from_document
 
 # --- plan ---

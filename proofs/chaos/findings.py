@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from chaos.recording import Interval, Record, Stored
 from chaos.rules import Violation, consumed_by
 from chaos.schedules import longest_step
-from rmqalloc.timers import LOCK_RENEWAL
+from rmqalloc.remoting.clock import LOCK_RENEWAL
 
 LOCK_BELIEVED = 30_000
 """A client believes in a lock so long after its last renewal (ms): ``ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME``."""

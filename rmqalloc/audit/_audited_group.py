@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from rmqalloc.evidence.fit import Fit
+from rmqalloc.evidence.inferred_strategies import StrategyFit
+from rmqalloc.evidence.views.group_views import GroupViews
+from rmqalloc.evidence.views.reported import ReportedOwners
+from rmqalloc.evidence.views.unit_views import Ids, Queues, UnitViews
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
-from rmqalloc.views.group_views import GroupViews
-from rmqalloc.views.reported import ReportedOwners
-from rmqalloc.views.unit_views import Ids, Queues, UnitViews
 
 SETTLED_AFTER = 56.0
 """Seconds after its start in which a client has its queues: 30 until it asks for the route of a new topic (its group's retry
@@ -35,7 +35,7 @@ class AuditedGroup(GroupViews):
     Attributes
     ----------
     snapshot : Snapshot
-    fit : Fit or None
+    fit : StrategyFit or None
         What explains the reported owners, if these are not the expected ones.
     planned : PlannedOwners or None
         Owners by a plan to compare with.
@@ -54,7 +54,7 @@ class AuditedGroup(GroupViews):
     unknown: Unknowns
     make_units: Callable[[], list[UnitViews]]
     states: OwnerStates
-    fit: Fit | None = None
+    fit: StrategyFit | None = None
     planned: PlannedOwners | None = None
     seen_for: Mapping[str, float] = field(default_factory=dict)
 

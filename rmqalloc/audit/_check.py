@@ -14,12 +14,12 @@ from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.audit.rules_planned import Planned, absent_groups
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Known
-from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of
+from rmqalloc.evidence.inferred_strategies import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence.method import Rooms
-from rmqalloc.garbage import no_collection
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies import sort_client_ids

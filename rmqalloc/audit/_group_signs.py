@@ -9,13 +9,12 @@ from rmqalloc.audit._owner_signs import ComputedOwners, computed_owners
 from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
 from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import Method
-from rmqalloc.limits import check_queue_count
-from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX
+from rmqalloc.evidence.views.group_views import is_clustering
+from rmqalloc.evidence.views.view_rows import differ
+from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, check_queue_count
 from rmqalloc.snapshot.cut_names import MAX_TOPIC, cut_brokers
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, TopicBroker
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
-from rmqalloc.views.group_views import is_clustering
-from rmqalloc.views.view_rows import differ
 
 _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evidence.views.reported import WHOLE_BROKER
+from rmqalloc.evidence.views.view_rows import view_units
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
@@ -27,8 +29,6 @@ from rmqalloc.ownership.states import State, numbered
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
-from rmqalloc.views.reported import WHOLE_BROKER
-from rmqalloc.views.view_rows import view_units
 
 _Places = NDArray[np.int64]
 _Mask = NDArray[np.bool_]

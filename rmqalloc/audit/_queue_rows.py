@@ -20,13 +20,13 @@ from rmqalloc.audit._owner_signs import ComputedOwners
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit.reach_answers import Answer, reports
+from rmqalloc.evidence.views.unit_views import Ids
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Keys, Mask
 from rmqalloc.results.renderer import ranks
 from rmqalloc.results.schemas import columns
-from rmqalloc.views.unit_views import Ids
 
 OWNED_QUEUES_SCHEMA = columns(
     "consumer_group topic broker_name: string",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault
 from rmqalloc.evidence.method import Method
+from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import UnitViews
 
 
 def idle_client(audited: AuditedGroup) -> Iterator[Fault]:

@@ -12,14 +12,14 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_filters import mixed_filters
 from rmqalloc.audit.finding import Fault, exposed
 from rmqalloc.evidence.method import DEFAULT_STRATEGY
+from rmqalloc.evidence.views.group_views import seen_queues
+from rmqalloc.evidence.views.unit_views import Queues, UnitViews
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import outer_name
 from rmqalloc.strategies.dialects import DIALECTS
 from rmqalloc.text import counted
-from rmqalloc.views.group_views import seen_queues
-from rmqalloc.views.unit_views import Queues, UnitViews
 
 
 def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, exposed, some_of
+from rmqalloc.evidence.views.unit_views import Queues, UnitViews
 from rmqalloc.ownership.queue_states import REPORTED
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import MAX_BROKER, MAX_TOPIC
-from rmqalloc.views.unit_views import Queues, UnitViews
 
 _NOT_TAKEN = ("no-owner", "no-subscriber")
 """Reasons of queues that no client takes by computation."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_owners import taken_twice
 from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
+from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import UNKNOWN
 from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import UnitViews
 
 _AGAIN = "Take another snapshot after 20 s, in which every client rebalances"
 _WAIT = "Look again in 50 s: a new client asks for the route of a new topic within 30 s and rebalances every 20 s"

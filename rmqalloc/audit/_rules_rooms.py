@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault
+from rmqalloc.evidence.views.unit_views import Ids, Queues
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import Ids, Queues
 
 
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, some_of
+from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import UnitViews
 
 
 def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:

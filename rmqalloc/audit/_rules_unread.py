@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._written import is_in, readable_counts
 from rmqalloc.audit.finding import Fault, backlog
-from rmqalloc.limits import check_queue_count
-from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.evidence.views.unit_views import Queues
+from rmqalloc.model import RETRY_PREFIX, MessageQueue, check_queue_count
 from rmqalloc.remoting.bodies import LOGICAL_BROKER_PREFIX
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Topic, TopicBroker
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import Queues
 
 
 def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:

@@ -12,17 +12,17 @@ from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._owner_signs import ComputedOwners
 from rmqalloc.audit._signs import OF_OWNERS, Sign
-from rmqalloc.evaluation.laid_groups import laid_groups
+from rmqalloc.evaluation.groups_with_views import laid_groups
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.client_method import open_doubt
-from rmqalloc.globs import matcher
+from rmqalloc.evidence.views.group_views import GroupViews
+from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.present_states import present_states
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import Group
-from rmqalloc.views.group_views import GroupViews
-from rmqalloc.views.unit_views import UnitViews
+from rmqalloc.text import matcher
 
 _OPEN = Sign.LAGS | Sign.ROUTES | Sign.BROKERS | Sign.DOUBT | Sign.PAUSED
 """Signs of ordinary groups of which a queue may be unread, or not known to be read."""

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rmqalloc.evidence.views.reported import WHOLE_BROKER
+from rmqalloc.evidence.views.unit_views import Queues
 from rmqalloc.lazy import lazy_property
-from rmqalloc.limits import check_queue_count
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import MessageQueue, check_queue_count
 from rmqalloc.snapshot.snapshot import Topic, TopicBroker
 from rmqalloc.strategies.ordering import QueuesInOrder
-from rmqalloc.views.reported import WHOLE_BROKER
-from rmqalloc.views.unit_views import Queues
 
 Ids = Mapping[str, Sequence[int]]
 """Queue ids by broker, ascending."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import NONE, OF_OWNERS
+from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import MessageQueue
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import UnitViews
 
 SEVERITIES = ("error", "warning", "note")
 """Most severe first."""

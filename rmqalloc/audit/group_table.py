@@ -24,8 +24,9 @@ from rmqalloc.audit.finding import SEVERITIES
 from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known_kinds
 from rmqalloc.audit.reach import reach_of
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.evidence import Known
-from rmqalloc.garbage import no_collection
+from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.ownership.queue_states import figures_of
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of
@@ -33,7 +34,6 @@ from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
-from rmqalloc.views.without_owners import sharing_of
 
 GROUP_LIST_SCHEMA = columns(
     "consumer_group: string",

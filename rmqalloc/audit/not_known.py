@@ -8,12 +8,12 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.audit.reach import topics_without_group
+from rmqalloc.evidence.views.group_views import is_clustering
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import KINDS, NotKnown, Unknowns, words_by_kind
 from rmqalloc.text import printable
-from rmqalloc.views.group_views import is_clustering
 
 _LISTS = ("clients", "subscriptions")
 _COMPUTED = ("clients", "routes")

@@ -21,13 +21,13 @@ import pyarrow.compute as pc
 from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue_rows
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit.reach import reach_of
-from rmqalloc.client_ids import clients_meant, host_of
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
-from rmqalloc.garbage import no_collection
 from rmqalloc.lazy import lazy_property
+from rmqalloc.model import clients_meant, host_of
 from rmqalloc.ownership.queue_states import COMPUTED, REPORTED, UNKNOWN
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import TableResult

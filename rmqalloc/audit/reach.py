@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit.reach_answers import Answer, WrittenTopics, answers_of
-from rmqalloc.garbage import no_collection
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import COMPUTED, UNKNOWN

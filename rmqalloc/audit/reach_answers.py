@@ -20,11 +20,11 @@ from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit._written import WrittenBrokers, WrittenTopic
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.evidence.views.unit_views import Ids, UnitViews
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.queue_states import BROKER_SILENT, COMPUTED, REPORTED, UNKNOWN
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.strategies import sort_queues
-from rmqalloc.views.unit_views import Ids, UnitViews
 
 _WITHOUT_CLIENTS = ("no-client", "no-subscriber")
 """Reasons beside which it does not count that a broker keeps clients from reading."""

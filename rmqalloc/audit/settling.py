@@ -15,17 +15,17 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit.not_known import not_known_of_group, not_known_words
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.client_method import accepted, brokers_differ
-from rmqalloc.garbage import no_collection
+from rmqalloc.evidence.views.unit_views import UnitViews
+from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import REPORTED, UNKNOWN, QueueState
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.without_owners import sharing_of
 
 SETTLED, UNSETTLED = "settled", "unsettled"
 

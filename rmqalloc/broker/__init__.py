@@ -7,7 +7,7 @@ connections are the port `Channel`, time is the port `Clock`.
 
 import logging
 
-from rmqalloc.broker._broker import Broker, SubscriptionGroup
+from rmqalloc.broker._broker import Broker, ConsumerOffsetManager, SubscriptionGroup
 from rmqalloc.broker._broker_ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker._change_listener import (
     ConsumerGroupEvent,
@@ -17,7 +17,6 @@ from rmqalloc.broker._change_listener import (
 from rmqalloc.broker._consumer_manager import ConsumerManager
 from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
 from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
-from rmqalloc.broker._offsets import ConsumerOffsetManager
 from rmqalloc.broker._query_assignment import (
     BrokerRouteViews,
     QueryAssignment,

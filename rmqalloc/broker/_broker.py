@@ -1,14 +1,13 @@
 """A broker: the parts of one, and the requests that reach it."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rmqalloc.broker._broker_ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker._change_listener import ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
 from rmqalloc.broker._consumer_manager import ConsumerManager
 from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
-from rmqalloc.broker._offsets import ConsumerOffsetManager
 from rmqalloc.broker._query_assignment import (
     BrokerRouteViews,
     QueryAssignment,
@@ -29,8 +28,7 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.remoting.clock import Clock
-from rmqalloc.timers import CHANNEL_EXPIRY, LOCK_LIFE
+from rmqalloc.remoting.clock import CHANNEL_EXPIRY, LOCK_LIFE, Clock
 
 log = logging.getLogger(__name__)
 
@@ -294,3 +292,42 @@ class Broker:
 
 def _no_route(topic: str) -> TopicRouteData:
     raise RemotingError(f"no name server to ask for {topic}")
+
+
+# How far consumer groups have come, queue by queue.
+
+
+class ConsumerOffsetManager:
+    """Committed offsets of one broker.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.broker.offset.ConsumerOffsetManager``. A commit is believed, forward or backward: a former owner
+    that commits late sets the queue back.
+    """
+
+    def __init__(self) -> None:
+        self._offsets: dict[str, dict[MessageQueue, int]] = {}
+
+    def commit_offset(self, consumer_group: str, queue: MessageQueue, offset: int) -> None:
+        """Keep an offset (code 15)."""
+        self.commit_offsets(consumer_group, {queue: offset})
+
+    def commit_offsets(self, consumer_group: str, offsets: Mapping[MessageQueue, int]) -> None:
+        """Keep the offsets of several queues."""
+        self._offsets.setdefault(consumer_group, {}).update(offsets)
+
+    def query_offset(self, consumer_group: str, queue: MessageQueue) -> int:
+        """Return the offset kept (code 14).
+
+        Raises
+        ------
+        ResponseError
+            QUERY_NOT_FOUND: there is none.
+        """
+        offset = self._offsets.get(consumer_group, {}).get(queue)
+        if offset is None:
+            raise ResponseError(
+                ResponseCode.QUERY_NOT_FOUND, f"{consumer_group} has no offset of {queue}"
+            )
+        return offset

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from rmqalloc.broker._broker_ports import Channel
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.remoting import Profile
 from rmqalloc.remoting.clock import Clock
 

@@ -7,7 +7,7 @@ from typing import Any
 from rmqalloc.broker._broker_ports import Channel
 from rmqalloc.broker._change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener
 from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.remoting import (
     ConsumerData,
     MessageModel,
@@ -16,8 +16,7 @@ from rmqalloc.remoting import (
     ResponseError,
     SubscriptionData,
 )
-from rmqalloc.remoting.clock import Clock
-from rmqalloc.timers import CHANNEL_EXPIRY, CHANNEL_SCAN
+from rmqalloc.remoting.clock import CHANNEL_EXPIRY, CHANNEL_SCAN, Clock
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.clock import Clock
-from rmqalloc.timers import LOCK_LIFE
+from rmqalloc.remoting.clock import LOCK_LIFE, Clock
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rmqalloc.defects import refuse_defect
-from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.errors import ArgumentError, Error, refuse_defect
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting import (
     MessageModel,
@@ -17,10 +16,9 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.remoting.clock import Clock
+from rmqalloc.remoting.clock import ROUTE_POLL, Clock
 from rmqalloc.strategies import Pop, sort_client_ids, sort_queues, strategy
 from rmqalloc.strategies.by_name import server_side
-from rmqalloc.timers import ROUTE_POLL
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rmqalloc import lazy
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.extras import needs
+from rmqalloc.errors import needs
 
 
 class _NoPandas:

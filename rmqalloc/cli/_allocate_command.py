@@ -15,8 +15,7 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import hand_over, say, tell
 from rmqalloc.cli._strategy_options import NamedStrategy, strategy_option
-from rmqalloc.client_ids import clients_meant
-from rmqalloc.limits import MAX_QUEUES
+from rmqalloc.model import MAX_QUEUES, clients_meant
 from rmqalloc.results.renderer import text_table
 from rmqalloc.snapshot.matching import near
 from rmqalloc.strategies.by_name import reads_rooms

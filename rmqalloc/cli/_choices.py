@@ -155,7 +155,7 @@ class FileOrExample(TextType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
-        from rmqalloc.examples import PREFIX, ExampleError, find
+        from rmqalloc.snapshot.examples import PREFIX, ExampleError, find
 
         if isinstance(value, str) and value.startswith(PREFIX):
             try:

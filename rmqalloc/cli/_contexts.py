@@ -28,8 +28,8 @@ import click
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import Duration, FieldError, Number, Text, Texts, Whole
 from rmqalloc.documents.records import MappingOf, Maybe, document_schema, record
+from rmqalloc.documents.store import write_file
 from rmqalloc.results.and_more import named
-from rmqalloc.store import write_file
 from rmqalloc.text import did_you_mean
 
 __all__ = [

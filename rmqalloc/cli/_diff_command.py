@@ -104,7 +104,7 @@ def _sides(
     before: str, after: str | None, live: Live, groups: tuple[str, ...], topics: tuple[str, ...]
 ) -> _Sides:
     """Return two files, or a file and the running cluster, and what they are called."""
-    from rmqalloc.diffs.state_files import read_state
+    from rmqalloc.plans.diffs.state_files import read_state
 
     _check_sides(before, after, live)
     one, said = read_state(before)

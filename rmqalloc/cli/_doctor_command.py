@@ -8,7 +8,7 @@ import click
 
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import say_lines
-from rmqalloc.extras import needs
+from rmqalloc.errors import needs
 from rmqalloc.results.renderer import text_table
 
 

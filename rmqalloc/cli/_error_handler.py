@@ -19,8 +19,7 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._sink import ClosedPipeError, say, tell
-from rmqalloc.errors import Error
-from rmqalloc.extras import hint
+from rmqalloc.errors import Error, hint
 
 __all__ = ["exit_code_of", "verb_of"]
 

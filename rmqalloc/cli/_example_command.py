@@ -26,8 +26,8 @@ def example(name: str | None, out: str | None) -> None:
     rmqalloc example seed --out mine.yaml
     rmqalloc plan -f example:seed --scenario example:what-if
     """
-    from rmqalloc.examples import EXAMPLES, PREFIX, ExampleError, find
-    from rmqalloc.store import write_file
+    from rmqalloc.documents.store import write_file
+    from rmqalloc.snapshot.examples import EXAMPLES, PREFIX, ExampleError, find
 
     if name is None:
         if out is not None:

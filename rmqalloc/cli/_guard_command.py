@@ -25,7 +25,7 @@ from rmqalloc.cli._snapshot_input import (
 )
 
 if TYPE_CHECKING:
-    from rmqalloc.guard import GuardAnswer
+    from rmqalloc.watching.guard import GuardAnswer
 
 _AFTER_WAIT = 120.0
 _CODES = {"yes": exit_codes.DONE, "no": exit_codes.GATE, "unknown": exit_codes.PARTIAL}
@@ -111,7 +111,7 @@ def guard(
 
 def _at_once(inputs: Inputs, asked: _Stop) -> GuardAnswer:
     """Return the answer of one look."""
-    from rmqalloc.guard import has_left, may_stop
+    from rmqalloc.watching.guard import has_left, may_stop
 
     known = snapshot_of(inputs)
     return (has_left if asked.is_after else may_stop)(
@@ -121,8 +121,8 @@ def _at_once(inputs: Inputs, asked: _Stop) -> GuardAnswer:
 
 def _waited(inputs: Inputs, live: Live, asked: _Stop) -> GuardAnswer:
     """Return the answer that two readings give, or the last one when the time is over."""
-    from rmqalloc.guard import GuardWatch
     from rmqalloc.snapshot.live.rereading import Rereader
+    from rmqalloc.watching.guard import GuardWatch
 
     snapshot_of(inputs)  # for the notes on the cluster
     with warnings.catch_warnings():

@@ -28,7 +28,7 @@ def mcp(inputs: Inputs, before: str | None) -> int:
     rmqalloc mcp -f cluster.yaml
     rmqalloc mcp -n 10.0.0.1:9876 --before yesterday.json
     """
-    from rmqalloc.mcp_server import Subject, run_over_stdio
+    from rmqalloc.service.mcp import Subject, run_over_stdio
 
     if inputs.file == "-" or before == "-":
         raise click.UsageError("standard input belongs to the protocol; give the path of a file")

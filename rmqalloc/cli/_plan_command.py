@@ -11,16 +11,17 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._change_options import Changes, change_options
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._gate_options import (
+from rmqalloc.cli._inputs import Inputs
+from rmqalloc.cli._left_out import left_out_code
+from rmqalloc.cli._options import file_to_write, option
+from rmqalloc.cli._planning import (
     gates_of,
     gates_option,
     informed_by_option,
     max_unowned_option,
+    plan_inputs,
+    tell_broken,
 )
-from rmqalloc.cli._inputs import Inputs
-from rmqalloc.cli._left_out import left_out_code
-from rmqalloc.cli._options import file_to_write, option
-from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._saved_plans import Undo, check_usage, save, undo_option, undone
 from rmqalloc.cli._sink import hand_over, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option

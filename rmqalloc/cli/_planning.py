@@ -6,19 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rmqalloc.cli._change_options import Changes
+from rmqalloc.cli._choices import Choice, Count, is_given
 from rmqalloc.cli._inputs import Inputs
+from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.results.and_more import first_of
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known
-    from rmqalloc.plans import Plan
+    from rmqalloc.plans import Gates, Plan
 
 MOST_TOLD = 20
 """Most groups that are named for not keeping a gate."""
@@ -76,3 +78,31 @@ def rooms_unknown() -> Iterator[None]:
 def tell_broken(broken: Sequence[object]) -> None:
     """Tell the first of the gates that are not kept, and how many more there are."""
     print_notes(first_of([*map(str, broken)], MOST_TOLD), "gate not kept")
+
+
+# Gates: bounds whose breach is an exit code.
+
+max_unowned_option = option("max-unowned", type=Count(0))
+
+gates_option = option("gates", "gates_file")
+
+informed_by_option = option(
+    "informed-by",
+    type=Choice(("notice", "timer", "scan", "crash")),
+    default="notice",
+    show_default=True,
+)
+
+
+def gates_of(file: str | None, **bounds: Any) -> Gates:
+    """Return the gates of a file, or those that flags give; not both."""
+    from rmqalloc.plans import Gates, read_gates
+
+    gates = Gates(**bounds)
+    if file is None:
+        return gates
+    if not gates.is_open or is_given("informed_by"):
+        raise click.UsageError(
+            "--gates is given together with a gate of its own option; write that into the file too"
+        )
+    return read_gates(file)

@@ -14,7 +14,7 @@ from rmqalloc.cli._options import file_to_write, option
 from rmqalloc.cli._sink import hand_over, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options
-from rmqalloc.store import write_file
+from rmqalloc.documents.store import write_file
 
 _MOST = 20
 
@@ -51,8 +51,8 @@ def recommend(
     rmqalloc recommend -f cluster.yaml -g order-svc --out config.json
     """
     import rmqalloc
-    from rmqalloc.advice.advice import config_document
     from rmqalloc.evidence import Verb
+    from rmqalloc.rollouts.advice.advice import config_document
 
     known = snapshot_of(inputs)
     advice = rmqalloc.recommend(known, inputs.groups, inputs.topics, balance)

@@ -9,9 +9,9 @@ import click
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import option
+from rmqalloc.cli._saved_plans import SavedPlanOptions, saved_plan_options
 from rmqalloc.cli._sink import hand_over
-from rmqalloc.cli._told_options import Told, told_options
-from rmqalloc.store import write_file
+from rmqalloc.documents.store import write_file
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Findings
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     "the plan rests on and what is open while clients follow",
     type=FileOrExample("snapshot"),
 )
-@told_options
-def report(plan: str, out: str, file: str | None, told: Told) -> None:
+@saved_plan_options
+def report(plan: str, out: str, file: str | None, told: SavedPlanOptions) -> None:
     """Write a saved plan as one HTML file, which needs no network and no server.
 
     \b

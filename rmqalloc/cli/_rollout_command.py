@@ -8,10 +8,9 @@ import click
 
 from rmqalloc.cli._choices import Count, is_given
 from rmqalloc.cli._command_groups import Suggesting
-from rmqalloc.cli._gate_options import informed_by_option
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._options import option
-from rmqalloc.cli._planning import rooms_unknown
+from rmqalloc.cli._planning import informed_by_option, rooms_unknown
 from rmqalloc.cli._shared_rollout_options import (
     Printing,
     batch_option,

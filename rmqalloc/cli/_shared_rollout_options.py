@@ -11,11 +11,16 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Amount, Choice, Command, Count, bundle, read_by
-from rmqalloc.cli._gate_options import gates_of, gates_option, max_unowned_option
 from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import option
-from rmqalloc.cli._planning import MOST_TOLD, tell_broken
+from rmqalloc.cli._planning import (
+    MOST_TOLD,
+    gates_of,
+    gates_option,
+    max_unowned_option,
+    tell_broken,
+)
 from rmqalloc.cli._sink import draw, print_notes
 from rmqalloc.cli._snapshot_input import snapshot_options, strategy_known_option
 from rmqalloc.cli._table_options import TableOptions, table_options

@@ -86,7 +86,7 @@ def printed_words() -> str:
 
 def say_lines(lines: Iterable[str]) -> None:
     """Print our lines, each as soon as it is there."""
-    from rmqalloc.garbage import no_collection
+    from rmqalloc.documents.memory import no_collection
 
     with no_collection():
         for line in lines:

@@ -8,8 +8,8 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import option
+from rmqalloc.cli._saved_plans import SavedPlanOptions, saved_plan_options
 from rmqalloc.cli._sink import draw
-from rmqalloc.cli._told_options import Told, told_options
 
 
 @click.command(cls=Verb)
@@ -21,8 +21,8 @@ from rmqalloc.cli._told_options import Told, told_options
     "`plan` had them",
     type=FileOrExample("snapshot"),
 )
-@told_options
-def verify(plan: str, file: str | None, told: Told) -> int:
+@saved_plan_options
+def verify(plan: str, file: str | None, told: SavedPlanOptions) -> int:
     """Make a saved plan again from its inputs, and compare all of its file with that.
 
     This finds files that were changed, not defects of the planner.

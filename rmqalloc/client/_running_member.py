@@ -7,21 +7,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rmqalloc.client._asyncio_driver import AsyncioDriver
+from rmqalloc import rebalance
+from rmqalloc.client._asyncio_driver import AsyncioDriver, LoopClock
 from rmqalloc.client._broker_requests import BrokerRequests
 from rmqalloc.client._concurrent_service import ConcurrentService
 from rmqalloc.client._listener_workers import UserCode
-from rmqalloc.client._loop_clock import LoopClock
-from rmqalloc.client._member_consumer import MemberConsumer
 from rmqalloc.client._member_remoting import MemberRemoting
 from rmqalloc.client._ordered_service import OrderedService
+from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client._pulling import PullService
 from rmqalloc.client._servers import Servers
 from rmqalloc.client.member_settings import UNLIMITED, MemberSettings
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance import ClientIdentity, MQClientManager, ServiceState, Steps
+from rmqalloc.rebalance import (
+    ClientIdentity,
+    MQClientManager,
+    ProcessQueue,
+    RebalancePush,
+    Request,
+    ServiceState,
+    Steps,
+)
 from rmqalloc.rebalance.driving import nothing
 from rmqalloc.remoting.frames import Command
 
@@ -235,3 +243,29 @@ async def _within(seconds: float, work: Awaitable[object], otherwise: str) -> No
         await asyncio.wait_for(work, seconds)
     except TimeoutError:
         log.warning("%s (after %g s)", otherwise, seconds)
+
+
+# `rmqalloc.rebalance`'s push consumer with queues that hold messages, and removals that wait for
+# user code in real time.
+
+
+class MemberRebalance(RebalancePush):
+    """Queues of a push consumer, with what was pulled of them."""
+
+    def create_process_queue(self) -> ProcessQueue:
+        """Return the state of a queue that is about to be taken."""
+        return PulledQueue(self.client_factory.clock.now())
+
+    def take_consume_lock(self, process_queue: ProcessQueue, wait: int) -> Steps[bool]:
+        """Return whether the listener has let go of a dropped queue within ``wait`` milliseconds."""
+        return (yield Request("consumed", (process_queue, wait)))  # type: ignore[no-any-return]
+
+
+class MemberConsumer(rebalance.PushConsumer):
+    """A push consumer over `MemberRebalance`; its parameters are those of
+    `rmqalloc.rebalance.PushConsumer`.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.rebalance = MemberRebalance(self)

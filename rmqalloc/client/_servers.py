@@ -19,8 +19,8 @@ from rmqalloc.remoting import ResponseCode, ResponseError
 from rmqalloc.remoting.connection import Connection, SilentError
 from rmqalloc.remoting.credentials import Credentials
 from rmqalloc.remoting.frames import Command
+from rmqalloc.remoting.health import SilentAddresses
 from rmqalloc.remoting.signed_servers import SignedServers, is_verified
-from rmqalloc.remoting.silent_addresses import SilentAddresses
 
 _DEAD_AFTER = 60.0
 """Seconds without a single frame after which a connection that does not answer is given up, so that another one is opened."""

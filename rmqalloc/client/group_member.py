@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import TracebackType
 from typing import Self
 
-from rmqalloc.client._client_address import local_address
 from rmqalloc.client._running_member import RunningMember
 from rmqalloc.client.member_settings import MemberSettings
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import ClientError
+from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.client import name_servers
 
 EXPRESSION_TYPES = ("TAG", "SQL92")
@@ -150,3 +151,32 @@ class PushConsumer(MemberSettings):
         if self._member is None:
             raise ClientError(f"the consumer of {self.consumer_group} has not started")
         return self._member
+
+
+# The address of this machine, as it stands in client ids.
+
+_LOOPBACK = "127.0.0.1"
+
+
+async def local_address(name_servers: list[str]) -> str:
+    """Return the address that this machine has towards the first name server that a route leads to;
+    nothing is sent.
+
+    Examples
+    --------
+    >>> asyncio.run(local_address(["127.0.0.1:9876"]))
+    '127.0.0.1'
+    """
+    loop = asyncio.get_running_loop()
+    for address in name_servers:
+        try:
+            transport, _ = await loop.create_datagram_endpoint(
+                asyncio.DatagramProtocol, remote_addr=host_and_port(address)
+            )
+        except (OSError, ArgumentError):
+            continue
+        try:
+            return str(transport.get_extra_info("sockname")[0]).partition("%")[0]
+        finally:
+            transport.close()
+    return _LOOPBACK

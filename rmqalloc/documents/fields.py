@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rmqalloc.documents.document_errors import DocumentError, shown
-from rmqalloc.limits import MAX_TEXT_BYTES, MOST_MEMBERS
+from rmqalloc.model import MAX_TEXT_BYTES, MOST_MEMBERS
 
 
 class FieldError(DocumentError):

@@ -23,9 +23,9 @@ from rmqalloc.documents.document_errors import (
     nested_too_deeply,
     too_many_digits,
 )
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.documents.read_budget import MAX_DEPTH, made_of_json, most_made
 from rmqalloc.errors import Error
-from rmqalloc.garbage import no_collection
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'["{}\[\],]|-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?')

@@ -21,8 +21,8 @@ from rmqalloc.documents.document_errors import (
     nested_too_deeply,
     too_many_digits,
 )
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.documents.read_budget import MAX_DEPTH
-from rmqalloc.garbage import no_collection
 from rmqalloc.text import shortened
 
 MAX_NODES = 1_000_000

@@ -28,7 +28,7 @@ from rmqalloc.evaluation.figures_table import (
     figures_schema,
 )
 from rmqalloc.evaluation.row_check import ErrCode, read_batch
-from rmqalloc.limits import MAX_OF_ROW
+from rmqalloc.model import MAX_OF_ROW
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import whole_rule

@@ -13,7 +13,7 @@ from rmqalloc import scenarios
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet.arrow_columns import check_sound, filled, is_lists, list_lengths, plain
 from rmqalloc.fleet.columns import offsets_of
-from rmqalloc.limits import MAX_OF_ROW, MAX_OWNERS, MAX_ROWS
+from rmqalloc.model import MAX_OF_ROW, MAX_OWNERS, MAX_ROWS
 
 Counts = NDArray[np.int64]
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from rmqalloc.evaluation.laid_groups import laid_groups
+from rmqalloc.evaluation.groups_with_views import laid_groups
 from rmqalloc.evidence import Evidence, Known, evidence_of
 from rmqalloc.evidence.client_method import divides
-from rmqalloc.globs import matcher
+from rmqalloc.evidence.views.owned_as_computed import OwnedAsComputed
+from rmqalloc.evidence.views.reported import ReportedOwners
+from rmqalloc.evidence.views.unit_views import UnitViews
+from rmqalloc.evidence.views.view_rows import differ
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group
-from rmqalloc.views.owned_as_computed import OwnedAsComputed
-from rmqalloc.views.reported import ReportedOwners
-from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.view_rows import differ
+from rmqalloc.text import matcher
 
 
 def differing_queues(known: Known) -> dict[str, int | None]:

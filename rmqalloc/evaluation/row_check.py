@@ -27,8 +27,7 @@ from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import among
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.lists import QueueLists
-from rmqalloc.limits import MAX_TEXT_BYTES
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import MAX_TEXT_BYTES, MessageQueue
 from rmqalloc.scenarios.lazy_strings import DistinctLists, ordered
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy

@@ -19,7 +19,7 @@ from rmqalloc.evaluation.row_strategies import StrategyColumns, Unusable, rules_
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import check_type
 from rmqalloc.fleet.columns import offsets_of, ranges
-from rmqalloc.limits import MAX_OF_ROW
+from rmqalloc.model import MAX_OF_ROW
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
 

@@ -28,7 +28,7 @@ from rmqalloc.fleet.arrow_columns import (
 )
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.fleet.fleet import units_alone
-from rmqalloc.limits import MAX_VIRTUAL_NODES
+from rmqalloc.model import MAX_VIRTUAL_NODES
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import whole_rule

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
+from rmqalloc.documents.memory import no_collection
+from rmqalloc.evidence._inferred_rooms import RoomFit, placed_groups
 from rmqalloc.evidence.client_method import (
     dialect_of_all,
     divide_otherwise,
@@ -25,9 +26,9 @@ from rmqalloc.evidence.client_method import (
     method_of_group,
     spoken,
 )
-from rmqalloc.evidence.fit import (
-    Fit,
+from rmqalloc.evidence.inferred_strategies import (
     OwnedReader,
+    StrategyFit,
     candidates,
     fits_of,
     guesses,
@@ -35,13 +36,11 @@ from rmqalloc.evidence.fit import (
     nearby_guesses,
 )
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
-from rmqalloc.garbage import no_collection
-from rmqalloc.globs import matcher
 from rmqalloc.snapshot.snapshot import Group, Snapshot, with_fields
 from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_name
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 from rmqalloc.strategies.dialects import DIALECTS, dialect_of
-from rmqalloc.text import counted
+from rmqalloc.text import counted, matcher
 
 
 class _Claim(NamedTuple):
@@ -306,7 +305,9 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
         yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
 
 
-def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
+def _resolved(
+    group: Group, claim: _Claim, fit: StrategyFit | None, other: StrategyFit | None
+) -> Group:
     """Return a group with the strategy that follows from its claim and its owners."""
     method, source, tried, doubt, unfounded = claim
     if fit is None or not fit.counts:
@@ -352,14 +353,14 @@ def _room_doubt(group: Group, fit: RoomFit) -> str | None:
     return f"{fit.found[0][1]} explains its {owners}, which are too few to tell its machine rooms from chance"
 
 
-def _is_no_chance(fit: Fit, group: Group) -> bool:
+def _is_no_chance(fit: StrategyFit, group: Group) -> bool:
     """Return whether the fit is too good for chance, given the number of strategies tried and of
     owners.
     """
     return is_rare(len(fit.counts), fit.of, group)
 
 
-def _unclear(fit: Fit) -> str:
+def _unclear(fit: StrategyFit) -> str:
     """Return why a strategy that explains all owners is still a guess."""
     owners = counted(fit.of, "known owner")
     if len(fit.best) > 1:
@@ -387,7 +388,7 @@ def _unreported(method: Method) -> str:
     return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
 
 
-def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
+def _contradiction(method: Method, fit: StrategyFit, best: StrategyFit) -> str:
     """Return how much of the known owners a strategy explains, and which one explains more."""
     text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
     return (

@@ -17,14 +17,13 @@ import pyarrow as pa
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence.client_method import are_plain, known_by_client
 from rmqalloc.evidence.method import Method
-from rmqalloc.globs import matcher
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import all_cut_names
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
-from rmqalloc.text import counted
+from rmqalloc.text import counted, matcher
 
 EVIDENCE_SCHEMA = pa.schema(
     [

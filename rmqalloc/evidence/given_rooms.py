@@ -13,9 +13,9 @@ from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import FieldError, Text
 from rmqalloc.documents.records import MappingOf, document_schema, record
 from rmqalloc.errors import Error
-from rmqalloc.globs import glob
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.strategies.by_name import reads_rooms
+from rmqalloc.text import glob
 
 _ROOMS = MappingOf(Text())
 _GUESSES = ("fitted", "assumed")

@@ -16,11 +16,11 @@ from rmqalloc.evidence._decide_strategies import decided
 from rmqalloc.evidence.decisions import Decisions, Verb
 from rmqalloc.evidence.evidence import evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, with_rooms
-from rmqalloc.globs import matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.text import matcher
 
 T = TypeVar("T")
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.evidence.evidence import Evidence, evidence_of
 from rmqalloc.evidence.known_snapshot import Known
-from rmqalloc.globs import matcher
 from rmqalloc.results.and_more import first_of, named
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError
 from rmqalloc.snapshot.unknown import NotKnown, words_by_kind
+from rmqalloc.text import matcher
 
 IsSaid = Callable[[str, str], bool]
 """Whether an answer says something of a group, topic or broker."""

@@ -79,7 +79,7 @@ def has_form(method: Method, dialect: str) -> bool:
     return dialect == JAVA or outer_name(method.name) in DIALECTS[dialect].made
 
 
-class ToldApart:
+class DialectDifferences:
     """Which dialects give equal results under all strategies that a group has or may get."""
 
     def __init__(self, methods: Sequence[Method]) -> None:

@@ -30,7 +30,7 @@ from rmqalloc.fleet.columns import (
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
 from rmqalloc.fleet.unit_sizes import over_bound, too_many
-from rmqalloc.limits import MAX_OF_ROW, MAX_PER_UNIT
+from rmqalloc.model import MAX_OF_ROW, MAX_PER_UNIT
 
 Rooms = tuple[Strings, NDArray[np.bool_]]
 

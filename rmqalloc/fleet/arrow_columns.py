@@ -411,7 +411,7 @@ def _is_utf8(scalar: pa.Scalar) -> bool:
 
 
 def hosts_of(client_ids: pa.Array) -> pa.Array:
-    """Return `rmqalloc.client_ids.host_of` of a column of client ids.
+    """Return `rmqalloc.model.host_of` of a column of client ids.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet.columns import Index, Offsets, among, lengths_of
 from rmqalloc.fleet.unit_errors import FleetError, UnitError
-from rmqalloc.limits import MAX_PER_UNIT
+from rmqalloc.model import MAX_PER_UNIT
 
 _FEWER = "Give fewer, or split the unit."
 

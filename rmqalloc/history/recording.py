@@ -9,6 +9,8 @@ stays in memory as the present state alone, and is written as a change over that
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
@@ -17,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rmqalloc.audit import Finding
 from rmqalloc.errors import ArgumentError
 from rmqalloc.history._bounding import Bounds
 from rmqalloc.history._database import (
@@ -30,7 +33,6 @@ from rmqalloc.history._database import (
     told,
     transaction,
 )
-from rmqalloc.history._kept_findings import fault_of, finding_text
 from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._present import PresentStates
 from rmqalloc.history._spans import ReadingSpans
@@ -269,3 +271,29 @@ def _ms(name: str, span: Span) -> int:
     if not seconds > 0:
         raise ArgumentError(f"{name} must be a time above 0, got {span!r}")
     return in_ms(min(seconds, 1e9))
+
+
+# Findings as they are kept: in one short document each, and what makes two of them the same fault.
+
+_MOST_NAMED = 20
+_MOST_SAID = 1000
+
+
+def fault_of(finding: Finding) -> str:
+    """Return what makes it the same fault, in a few letters; its message may hold numbers that
+    change all the time.
+    """
+    named = finding.rule, finding.consumer_group, finding.topic, finding.queues, finding.clients
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:24]
+
+
+def finding_text(finding: Finding) -> str:
+    """Return its document; of many clients the first are named."""
+    said = {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "topic": finding.topic,
+        "message": finding.message[:_MOST_SAID],
+        "clients": finding.clients[:_MOST_NAMED],
+    }
+    return json.dumps(said, separators=(",", ":"))

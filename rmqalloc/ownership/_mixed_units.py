@@ -21,9 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from rmqalloc.evidence.views.view_rows import MixedRows
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Numbers, ReaderSets
-from rmqalloc.views.view_rows import MixedRows
 
 Slot = tuple[int, int]
 """Number of a client id, and how often the id comes before in the client list."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rmqalloc.evaluation.laid_groups import laid_groups
+from rmqalloc.evaluation.groups_with_views import laid_groups
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.client_method import known_by_client
+from rmqalloc.evidence.views.reported import ReportedOwners
+from rmqalloc.evidence.views.unit_views import UnitViews
+from rmqalloc.evidence.views.without_owners import POP, sharing_of
 from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
 from rmqalloc.snapshot.snapshot import Group
-from rmqalloc.views.reported import ReportedOwners
-from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.without_owners import POP, sharing_of
 
 
 class PresentStates:

@@ -56,15 +56,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rmqalloc.evidence.client_method import open_doubt
+from rmqalloc.evidence.views.group_views import GroupViews, seen_queues
+from rmqalloc.evidence.views.reported import ReportedOwners
+from rmqalloc.evidence.views.unit_views import UnitViews
+from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.text import counted
-from rmqalloc.views.group_views import GroupViews, seen_queues
-from rmqalloc.views.reported import ReportedOwners
-from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.without_owners import sharing_of
 
 REPORTED, COMPUTED, UNKNOWN = "reported", "computed", "unknown"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +19,18 @@ from rmqalloc.evaluation.assigner import owners_of_units
 from rmqalloc.evaluation.balance import loads
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evaluation.row_check import ErrCode
+from rmqalloc.evidence.views.view_rows import MixedRows
+from rmqalloc.evidence.views.without_owners import Sharing
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges, repeats_of
+from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership._mixed_units import ListedClient, MixedUnit, UnitState, View
-from rmqalloc.ownership._popped_queues import popped_queues
 from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, Numbers, ReaderSets
 from rmqalloc.scenarios.lazy_strings import Derived
+from rmqalloc.strategies import Pop
 from rmqalloc.strategies.ordering import utf16
-from rmqalloc.views.view_rows import MixedRows
-from rmqalloc.views.without_owners import Sharing
 
 
 class ClientRows(NamedTuple):
@@ -343,3 +345,29 @@ def _client_rows(one: _Part) -> ClientRows:
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
     """Join the columns of several parts."""
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+# What clients pop of views that they share by POP.
+
+
+def popped_queues(
+    part: EvaluatedUnits, sharing: Mapping[int, Sharing | None]
+) -> dict[int, list[list[int]]]:
+    """Return by unit the places of the queues that each of its clients pops, but for units in which
+    each reads all queues; given how clients share the queues of every unit.
+    """
+    alike: dict[tuple[int, int], list[int]] = {}
+    for unit, how in sharing.items():
+        if how is not None and how.pop_share is not None:
+            alike.setdefault((int(part.rules.of_unit[unit]), how.pop_share), []).append(unit)
+    found = {}
+    for (rule, share), units in alike.items():
+        pop = Pop(part.rules.table[rule], share)
+        given = pop.share_fleet(units_alone(part.fleet, np.array(units)), on_error="report")
+        queues = given.queues.tolist()
+        of_client = (queues[start:stop] for start, stop in pairwise(given.offsets.tolist()))
+        for unit, is_whole in zip(units, given.whole_broker.tolist(), strict=True):
+            popped = list(islice(of_client, int(part.fleet.n_clients[unit])))
+            if not is_whole:
+                found[unit] = popped
+    return found

@@ -13,9 +13,11 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence.method import Rooms
-from rmqalloc.globs import literal
-from rmqalloc.limits import MAX_OF_ROW
-from rmqalloc.model import MessageQueue
+from rmqalloc.evidence.views.group_views import GroupViews, ViewReader
+from rmqalloc.evidence.views.unit_views import UnitViews
+from rmqalloc.evidence.views.view import View
+from rmqalloc.evidence.views.view_rows import differ
+from rmqalloc.model import MAX_OF_ROW, MessageQueue
 from rmqalloc.ownership.present_states import present_states
 from rmqalloc.ownership.queue_states import COMPUTED, UNKNOWN
 from rmqalloc.results import TableResult
@@ -28,11 +30,7 @@ from rmqalloc.snapshot.units import batch_of, unit_pairs
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.ordering import utf16
-from rmqalloc.text import counted, nearest, printable
-from rmqalloc.views.group_views import GroupViews, ViewReader
-from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.view import View
-from rmqalloc.views.view_rows import differ
+from rmqalloc.text import counted, literal, nearest, printable
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import FieldError, Number, Text, Whole
 from rmqalloc.documents.records import Maybe, document_schema, record
+from rmqalloc.ownership.transitions.notification_delay import WAYS
+from rmqalloc.ownership.transitions.seconds_bound import SecondsBound, SecondsText
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans.worst_first import GROWING, ROUNDING, WorstFirst, queues_cured, worst_groups
 from rmqalloc.results.renderer import skews_apart
 from rmqalloc.text import counted
-from rmqalloc.transitions.hearing import WAYS
-from rmqalloc.transitions.seconds_bound import SecondsBound, SecondsText
 
 WORSE = (*GROWING, "max_load")
 """Figures that must not grow."""

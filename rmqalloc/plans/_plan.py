@@ -183,13 +183,13 @@ class Plan(TableResult):
         ----------
         informed_by : {"notice", "timer", "scan", "crash"}
             How clients learn that others joined or left, see
-            `rmqalloc.transitions.hearing.hearing_of`.
+            `rmqalloc.ownership.transitions.notification_delay.hearing_of`.
 
         Returns
         -------
         pyarrow.Table
             One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of
-            `rmqalloc.transitions.open_queues.Open`; of queues without an owner only those count
+            `rmqalloc.ownership.transitions.open_queues.Open`; of queues without an owner only those count
             that producers write to. The column ``informed_by`` says "routes" where clients learn of
             the change by their routes, and "deployment" where each is redeployed, so that no timer
             says when; its seconds are null then. Where queues have several owners and many clients

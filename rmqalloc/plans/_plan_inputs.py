@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmqalloc.evidence import Known, known
-from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans.plan_writing import canonical
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.text import matcher
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.evaluate import Evaluation
 from rmqalloc.evaluation.figures_table import FiguresTable
 from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence.decisions import Decisions
 from rmqalloc.evidence.other_dialects import computed_otherwise
-from rmqalloc.garbage import no_collection
-from rmqalloc.globs import matcher
+from rmqalloc.evidence.views.view_rows import ViewUnits, view_units
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_tables import PlanTables
@@ -24,8 +24,8 @@ from rmqalloc.scenarios import Scenario
 from rmqalloc.scenarios.scenario import clients_join, joining_ids, strategies_set
 from rmqalloc.snapshot.matching import ALL, NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import matcher
 from rmqalloc.version import __version__
-from rmqalloc.views.view_rows import ViewUnits, view_units
 
 
 def plan_snapshot(

@@ -15,6 +15,7 @@ from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evidence import Known
+from rmqalloc.evidence.views.view_rows import ViewUnits
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.lazy import lazy_property
@@ -36,7 +37,6 @@ from rmqalloc.plans._unit_rows import unit_rows
 from rmqalloc.plans._ways_back import Back, ways_back
 from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.views.view_rows import ViewUnits
 
 _SUMS = ("n_queues", "unowned", "double_owned", "moved")
 _STATUS = ("stays", "new", "gone")

@@ -1,4 +1,4 @@
-"""What is open while the clients of each group follow a scenario one by one: `rmqalloc.transitions`
+"""What is open while the clients of each group follow a scenario one by one: `rmqalloc.ownership.transitions`
 of a plan's groups.
 """
 
@@ -14,15 +14,15 @@ from rmqalloc.fleet.columns import Index, among, distinct, list_positions, offse
 from rmqalloc.ownership.between import Between
 from rmqalloc.ownership.reader_sets import Keys, ReaderSets
 from rmqalloc.ownership.states import ClientRows, State, States
+from rmqalloc.ownership.transitions.handovers import Handovers
+from rmqalloc.ownership.transitions.notification_delay import ROUTES as BY_ROUTES
+from rmqalloc.ownership.transitions.notification_delay import NotificationDelay, hearing_of
+from rmqalloc.ownership.transitions.open_queues import Open, open_queues
+from rmqalloc.ownership.transitions.open_shared_queues import ReadersOfStep, correct_row
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
 from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios.scenario import DEPLOYMENT, ROUTES
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot
-from rmqalloc.transitions.handovers import Handovers
-from rmqalloc.transitions.hearing import ROUTES as BY_ROUTES
-from rmqalloc.transitions.hearing import Hearing, hearing_of
-from rmqalloc.transitions.open_queues import Open, open_queues
-from rmqalloc.transitions.open_shared_queues import ReadersOfStep, correct_row
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, Any]
@@ -159,7 +159,9 @@ class _Groups:
         clients = self._numbers.client_numbers.of(of.clients.astype(np.int64), of.repeats)
         return distinct(self._of_row[of.rows] * self._stride + clients)
 
-    def _hearings(self, followed: str, joins_alone: bool) -> tuple[list[Hearing | None], Keys]:
+    def _hearings(
+        self, followed: str, joins_alone: bool
+    ) -> tuple[list[NotificationDelay | None], Keys]:
         """Return how clients are informed, and which of these holds for each group."""
         if followed in (DEPLOYMENT, ROUTES):
             return [None if followed == DEPLOYMENT else BY_ROUTES], np.zeros(

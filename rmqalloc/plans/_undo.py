@@ -13,7 +13,6 @@ from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence.method import Method
-from rmqalloc.globs import literal
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_snapshot import plan_snapshot, planned, read_views
@@ -26,7 +25,7 @@ from rmqalloc.scenarios.scenario import clients_join, joining_ids
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
-from rmqalloc.text import counted, did_you_mean
+from rmqalloc.text import counted, did_you_mean, literal
 
 MOST_WAYS = 50
 """Most ways back that are planned together; of each there is a scenario of its own."""

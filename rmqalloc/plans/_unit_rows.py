@@ -12,14 +12,14 @@ import pyarrow as pa
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import as_set, method_set
+from rmqalloc.evidence.views.view_rows import ViewUnits
 from rmqalloc.fleet import Fleet
-from rmqalloc.globs import matcher
 from rmqalloc.scenarios import Scenario, SetStrategy, SetVirtualNodes, apply
 from rmqalloc.scenarios.scenario import Change
 from rmqalloc.strategies import strategy
 from rmqalloc.strategies.by_name import inner_class_of
 from rmqalloc.strategies.dialects import JAVA
-from rmqalloc.views.view_rows import ViewUnits
+from rmqalloc.text import matcher
 
 Clients = tuple[tuple[str, str | None], ...]
 Brokers = tuple[tuple[str, int, str | None], ...]

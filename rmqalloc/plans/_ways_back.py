@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rmqalloc.documents.fields import ScenarioError
-from rmqalloc.globs import literal
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._unit_rows import UnitRow, UnitRows, rows_after
 from rmqalloc.scenarios import SetStrategy
 from rmqalloc.scenarios.scenario import ALL
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.by_name import class_of
+from rmqalloc.text import literal
 
 Change = dict[str, Any]
 Back = dict[str, Any]

@@ -25,8 +25,8 @@ from rmqalloc.evaluation.batch_planning import PlanSpec, too_large_rows
 from rmqalloc.evaluation.evaluate import Evaluation, ScenarioState, evaluate
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason, read_batch
 from rmqalloc.evidence.other_dialects import as_set, method_set
+from rmqalloc.evidence.views.view_rows import ViewUnits
 from rmqalloc.fleet.columns import among, distinct
-from rmqalloc.globs import matcher
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,
@@ -39,7 +39,7 @@ from rmqalloc.scenarios import (
 )
 from rmqalloc.scenarios.scenario import Change
 from rmqalloc.strategies.dialects import JAVA
-from rmqalloc.views.view_rows import ViewUnits
+from rmqalloc.text import matcher
 
 Rows = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.globs import literal
+from rmqalloc.evidence.views.without_owners import SHARED
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans.plan_totals import NOT_KNOWN, client_totals, present, summaries
 from rmqalloc.plans.unmatched import unassigned
@@ -37,8 +37,7 @@ from rmqalloc.results.table_result import Section
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.scenarios import Scenario
 from rmqalloc.scenarios.scenario import ALL, ROUTES, Change
-from rmqalloc.text import counted, printable
-from rmqalloc.views.without_owners import SHARED
+from rmqalloc.text import counted, literal, printable
 
 OPEN = {"unowned": "owned by nobody", "double_owned": "owned by several clients"}
 """What is wrong with queues, by the column that counts them."""

@@ -46,7 +46,7 @@ def write_plan(plan: Written, path: str | os.PathLike[str]) -> str:
     """
     import hashlib
 
-    from rmqalloc.store import replaced_file
+    from rmqalloc.documents.store import replaced_file
 
     hashed = hashlib.sha256()
     n_bytes = made = 0

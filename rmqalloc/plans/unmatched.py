@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.evaluation.row_check import ErrCode
-from rmqalloc.globs import is_pattern, matcher, matching
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import Plan
 from rmqalloc.results.and_more import more
@@ -29,6 +28,7 @@ from rmqalloc.scenarios import (
 from rmqalloc.scenarios.scenario import ALL
 from rmqalloc.snapshot.matching import kind_of, near
 from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import is_pattern, matcher, matching
 
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""

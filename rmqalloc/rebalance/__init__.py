@@ -15,7 +15,6 @@ import logging
 from rmqalloc.rebalance._client_factory import Lanes, MQClientFactory, MQClientManager
 from rmqalloc.rebalance._client_identity import ClientIdentity
 from rmqalloc.rebalance._consumer import Consumer, ServiceState
-from rmqalloc.rebalance._intervals import Intervals
 from rmqalloc.rebalance._lite_pull_consumer import (
     AssignedQueues,
     LitePullConsumer,
@@ -35,7 +34,7 @@ from rmqalloc.rebalance._push_consumer import PushConsumer, RebalancePush, Stead
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance._requests import PopRequest, PullRequest, PullTask
 from rmqalloc.rebalance._routes import RouteTable, RouteViews, static_endpoints, subscribe_view
-from rmqalloc.rebalance._service import RebalanceService
+from rmqalloc.rebalance._service import Intervals, RebalanceService
 from rmqalloc.rebalance._system_clock import FixedRate, SystemClock
 from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
 from rmqalloc.rebalance.driving import BlockingDriver, Driver, Lane, Request, Steps, VirtualDriver

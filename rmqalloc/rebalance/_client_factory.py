@@ -13,13 +13,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._heartbeats import Heartbeats
-from rmqalloc.rebalance._intervals import Intervals
 from rmqalloc.rebalance._ports import RebalancingConsumer, Remoting
 from rmqalloc.rebalance._routes import RouteTable, RouteViews
-from rmqalloc.rebalance._service import RebalanceService
+from rmqalloc.rebalance._service import Intervals, RebalanceService
 from rmqalloc.rebalance._system_clock import FixedRate
 from rmqalloc.rebalance.allocation import Allocate, sorted_allocate
 from rmqalloc.rebalance.driving import BlockingDriver, Driver, Lane, Request, Steps, logged, nothing

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from zlib import crc32
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.rebalance.driving import Driver, Lane, Request, Steps, logged
 from rmqalloc.remoting import HeartbeatData, HeartbeatReply
 

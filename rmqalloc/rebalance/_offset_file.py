@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rmqalloc.documents import DocumentError, read_source
+from rmqalloc.documents.store import locked, make_folder, write_file
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.model import MessageQueue, queue_fields
-from rmqalloc.store import locked, make_folder, write_file
 
 _SPACE = re.compile(r"\s*")
 _INT64 = 2**63

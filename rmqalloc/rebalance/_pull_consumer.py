@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import Unpack
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, Settings

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar, Unpack
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._requests import PopRequest, PullRequest, Queues
 from rmqalloc.rebalance.allocation import UnsortableError

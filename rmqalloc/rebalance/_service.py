@@ -3,16 +3,16 @@ something undone.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from rmqalloc.rebalance.driving import Lane, Steps
-from rmqalloc.remoting import Profile
-from rmqalloc.remoting.clock import Clock, Timer
-from rmqalloc.timers import REBALANCE
+from rmqalloc.remoting import Profile, clock
+from rmqalloc.remoting.clock import REBALANCE, Clock, Timer
 
 
 class RebalanceService:
-    """The loop of passes of one client, as a chain of timers.
+    """The loop of passes of one client, as a chain of clock.
 
     Wakeups are a flag: several before a pass are one, one during a pass makes the next turn follow
     at once, and one within ``profile.min_interval`` of the last pass is deferred to its end. So a
@@ -21,7 +21,7 @@ class RebalanceService:
     Parameters
     ----------
     clock : Clock
-        Time and timers.
+        Time and clock.
     lane : Lane
         Where passes run, one at a time.
     do_rebalance : callable
@@ -97,3 +97,31 @@ class RebalanceService:
             raise error
         self._last_rebalance = self._clock.now()
         self._wait(self._wait_interval if balanced else self._retry_interval)
+
+
+# How often a client does what.
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """How often a client does what, in milliseconds.
+
+    Attributes
+    ----------
+    rebalance : int
+        Passes that leave nothing undone (``rocketmq.client.rebalance.waitInterval``).
+    route_poll : int
+        Routes, first after 10 ms (``pollNameServerInterval``).
+    heartbeat : int
+        Heartbeats, first after 1 s (``heartbeatBrokerInterval``).
+    persist : int
+        Offsets, first after 10 s (``persistConsumerOffsetInterval``).
+    lock : int
+        Locks of ordered groups, first after 1 s (``rocketmq.client.rebalance.lockInterval``).
+    """
+
+    rebalance: int = clock.REBALANCE
+    route_poll: int = clock.ROUTE_POLL
+    heartbeat: int = clock.HEARTBEAT
+    persist: int = 5_000
+    lock: int = clock.LOCK_RENEWAL

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.rebalance.driving import Lane, Steps
 from rmqalloc.remoting.clock import Clock, Timer
 

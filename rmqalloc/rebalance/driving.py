@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator
 from itertools import count
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 
 T = TypeVar("T")
 

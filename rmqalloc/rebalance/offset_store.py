@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._offset_file import (
     OffsetFileError,

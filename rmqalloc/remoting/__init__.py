@@ -57,6 +57,9 @@ if TYPE_CHECKING:
         Command,
         FrameError,
     )
+    from rmqalloc.remoting.health import (
+        SilentAddresses,
+    )
     from rmqalloc.remoting.heartbeat_codec import (
         group_fields,
         heartbeat_body,
@@ -117,9 +120,6 @@ if TYPE_CHECKING:
         running_properties,
     )
     from rmqalloc.remoting.signed_servers import NotNamedError, SignedServers, is_verified
-    from rmqalloc.remoting.silent_addresses import (
-        SilentAddresses,
-    )
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -226,7 +226,7 @@ _HOMES = {
     "route_codec": "read_topic_route topic_route_fields",
     "running_info_codec": "ConsumerRunningInfo ProcessQueueInfo TopicRates running_properties",
     "signed_servers": "NotNamedError SignedServers is_verified",
-    "silent_addresses": "SilentAddresses",
+    "health": "SilentAddresses",
 }
 
 __getattr__ = imported_on_use(__name__, {module: names.split() for module, names in _HOMES.items()})

@@ -1,11 +1,15 @@
 """Bodies of requests and answers: routes, heartbeats and assignments."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.java_strings import java_string_hash
+import numpy as np
+
+from rmqalloc._engine import names
+from rmqalloc.model import MessageQueue, joined
 
 PERM_READ = 4
 PERM_WRITE = 2
@@ -243,3 +247,21 @@ class QueueAssignment:
 
     queue: MessageQueue | None
     mode: MessageRequestMode = MessageRequestMode.PULL
+
+
+# Java's hash of a text, by which brokers compare tags.
+
+
+def java_string_hash(text: str) -> int:
+    """Return Java's ``String.hashCode``, a signed number of 32 bits over the UTF-16 units of a
+    text.
+
+    Examples
+    --------
+    >>> java_string_hash("paid"), java_string_hash("a tag that overflows")
+    (3433164, 347155677)
+    """
+    data = np.frombuffer(joined(text).encode("utf-8", "surrogatepass"), np.uint8)
+    found = np.empty(1, np.int32)
+    names.hash_names(data, np.array([0, data.size], np.int64), found)
+    return int(found[0])

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Self, TypeVar
 
 from rmqalloc.errors import ArgumentError
@@ -22,15 +23,57 @@ from rmqalloc.remoting import (
     ResponseError,
     loose_json,
 )
-from rmqalloc.remoting._health import MOST_RELAYED, Health, Relays, SilentClients
-from rmqalloc.remoting._pace import Pace
-from rmqalloc.remoting._remembered import Remembered
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.body_fields import BodyError
 from rmqalloc.remoting.connection import Connection, SilentError
 from rmqalloc.remoting.credentials import Credentials
+from rmqalloc.remoting.health import MOST_RELAYED, Health, Relays, SilentClients
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.remoting.signed_servers import SignedServers, is_verified
+
+# What answers came to, by digests of their bodies: most answers of a cluster are those of the
+# reading before.
+
+
+class Remembered:
+    """Results of pure functions of bodies, of this reading and the last.
+
+    Examples
+    --------
+    >>> answers = Remembered([len])
+    >>> answers.keep(len, b"abc", 3)
+    >>> answers.turn()
+    >>> answers.get(len, b"abc"), answers.get(max, b"abc"), answers.get(len, b"ab")
+    (3, None, None)
+    """
+
+    def __init__(self, pure: Collection[Callable[[Any], Any]] = ()) -> None:
+        self._names = {one: f"{i}".encode() for i, one in enumerate(pure)}
+        self._last: dict[bytes, Any] = {}
+        self._now: dict[bytes, Any] = {}
+
+    def turn(self) -> None:
+        """Begin a reading: what the last one did not meet is dropped."""
+        self._last, self._now = self._now, {}
+
+    def get(self, read: Callable[[Any], T], body: bytes) -> T | None:
+        """Return what an equal body came to, None if there was none."""
+        if read not in self._names:
+            return None
+        key = self._key(read, body)
+        found: T | None = self._now.get(key)
+        if found is None and (found := self._last.pop(key, None)) is not None:
+            self._now[key] = found
+        return found
+
+    def keep(self, read: Callable[[Any], T], body: bytes, found: T) -> None:
+        """Remember what a body came to."""
+        if read in self._names:
+            self._now[self._key(read, body)] = found
+
+    def _key(self, read: Callable[[Any], Any], body: bytes) -> bytes:
+        return blake2b(body, digest_size=16, person=self._names[read]).digest()
+
 
 __all__ = [
     "MOST_RELAYED",
@@ -425,3 +468,27 @@ class Remote:
                 address, self._access.tls, self._access.credentials, within
             )
         return self._connections[address]
+
+
+# How many requests a second one server gets: a token bucket that everything shares that asks this
+# server.
+
+_AHEAD = 0.05
+"""Seconds whose requests may leave at once after a pause."""
+
+
+class Pace:
+    """Lets requests pass, so many a second: in any ``t`` seconds at most ``(t + 0.05) *
+    per_second``, and one more.
+    """
+
+    def __init__(self, per_second: float) -> None:
+        self._pause, self._next = 1 / per_second, 0.0
+
+    async def turn(self) -> None:
+        """Wait until a request may leave; those who wait go in the order in which they came."""
+        now = asyncio.get_running_loop().time()
+        at = max(self._next, now - _AHEAD)
+        self._next = at + self._pause
+        if at > now:
+            await asyncio.sleep(at - now)

@@ -13,8 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from enum import IntEnum
 from itertools import count
 
-from rmqalloc.defects import refuse_defect
-from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.errors import ArgumentError, Error, refuse_defect
 from rmqalloc.remoting._response_codes import RemotingError, ResponseCode, ResponseError
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.credentials import Credentials

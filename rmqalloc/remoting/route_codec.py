@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rmqalloc.limits import MAX_QUEUES
+from rmqalloc.model import MAX_QUEUES
 from rmqalloc.remoting.bodies import BrokerData, QueueData, TopicQueueMappingInfo, TopicRouteData
 from rmqalloc.remoting.body_fields import (
     INT,

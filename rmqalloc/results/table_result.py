@@ -111,7 +111,7 @@ class TableResult:
         OSError
             The file cannot be written; an earlier one stays as it was.
         """
-        from rmqalloc.store import write_file
+        from rmqalloc.documents.store import write_file
 
         write_file(path, json.dumps(self.to_dict(), indent=1) + "\n")
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.globs import glob
 from rmqalloc.results.headings import ColumnError, named_column
 from rmqalloc.results.renderer import is_number
-from rmqalloc.text import did_you_mean, quoted
+from rmqalloc.text import did_you_mean, glob, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

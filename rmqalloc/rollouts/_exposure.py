@@ -1,4 +1,4 @@
-"""Queues that nobody, or two clients, read while a step lasts, see `rmqalloc.transitions`.
+"""Queues that nobody, or two clients, read while a step lasts, see `rmqalloc.ownership.transitions`.
 
 A step is described by the final moment of the step before it and its own: ``old`` is the reader of
 a queue in the former, ``new`` the reader in the latter.
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Offsets, offsets_of, ranges
+from rmqalloc.ownership.transitions.handovers import Handovers
+from rmqalloc.ownership.transitions.open_queues import Open, open_queues
+from rmqalloc.ownership.transitions.open_shared_queues import ReadersOfStep, correct_row
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts.schedule import Mask
-from rmqalloc.transitions.handovers import Handovers
-from rmqalloc.transitions.open_queues import Open, open_queues
-from rmqalloc.transitions.open_shared_queues import ReadersOfStep, correct_row
 
 Columns = dict[str, NDArray[Any]]
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
-from rmqalloc.globs import matcher
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
 from rmqalloc.snapshot.matching import no_match
 from rmqalloc.snapshot.snapshot import Client, Snapshot
+from rmqalloc.text import matcher
 
 
 def maintain_broker(

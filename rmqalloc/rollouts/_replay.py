@@ -26,12 +26,12 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Index, Offsets, Strings, list_positions, offsets_of, ranges
 from rmqalloc.fleet.lists import QueueLists
+from rmqalloc.ownership.transitions.notification_delay import NotificationDelay
 from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.rollouts.schedule import Mask, Schedule, everyone
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import Strategy
-from rmqalloc.transitions.hearing import Hearing
 
 Positions = NDArray[np.int64]
 
@@ -68,7 +68,7 @@ class Replay:
         them; see `Step`.
     newest : ndarray of int64, shape (n_moments,)
         Row of ``readers`` that holds the informed clients.
-    hearings : list of Hearing or None
+    hearings : list of NotificationDelay or None
         How clients are informed of steps.
     hearing : ndarray of int64, shape (n_moments,)
         Position of each moment's in ``hearings``.
@@ -93,7 +93,7 @@ class Replay:
     is_gradual: Mask
     begins_with_one: Mask
     newest: Positions
-    hearings: list[Hearing | None]
+    hearings: list[NotificationDelay | None]
     hearing: Positions
     is_ordered: Mask
     is_split: Mask

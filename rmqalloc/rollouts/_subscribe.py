@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
-from rmqalloc.globs import literal, matcher
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import none_left, play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
@@ -21,7 +20,7 @@ from rmqalloc.rollouts.schedule import (
     turns_of,
 )
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
-from rmqalloc.text import counted
+from rmqalloc.text import counted, literal, matcher
 
 
 def change_subscription(

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.evaluation.assigner import Owners, owners_of_units
 from rmqalloc.evaluation.evaluate import evaluate
 from rmqalloc.evaluation.row_check import read_batch
@@ -17,7 +18,6 @@ from rmqalloc.evidence.client_method import is_plain, known_by_client, method_of
 from rmqalloc.evidence.other_dialects import dialect_to_join, dialects_in
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import among
-from rmqalloc.garbage import no_collection
 from rmqalloc.results.and_more import named
 from rmqalloc.rollouts.schedule import ClientKind, GroupAtStart, Mask
 from rmqalloc.scenarios.subfleet import Rules, subfleet

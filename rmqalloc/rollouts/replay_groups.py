@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.evidence.method import Method
-from rmqalloc.garbage import no_collection
 from rmqalloc.rollouts._replay import Replay, replay_of
 from rmqalloc.rollouts._rollout_tables import (
     exposed_table,

@@ -10,7 +10,6 @@ import numpy as np
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
 from rmqalloc.fleet import Fleet
-from rmqalloc.globs import literal, matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results.and_more import named
@@ -19,7 +18,7 @@ from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Mask, Schedule, fresh_clients, refresh, still
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot, TopicBroker
-from rmqalloc.text import counted
+from rmqalloc.text import counted, literal, matcher
 
 _SHOWN = 5
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.client_ids import new_id
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
+from rmqalloc.model import new_id
+from rmqalloc.ownership.transitions.notification_delay import hearing_of
 from rmqalloc.rollouts.planned_groups import PlannedGroups, planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
@@ -26,7 +27,6 @@ from rmqalloc.rollouts.schedule import (
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.ordering import sort_client_ids
 from rmqalloc.text import counted
-from rmqalloc.transitions.hearing import hearing_of
 
 Positions = NDArray[np.int64]
 
@@ -86,7 +86,7 @@ def restart(
         Patterns of topics; queues of others are not counted.
     informed_by : {"notice", "timer", "scan", "crash"}
         How the others learn that a client joined or left, which decides how long queues are
-        unowned; see `rmqalloc.transitions.hearing.hearing_of`.
+        unowned; see `rmqalloc.ownership.transitions.notification_delay.hearing_of`.
 
     Raises
     ------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from rmqalloc.ownership.transitions.seconds_bound import SecondsBound
 from rmqalloc.rollouts.rollout_result import Rollout
-from rmqalloc.transitions.seconds_bound import SecondsBound
 
 
 class BrokenGate(NamedTuple):

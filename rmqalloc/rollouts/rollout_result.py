@@ -95,11 +95,11 @@ class Rollout(TableResult):
         another has no reader or two, depending on which is informed first. ``unowned_written``,
         ``unowned_dry``: the same for queues that producers write to, and for the others. If
         ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures are upper bounds,
-        see `rmqalloc.transitions._worst_moment`. Loads are those after the step; ``idle`` clients
+        see `rmqalloc.ownership.transitions._worst_moment`. Loads are those after the step; ``idle`` clients
         have no queue, ``only_dry`` clients have none that is written to.
 
         The others are of queues that producers write to, see
-        `rmqalloc.transitions.open_queues.Open`: ``_expected``, the greatest expected number of them
+        `rmqalloc.ownership.transitions.open_queues.Open`: ``_expected``, the greatest expected number of them
         at one moment; ``_after``, those that stay unowned or double-owned when the step is over,
         and have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that
         one of them can be so, and an upper bound of the 99th percentile of the longest;

@@ -4,7 +4,7 @@ Clients share no state: each divides the queues that it sees among the clients t
 moment is described by two views at most, the old one and the new one, each with the clients that
 act on it. A step that takes effect at once has one moment. A gradual one has two: one with a chosen
 set of informed clients, for tables that name queues, and the final one, in which all are informed.
-`rmqalloc.transitions._worst_moment` finds the worst set.
+`rmqalloc.ownership.transitions._worst_moment` finds the worst set.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evidence.method import Method
+from rmqalloc.ownership.transitions.notification_delay import ROUTES, NotificationDelay
 from rmqalloc.strategies.dialects import JAVA
 from rmqalloc.text import counted
-from rmqalloc.transitions.hearing import ROUTES, Hearing
 
 Mask = NDArray[np.bool_]
 
@@ -105,7 +105,7 @@ class Step(NamedTuple):
     begins_with_one : bool
         Whether the step begins when the first of them is informed; if not, there is a moment at
         which none is.
-    hearing : Hearing, optional
+    hearing : NotificationDelay, optional
         How long it takes until each of them is informed; None where that is not known, as of
         clients that are redeployed.
     """
@@ -114,7 +114,7 @@ class Step(NamedTuple):
     moments: tuple[Moment, ...]
     to_inform: Mask | None = None
     begins_with_one: bool = False
-    hearing: Hearing | None = None
+    hearing: NotificationDelay | None = None
 
 
 class Schedule(NamedTuple):

@@ -13,8 +13,8 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
 from rmqalloc.fleet.lists import QueueLists
 from rmqalloc.fleet.unit_sizes import unit_sizes
-from rmqalloc.globs import literal
 from rmqalloc.scenarios.patterns import are_retry, matches, matches_topics
+from rmqalloc.text import literal
 
 Mask = NDArray[np.bool_]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rmqalloc.client_ids import clients_meant
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.errors import Error
+from rmqalloc.model import clients_meant
 from rmqalloc.scenarios.fixed_names import CHANGE_FLAGS
 from rmqalloc.scenarios.scenario import RemoveClients, Scenario
 from rmqalloc.scenarios.scenario_files import scenarios_of

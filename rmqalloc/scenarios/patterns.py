@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Strings, utf8_of
-from rmqalloc.globs import matcher, plain
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.text import matcher, plain
 
 Mask = NDArray[np.bool_]
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args
 from rmqalloc.documents.fields import Params, ScenarioError, Text, Texts, Whole
 from rmqalloc.documents.records import Checked, by_name, needed, optional
 from rmqalloc.errors import Error
-from rmqalloc.limits import MAX_CLIENTS, MAX_READ_QUEUE_NUMS, MAX_VIRTUAL_NODES
+from rmqalloc.model import MAX_CLIENTS, MAX_READ_QUEUE_NUMS, MAX_VIRTUAL_NODES
 from rmqalloc.scenarios.fixed_names import CURRENT, GENERATED_NAME
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule

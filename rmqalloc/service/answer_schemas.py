@@ -65,10 +65,10 @@ def _groups() -> Schema:
 
 
 def _group() -> Schema:
-    from rmqalloc.advice.replicas import REPLICAS_SCHEMA
     from rmqalloc.audit import current_owners
     from rmqalloc.audit.findings import FINDINGS_SCHEMA
     from rmqalloc.audit.group_table import GROUP_LIST_SCHEMA
+    from rmqalloc.rollouts.advice.replicas import REPLICAS_SCHEMA
     from rmqalloc.snapshot import Snapshot
 
     owners, count = current_owners(Snapshot()), {"type": "integer"}
@@ -123,7 +123,7 @@ def _explain() -> Schema:
 
 
 def _recommend() -> Schema:
-    from rmqalloc.advice import advice
+    from rmqalloc.rollouts.advice import advice
 
     tables = {
         name: _rows(getattr(advice, f"{name.upper()}_SCHEMA")) for name in advice.Advice.TABLES
@@ -132,7 +132,7 @@ def _recommend() -> Schema:
 
 
 def _guard() -> Schema:
-    from rmqalloc.guard import GUARD_SCHEMA
+    from rmqalloc.watching.guard import GUARD_SCHEMA
 
     text: Schema = {"type": "string"}
     said = {
@@ -152,7 +152,7 @@ def _guard() -> Schema:
 
 def _diff() -> Schema:
     import rmqalloc
-    from rmqalloc.diffs import Diff
+    from rmqalloc.plans.diffs import Diff
     from rmqalloc.snapshot import Snapshot
 
     none = rmqalloc.diff(Snapshot(), Snapshot())

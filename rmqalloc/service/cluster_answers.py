@@ -18,9 +18,9 @@ from rmqalloc.audit import SEVERITIES, Finding, Findings
 from rmqalloc.results.headings import ColumnError, sort_key
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.where import rows_where
-from rmqalloc.service.asked import Document, ServiceRequest
 from rmqalloc.service.query_parameters import ParameterError, Parameters
 from rmqalloc.service.readings import replicas_of
+from rmqalloc.service.request import Document, ServiceRequest
 from rmqalloc.snapshot.plain_data import to_document
 
 MOST_ROWS = 10_000

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
-from rmqalloc.advice import replica_counts
 from rmqalloc.errors import Error
+from rmqalloc.rollouts.advice import replica_counts
 from rmqalloc.service.tallies import Tallies
 from rmqalloc.snapshot.live.rereading import ClosedError, ClusterReading, GroupAges
 from rmqalloc.text import message
@@ -55,7 +55,7 @@ class SnapshotFile:
 
     Examples
     --------
-    >>> from rmqalloc.examples import find
+    >>> from rmqalloc.snapshot.examples import find
     >>> reading = SnapshotFile(str(find("example:seed", "snapshot").path)).read()
     >>> len(reading.snapshot.groups), reading.is_whole
     (2, True)
@@ -121,7 +121,7 @@ class ServedState:
 
 
 def replicas_of(state: ServedState) -> pa.Table:
-    """Return how many clients of each group can have work: `rmqalloc.advice.ReplicaCounts.groups`."""
+    """Return how many clients of each group can have work: `rmqalloc.rollouts.advice.ReplicaCounts.groups`."""
     return state.once("replicas", lambda: replica_counts(state.observation.known).groups)
 
 

@@ -8,31 +8,55 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from rmqalloc.errors import Error
-from rmqalloc.guard import GuardLeases
 from rmqalloc.service import cluster_answers as of_cluster
 from rmqalloc.service import what_if
 from rmqalloc.service.answer_schemas import SCHEMAS_SERVED
-from rmqalloc.service.asked import Question, ServiceRequest
 from rmqalloc.service.cluster_answers import json_bytes
 from rmqalloc.service.front_door import Admission, App, FrontDoor
-from rmqalloc.service.guarding import GUARD_PARAMETERS, STATUS_OF_VERDICT, guard
 from rmqalloc.service.metrics import MetricsText
-from rmqalloc.service.page_files import INDEX, page_files
 from rmqalloc.service.problems import MEDIA_TYPE, NotReadyError, ProblemError, problem, status_of
 from rmqalloc.service.query_parameters import Parameters
 from rmqalloc.service.readings import FRESH, Readings, ServedState
+from rmqalloc.service.request import Document, Question, ServiceRequest
 from rmqalloc.service.workers import BusyError, Workers
 from rmqalloc.version import __version__
+from rmqalloc.watching.guard import GuardLeases
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+
+# May this client stop now: the answer of `rmqalloc.watching.guard`, and the status that says it to programs
+# without a JSON reader.
+
+GUARD_PARAMETERS = ("stop", "assume")
+
+STATUS_OF_VERDICT = {
+    "yes": HTTPStatus.OK,
+    "no": HTTPStatus.CONFLICT,
+    "unknown": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""What HTTP says of a verdict: ``curl --fail`` ends with 22 unless the client may stop."""
+
+
+def guard(asked: ServiceRequest) -> Document:
+    """Return whether the client, address or host that ``stop`` names may stop now, as `rmqalloc
+    guard` says it.
+
+    A "yes" is a lease: until that client has left and the group has settled, or two minutes have
+    passed, others get "no".
+    """
+    assert asked.leases is not None, "the service has leases"
+    groups, target = asked.groups, asked.given.needed("stop", "10.0.0.11@1009")
+    return asked.leases.may_stop(asked.known(), target, groups).to_dict()
+
 
 JSON = "application/json"
 _FORMS = {
@@ -332,3 +356,33 @@ async def _defect(_request: Request, _error: Exception) -> Response:
         MEDIA_TYPE,
         HTTPStatus.INTERNAL_SERVER_ERROR,
     )
+
+
+# The files of the page, as they lie in the package: all that is below ``/static/``, read once,
+# never a path of a request's.
+
+_FOLDER = Path(__file__).parent / "page"
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+INDEX = "index.html"
+
+
+class PageFile(NamedTuple):
+    """One file: its bytes and its media type."""
+
+    content: bytes
+    media_type: str
+
+
+@cache
+def page_files() -> Mapping[str, PageFile]:
+    """Return the files of the page by their names."""
+    if not _FOLDER.is_dir():
+        return {}
+    files = (path for path in _FOLDER.iterdir() if path.suffix in _TYPES)
+    return {path.name: PageFile(path.read_bytes(), _TYPES[path.suffix]) for path in sorted(files)}

@@ -24,10 +24,10 @@ from rmqalloc.scenarios import (
 )
 from rmqalloc.scenarios.change_flags import scenario_of_flags, with_clients_meant
 from rmqalloc.scenarios.fixed_names import CHANGE_FLAGS
-from rmqalloc.service.asked import Document, ServiceRequest
 from rmqalloc.service.keeping import snapshot_at
 from rmqalloc.service.problems import ProblemError
 from rmqalloc.service.query_parameters import ParameterError
+from rmqalloc.service.request import Document, ServiceRequest
 from rmqalloc.snapshot.matching import none_planned
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.strategies.by_name import from_label

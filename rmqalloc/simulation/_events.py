@@ -26,7 +26,7 @@ from rmqalloc.documents.fields import (
 )
 from rmqalloc.documents.records import Checked, by_name, described, needed, optional
 from rmqalloc.errors import Error
-from rmqalloc.limits import MAX_READ_QUEUE_NUMS, MOST_MEMBERS
+from rmqalloc.model import MAX_READ_QUEUE_NUMS, MOST_MEMBERS
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
 from rmqalloc.strategies.by_name import is_plain, plain_strategies

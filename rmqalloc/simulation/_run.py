@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc.defects import all_is_ours
 from rmqalloc.documents.fields import ScenarioError
-from rmqalloc.errors import ArgumentError
-from rmqalloc.garbage import no_collection
+from rmqalloc.documents.memory import no_collection
+from rmqalloc.errors import ArgumentError, all_is_ours
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation._actions import perform
 from rmqalloc.simulation._cluster import Cluster

@@ -19,7 +19,7 @@ from rmqalloc.documents.fields import (
     Whole,
 )
 from rmqalloc.documents.records import Checked, MappingOf, Part, list_of, needed, optional
-from rmqalloc.limits import MAX_READ_QUEUE_NUMS
+from rmqalloc.model import MAX_READ_QUEUE_NUMS
 from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
 from rmqalloc.simulation._events import SPELLING, Event, Events, Started, StrategyText, WithStrategy
 from rmqalloc.simulation._settings import MODES, SHARE, BrokerSettings, GroupSettings

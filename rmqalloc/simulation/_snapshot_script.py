@@ -14,9 +14,7 @@ from rmqalloc.evidence import Known, Verb
 from rmqalloc.evidence import known as decide
 from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import Method
-from rmqalloc.globs import is_pattern, literal
-from rmqalloc.limits import MOST_MEMBERS
-from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.model import MOST_MEMBERS, RETRY_PREFIX
 from rmqalloc.remoting import DEFAULT_PROFILE
 from rmqalloc.simulation._events import Event, Events
 from rmqalloc.simulation._script import LEAST_WARM_UP, Script
@@ -25,7 +23,7 @@ from rmqalloc.simulation._settings import MAX_RETRY_QUEUES
 from rmqalloc.snapshot.matching import by_name, no_match
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic
 from rmqalloc.strategies import strategy
-from rmqalloc.text import counted
+from rmqalloc.text import counted, is_pattern, literal
 
 BACKLOG, MOST_CATCHING_UP = 50, 600
 """Seconds of messages that wait when all clients run at last, and the most seconds that are given to consume them."""

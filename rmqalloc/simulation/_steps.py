@@ -17,9 +17,9 @@ from random import Random
 from reprlib import repr as shown
 from typing import Any, NamedTuple, NoReturn
 
-from rmqalloc.client_ids import new_id
 from rmqalloc.documents.fields import MAX_DURATION, Milliseconds, ScenarioError
-from rmqalloc.globs import is_pattern, matching
+from rmqalloc.model import new_id
+from rmqalloc.remoting.clock import CHANNEL_EXPIRY, CHANNEL_SCAN, HEARTBEAT, REBALANCE, ROUTE_POLL
 from rmqalloc.scenarios.client_changes import joining_names
 from rmqalloc.simulation._events import (
     ChangeTopic,
@@ -40,7 +40,7 @@ from rmqalloc.simulation._member import identity_of
 from rmqalloc.simulation._script_parts import ScriptFields
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.snapshot.matching import near
-from rmqalloc.timers import CHANNEL_EXPIRY, CHANNEL_SCAN, HEARTBEAT, REBALANCE, ROUTE_POLL
+from rmqalloc.text import is_pattern, matching
 
 APART = 60_000
 """Milliseconds from the end of an event to the next one, where that does not say when it is."""

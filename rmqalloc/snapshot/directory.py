@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
-from rmqalloc import store
+from rmqalloc.documents import store
 
 MARKER = "_rmqalloc.json"
 """File that says a directory is ours; Spark and pyarrow do not read names that begin with an underscore."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rmqalloc.client_ids import host_of
 from rmqalloc.errors import Error
-from rmqalloc.globs import matching
+from rmqalloc.model import host_of
 from rmqalloc.results.and_more import named
-from rmqalloc.text import nearest, printable
+from rmqalloc.text import matching, nearest, printable
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from rmqalloc.client_ids import host_of
 from rmqalloc.documents.fields import Text, Whole
 from rmqalloc.documents.records import SIGNED, Maybe
-from rmqalloc.limits import MAX_QUEUES
-from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.model import MAX_QUEUES, RETRY_PREFIX, MessageQueue, host_of
 
 PERM_READ, PERM_WRITE = 4, 2
 

@@ -22,13 +22,13 @@ from rmqalloc.fleet.columns import (
     repeats_of,
 )
 from rmqalloc.fleet.lists import ClientLists
-from rmqalloc.globs import glob
 from rmqalloc.model import RETRY_PREFIX, java_name, joined, queue_fields
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
-from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._unit_parts import UnitParts
 from rmqalloc.strategies.base import Inner, Strategy
 from rmqalloc.strategies.parameters import Parameter, decimal_units
+from rmqalloc.text import glob
 
 Mask = NDArray[np.bool_]
 
@@ -134,7 +134,7 @@ class Canary(ExclusiveOver[Inner]):
         )
         return [share for share in both if share.queues]
 
-    def _parts(self, fleet: Fleet) -> Parts:
+    def _parts(self, fleet: Fleet) -> UnitParts:
         fleet = fleet.own_lists() if fleet.is_sparse else fleet
         queues, clients = fleet.queue_lists, fleet.client_lists
         is_canary, is_first = self._canary_slots(clients), self._first_queues(fleet)
@@ -167,7 +167,7 @@ class Canary(ExclusiveOver[Inner]):
         queue_places = (
             np.repeat(fleet.queue_offsets[unit], parts.n_queues) + in_list[parts.queue_places()]
         )
-        return Parts(parts, unit, queue_places, clients.first[slots])
+        return UnitParts(parts, unit, queue_places, clients.first[slots])
 
     def _canary_slots(self, clients: ClientLists) -> Mask:
         """Return the client slots whose ids match; every id is looked at once."""

@@ -22,9 +22,8 @@ from rmqalloc.model import (
     queue_text,
 )
 from rmqalloc.strategies._over import OverParts
-from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies._room_parts import split_by_room
+from rmqalloc.strategies._unit_parts import UnitParts, split_by_room
 from rmqalloc.strategies.base import (
     DecidedBy,
     ExclusiveStrategy,
@@ -127,7 +126,7 @@ class MachineRoomNearby(OverParts[Inner]):
             self.inner.with_rooms(broker_room, client_room), broker_room, client_room
         )
 
-    def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
+    def by_room(self, fleet: Fleet) -> tuple[UnitParts, Strategy]:
         """Return a fleet as units of one machine room each, and the inner strategy."""
         return split_by_room(self._prepared(fleet)), self.inner
 
@@ -254,7 +253,7 @@ class MachineRoomNearby(OverParts[Inner]):
             client_rooms.setdefault(room, []).append(i)
         return queue_rooms, client_rooms
 
-    def _parts(self, fleet: Fleet) -> Parts:
+    def _parts(self, fleet: Fleet) -> UnitParts:
         return split_by_room(fleet)
 
     def _find_missing(self, fleet: Fleet, reasons: dict[int, str]) -> None:

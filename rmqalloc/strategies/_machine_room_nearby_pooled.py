@@ -17,9 +17,8 @@ from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.model import joined
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
-from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies._room_parts import split_by_room
+from rmqalloc.strategies._unit_parts import UnitParts, split_by_room
 from rmqalloc.strategies.base import Inner, Owners, Strategy
 
 Mask = NDArray[np.bool_]
@@ -142,14 +141,16 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
             out,
         )
 
-    def _parts(self, fleet: Fleet) -> Parts:
+    def _parts(self, fleet: Fleet) -> UnitParts:
         """Return the rooms of every unit that have clients."""
         fleet = fleet.own_lists() if fleet.is_sparse else fleet
         every = split_by_room(fleet)
         has_clients = every.fleet.unit_client_list >= fleet.client_lists.offsets.size - 1
         parts = np.flatnonzero(has_clients)
         places = every.queue_places[np.repeat(has_clients, every.fleet.n_queues)]
-        return Parts(units_alone(every.fleet, parts), every.unit[parts], places, every.slot_places)
+        return UnitParts(
+            units_alone(every.fleet, parts), every.unit[parts], places, every.slot_places
+        )
 
     def _prepared(self, fleet: Fleet) -> Fleet:
         return self._nearby._prepared(fleet)

@@ -17,7 +17,7 @@ from rmqalloc.fleet.columns import among
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.model import Assignment, java_text, joined, queue_fields
 from rmqalloc.strategies._averagely import Averagely
-from rmqalloc.strategies._parts import Parts
+from rmqalloc.strategies._unit_parts import UnitParts
 from rmqalloc.strategies.base import ExclusiveStrategy, Inner, Owners, Strategy, WrappingStrategy
 from rmqalloc.strategies.owner_vectors import fresh_owners
 from rmqalloc.strategies.parameters import Parameter
@@ -40,7 +40,7 @@ class OverParts(WrappingStrategy[Inner]):
     """A strategy that has an inner one divide parts of a unit, each queue in one part."""
 
     @abstractmethod
-    def _parts(self, fleet: Fleet) -> Parts:
+    def _parts(self, fleet: Fleet) -> UnitParts:
         """Return the parts of a fleet that the inner strategy divides; every unit has queues and
         clients.
         """
@@ -48,7 +48,7 @@ class OverParts(WrappingStrategy[Inner]):
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         self._divide(self._parts(fleet), out, threads)
 
-    def _divide(self, parts: Parts, out: Owners, threads: int) -> None:
+    def _divide(self, parts: UnitParts, out: Owners, threads: int) -> None:
         owners = fresh_owners(parts.fleet)
         self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
         out[parts.queue_places] = parts.original(owners)

@@ -13,8 +13,8 @@ from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Index, Strings, lengths_of, list_positions, offsets_of, ranges
 from rmqalloc.strategies._numbers import Numbers, java_hashes, mix64, topic_hashes
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
-from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._unit_parts import UnitParts
 from rmqalloc.strategies.base import DecidedBy, Inner, Strategy
 
 BY_POSITION: DecidedBy = "positions"
@@ -71,7 +71,7 @@ class Rotated(ExclusiveOver[Inner]):
         [first] = first_clients(java_hashes(Strings.from_list([topic])), np.array([n])).tolist()
         return [Share(range(len(queues)), [*range(first, n), *range(first)])]
 
-    def _parts(self, fleet: Fleet) -> Parts:
+    def _parts(self, fleet: Fleet) -> UnitParts:
         lists = fleet.client_lists
         firsts = first_clients(topic_hashes(fleet), fleet.n_clients)
         longest = int(fleet.n_clients.max(initial=0)) + 1
@@ -92,7 +92,7 @@ class Rotated(ExclusiveOver[Inner]):
             fleet, unit_client_list=unit_list.astype(np.int32), client_lists=client_lists
         )
         in_list: Index = places if fleet.is_regular else lists.first[slots]
-        return Parts(
+        return UnitParts(
             parts,
             np.arange(fleet.n_units, dtype=np.int32),
             ranges(fleet.queue_offsets[:-1], fleet.n_queues),

@@ -20,8 +20,8 @@ from rmqalloc.fleet.positions import position as checked_position
 from rmqalloc.fleet.unit_errors import check_on_error
 from rmqalloc.model import Assignment, Queue, SharedAssignment, java_text, joined, queue_fields
 from rmqalloc.strategies._parallel import n_threads
-from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._unit_parts import UnitParts
 from rmqalloc.strategies.formula import NUMPY, Formula
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.owner_vectors import check_out, fresh_owners
@@ -366,7 +366,7 @@ class Strategy(ABC):
         """
         return self
 
-    def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
+    def by_room(self, fleet: Fleet) -> tuple[UnitParts, Strategy]:
         """Return units of one machine room each, and the strategy that divides these, where
         positions in rooms decide.
         """

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.audit import CurrentOwners
+from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.live.rereading import ClusterReading
 from rmqalloc.snapshot.snapshot import Group
-from rmqalloc.views.without_owners import sharing_of
 from rmqalloc.watching.lasting_states import Change, LastingStates
 
 OwnedKey = tuple[str, MessageQueue]

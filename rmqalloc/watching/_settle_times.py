@@ -8,11 +8,11 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from rmqalloc.audit.settling import SETTLED, UNSETTLED, Settling, settlings
 from rmqalloc.evidence import Known
-from rmqalloc.globs import literal
 from rmqalloc.ownership.queue_states import UNKNOWN
 from rmqalloc.snapshot.live.rereading import ClusterReading
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Topic
+from rmqalloc.text import literal
 
 
 class SettleTimes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,10 +13,9 @@ from rmqalloc.audit import CurrentOwners, Finding, Findings, GroupList, current_
 from rmqalloc.evidence import Known, known
 from rmqalloc.snapshot.live.rereading import ClusterReading
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
-from rmqalloc.watching._member_changes import Member, MemberChanges
 from rmqalloc.watching._owner_changes import OwnedKey, OwnerChanges, Owners
 from rmqalloc.watching._settle_times import SettleTimes
-from rmqalloc.watching.lasting_states import Change
+from rmqalloc.watching.lasting_states import Change, LastingStates
 from rmqalloc.watching.raised import RaisedFindings, fault_of, lasting
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -201,3 +202,64 @@ class Observer:
         self._found_at |= dict.fromkeys(now & still, reading.began_at)
         self._looks = looks[-2:]
         return raised, cleared
+
+
+# Clients that join and leave groups, as readings go by.
+
+Member = tuple[str, str]
+
+
+class MemberChanges:
+    """The lasting members of every group. A state is how often a client id is listed."""
+
+    def __init__(self) -> None:
+        self._states: LastingStates[Member, int] = LastingStates()
+        self._ids: dict[str, set[str]] = {}
+        self._read_at: dict[str, float] = {}
+        self._there: frozenset[str] = frozenset()
+        self._whole_at: float | None = None
+
+    def after(self, reading: ClusterReading) -> Iterator[Change[Member, int]]:
+        """Yield what a reading confirms; a group that could not be read, or was not asked again,
+        shows nothing.
+        """
+        there = frozenset(group.name for group in reading.snapshot.groups)
+        if self._whole_at is not None:  # a group that was not there then had no clients
+            self._read_at |= dict.fromkeys(
+                there - self._there - self._read_at.keys(), self._whole_at
+            )
+        for group in reading.snapshot.groups:
+            ages = reading.ages.get(group.name)
+            at = None if ages is None else ages.clients
+            if (
+                group.name not in reading.not_read
+                and at is not None
+                and at > self._read_at.get(group.name, -inf)
+            ):
+                yield from self._listed(group.name, Counter(group.client_ids), at, reading.read_at)
+        if reading.is_whole:
+            for name in sorted(self._read_at.keys() - there):
+                yield from self._listed(name, Counter(), reading.began_at, reading.read_at)
+                if not self._ids[name]:
+                    del self._ids[name], self._read_at[name]
+            self._there, self._whole_at = there, reading.began_at
+        else:
+            self._there |= there
+
+    def _listed(
+        self, group: str, counts: Counter[str], at: float, until: float
+    ) -> Iterator[Change[Member, int]]:
+        """Take the client list of one group; the oldest of its parts was read at the first moment."""
+        tracked, since = self._ids.setdefault(group, set()), self._read_at.get(group)
+        for client_id in counts.keys() - tracked:
+            tracked.add(client_id)
+            if since is not None:
+                self._states.known((group, client_id), None, since)
+        for client_id in sorted(tracked):
+            key = group, client_id
+            if change := self._states.seen(key, counts.get(client_id), at, until):
+                yield change
+            if self._states.is_absent(key):
+                self._states.forget(key)
+                tracked.discard(client_id)
+        self._read_at[group] = at

@@ -28,8 +28,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from rmqalloc import store
-from rmqalloc.documents import DocumentError, json_text
+from rmqalloc.documents import DocumentError, json_text, store
 from rmqalloc.errors import Error
 from rmqalloc.snapshot.directory import MARKER
 

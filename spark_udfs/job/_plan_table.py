@@ -1,5 +1,6 @@
 """Plan a table: units in, workers plan them, and Spark writes the rows."""
 
+import hashlib
 import json
 import os
 import time
@@ -11,10 +12,12 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from rmqalloc.documents import DocumentError, json_text
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.totals import ByScenario, Totals
+from rmqalloc.scenarios import to_data
 from rmqalloc.text import without_secrets
+from rmqalloc.version import __version__
 from spark_udfs.job import _plan_summary as plan_summary
 from spark_udfs.job._hadoop import HadoopFolder, bridge, driver_pid
 from spark_udfs.job._into_table import CommittedTable, committed_table
@@ -31,7 +34,6 @@ from spark_udfs.job._plan_directory import (
     clear,
     writing,
 )
-from spark_udfs.job._plan_id import plan_id_of
 from spark_udfs.job._plan_kernels import (
     DIGEST,
     MAX_KEPT,
@@ -461,3 +463,39 @@ def _writer(spark: SparkSession) -> Writer:
 
 def _shown_source(source: Source) -> str:
     return "the DataFrame" if isinstance(source, DataFrame) else without_secrets(str(source))
+
+
+# The id of a plan: a digest of what is planned and of what it is made from. Imports no pyspark.
+
+
+def plan_id_of(spec: PlanSpec, identity: Any) -> str:
+    """Return the digest of the spec and the input; TypeError if the spec has values that are not
+    plain data.
+
+    Examples
+    --------
+    >>> plan_id_of(PlanSpec("AVG"), []) == plan_id_of(PlanSpec("AVG", {}), [])
+    True
+    """
+    what = {
+        "rmqalloc": __version__,
+        "strategy": spec.strategy,
+        "params": dict(spec.params),
+        **to_data(spec.scenarios),
+        "output": spec.output,
+        "best_by": spec.best_by,
+        "input": identity,
+    }
+    # Starts with a letter: Spark would read a directory name that looks like a number as one.
+    return (
+        "p"
+        + hashlib.sha256(json.dumps(what, sort_keys=True, default=_plain).encode()).hexdigest()[:16]
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise ArgumentTypeError(
+        f"the parameters of a job must be plain data, which its plan is known by, got {value!r}"
+    )

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.errors import ArgumentError, Error, hint, is_optional
 from rmqalloc.evaluation.batch_planning import OUTPUTS, PlanSpec
 from rmqalloc.evaluation.totals import Totals, two_columns
-from rmqalloc.extras import hint, is_optional
 from rmqalloc.scenarios import read_scenarios
 from rmqalloc.strategies.by_name import from_label
 from rmqalloc.text import harmless

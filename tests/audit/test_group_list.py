@@ -227,7 +227,7 @@ def test_nothing_is_a_list_too():
 
 def test_rows_are_cheap_for_ordinary_groups(monkeypatch):
     """No group is laid out queue by queue that has nothing unusual: 10,000 groups take seconds."""
-    from rmqalloc.views.group_views import ViewReader
+    from rmqalloc.evidence.views.group_views import ViewReader
 
     laid_out = []
     units_of = ViewReader.units_of

@@ -16,7 +16,7 @@ from checkout import DATA
 import rmqalloc
 from rmqalloc import audit
 from rmqalloc.cli import main
-from rmqalloc.examples import find
+from rmqalloc.snapshot.examples import find
 from rmqalloc.snapshot.files import write_snapshot
 from rmqalloc.snapshot.files.group_lines import group_places
 

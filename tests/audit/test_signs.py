@@ -16,7 +16,8 @@ from rmqalloc.audit import RULES, _signed_groups, check_snapshot, current_owners
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._signs import EVERY, NONE, OF_OWNERS, Sign
 from rmqalloc.evidence import with_strategies
-from rmqalloc.limits import MAX_QUEUES
+from rmqalloc.evidence.views.group_views import ViewReader
+from rmqalloc.model import MAX_QUEUES
 from rmqalloc.snapshot.plain_data import from_document
 from rmqalloc.snapshot.snapshot import (
     Broker,
@@ -29,7 +30,6 @@ from rmqalloc.snapshot.snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.views.group_views import ViewReader
 
 N_CASES = 200
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from cli_commands import runner, saved_snapshot
 
-from rmqalloc.advice._recommend import advise
-from rmqalloc.advice.advice import config_document
+from rmqalloc.rollouts.advice._recommend import advise
+from rmqalloc.rollouts.advice.advice import config_document
 from rmqalloc.snapshot.files import read_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 

@@ -8,8 +8,8 @@ from json_schema import faults
 from rmqalloc.cli import main
 from rmqalloc.cli._schema_command import KINDS
 from rmqalloc.documents import yaml_text
-from rmqalloc.examples import find
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
+from rmqalloc.snapshot.examples import find
 from rmqalloc.snapshot.files import read_snapshot
 
 

@@ -22,8 +22,8 @@ from rmqalloc.cli._app import VERBS, app
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.documents.document_errors import known_names
-from rmqalloc.examples import EXAMPLES, find
 from rmqalloc.scenarios import ScenarioError, scenarios_of
+from rmqalloc.snapshot.examples import EXAMPLES, find
 from rmqalloc.text import did_you_mean, nearest
 
 FORMS = {*OUTPUTS, "text", "auto", "sarif"}

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from rmqalloc import examples
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import main
-from rmqalloc.examples import EXAMPLES, ExampleError, find
 from rmqalloc.scenarios import read_scenarios
 from rmqalloc.simulation import read_script
+from rmqalloc.snapshot import examples
+from rmqalloc.snapshot.examples import EXAMPLES, ExampleError, find
 from rmqalloc.snapshot.files import read_snapshot
 
 FOLDER = Path(examples.__file__).parent

@@ -5,9 +5,8 @@ import asyncio
 import pytest
 import simulated_time
 
-from rmqalloc.client._asyncio_driver import AsyncioDriver
-from rmqalloc.client._client_address import local_address
-from rmqalloc.client._loop_clock import LoopClock
+from rmqalloc.client._asyncio_driver import AsyncioDriver, LoopClock
+from rmqalloc.client.group_member import local_address
 from rmqalloc.client.member_codes import MemberCode
 from rmqalloc.rebalance import Lane, Request
 from rmqalloc.remoting import RemotingError

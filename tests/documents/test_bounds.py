@@ -14,15 +14,15 @@ from source_modules import MODULES
 import rmqalloc
 from rmqalloc.cli import main
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
-from rmqalloc.evidence import fit
-from rmqalloc.limits import (
+from rmqalloc.evidence import inferred_strategies as fit
+from rmqalloc.model import (
     MAX_CHANNELS,
     MAX_OF_ROW,
     MAX_QUEUES,
     MAX_READ_QUEUE_NUMS,
+    MessageQueue,
     check_queue_count,
 )
-from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.snapshot.files import read_snapshot, read_snapshots, write_snapshot
 from rmqalloc.snapshot.live import _answers as answers
@@ -33,7 +33,7 @@ from spark_udfs import _event_bounds as event_bounds
 
 OTHER_QUESTIONS = {
     "rmqalloc.plans._gates._MOST_QUEUES": "that a gate may name, over all groups",
-    "rmqalloc.plans._replay_limits.MOST_QUEUES": "of all units and states of a plan's file together",
+    "rmqalloc.plans._verification.MOST_QUEUES": "of all units and states of a plan's file together",
     "rmqalloc.simulation._settings.MAX_RETRY_QUEUES": "of a retry topic, which brokers make",
 }
 """Numbers of queues that bound something else."""
@@ -60,7 +60,7 @@ def named_numbers(source):
 
 @pytest.mark.thorough
 def test_bounds_are_named_in_one_place():
-    home = "rmqalloc.limits"
+    home = "rmqalloc.model"
     found = {
         f"{module}.{name}"
         for module, path in MODULES.items()

@@ -10,8 +10,8 @@ import pytest
 
 from rmqalloc.documents import TextError, json_text
 from rmqalloc.documents.fields import FieldError
+from rmqalloc.documents.memory import no_collection
 from rmqalloc.documents.records import ListOf, record
-from rmqalloc.garbage import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.plain_data import from_document, to_document
 from rmqalloc.snapshot.snapshot import (

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from rmqalloc.documents import Source
 from rmqalloc.fleet.columns import Strings
-from rmqalloc.globs import MAX_PATTERN, PatternError, glob, literal, matcher, plain
 from rmqalloc.scenarios.patterns import matches
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
-from rmqalloc.snapshot.files.mqadmin._sections import AskedAbout, Section, is_output, sections
+from rmqalloc.snapshot.files.mqadmin._sections import CommandSubject, Section, is_output, sections
 from rmqalloc.strategies import strategy
 from rmqalloc.strategies.spelled import MAX_LENGTH, _pairs, labels_of, spelled
+from rmqalloc.text import MAX_PATTERN, PatternError, glob, literal, matcher, plain
 
 TIMES_AS_LONG, MOST_TIMES = 8, 24
 """What is squared takes 64 times as long."""
@@ -47,14 +47,16 @@ def seconds(face, text):
 def listed(line):
     """A row of consumerStatus."""
     outputs.clients(
-        Section(Source("x", b""), 1, "clients", AskedAbout(), lines=["#Index  #ClientId ", line])
+        Section(
+            Source("x", b""), 1, "clients", CommandSubject(), lines=["#Index  #ClientId ", line]
+        )
     )
 
 
 def detail(line):
     """A queue of the file of a client."""
     outputs._queue(
-        Section(Source("x", b""), 1, "running info", AskedAbout(), lines=["", line]), 1, line
+        Section(Source("x", b""), 1, "running info", CommandSubject(), lines=["", line]), 1, line
     )
 
 
@@ -76,7 +78,7 @@ def progress(rest):
 
 def number(text):
     """A rate that mqadmin prints."""
-    outputs._number(Section(Source("x", b""), 1, "", AskedAbout()), 0, text)
+    outputs._number(Section(Source("x", b""), 1, "", CommandSubject()), 0, text)
 
 
 def canary(pattern):
@@ -232,7 +234,7 @@ OLD_LISTED = re.compile(r"\d+ +(?P<id>[^ ].*) +(?P<version>[^ ]+) +\d+/(?P<lead>
 def test_clients_of_consumer_status_are_those_of_the_expression(client_id, release, lead, behind):
     line = f"1 {client_id} {release} 12/{' ' * lead}{client_id}{behind}"
     section = Section(
-        Source("x", b""), 1, "clients", AskedAbout(), lines=["#Index  #ClientId ", line]
+        Source("x", b""), 1, "clients", CommandSubject(), lines=["#Index  #ClientId ", line]
     )
     if row := OLD_LISTED.fullmatch(line):
         found = outputs._listed(section, 1, line)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rmqalloc import Fleet, limits
+from rmqalloc import Fleet, model
 from rmqalloc.cli import _allocate_command as allocate_command
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _planning as planning
@@ -19,18 +19,18 @@ from rmqalloc.documents import json_text, read_budget, source, yaml_text
 from rmqalloc.documents.document_errors import TextError
 from rmqalloc.documents.fields import Duration, FieldError, Members, Text, Whole
 from rmqalloc.documents.read_budget import MAX_DEPTH
+from rmqalloc.documents.store import _staging as staging
+from rmqalloc.documents.store import _writing as writing
 from rmqalloc.evidence import _decide_strategies
 from rmqalloc.fleet import arrow, unit_sizes
 from rmqalloc.fleet.arrow_columns import Column
-from rmqalloc.limits import MAX_TEXT_BYTES, MOST_MEMBERS
+from rmqalloc.model import MAX_TEXT_BYTES, MOST_MEMBERS
 from rmqalloc.remoting import frames as frame
 from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.body_fields import MAX_NAME, AnswerError, text_of
 from rmqalloc.scenarios.change_flags import FlagError, scenario_of_flags
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Group
-from rmqalloc.store import _staging as staging
-from rmqalloc.store import _writing as writing
 
 
 @pytest.mark.parametrize("form", [json_text, yaml_text])
@@ -132,9 +132,9 @@ def test_names_of_files_and_links(tmp_path):
 
 
 def test_a_unit_may_have_so_many_queues():
-    unit_sizes.check_size(limits.MAX_PER_UNIT, "queues")
+    unit_sizes.check_size(model.MAX_PER_UNIT, "queues")
     with pytest.raises(ValueError, match="at most 2147483647"):
-        unit_sizes.check_size(limits.MAX_PER_UNIT + 1, "queues")
+        unit_sizes.check_size(model.MAX_PER_UNIT + 1, "queues")
 
 
 def test_times_and_members_of_a_script():

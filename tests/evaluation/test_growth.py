@@ -18,7 +18,6 @@ from rmqalloc.audit._signed_groups import SignedGroups
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.evidence import Known
 from rmqalloc.fleet import groups as from_groups
-from rmqalloc.globs import matcher
 from rmqalloc.plans import _departures as departing
 from rmqalloc.plans import plan_snapshot, plan_totals, unmatched
 from rmqalloc.plans.comparison import Candidate, compare
@@ -30,6 +29,7 @@ from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import units_of
 from rmqalloc.strategies.by_name import rule
+from rmqalloc.text import matcher
 
 NEARBY = [f"MACHINE_ROOM_NEARBY-{inner}" for inner in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")]
 STRATEGIES = ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "CONFIG", *NEARBY]

@@ -15,7 +15,7 @@ from rmqalloc.evaluation.batch_sizes import MAX_CLIENTS_PER_BATCH, Sizes
 from rmqalloc.evaluation.row_check import MAX_CLIENT_ID_BYTES, ErrCode
 from rmqalloc.evaluation.row_strategies import kinds_of
 from rmqalloc.evaluation.unit_files import UnitFile, cut
-from rmqalloc.limits import MAX_OF_ROW, MAX_OWNERS
+from rmqalloc.model import MAX_OF_ROW, MAX_OWNERS
 from rmqalloc.scenarios import ordered, scenarios_of
 
 

@@ -12,7 +12,7 @@ import pytest
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.batch_sizes import Sizes
 from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.limits import MAX_OF_ROW, MAX_TEXT_BYTES
+from rmqalloc.model import MAX_OF_ROW, MAX_TEXT_BYTES
 from spark_udfs import _sql_owners as sql_owners
 from spark_udfs._arrow_owners import allocate_arrays, owners
 from spark_udfs._arrow_plan import plan_array, plan_rows

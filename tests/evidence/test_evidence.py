@@ -21,7 +21,7 @@ from rmqalloc.evidence import (
 )
 from rmqalloc.evidence import known as decided_of
 from rmqalloc.evidence.client_method import method_of
-from rmqalloc.evidence.fit import OwnedQueues, fits_of
+from rmqalloc.evidence.inferred_strategies import OwnedQueues, fits_of
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.evidence.notes import notes_on
 from rmqalloc.model import MessageQueue

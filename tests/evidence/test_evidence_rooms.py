@@ -12,7 +12,7 @@ from hypothesis_budget import examples
 
 from rmqalloc import Fleet
 from rmqalloc.audit import check_snapshot
-from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of, nearby
+from rmqalloc.evidence.inferred_strategies import OwnedQueues, candidates, fits_of, nearby
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker

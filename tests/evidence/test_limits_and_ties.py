@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from rmqalloc.evidence.fit import Fit
+from rmqalloc.evidence.inferred_strategies import StrategyFit
 from rmqalloc.evidence.method import Method
+from rmqalloc.evidence.views.reported import ReportedOwners
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Client
-from rmqalloc.views.reported import ReportedOwners
 
 
 def test_all_strategies_that_explain_most_are_the_best():
@@ -15,10 +15,10 @@ def test_all_strategies_that_explain_most_are_the_best():
         Method("AVG_BY_CIRCLE"),
         Method("CONSISTENT_HASH", {"virtual_nodes": 10}),
     )
-    assert Fit({avg: 3, circle: 4, ring: 4}, 4).best == [circle, ring]
-    assert Fit({avg: 4, circle: 3, ring: 4}, 5).best == [avg, ring]
-    assert [Fit({avg: n}, 4).explains_all for n in (3, 4)] == [False, True]
-    assert Fit({}, 0).best == []
+    assert StrategyFit({avg: 3, circle: 4, ring: 4}, 4).best == [circle, ring]
+    assert StrategyFit({avg: 4, circle: 3, ring: 4}, 5).best == [avg, ring]
+    assert [StrategyFit({avg: n}, 4).explains_all for n in (3, 4)] == [False, True]
+    assert StrategyFit({}, 0).best == []
 
 
 class OneUnit(NamedTuple):

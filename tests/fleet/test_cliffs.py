@@ -18,7 +18,7 @@ from rmqalloc.strategies import (
     hashing,
 )
 from rmqalloc.strategies import (
-    _room_parts as room_parts,
+    _unit_parts as room_parts,
 )
 
 

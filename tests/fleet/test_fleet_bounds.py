@@ -9,7 +9,7 @@ import pytest
 from rmqalloc import Fleet, FleetError, strategy
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
 from rmqalloc.fleet import unit_sizes
-from rmqalloc.limits import MAX_PER_UNIT
+from rmqalloc.model import MAX_PER_UNIT
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,

@@ -120,10 +120,12 @@ class NoPandas:
 sys.meta_path.insert(0, NoPandas())
 from importlib import resources
 import rmqalloc
-from rmqalloc import advice, audit, diffs, plans, report, rollouts, simulation
+from rmqalloc import audit, plans, report, rollouts, simulation
+from rmqalloc.plans import diffs
+from rmqalloc.rollouts import advice
 
 cluster = rmqalloc.read("example:orders")
-script = simulation.read_script(resources.files("rmqalloc.examples") / "simulations/three-deaths.yaml")
+script = simulation.read_script(resources.files("rmqalloc.snapshot.examples") / "simulations/three-deaths.yaml")
 scenarios = [{{"name": "more", "changes": [{{"scale_clients": {{"to": 6}}}}]}}]
 loaded = set(sys.modules)
 {verbs}

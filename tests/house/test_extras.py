@@ -13,7 +13,7 @@ from source_modules import MODULES, imports
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import main
-from rmqalloc.extras import EXTRAS, hint, is_optional, needs
+from rmqalloc.errors import EXTRAS, hint, is_optional, needs
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ALWAYS = {"numpy"}
@@ -92,7 +92,7 @@ def test_what_is_not_ours_to_bring_is_named_as_it_is():
     assert hint(ImportError("x", name="polars.io")) == "polars is not installed: pip install polars"
     assert hint(ImportError("odd")) == "a package is not installed: odd"
     assert not is_optional(ImportError("odd"))
-    assert not is_optional(ImportError("x", name="rmqalloc.extras"))
+    assert not is_optional(ImportError("x", name="rmqalloc.errors"))
 
 
 @pytest.mark.parametrize(("missing", "argv", "extra"), [

@@ -33,8 +33,8 @@ NOT_IMPORTED = {
     "pty",
     "runpy",
 }
-STARTS = {"spark_udfs._java_rule": "asks the Java that was found for its version"}
-FOREIGN = {"rmqalloc.store._disk": "renameat2, which the standard library does not have"}
+STARTS = {"spark_udfs.requirements": "asks the Java that was found for its version"}
+FOREIGN = {"rmqalloc.documents.store._disk": "renameat2, which the standard library does not have"}
 SECRET = re.compile(r"key|secret|password|token|credential|acl")
 
 

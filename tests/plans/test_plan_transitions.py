@@ -16,12 +16,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
+from rmqalloc.ownership.transitions.notification_delay import ROUTES, hearing_of
+from rmqalloc.ownership.transitions.open_queues import Open
+from rmqalloc.ownership.transitions.open_shared_queues import ReadersOfStep, correct_row
 from rmqalloc.plans import Gates, plan_snapshot
 from rmqalloc.plans.plan_text import plan_lines
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.transitions.hearing import ROUTES, hearing_of
-from rmqalloc.transitions.open_queues import Open
-from rmqalloc.transitions.open_shared_queues import ReadersOfStep, correct_row
 
 AT_JOIN = {"timer": 1 / 20, "routes": 1 / 1200}
 """How likely a client is informed a second after the change, when one that joins acts; nobody knows it of a deployment."""

@@ -13,12 +13,12 @@ from hypothesis_budget import examples
 from plan_snapshots import snapshots
 
 from rmqalloc.cli import main
-from rmqalloc.globs import literal
 from rmqalloc.plans import UndoError, plan_snapshot, save_plan, undo_plan
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans._unit_rows import unit_rows
 from rmqalloc.snapshot.files import write_snapshot
 from rmqalloc.snapshot.snapshot import Client, Snapshot, Topic, TopicBroker
+from rmqalloc.text import literal
 
 CLUSTER = Snapshot((TOPIC,), (group(), group("AVG_BY_CIRCLE", name="h")))
 

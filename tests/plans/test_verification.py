@@ -21,7 +21,7 @@ from rmqalloc.plans import (
     Gates,
     PlanError,
     UndoError,
-    _replay_limits,
+    _verification,
     load_plan,
     plan_snapshot,
     undo_plan,
@@ -185,9 +185,9 @@ def test_another_type_of_the_same_value_is_another_plan(parts, value, tmp_path):
 )
 def test_more_than_is_replayed_is_refused(limit, n, what, tmp_path, monkeypatch):
     path, _ = saved("plain", tmp_path)
-    monkeypatch.setattr(_replay_limits, f"MOST_{limit}", n)
+    monkeypatch.setattr(_verification, f"MOST_{limit}", n)
     assert verify(path).is_verified
-    monkeypatch.setattr(_replay_limits, f"MOST_{limit}", n - 1)
+    monkeypatch.setattr(_verification, f"MOST_{limit}", n - 1)
     with pytest.raises(PlanError, match=f"the plan may have {n} {what}"):
         verify(path)
 

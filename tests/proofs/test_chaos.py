@@ -11,7 +11,7 @@ from proof import Report
 
 from rmqalloc import MessageQueue, simulate
 from rmqalloc.broker import RebalanceLockManager
-from rmqalloc.broker._offsets import ConsumerOffsetManager
+from rmqalloc.broker._broker import ConsumerOffsetManager
 from rmqalloc.simulation import Flow, Script, read_script
 from rmqalloc.simulation._messages import Reading
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from little_cluster import LittleCluster, manager_of, push, started
 
 from rmqalloc import MessageQueue
+from rmqalloc.documents.store import LockedError, locked
 from rmqalloc.rebalance import (
     LocalOffsetStore,
     OffsetFileError,
@@ -26,7 +27,6 @@ from rmqalloc.remoting import (
     ResponseCode,
     ResponseError,
 )
-from rmqalloc.store import LockedError, locked
 
 MEMORY, STORE, BOTH = (
     ReadOffsetType.READ_FROM_MEMORY,

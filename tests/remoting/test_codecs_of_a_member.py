@@ -53,8 +53,8 @@ from rmqalloc.remoting import (
     send_back_fields,
     update_offset_fields,
 )
+from rmqalloc.remoting.bodies import java_string_hash
 from rmqalloc.remoting.frames import decode, encode
-from rmqalloc.remoting.java_strings import java_string_hash
 from rmqalloc.remoting.loose_json import JsonError, loads
 from rmqalloc.snapshot.live import _answers as answers
 

@@ -15,7 +15,7 @@ import simulated_time
 from scripted_server import answering, server
 from simulated_time import Simulation
 
-from rmqalloc.remoting import RemotingError, ResponseError, _health
+from rmqalloc.remoting import RemotingError, ResponseError, health
 from rmqalloc.remoting.client import Access, Remote, name_servers
 from rmqalloc.remoting.connection import Connection, SilentError
 from rmqalloc.remoting.credentials import Credentials, tls_context
@@ -371,12 +371,12 @@ def test_name_servers_of_the_environment(monkeypatch):
 
 def test_a_server_that_was_down_has_one_try_once_its_pause_is_over(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(_health, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    servers = _health.Health()
+    monkeypatch.setattr(health, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    servers = health.Health()
     for pause in (1.0, 2.0):
         while servers.is_up("a"):
             servers.failed("a", SilentError("no"))
-        with pytest.raises(_health.DownError, match="2 tries in a row failed, the last with: no"):
+        with pytest.raises(health.DownError, match="2 tries in a row failed, the last with: no"):
             servers.check("a")
         now[0] += pause - 0.1
         servers.revive()

@@ -11,15 +11,15 @@ import pytest
 from checkout import ROOT
 
 import rmqalloc
-from rmqalloc.advice import replica_counts
 from rmqalloc.audit import Findings
 from rmqalloc.evidence import evidence_of
-from rmqalloc.guard import may_stop
 from rmqalloc.history import HistoryEvents
 from rmqalloc.history.history_events import events_table
 from rmqalloc.report.formats import write_table
 from rmqalloc.results import TableResult
 from rmqalloc.results.table_result import checked_top
+from rmqalloc.rollouts.advice import replica_counts
+from rmqalloc.watching.guard import may_stop
 
 SCALED = [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]
 

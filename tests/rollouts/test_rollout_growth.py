@@ -11,8 +11,7 @@ from cliffs.operations import operations
 
 from rmqalloc import Fleet
 from rmqalloc.evaluation import assigner
-from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
-from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.evaluation.assigner import Assigner, fits_one_ring, owners_on_one_ring
 from rmqalloc.fleet.columns import Strings, offsets_of
 from rmqalloc.rollouts import _exposure as exposure
 from rmqalloc.rollouts import replay_groups as play

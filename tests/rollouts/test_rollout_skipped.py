@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from rmqalloc.advice._recommend import advise
 from rmqalloc.cli import main
 from rmqalloc.evaluation import assigner
 from rmqalloc.evidence import Known, known
 from rmqalloc.rollouts import replay_groups as play
 from rmqalloc.rollouts._subscribe import _in_found_rooms, change_subscription
+from rmqalloc.rollouts.advice._recommend import advise
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.restart import restart
 from rmqalloc.rollouts.switch import change_strategy

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.cli import main
+from rmqalloc.ownership.transitions import _worst_moment as informed
+from rmqalloc.ownership.transitions._worst_moment import Graphs, worst_moments
 from rmqalloc.rollouts._maintain import maintain_broker
 from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.rollouts.restart import restart
@@ -20,8 +22,6 @@ from rmqalloc.rollouts.switch import change_strategy
 from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import strategy
-from rmqalloc.transitions import _worst_moment as informed
-from rmqalloc.transitions._worst_moment import Graphs, worst_moments
 
 counts = st.integers(0, 4)
 

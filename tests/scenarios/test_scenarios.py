@@ -21,7 +21,7 @@ from programs import python
 from rmqalloc import Fleet, strategy
 from rmqalloc.evaluation.movement import renamed_clients
 from rmqalloc.fleet.columns import Strings
-from rmqalloc.limits import MAX_TEXT_BYTES
+from rmqalloc.model import MAX_TEXT_BYTES
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,

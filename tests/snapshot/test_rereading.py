@@ -14,8 +14,7 @@ import pytest
 from loopback import TOPIC, Loopback, SimulatedLoopback, running_info
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.remoting import RemotingError
-from rmqalloc.remoting import _health as health
+from rmqalloc.remoting import RemotingError, health
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _retake as retake
 from rmqalloc.snapshot.live.fetching import FetchError, fetch

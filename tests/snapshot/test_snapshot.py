@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
-from rmqalloc.limits import MAX_QUEUES
+from rmqalloc.model import MAX_QUEUES
 from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.remoting.loose_json import Pairs
 from rmqalloc.snapshot.live import _answers as answers

@@ -6,7 +6,7 @@ import pytest
 
 from rmqalloc import strategy
 from rmqalloc.evidence.client_method import method_of
-from rmqalloc.evidence.fit import candidates, nearby_guesses
+from rmqalloc.evidence.inferred_strategies import candidates, nearby_guesses
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
 from rmqalloc.snapshot.units import batch_of

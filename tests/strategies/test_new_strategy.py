@@ -14,7 +14,7 @@ from rmqalloc.audit._check import check_snapshot
 from rmqalloc.cli import main
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence.fit import candidates
+from rmqalloc.evidence.inferred_strategies import candidates
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._explain import explain

@@ -33,11 +33,20 @@ class Area(NamedTuple):
 
 _SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
 _LIVE = (
-    *("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "rmqalloc/guard/", "rmqalloc/service/"),
+    *(
+        "rmqalloc/remoting/",
+        "rmqalloc/snapshot/live/",
+        "rmqalloc/watching/guard/",
+        "rmqalloc/service/",
+    ),
     *("rmqalloc/client/", "tests/support/live_", "tests/support/wire_"),
 )
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
-_OWNERS = "tests/snapshot/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
+_KILLED = (
+    "tests/integration/spark/test_live_stream.py"
+    "::test_killed_again_and_again_on_every_release_with_tables"
+)
+_OWNERS = "tests/integration/cluster/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
 
 AREAS = {
     "lint": Area(  # rules over the source: `make lint` runs them, and no change chooses them
@@ -62,12 +71,12 @@ AREAS = {
                 "rmqalloc/ownership/",
                 "rmqalloc/plans/",
                 "rmqalloc/rollouts/",
-                "rmqalloc/transitions/",
-                "rmqalloc/diffs/",
+                "rmqalloc/ownership/transitions/",
+                "rmqalloc/plans/diffs/",
             ),
             *(
                 "rmqalloc/audit/",
-                "rmqalloc/views/",
+                "rmqalloc/evidence/views/",
                 "rmqalloc/evidence/",
                 "rmqalloc/evaluation/",
                 "rmqalloc/scenarios/",
@@ -95,8 +104,8 @@ AREAS = {
             *("tests/reference.py", "tests/data/golden.jsonl.gz"),
         ),
         {
-            "tests/strategies/test_java_strategies.py": 72,
-            "tests/strategies/test_java.py": 40,
+            "tests/integration/java/test_java_strategies.py": 72,
+            "tests/integration/java/test_java.py": 40,
             "tests/strategies/test_golden.py::test_the_reference_answers_every_case": 22,
         },
     ),
@@ -129,54 +138,54 @@ AREAS = {
     ),
     "notebook": Area(
         ("docs/notebook.md", "examples/notebooks/", "tests/support/notebook_page.py"),
-        {"tests/spark/test_notebook.py": 52},
+        {"tests/integration/spark/test_notebook.py": 52},
     ),
     "rocketmq": Area(
-        (*_LIVE, "rmqalloc/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
+        (*_LIVE, "rmqalloc/evidence/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
         {
             _OWNERS: 60,
-            "tests/snapshot/test_live_restarts.py": 86,
-            "tests/snapshot/test_live_languages.py": 30,
-            "tests/snapshot/test_live_evidence.py": 63,
-            "tests/snapshot/test_live_views.py": 40,
-            "tests/snapshot/test_live_changes.py": 30,
-            "tests/snapshot/test_live_faults.py": 20,
-            "tests/snapshot/test_live_acl.py": 20,
-            "tests/snapshot/test_live_server.py": 10,
-            "tests/snapshot/test_live_settle.py": 15,
-            "tests/snapshot/test_live_wire.py": 10,
-            "tests/guard/test_live_guard.py": 20,
-            "tests/service/test_live_service.py": 20,
+            "tests/integration/cluster/test_live_restarts.py": 86,
+            "tests/integration/cluster/test_live_languages.py": 30,
+            "tests/integration/cluster/test_live_evidence.py": 63,
+            "tests/integration/cluster/test_live_views.py": 40,
+            "tests/integration/cluster/test_live_changes.py": 30,
+            "tests/integration/cluster/test_live_faults.py": 20,
+            "tests/integration/cluster/test_live_acl.py": 20,
+            "tests/integration/cluster/test_live_server.py": 10,
+            "tests/integration/cluster/test_live_settle.py": 15,
+            "tests/integration/cluster/test_live_wire.py": 10,
+            "tests/integration/cluster/test_live_guard.py": 20,
+            "tests/integration/cluster/test_live_service.py": 20,
         },
     ),
     "spark jobs": Area(
         _SPARK,
         {
-            "tests/spark/test_spark_job.py": 75,
-            "tests/spark/test_live_stream.py": 35,
-            "tests/spark/test_live_groups.py::test_any_order_and_any_batches": 10,
-            "tests/spark/test_spark_session.py::test_of_two_threads": 12,
-            "tests/spark/test_closed_form.py::test_owners_are": 35,
+            "tests/integration/spark/test_spark_job.py": 75,
+            "tests/integration/spark/test_live_stream.py": 35,
+            "tests/integration/spark/test_live_groups.py::test_any_order_and_any_batches": 10,
+            "tests/integration/spark/test_spark_session.py::test_of_two_threads": 12,
+            "tests/integration/spark/test_closed_form.py::test_owners_are": 35,
         },
     ),
     "spark cluster": Area(
         _SPARK,
         {
-            "tests/spark/test_spark_cluster.py": 246,
-            "tests/spark/test_spark_connect.py": 41,
+            "tests/integration/spark/test_spark_cluster.py": 246,
+            "tests/integration/spark/test_spark_connect.py": 41,
         },
     ),
     "spark releases": Area(
         _SPARK,
         {
-            "tests/spark/test_live_stream.py::test_killed_it_loses": 40,
-            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[3.5": 110,
-            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.1-delta": 160,
-            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.1-iceberg": 140,
-            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.3": 100,
-            "tests/spark/test_spark_into_table.py::test_a_plan_in_delta_and_in_iceberg": 75,
-            "tests/spark/test_spark_versions.py::test_spark_3_5": 20,
-            "tests/spark/test_spark_versions.py::test_tables_are_planned": 40,
+            "tests/integration/spark/test_live_stream.py::test_killed_it_loses": 40,
+            f"{_KILLED}[3.5": 110,
+            f"{_KILLED}[4.1-delta": 160,
+            f"{_KILLED}[4.1-iceberg": 140,
+            f"{_KILLED}[4.3": 100,
+            "tests/integration/spark/test_spark_into_table.py::test_a_plan_in_delta_and_in_iceberg": 75,
+            "tests/integration/spark/test_spark_versions.py::test_spark_3_5": 20,
+            "tests/integration/spark/test_spark_versions.py::test_tables_are_planned": 40,
         },
     ),
     "proofs": Area(("proofs/", "benchmarks/movement/"), {"tests/proofs/": 40}),
@@ -192,7 +201,7 @@ AREAS = {
 PROOFS = {
     name: Area((f"proofs/{name}/", "proofs/proof.py", *causes), {name: seconds})
     for name, seconds, causes in (
-        ("bruteforce", 20, ("rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/")),
+        ("bruteforce", 20, ("rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/rollouts/advice/")),
         (
             "differential",
             100,
@@ -201,7 +210,11 @@ PROOFS = {
         ("chaos", 40, ("rmqalloc/simulation/", "rmqalloc/rebalance/")),
         ("clusters", 35, ("rmqalloc/remoting/", "rmqalloc/snapshot/live/")),
         ("fuzz", 20, ("rmqalloc/documents/", "rmqalloc/remoting/")),
-        ("spark", 220, ("spark_udfs/job/", "rmqalloc/store/", "rmqalloc/evaluation/unit_files.py")),
+        (
+            "spark",
+            220,
+            ("spark_udfs/job/", "rmqalloc/documents/store/", "rmqalloc/evaluation/unit_files.py"),
+        ),
         ("platforms", 160, ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "NOTICE")),
         ("mutation", 200, ("tests/support/areas.py",)),
     )

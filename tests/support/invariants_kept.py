@@ -29,7 +29,7 @@ KINDS = {
     "rmqalloc.plans._plan": ["Plan"],
     "rmqalloc.plans.comparison": ["Comparison"],
     "rmqalloc.rollouts.rollout_result": ["Rollout"],
-    "rmqalloc.diffs._diff_result": ["Diff"],
+    "rmqalloc.plans.diffs._diff_result": ["Diff"],
 }
 """Classes of results by the modules that define them."""
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from simulated_time import Simulation
 
-from rmqalloc.remoting import _health
+from rmqalloc.remoting import health
 from rmqalloc.remoting.frames import RESPONSE, Command, decode, encode
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _retake
@@ -177,7 +177,7 @@ class SimulatedLoopback(Loopback):
         self._began = self.simulation.now
         self._open.enter_context(self.simulation.everywhere())
         clock = SimpleNamespace(monotonic=lambda: self.simulation.now, time=time.time)
-        for module in (_health, _retake):
+        for module in (health, _retake):
             self._open.enter_context(patch.object(module, "time", clock))
         return self
 

@@ -37,11 +37,12 @@ import yaml
 from checkout import DATA, ROOT
 from loopback import QUEUES, Loopback, running_info
 
-from rmqalloc import examples, read
+from rmqalloc import read
 from rmqalloc.cli import main
 from rmqalloc.history import Recorder
 from rmqalloc.history.moments import moment_of
 from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot import examples
 from rmqalloc.snapshot.live import ClusterReading, GroupAges
 from rmqalloc.watching import Observer
 

@@ -16,7 +16,7 @@ from rmqalloc import rollout
 LIST = DATA / "public-names.txt"
 PAGE = ROOT / "docs" / "project" / "stability.md"
 BEGIN, END = "<!-- names:begin -->\n", "\n<!-- names:end -->"
-NOT_PUBLIC = ("rmqalloc._engine", "rmqalloc.cli", "rmqalloc.documents", "rmqalloc.store")
+NOT_PUBLIC = ("rmqalloc._engine", "rmqalloc.cli", "rmqalloc.documents", "rmqalloc.documents.store")
 MODULES_OF_USERS = tuple(
     f"spark_udfs.{name}"
     for name in (

@@ -24,17 +24,7 @@ import hypothesis_budget
 import pytest
 from checkout import ROOT
 
-SCOPES = {
-    "tests/spark/": "spark",
-    "tests/snapshot/test_live_": "rocketmq",
-    "tests/client/test_beside_java.py": "rocketmq",
-    "tests/client/test_live_member.py": "rocketmq",
-    "tests/remoting/test_live_bodies.py": "rocketmq",
-    "tests/rebalance/test_live_heartbeats.py": "rocketmq",
-    "tests/simulation/test_live_simulate_group.py": "rocketmq",
-    "tests/guard/test_live_guard.py": "rocketmq",
-    "tests/service/test_live_service.py": "rocketmq",
-}
+SCOPES = {"tests/integration/spark/": "spark", "tests/integration/cluster/": "rocketmq"}
 """By the beginning of a test's id; where a test has the fixture `cluster`, it is in the scope "rocketmq"."""
 
 
@@ -57,7 +47,9 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         area, is_thorough = areas.area_of(item.nodeid), item in left_to_thorough
         if area is None and scope_of(item.nodeid) != "rocketmq" and starts_cluster(item):
-            raise pytest.UsageError(f"add this to selected.SCOPES: {item.nodeid}")
+            raise pytest.UsageError(
+                f"a test at a real cluster belongs to tests/integration/cluster: {item.nodeid}"
+            )
         match part:
             case "quick":
                 holds = area is None and not is_thorough
@@ -111,7 +103,7 @@ def scope_of(test):
 
     Tests of Spark in areas have sessions of their own.
 
-    >>> scope_of("tests/spark/test_spark_sql.py::test_x"), scope_of("tests/plans/test_undo.py::test_x")
+    >>> scope_of("tests/integration/spark/test_spark_sql.py::test_x"), scope_of("tests/plans/test_undo.py::test_x")
     ('spark', 'tests/plans/test_undo.py')
     """
     shared = next((scope for start, scope in SCOPES.items() if test.startswith(start)), None)

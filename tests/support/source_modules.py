@@ -4,35 +4,25 @@ import ast
 
 from checkout import ROOT
 
-ROOMS = {
-    1: "errors extras garbage lazy text timers version",
-    2: "defects globs limits model",
-    3: "client_ids store",
-    4: "_engine documents examples results",
-    5: "fleet remoting",
-    6: "strategies snapshot",
-    7: "evidence scenarios rebalance broker",
-    8: "client views",
-    9: "evaluation",
-    10: "ownership",
-    11: "transitions",
-    12: "plans rollouts simulation",
-    13: "diffs",
-    14: "audit advice",
-    15: "watching",
-    16: "guard history",
-    18: "report",
-    20: "service mcp_server",
-    21: "cli",
-    22: "__main__",
+BANDS = {
+    "ground": "version errors text lazy model documents results",
+    "engine": "_engine fleet strategies",
+    "client": "remoting broker rebalance client",
+    "cluster": "snapshot scenarios evidence",
+    "ownership": "evaluation ownership",
+    "planning": "plans rollouts simulation audit",
+    "faces": "spark_udfs.* spark_udfs.job spark_udfs watching history report rmqalloc service cli __main__",
 }
-FLOORS = {f"rmqalloc.{room}": floor for floor, rooms in ROOMS.items() for room in rooms.split()}
-FLOORS |= {"spark_udfs.*": 15, "spark_udfs.job": 16}
-FLOORS |= {
-    "spark_udfs": 17,
-    "rmqalloc": 19,
-}  # doors, which show what lies below; only the command line comes in by the second
-"""Rooms by floor: each imports only from floors below its own."""
+"""Rooms by band, lowest first: a room imports only from rooms that stand before it. `rmqalloc` and
+`spark_udfs` alone are the two packages' `__init__`; `spark_udfs.*` is all of its modules but the job.
+"""
+
+_PACKAGES = ("rmqalloc", "spark_udfs", "spark_udfs.*", "spark_udfs.job")
+ROOMS = [
+    room if room in _PACKAGES else f"rmqalloc.{room}"
+    for band in BANDS.values()
+    for room in band.split()
+]
 
 
 def python_modules(root=ROOT):

@@ -1,6 +1,6 @@
-"""What the tests of `rmqalloc.store` share."""
+"""What the tests of `rmqalloc.documents.store` share."""
 
-from rmqalloc.store import replaced_directory
+from rmqalloc.documents.store import replaced_directory
 
 LEFT = ".{}.0123456789abcdef.{}"
 """A name as killed writers leave it: of what, and its suffix."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from rmqalloc import MessageQueue
 from rmqalloc.broker import Broker
-from rmqalloc.client._loop_clock import LoopClock
+from rmqalloc.client._asyncio_driver import LoopClock
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.remoting import (
     DEFAULT_PROFILE,

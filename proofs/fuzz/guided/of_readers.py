@@ -21,11 +21,11 @@ from fuzz import mutations as change
 from fuzz import readers, wire
 from fuzz.guided.target import Target, slug
 from fuzz.readers import READERS, Reader
-from rmqalloc import examples
 from rmqalloc.evidence import read_rooms
 from rmqalloc.evidence.given_rooms import RoomsFileError
 from rmqalloc.plans import PlanError, verify
 from rmqalloc.remoting import loose_json
+from rmqalloc.snapshot import examples
 
 HOME = Path(
     tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)

@@ -6,7 +6,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from rmqalloc import MessageQueue, store
+from rmqalloc import MessageQueue
+from rmqalloc.documents import store
 from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
 from rmqalloc.snapshot.directory import MARKER, replaced_result
 from spark.writing.writers import leftovers

@@ -6,7 +6,7 @@ import signal
 from collections import Counter
 from itertools import count
 
-from rmqalloc.store import sweep
+from rmqalloc.documents.store import sweep
 from spark.writing.order import unsynced
 from spark.writing.runs import ALL, ERRORS, FAIL, INTERRUPT, KILL, Place
 from spark.writing.writers import NONE, leftovers, seen

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from checkout import ROOT
 
-from rmqalloc import MessageQueue, store
+from rmqalloc import MessageQueue
 from rmqalloc.cli._app import run
+from rmqalloc.documents import store
+from rmqalloc.documents.store import _writing
 from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
-from rmqalloc.store import _writing
 
 EXAMPLES = ROOT / "examples"
 NONE = "none"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.advice.advice import Advice
 from rmqalloc.report.html._evidence_section import evidence_line, evidence_section
 from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import notes
 from rmqalloc.results.html_text import escaped, name
+from rmqalloc.rollouts.advice.advice import Advice
 from rmqalloc.text import counted
 from rmqalloc.version import __version__
 

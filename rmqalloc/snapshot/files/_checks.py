@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rmqalloc.documents import known_names
 from rmqalloc.documents.fields import FieldError
 from rmqalloc.documents.records import kinds_of
-from rmqalloc.limits import MAX_QUEUES
+from rmqalloc.model import MAX_QUEUES
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot, Topic
 from rmqalloc.snapshot.unknown import KINDS

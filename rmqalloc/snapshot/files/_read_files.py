@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from rmqalloc.documents import STDIN, Source, read_source
-from rmqalloc.examples import PREFIX, find
-from rmqalloc.garbage import no_collection
+from rmqalloc.documents.memory import no_collection
+from rmqalloc.snapshot.examples import PREFIX, find
 from rmqalloc.snapshot.files import _document_text as document_text
 from rmqalloc.snapshot.files import mqadmin
 from rmqalloc.snapshot.plain_data import SnapshotError

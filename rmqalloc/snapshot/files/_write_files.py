@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from rmqalloc.documents import STDIN, path_text, read_budget
+from rmqalloc.documents.store import write_file
 from rmqalloc.snapshot.files import _document_text as document_text
 from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.files._checks import check_values
@@ -16,7 +17,6 @@ from rmqalloc.snapshot.files._read_files import AUTO, FORMS, SUFFIXES
 from rmqalloc.snapshot.files._to_rows import to_rows
 from rmqalloc.snapshot.plain_data import SnapshotError, to_document
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.store import write_file
 
 WRITTEN = tuple(form for form in FORMS if form != "mqadmin")
 """Forms that can be written."""

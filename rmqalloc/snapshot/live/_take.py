@@ -13,7 +13,6 @@ from sys import intern
 from typing import Any, TypeVar
 from zlib import crc32
 
-from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.remoting.body_fields import AnswerError
@@ -25,6 +24,7 @@ from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.snapshot.snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
 from rmqalloc.snapshot.system_topics import is_system_topic
+from rmqalloc.text import matcher
 
 NAME_SERVER = "name server"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
@@ -65,14 +65,14 @@ def take_snapshot(
 
     async def run() -> Snapshot:
         async with Remote(servers, access) as remote:
-            taken = await Taker(remote, wanted or Wanted(), on_progress).take()
+            taken = await ClusterReading(remote, wanted or Wanted(), on_progress).take()
             return replace(taken, source="name servers " + ";".join(servers))
 
     return asyncio.run(run())
 
 
 @dataclass(slots=True)
-class Taker:
+class ClusterReading:
     """One reading of a cluster."""
 
     remote: Remote

@@ -13,9 +13,9 @@ from result_rules.queue_rules import client_rules, queue_rules
 from result_rules.rollout_rules import rollout_rules
 from result_rules.transition_rules import transition_rules
 from result_rules.unit_rules import unit_rules
-from rmqalloc.diffs import Diff
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.plans import Comparison, Plan
+from rmqalloc.plans.diffs import Diff
 from rmqalloc.rollouts import Rollout
 
 

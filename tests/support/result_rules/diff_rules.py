@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from result_rules.ledger import CheckedRows, Keys, Ledger
 from result_rules.places import Names, Places, client_names, joined, readers_of
 from result_rules.queue_rules import change_rules, flow_rules, word
-from rmqalloc.diffs import Diff
 from rmqalloc.plans import Plan
+from rmqalloc.plans.diffs import Diff
 
 _STATUSES = ("same", "differs", "appeared", "vanished", "not_seen_before", "not_seen_after", "not_compared",
              "not_in_plan")  # fmt: skip

@@ -44,7 +44,7 @@ _ANY_TABLE = re.compile(
 _JSON_BELOW = re.compile(r'\{(?:\s*$|\s*")')
 
 
-class AskedAbout(NamedTuple):
+class CommandSubject(NamedTuple):
     """What a command was asked about."""
 
     command: str | None = None
@@ -60,7 +60,7 @@ class Section:
     source: Source
     line: int  # line of the file, from 1, that is the first of ``lines``
     kind: str  # one of the kinds of output distinguished by their first line, or `FAILED`
-    asked: AskedAbout
+    asked: CommandSubject
     indentation: str = ""
     before: list[str] = field(default_factory=list)  # lines above it that belong to no output
     lines: list[str] = field(default_factory=list)  # without the indentation of the first
@@ -127,7 +127,9 @@ class _Cutter:
         named = _FILE_NAME.fullmatch(PurePath(source.path).name)
         self.found: list[Section] = []
         self._source = source
-        self._asked = AskedAbout(named["command"], named["asked"]) if named else AskedAbout()
+        self._asked = (
+            CommandSubject(named["command"], named["asked"]) if named else CommandSubject()
+        )
         self._section: Section | None = None
         self._passed: list[str] = []
 
@@ -189,10 +191,10 @@ def _failed(line: str, kind: str) -> bool:
     )
 
 
-def _asked(command: str, options: str) -> AskedAbout:
+def _asked(command: str, options: str) -> CommandSubject:
     pattern = _TOPIC if command in ("topicRoute", "topicStatus") else _GROUP
     name, broker = _value(pattern, options), _value(_BROKER, options)
-    return AskedAbout(
+    return CommandSubject(
         command, name, broker, _value(_TOPIC, options) if command == "consumerProgress" else None
     )
 

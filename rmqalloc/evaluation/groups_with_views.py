@@ -1,0 +1,156 @@
+"""The groups of a snapshot with the views of their clients, and what each client takes by them.
+
+Views are laid out once for each snapshot, for whoever asks first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.evidence import Known
+from rmqalloc.evidence.method import Method, Rooms
+from rmqalloc.evidence.views.group_views import GroupViews, ViewReader
+from rmqalloc.evidence.views.unit_views import UnitViews
+from rmqalloc.evidence.views.view import Shares, View
+from rmqalloc.fleet import Fleet
+from rmqalloc.model import MessageQueue
+from rmqalloc.scenarios.subfleet import Rules
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.strategies import Pop, Strategy
+
+
+class GroupsWithViews:
+    """Views of groups, by name.
+
+    Attributes
+    ----------
+    unknown : Unknowns
+        What the snapshot does not know.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.unknown = Unknowns(snapshot)
+        self._reader, self._rooms = ViewReader(snapshot.topics), Rooms.of(snapshot)
+        self._views: dict[str, GroupViews] = {}
+        self._units: dict[str, list[UnitViews]] = {}
+
+    def views_of(self, group: Group) -> GroupViews:
+        """Return the views of a group; nothing is computed."""
+        if group.name not in self._views:
+            self._views[group.name] = self._reader.views_of(group)
+        return self._views[group.name]
+
+    def units_of(self, group: Group) -> list[UnitViews]:
+        """Return the units of a group, one per topic with queues, with what every client takes;
+        none if the group has no clients or they do not divide the queues.
+        """
+        if not self.has(group):
+            self.lay_out([group])
+        return self._units[group.name]
+
+    def has(self, group: Group) -> bool:
+        """Return whether what the clients of a group take is computed already."""
+        return group.name in self._units
+
+    def lay_out(self, groups: Iterable[Group]) -> None:
+        """Compute what the clients of groups take, all of them at once."""
+        new = [group for group in groups if not self.has(group)]
+        for group in new:
+            views = self.views_of(group)
+            divides = views.is_clustering and views.clients
+            self._units[group.name] = self._reader.units_of(views) if divides else []
+            why = self.unknown.why("clients", group.name) or self.unknown.why("brokers", group.name)
+            for unit in self._units[group.name]:
+                unit.unknown = why or self.unknown.why("routes", unit.topic)
+        units = [unit for group in new for unit in self._units[group.name]]
+        divide((view for unit in units for view in unit.views), self._rooms)
+
+
+def laid_groups(known: Known) -> GroupsWithViews:
+    """Return the views of the groups of a snapshot; see `Known.once`."""
+    return GroupsWithViews(known.snapshot)
+
+
+# Compute in bulk which queues every client takes by its views.
+#
+# CONFIG gives every client its own list, and POP shares queues: neither has one owner per queue. All
+# other views are assigned as one fleet.
+
+
+def divide(views: Iterable[View], rooms: Rooms) -> None:
+    """Compute the shares of views, or state their problem; all views of one method are assigned as
+    one fleet.
+    """
+    by_method: dict[Method, list[View]] = {}
+    for view in views:
+        by_method.setdefault(view.method, []).append(view)
+    for method, mine in by_method.items():
+        try:
+            _divide(method, [view for view in mine if view.queues and view.client_ids], rooms)
+        except Error as error:
+            for view in mine:
+                view.problem = str(error)
+
+
+def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
+    if method.problem is not None:
+        raise ArgumentError(method.problem)
+    if method.is_config:
+        _list(method.listed(), views)
+        return
+    s = method.strategy()
+    fleet = Fleet.from_groups(
+        (one.consumer_group, one.topic, one.queues, one.client_ids) for one in views
+    )
+    if method.asks_for_rooms:
+        fleet = rooms.put_into(fleet)
+    if method.pop_share is not None:
+        _share(Pop(s, method.pop_share), fleet, views)
+    else:
+        _own(s, fleet, views)
+
+
+def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
+    """Share by CONFIG: a client takes what its list has of the topic; one without a list takes the
+    list for all.
+    """
+    by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
+    for one, queues in lists.items():
+        for queue in queues:
+            by_topic.setdefault(queue.topic, {}).setdefault(one, set()).add(queue)
+    for view in views:
+        ids, listed = set(view.client_ids), by_topic.get(view.topic, {})
+        view.shares = {one: mine for one, mine in listed.items() if one is not None and one in ids}
+        if None in listed:
+            view.shares |= {one: listed[None] for one in ids if one not in lists}
+
+
+def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
+    assigned, bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))
+    owners, offsets = assigned.tolist(), fleet.queue_offsets.tolist()
+    for view, start in zip(views, offsets, strict=False):
+        shares: Shares = {}
+        for queue, owner in zip(view.queues, owners[start : start + len(view.queues)], strict=True):
+            if owner >= 0:
+                shares.setdefault(view.client_ids[owner], set()).add(queue)
+        view.shares = shares
+    for unit, reason in bad.items():
+        views[unit].problem = reason.text
+
+
+def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
+    shared = s.share_fleet(fleet, on_error="report")
+    offsets, positions, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
+    for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
+        view.is_for_anyone = whole
+        for client_id in view.client_ids:
+            mine = (
+                view.queues
+                if whole
+                else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
+            )
+            view.shares.setdefault(client_id, set()).update(mine)
+            slot += 1

@@ -1,0 +1,207 @@
+"""What is open while steps last in groups where a queue may have many readers: corrections of the
+graphs.
+
+The graphs of `rmqalloc.ownership.transitions` know one reader before a step and one after. Of several one is
+kept there: too few queues without a reader are never counted so. The most is known by trying every
+set of informed clients where few change, and is a bound elsewhere. All else follows from how many
+clients give a queue up, take it up, and read it throughout.
+
+An informed client reads what it reads after the step, any other what it reads before. So with the
+readers of a queue as bits, the readers with the set S informed are ``old & ~S | new & S``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet.columns import distinct
+from rmqalloc.ownership.transitions._chances import (
+    OpenSeconds,
+    ReaderCounts,
+    expected_by_chance,
+    expected_by_number,
+    open_seconds,
+)
+from rmqalloc.ownership.transitions.notification_delay import NotificationDelay
+from rmqalloc.ownership.transitions.open_queues import Open
+
+Clients = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Bits = NDArray[np.int64]
+
+MOST_CLIENTS = 12
+"""Clients up to which every set is tried."""
+
+
+class ReadersOfStep(NamedTuple):
+    """Who reads the queues of a step."""
+
+    # Shape (n, n_queues): Readers before and after it, as positions in the group; -1 for nobody. A
+    # client that leaves reads nothing before.
+    old: Clients
+    new: Clients
+    written: Mask  # shape (n_queues,): whether producers write to the queue
+    # Shape (n_clients,): Clients that are informed of the step, and those of them that join
+    to_inform: Mask
+    joins: Mask
+    begins_with_one: bool  # whether the step begins when the first of them is informed
+    hearing: NotificationDelay | None  # how they are informed
+    shared: Mask | None = None  # shape (n_queues,): queues that several clients may read
+
+
+def correct_row(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double: Open) -> None:
+    """Correct the figures of one row."""
+    kinds = _Kinds.of(step)
+    counted = {
+        "unowned": np.ones(kinds.written.size, bool),
+        "unowned_written": kinds.written,
+        "unowned_dry": ~kinds.written,
+    }
+    several = _Figure(None, 0.0, 0, None)
+    for name, each in unowned.items():
+        none, several = _figures(step, kinds, counted[name])
+        _put(each, row, none)
+    if several.most is None:
+        many = ((kinds.old >= 0).sum(axis=0) > 1) | ((kinds.new >= 0).sum(axis=0) > 1)
+        double.most[row] += kinds.owned[many].sum()
+    _put(double, row, several)
+
+
+class _Kinds(NamedTuple):
+    """Queues by who reads them before and after, and whether producers write to them."""
+
+    old: Clients
+    new: Clients
+    written: Mask
+    counts: Clients
+    owned: Clients  # those of them that one client alone may read
+    stays: Mask  # of the readers before, those that read it after, too
+    comes: Mask  # of the readers after, those that did not before
+
+    @classmethod
+    def of(cls, step: ReadersOfStep) -> _Kinds:
+        shared = np.zeros_like(step.written) if step.shared is None else step.shared
+        rows = np.concatenate(
+            [np.sort(step.old, axis=0), np.sort(step.new, axis=0), step.written[None], shared[None]]
+        )
+        kinds, counts = np.unique(rows, axis=1, return_counts=True)
+        old, new, owned = (
+            kinds[: len(step.old)],
+            kinds[len(step.old) : -2],
+            np.where(kinds[-1] > 0, 0, counts),
+        )
+        same = (old[:, None] == new[None]) & (old >= 0)[:, None]
+        comes = (new >= 0) & ~same.any(axis=0)
+        return cls(old, new, kinds[-2] > 0, counts.astype(np.int64), owned, same.any(axis=1), comes)
+
+    @property
+    def goes(self) -> Mask:
+        """Of the readers before, those that do not read it after."""
+        gone: Mask = (self.old >= 0) & ~self.stays
+        return gone
+
+    @property
+    def changing(self) -> Clients:
+        """Clients that read some queue before or after, and not both."""
+        return distinct(np.append(self.old[self.goes], self.new[self.comes]))
+
+    def bits(self) -> tuple[Clients, Clients]:
+        """Return the changing readers before and after as bits; two further bits stand for one, or
+        several, other readers.
+        """
+        changing = self.changing
+        always = ((1 << np.minimum(self.stays.sum(axis=0), 2)) - 1) << changing.size
+        old, new = (
+            np.where(moves, 1 << np.searchsorted(changing, np.where(moves, readers, 0)), 0).sum(
+                axis=0
+            )
+            + always
+            for readers, moves in ((self.old, self.goes), (self.new, self.comes))
+        )
+        return old, new
+
+    def reader_counts(self, mask: Mask, joins: Mask) -> ReaderCounts:
+        """Count the readers that change or stay; queues of a mask count if nobody reads them."""
+        joining = self.comes & np.append(joins, False)[self.new]
+        goes, comes, joining, stays = (
+            one.sum(axis=0) for one in (self.goes, self.comes & ~joining, joining, self.stays)
+        )
+        return ReaderCounts(
+            goes, comes, joining, stays, np.where(mask, self.counts, 0), self.owned
+        ).distinct()
+
+
+class _Figure(NamedTuple):
+    """The most open queues where it is known, the greatest expected number, how many stay open, and
+    for how long others are.
+    """
+
+    most: int | None
+    expected: float
+    after: int
+    seconds: OpenSeconds | None
+
+
+def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _Figure]:
+    """Return the figures of queues of a mask without a reader, and of all queues with several."""
+    n_after = (kinds.new >= 0).sum(axis=0)
+    after = int(kinds.counts[mask & (n_after == 0)].sum()), int(kinds.owned[n_after > 1].sum())
+    changing, n_informees = kinds.changing, int(step.to_inform.sum())
+    needs_one = step.begins_with_one and n_informees > 0
+    most: tuple[int | None, int | None] = None, None
+    if changing.size <= MOST_CLIENTS:
+        counts = np.where(mask, kinds.counts, 0), kinds.owned
+        most = most_in_subsets(
+            *kinds.bits(), counts, changing.size, needs_one and changing.size == n_informees
+        )
+    counted = kinds.reader_counts(mask, step.joins)
+    seconds: tuple[OpenSeconds | None, OpenSeconds | None] = None, None
+    if step.hearing is None:
+        expected = expected_by_number(
+            counted, int((step.to_inform & ~step.joins).sum()), int(needs_one)
+        )
+    else:
+        expected, seconds = (
+            expected_by_chance(counted, step.hearing.at_join),
+            open_seconds(counted, step.hearing),
+        )
+    none, several = (_Figure(*one) for one in zip(most, expected, after, seconds, strict=True))
+    return none, several
+
+
+def _put(one: Open, row: int, figure: _Figure) -> None:
+    """Write the figures of a row; the longest possible time bounds the 99th percentile."""
+    one.is_exact[row] = figure.most is not None
+    if figure.most is not None:
+        one.most[row] = figure.most
+    longest, total = (np.nan, np.nan) if figure.seconds is None else figure.seconds
+    one.expected[row], one.after[row], one.queue_seconds[row] = figure.expected, figure.after, total
+    one.seconds_worst[row] = one.seconds_p99[row] = longest
+
+
+def most_in_subsets(
+    old: Bits, new: Bits, counts: tuple[Bits, Bits], n_clients: int, needs_one: bool
+) -> tuple[int, int]:
+    """Return the most queues without a reader, and with several, over all sets, or all non-empty
+    sets.
+
+    Examples
+    --------
+    Two clients read a queue, and a third will:
+
+    >>> one = np.array([1])
+    >>> most_in_subsets(np.array([0b011]), np.array([0b100]), (one, one), 3, False)
+    (1, 1)
+    """
+    first = int(needs_one and n_clients > 0)  # sets are in the order of their bits
+    informed = np.arange(first, 1 << n_clients)[:, None]
+    readers = old & ~informed | new & informed
+    several = (readers & (readers - 1)) != 0
+    unowned, double = (
+        int((is_open @ n).max()) for is_open, n in zip((readers == 0, several), counts, strict=True)
+    )
+    return unowned, double

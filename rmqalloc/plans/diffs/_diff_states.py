@@ -1,0 +1,113 @@
+"""The face of the room: two states of a cluster, each a snapshot or what a plan comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow.compute as pc
+
+from rmqalloc.documents.memory import no_collection
+from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence import Known
+from rmqalloc.plans import Plan
+from rmqalloc.plans.diffs._diff_plan import PlanSide, diff_with_plan
+from rmqalloc.plans.diffs._diff_result import ComparedState, Diff
+from rmqalloc.plans.diffs._diff_snapshots import diff_sides
+from rmqalloc.plans.diffs._snapshot_side import SnapshotSide
+from rmqalloc.plans.plan_totals import scenario_of
+from rmqalloc.snapshot.matching import ALL, chosen
+from rmqalloc.snapshot.snapshot import Snapshot
+
+
+def diff(
+    before: Snapshot | Known | Plan,
+    after: Snapshot | Known | Plan,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    scenario: str | None = None,
+    assume: bool = False,
+    names: tuple[str, str] = ("before", "after"),
+) -> Diff:
+    """Compare two snapshots, or a snapshot and what a plan comes to.
+
+    Parameters
+    ----------
+    before, after : Snapshot, Known or Plan
+        One of them may be a plan, which stands for the state after its scenario.
+    groups, topics : sequence of str
+        Patterns, as `fnmatch.fnmatchcase` has them; what matches none is not compared.
+    scenario : str, optional
+        Scenario of the plan; need not be given if there is just one.
+    assume : bool
+        Accept strategies that are in doubt.
+    names : tuple of str
+        What to call the two in text.
+
+    Returns
+    -------
+    Diff
+
+    Raises
+    ------
+    NoMatchError
+        A pattern matches nothing on either side.
+    ValueError
+        Both are plans, the plan has no such scenario, or two groups or topics of a snapshot have
+        one name.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 6),)), tuple(map(Client, ("c1", "c2", "c3")))
+    >>> cluster, later = (Snapshot((topic,), (Group("g", ("T",), mine, strategy="AVG"),)) for mine in (clients, clients[:2]))
+    >>> found = diff(cluster, later)
+    >>> found.causes.to_pylist()
+    [{'consumer_group': 'g', 'cause': 'clients_left', 'changes': 1, 'moved': 3}]
+    """
+    plans = [one for one in (before, after) if isinstance(one, Plan)]
+    if len(plans) == 2:
+        raise ArgumentError("both are plans; give a snapshot and a plan, or two snapshots")
+    sides = [
+        SnapshotSide.of(one, groups, topics, assume)
+        for one in (before, after)
+        if not isinstance(one, Plan)
+    ]
+    before, after = (one.given if isinstance(one, Known) else one for one in (before, after))
+    of_groups, of_topics = _matching(groups, topics, (before, after))
+    if not plans:
+        with no_collection():
+            return diff_sides(
+                sides[0], sides[1], (_seen(before, names[0], None), _seen(after, names[1], None))
+            )
+    wanted = scenario_of(plans[0], scenario)
+    planned = PlanSide(plans[0], wanted, of_groups, of_topics)
+    return diff_with_plan(
+        planned, sides[0], (_seen(before, names[0], wanted), _seen(after, names[1], wanted))
+    )
+
+
+def _seen(one: Snapshot | Plan, name: str, scenario: str | None) -> ComparedState:
+    if isinstance(one, Plan):
+        return ComparedState(name, one.snapshot_time, scenario)
+    return ComparedState(name, one.fetched_at, None, len(one.errors))
+
+
+def _matching(
+    groups: Sequence[str], topics: Sequence[str], sides: Sequence[Snapshot | Plan]
+) -> tuple[list[str], list[str]]:
+    """Return names of all groups and topics of both sides that match."""
+    names: tuple[dict[str, None], dict[str, None]] = {}, {}
+    for side in sides:
+        if isinstance(side, Plan):
+            of_groups, of_topics = (
+                pc.unique(side.units[name]).to_pylist() for name in ("consumer_group", "topic")
+            )
+        else:
+            of_groups = [group.name for group in side.groups]
+            of_topics = [topic for group in side.groups for topic in group.subscriptions]
+            of_topics += [topic.name for topic in side.topics]
+        names[0].update(dict.fromkeys(of_groups))
+        names[1].update(dict.fromkeys(of_topics))
+    snapshot = next((side for side in sides if not isinstance(side, Plan)), None)
+    mine = chosen(groups, names[0], "consumer group", snapshot)
+    return list(mine), list(chosen(topics, names[1], "topic", snapshot))

@@ -1,0 +1,237 @@
+"""Which servers are still worth asking, and how much may be asked of a broker that passes requests
+on to clients.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Container
+
+from rmqalloc.remoting._response_codes import RemotingError
+from rmqalloc.remoting.connection import SilentError, UnreachableError
+
+_MOST_FAILURES = {SilentError: 2, UnreachableError: 3}
+_MOST_BROKEN = 12
+"""Tries in a row that a broken connection may spoil: one bad frame spoils those under way, and these are tried again."""
+
+MOST_RELAYED = 12
+"""Clients that are asked at once through one broker. It gives each a thread of its `adminBrokerThreadPoolNums` (16), from which
+all our other requests are answered, too."""
+
+RELAY_LASTS = 10.0
+"""Seconds for which a broker waits for a client (``Broker2Client.callClient``), and keeps that thread."""
+
+
+_PAUSES_OF_BROKERS, _PAUSES_OF_CLIENTS = (1.0, 30.0), (RELAY_LASTS, 300.0)
+"""Seconds until what was silent is asked again: after its first failure, and at most."""
+
+
+class DownError(RemotingError):
+    """A server that did not answer before is not asked again."""
+
+
+class BackOff:
+    """When what was silent is asked again: after pauses that double as long as it stays silent.
+
+    Examples
+    --------
+    >>> pauses = BackOff(1.0, 3.0)
+    >>> pauses.failed("c", 10.0)
+    >>> pauses.is_over("c", 10.5), pauses.is_over("c", 11.0)
+    (False, True)
+    >>> pauses.failed("c", 11.0)
+    >>> pauses.is_over("c", 12.5), pauses.is_over("c", 13.0)
+    (False, True)
+    """
+
+    def __init__(self, first: float, most: float) -> None:
+        self._first, self._most = first, most
+        self._pauses: dict[str, tuple[float, float]] = {}  # its end, and seconds
+
+    def failed(self, name: str, now: float) -> None:
+        """Begin a pause, twice as long as the one before."""
+        pause = min(self._pauses[name][1] * 2, self._most) if name in self._pauses else self._first
+        self._pauses[name] = now + pause, pause
+
+    def is_over(self, name: str, now: float) -> bool:
+        """Return whether a pause is over."""
+        return name not in self._pauses or now >= self._pauses[name][0]
+
+    def forget(self, name: str) -> None:
+        """Let the next pause be the shortest."""
+        self._pauses.pop(name, None)
+
+    def keep_only(self, names: Container[str]) -> None:
+        """Forget all others."""
+        self._pauses = {name: one for name, one in self._pauses.items() if name in names}
+
+    def forget_old(self, now: float) -> None:
+        """Drop pauses that ended long ago: nothing of that name has failed since."""
+        self._pauses = {
+            name: one for name, one in self._pauses.items() if now < one[0] + self._most
+        }
+
+
+class SilentClients:
+    """Clients that did not answer, and are not asked until a pause is over and a reading begins."""
+
+    def __init__(self) -> None:
+        self._silent: set[str] = set()
+        self._pauses = BackOff(*_PAUSES_OF_CLIENTS)
+
+    def __contains__(self, client_id: object) -> bool:
+        return client_id in self._silent
+
+    def failed(self, client_id: str) -> None:
+        """Record that a client has not answered."""
+        self._silent.add(client_id)
+        self._pauses.failed(client_id, time.monotonic())
+
+    def answered(self, client_id: str) -> None:
+        """Record that a client has answered."""
+        self._pauses.forget(client_id)
+
+    def revive(self) -> None:
+        """Let those be asked again whose pause is over."""
+        now = time.monotonic()
+        self._silent = {one for one in self._silent if not self._pauses.is_over(one, now)}
+        self._pauses.forget_old(now)
+
+
+class Health:
+    """Failures of servers since each last answered."""
+
+    def __init__(self) -> None:
+        self._failures: dict[tuple[str, type[Exception]], int] = defaultdict(int)
+        self._down: dict[str, str] = {}
+        self._pauses = BackOff(*_PAUSES_OF_BROKERS)
+
+    def check(self, address: str) -> None:
+        """Raise `DownError` if a server is down."""
+        if address in self._down:
+            raise DownError(f"{address} is down for this run: {self._down[address]}")
+
+    def is_up(self, address: str) -> bool:
+        """Return whether a server is asked."""
+        return address not in self._down
+
+    def answered(self, address: str) -> None:
+        """Record that a server has answered, be it by a refusal."""
+        for kind in (*_MOST_FAILURES, RemotingError):
+            self._failures.pop((address, kind), None)
+        self._pauses.forget(address)
+
+    def failed(self, address: str, error: RemotingError) -> None:
+        """Record that a server has not answered."""
+        kind = next((one for one in _MOST_FAILURES if isinstance(error, one)), RemotingError)
+        self._failures[address, kind] += 1
+        n, most = self._failures[address, kind], _MOST_FAILURES.get(kind, _MOST_BROKEN)
+        if n >= most and address not in self._down:
+            self._down[address] = f"{n} tries in a row failed, the last with: {error}"
+            self._pauses.failed(address, time.monotonic())
+
+    def revive(self) -> None:
+        """Let servers be tried again whose pause is over; the first failure of such a one ends
+        that.
+        """
+        now = time.monotonic()
+        for address in [one for one in self._down if self._pauses.is_over(one, now)]:
+            del self._down[address]
+            for kind in (*_MOST_FAILURES, RemotingError):
+                self._failures[address, kind] = _MOST_FAILURES.get(kind, _MOST_BROKEN) - 1
+
+    def keep_only(self, addresses: Container[str]) -> None:
+        """Forget all other servers."""
+        self._failures = defaultdict(
+            int, {key: n for key, n in self._failures.items() if key[0] in addresses}
+        )
+        for address in [one for one in self._down if one not in addresses]:
+            del self._down[address]
+        self._pauses.forget_old(time.monotonic())
+
+
+class Relays:
+    """Requests that one broker passes on to clients: so many at once, so many a second."""
+
+    def __init__(self, per_second: float) -> None:
+        self._free = asyncio.Semaphore(MOST_RELAYED)
+        self._pause, self._next = 1 / per_second, 0.0
+
+    async def begin(self) -> float:
+        """Wait for a place and for the turn; the time at which the request may be sent."""
+        await self._free.acquire()
+        try:
+            now = asyncio.get_running_loop().time()
+            at = max(now, self._next)
+            self._next = at + self._pause
+            await asyncio.sleep(at - now)
+        except BaseException:
+            self._free.release()
+            raise
+        return at
+
+    def end(self, sent: float, is_waited_for: bool) -> None:
+        """Give the place back; where the broker still waits for a silent client, only when it stops
+        to.
+        """
+        loop = asyncio.get_running_loop()
+        if is_waited_for and loop.time() < sent + RELAY_LASTS:
+            loop.call_at(sent + RELAY_LASTS, self._free.release)
+        else:
+            self._free.release()
+
+
+# Which addresses of a cluster did not answer a member in time, and when each is asked again.
+
+LONGEST_PAUSE = 10.0
+"""Seconds until an address that was silent is asked again, at most."""
+
+
+class SilentAddresses:
+    """Addresses that did not answer in time; requests that may wait are not sent to them during a
+    pause.
+
+    So that a pass that would ask a frozen broker for sixty offsets waits for one of them.
+    Heartbeats are sent whatever is known of an address: they do not call `check`. Pauses are of 1
+    s, then twice as long each, of 10 s at most.
+
+    Parameters
+    ----------
+    now : callable
+        Seconds, by any clock that only goes forward.
+
+    Examples
+    --------
+    >>> seconds = iter([0.0, 0.5, 1.5])
+    >>> silent = SilentAddresses(lambda: next(seconds))
+    >>> silent.failed("10.0.0.1:10911")
+    >>> silent.check("10.0.0.1:10911")
+    Traceback (most recent call last):
+    rmqalloc.remoting.health.DownError: 10.0.0.1:10911 did not answer before; it is asked again after 10 s at most
+    >>> silent.check("10.0.0.1:10911")
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._pauses = BackOff(1.0, LONGEST_PAUSE)
+
+    def check(self, address: str) -> None:
+        """Raise `DownError`, a `RemotingError`, if an address is not to be asked now."""
+        if not self._pauses.is_over(address, self._now()):
+            raise DownError(
+                f"{address} did not answer before; it is asked again after {LONGEST_PAUSE:g} s at most"
+            )
+
+    def failed(self, address: str) -> None:
+        """Record that an address did not answer in time, or could not be reached; several failures
+        at once are one.
+        """
+        now = self._now()
+        if self._pauses.is_over(address, now):
+            self._pauses.failed(address, now)
+
+    def answered(self, address: str) -> None:
+        """Record that an address has answered, whatever it was."""
+        self._pauses.forget(address)

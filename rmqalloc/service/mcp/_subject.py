@@ -1,0 +1,89 @@
+"""What the tools answer about: one snapshot file or one running cluster."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import rmqalloc
+from rmqalloc.errors import ArgumentError
+from rmqalloc.snapshot.files import read_snapshot_with_warnings
+from rmqalloc.snapshot.matching import ALL
+
+if TYPE_CHECKING:
+    from rmqalloc.evidence import GivenRooms
+    from rmqalloc.plans import Plan
+    from rmqalloc.snapshot.snapshot import Snapshot
+
+
+class SubjectState(NamedTuple):
+    """A snapshot, and notes of who read it."""
+
+    snapshot: Snapshot
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A file or a running cluster, read again for every call; only whoever starts the server names
+    it.
+
+    Attributes
+    ----------
+    file : str or None
+        Path of a snapshot in any form.
+    name_server : str or None
+        Name servers of a running cluster instead.
+    groups, topics : sequence of str
+        Patterns of what is looked at where a call names none.
+    how : mapping
+        How the cluster is reached, as `rmqalloc.fetch` takes it.
+    before : str or None
+        Path of the snapshot or saved plan that ``diff`` compares with.
+    rooms : GivenRooms or None
+        Machine rooms that are stated by hand.
+    require : str or None
+        The least that strategies must rest on.
+    """
+
+    file: str | None = None
+    name_server: str | None = None
+    groups: Sequence[str] = ALL
+    topics: Sequence[str] = ALL
+    how: Mapping[str, Any] = field(default_factory=dict)
+    before: str | None = None
+    rooms: GivenRooms | None = None
+    require: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.file is None) == (self.name_server is None):
+            raise ArgumentError(
+                "the tools answer about a file or about a cluster; give exactly one of them"
+            )
+
+    @property
+    def label(self) -> str:
+        """What is looked at, for people."""
+        return f"file {self.file}" if self.name_server is None else f"cluster {self.name_server}"
+
+    def read(self, groups: Sequence[str], topics: Sequence[str]) -> SubjectState:
+        """Read the file, or of the cluster what the patterns name."""
+        if self.file is not None:
+            return SubjectState(*read_snapshot_with_warnings(self.file))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            snapshot = rmqalloc.fetch(self.name_server, groups, topics, **self.how)
+        return SubjectState(snapshot, tuple(str(one.message) for one in said))
+
+    def read_before(self) -> tuple[Snapshot | Plan, tuple[str, ...]]:
+        """Read what ``diff`` compares with."""
+        from rmqalloc.plans.diffs.state_files import read_state
+
+        if self.before is None:
+            raise ArgumentError(
+                "there is nothing to compare with: whoever starts the server names it, as in "
+                "`rmqalloc mcp -n HOST:PORT --before snapshot.json`"
+            )
+        return read_state(self.before)

@@ -29,7 +29,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
 PROOFS := bruteforce differential chaos clusters fuzz spark platforms mutation
-.PHONY: help dev check test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel proof evidence proofs-in-turn bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser
+.PHONY: help dev check style test-changed install plan python machine java test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel proof evidence proofs-in-turn bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -85,6 +85,9 @@ check: dev
 	@$(DEV)/ruff check -q $(wildcard rmqalloc/$(ROOM)) tests/$(ROOM)
 	@$(DEV)/ruff format -q --check $(wildcard rmqalloc/$(ROOM)) tests/$(ROOM)
 	@$(DEV)/pytest -q $(BESIDE) tests/$(ROOM)
+# Measures of style beside known projects: printed, never enforced.
+style: dev
+	@$(DEV)/python -m style_measures --fetch build/beside
 # Tests of the rooms that differ from main.
 CHANGED = $(shell git diff --name-only origin/main... -- rmqalloc tests | sed -nE 's#^(rmqalloc|tests)/([a-z_]+)/.*#tests/\2#p' | sort -u)
 test-changed: dev

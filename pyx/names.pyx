@@ -1,4 +1,10 @@
 # Names as numbers, over columns: Java's hash of texts, slots of client ids, numbers of queues.
+#
+# >>> values, offsets = np.frombuffer(b"c1c2", np.uint8), np.array([0, 2, 4])
+# >>> hashes = np.empty(2, np.int32)
+# >>> names.hash_names(values, offsets, hashes)
+# >>> hashes
+# array([3118, 3119], dtype=int32)
 
 from libc.stdint cimport uint64_t
 

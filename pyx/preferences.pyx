@@ -8,6 +8,17 @@
 # full clients, which stay full.
 #
 # Room to work in are pairs and words: an `offset_t` named after a list says where it begins there.
+#
+# One unit of three queues and two clients, given by their numbers:
+#
+# >>> queues, clients = np.array([7, 8, 9], np.uint32), np.array([1, 2], np.uint32)
+# >>> start, n_queues, n_clients = np.array([0]), np.array([3], np.int32), np.array([2], np.int32)
+# >>> n_pairs, n_words = preferences.scratch_sizes(3, 2)
+# >>> pairs, words = np.empty(n_pairs, np.uint64), np.empty(n_words, np.uint32)
+# >>> owners = np.empty(3, np.int32)
+# >>> preferences.match(start, n_queues, start, start, n_clients, queues, clients, False, pairs, words, owners)
+# >>> owners
+# array([1, 1, 0], dtype=int32)
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc

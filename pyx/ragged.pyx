@@ -1,4 +1,10 @@
 # Rows of differing length laid end to end. A row's bytes are values[offsets[row]:offsets[row+1]].
+#
+# >>> values = np.frombuffer(b"c1c2", np.uint8)
+# >>> starts, out_offsets, out = np.array([2, 0]), np.array([0, 2, 4]), np.empty(4, np.uint8)
+# >>> ragged.gather(values, starts, out_offsets, out)
+# >>> bytes(out)
+# b'c2c1'
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy

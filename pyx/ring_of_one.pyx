@@ -1,5 +1,14 @@
 # The ring for one group of plain Python objects, see plain_group.pxd. Where the level in use has no
 # loops of its own, too, it is left to others: the plain ones are those of md5.pyx and ring.pyx.
+#
+# >>> queues, client_ids = (("t", "b", 0), ("t", "b", 1), ("t", "b", 2)), ("c1", "c2")
+# >>> ring_of_one.consistent_hash(queues, client_ids, 10, 0, None)    # what the client at position 0 owns
+# [('t', 'b', 1)]
+# >>> owners = np.empty(3, np.int32)
+# >>> ring_of_one.consistent_hash(queues, client_ids, 10, 0, owners)
+# 3
+# >>> owners
+# array([1, 0, 1], dtype=int32)
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t

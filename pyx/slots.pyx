@@ -2,6 +2,15 @@
 # slot_bases.pxd holds most.
 #
 # All room to work in is one stretch of numbers, of which each list has its part.
+#
+# One unit: five queues, and two clients whose ids carry the slots 0 and 1.
+#
+# >>> seeds, numbers, client_slots = np.zeros(1, np.uint64), np.arange(5, dtype=np.uint64), np.array([0, 1], np.int32)
+# >>> start, n_queues, n_clients = np.array([0]), np.array([5], np.int32), np.array([2], np.int32)
+# >>> scratch, owners = np.empty(slots.scratch_size(5, 2), np.int32), np.empty(5, np.int32)
+# >>> slots.own(start, n_queues, start, start, n_clients, seeds, numbers, client_slots, scratch, owners)
+# >>> owners
+# array([1, 1, 0, 1, 0], dtype=int32)
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc

@@ -3,6 +3,17 @@
 # Of RocketMQ's three ways to share queues two stand here: `contiguous` is
 # AllocateMessageQueueAveragely, `circular` AllocateMessageQueueAveragelyByCircle;
 # AllocateMessageQueueConsistentHash is in ring.pyx.
+#
+# Two units, of 5 queues and 2 clients and of 3 queues and 3 clients, laid end to end:
+#
+# >>> queue_offsets, n_clients = np.array([0, 5, 8]), np.array([2, 3], np.int32)
+# >>> owners = np.empty(8, np.int32)
+# >>> split.contiguous(queue_offsets, n_clients, owners)
+# >>> owners
+# array([0, 0, 0, 1, 1, 0, 1, 2], dtype=int32)
+# >>> split.circular(queue_offsets, n_clients, owners)
+# >>> owners
+# array([0, 1, 0, 1, 0, 0, 1, 2], dtype=int32)
 
 from libc.stdint cimport int64_t
 
@@ -24,26 +35,31 @@ cdef inline void fill(owner_t[::1] out, offset_t lo, offset_t hi, owner_t owner)
         out[queue] = owner
 
 
+# Where the block of a client begins: each has `size` queues, and the first `extra` have one more.
+cdef inline offset_t block_begin(offset_t client, offset_t size, offset_t extra) noexcept nogil:
+    return client * size + min(client, extra)
+
+
 def contiguous(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
                owner_t[::1] out not None):
     """Blocks in client order, the first ``n mod m`` clients take one more."""
     cdef const rmq_splits_t *level = rmq_splits()
     cdef Py_ssize_t unit
-    cdef offset_t queue, end, client, n, size, extra
+    cdef offset_t first, end, client, n, size, extra
     if level and n_clients.shape[0] and out.shape[0]:  # an empty view has no first element to point at
         with nogil:
             level.contiguous(<const int64_t *>&queue_offsets[0], &n_clients[0], n_clients.shape[0], &out[0])
         return
     with nogil:
         for unit in range(n_clients.shape[0]):
-            queue, end, n = queue_offsets[unit], queue_offsets[unit + 1], n_clients[unit]
+            first, end, n = queue_offsets[unit], queue_offsets[unit + 1], n_clients[unit]
             if n == 0:
-                fill(out, queue, end, -1)
+                fill(out, first, end, -1)
                 continue
-            size, extra = (end - queue) // n, (end - queue) % n
-            for client in range(min(n, end - queue)):
-                fill(out, queue, queue + size + (client < extra), <owner_t> client)
-                queue += size + (client < extra)
+            size, extra = (end - first) // n, (end - first) % n
+            for client in range(min(n, end - first)):
+                fill(out, first + block_begin(client, size, extra), first + block_begin(client + 1, size, extra),
+                     <owner_t> client)
 
 
 def circular(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
@@ -116,7 +132,7 @@ def vacate_contiguous(const offset_t[::1] units not None, const index_t[::1] uni
                       owner_t[::1] out not None):
     """Leave to nobody what ``contiguous`` gave to the vacant places of some units' lists."""
     cdef Py_ssize_t k
-    cdef offset_t i, lo, n, size, extra, begin, place
+    cdef offset_t i, lo, n, size, extra, place
     with nogil:
         for k in range(units.shape[0]):
             lo = queue_offsets[units[k]]
@@ -125,8 +141,7 @@ def vacate_contiguous(const offset_t[::1] units not None, const index_t[::1] uni
             extra = queue_offsets[units[k] + 1] - lo - size * n
             for i in range(vacant_offsets[unit_list[k]], vacant_offsets[unit_list[k] + 1]):
                 place = vacant[i]
-                begin = lo + place * size + min(place, extra)
-                fill(out, begin, begin + size + (place < extra), -1)
+                fill(out, lo + block_begin(place, size, extra), lo + block_begin(place + 1, size, extra), -1)
 
 
 def vacate_circular(const offset_t[::1] units not None, const index_t[::1] unit_list not None,

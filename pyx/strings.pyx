@@ -1,6 +1,15 @@
 # Text as columns: string i is values[offsets[i]:offsets[i+1]], UTF-8 with lone surrogates in their
 # 3-byte form. Java's order of text is that of UTF-16 code units, a shorter prefix first
 # (`compare`); the plain loops sort lists by merging.
+#
+# One list of the texts b, a and b, in which a text is repeated:
+#
+# >>> values, offsets, list_offsets = np.frombuffer(b"bab", np.uint8), np.arange(4), np.array([0, 3])
+# >>> keys, spare, irregular = np.empty(3, np.uint64), np.empty(3, np.int32), np.zeros(1, np.uint8)
+# >>> order = np.empty(3, np.int32)
+# >>> strings.order(values, offsets, list_offsets, keys, spare, irregular, order)
+# >>> order, irregular
+# (array([1, 0, 2], dtype=int32), array([1], dtype=uint8))
 
 from libc.stdint cimport int64_t
 from libc.string cimport memchr, memcmp, memcpy

@@ -6,6 +6,14 @@ every owner is below its unit's number of clients. The plain loops stand here; u
 those of the level in use, if it has any.
 """
 
+# One unit of four queues, one of them unowned, and two clients:
+#
+# >>> queue_offsets, client_offsets = np.array([0, 4]), np.array([0, 2])
+# >>> owners, loads = np.array([0, 0, 1, -1], np.int32), np.empty(2, np.int32)
+# >>> tally.loads(queue_offsets, client_offsets, owners, loads)
+# >>> loads
+# array([2, 1], dtype=int32)
+
 from libc.stdint cimport int64_t
 
 from typedefs cimport index_t, offset_t, owner_t

@@ -2,6 +2,14 @@
 # done soonest, then moves and swaps away from the fullest client while they make the fuller of the
 # two less full than that. Shares of capacities are compared by cross-multiplication, so that every
 # machine has the same answer.
+#
+# One unit: queues that weigh 5, 1 and 4, given the heaviest first, and two equal clients.
+#
+# >>> weights, order, capacities = np.array([5, 1, 4]), np.array([0, 2, 1], np.int32), np.ones(2, np.int64)
+# >>> loads, owners = np.zeros(2, np.int64), np.empty(3, np.int32)
+# >>> weigh.weighted(np.array([0, 3]), np.array([0, 2]), order, weights, capacities, 0, loads, owners)
+# >>> owners, loads
+# (array([0, 1, 1], dtype=int32), array([5, 5]))
 
 from typedefs cimport offset_t, owner_t
 

@@ -65,7 +65,7 @@ def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[
 
     Examples
     --------
-    >>> imported_on_use("rmqalloc", {"globs": ("glob", "literal")})("glob").__module__
+    >>> imported_on_use("rmqalloc", {"text": ("glob", "literal")})("glob").__module__
     'rmqalloc.text'
     """
     homes = {name: f"{door}.{module}" for module, its in names.items() for name in its}

@@ -5,7 +5,7 @@ about it.
     The doors: record batches and Parquet files in, figures out.
 ``unit_files``
     Which files of a directory hold units, and their rows; Spark asks it too.
-``limits``, ``rows``
+``batch_sizes``, ``row_check``
     How large rows are before they are read; the good ones as fleets, the bad ones with their
     reasons.
 ``evaluate``

@@ -440,7 +440,7 @@ def test_bulk_imports_what_its_input_needs(tmp_path):
         "pyarrow.compute",
         "pyarrow.acero",
         "rmqalloc.scenarios.scenario",
-        "rmqalloc.documents",
+        "rmqalloc.documents.document",
     }
 
 

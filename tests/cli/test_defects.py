@@ -16,11 +16,11 @@ SEED = ["-f", "example:seed"]
 PLAN = ["plan", *SEED, "--scale", "3"]
 SIMULATE = ["simulate", "script.json"]
 ROOMS = {
-    "rmqalloc/advice": ["recommend", *SEED],
+    "rmqalloc/rollouts/advice": ["recommend", *SEED],
     "rmqalloc/audit": ["check", *SEED],
     "rmqalloc/broker": SIMULATE,
     "rmqalloc/cli": ["plan", *SEED, "--scale", "3", "-o", "json"],
-    "rmqalloc/diffs": ["diff", "example:seed", "plan.json"],
+    "rmqalloc/plans/diffs": ["diff", "example:seed", "plan.json"],
     "rmqalloc/documents": ["plan", *SEED, "--scenario", "scenarios.yaml"],
     "rmqalloc/evaluation": PLAN,
     "rmqalloc/evidence": ["check", *SEED, "-o", "json"],
@@ -36,10 +36,10 @@ ROOMS = {
     "rmqalloc/snapshot": ["convert", "seed.parquet", "--out", "seed.csv"],
     "rmqalloc/snapshot/files/mqadmin": ["convert", "allocateMQ.orders.json", "--out", "mqadmin.json"],
     "rmqalloc/snapshot/live": ["snapshot", "-n", "{}", "--out", "live.json"],
-    "rmqalloc/store": ["convert", "seed.parquet", "--out", "seed.csv"],
+    "rmqalloc/documents/store": ["convert", "seed.parquet", "--out", "seed.csv"],
     "rmqalloc/strategies": ["allocate", "-t", "t", "--queues", "b:8", "--clients", "x,y", "-s", "CONSISTENT_HASH"],
-    "rmqalloc/transitions": ["rollout", "restart", *SEED, "--batch", "1"],
-    "rmqalloc/views": ["check", *SEED],
+    "rmqalloc/ownership/transitions": ["rollout", "restart", *SEED, "--batch", "1"],
+    "rmqalloc/evidence/views": ["check", *SEED],
 }  # fmt: skip
 SCRIPT = {
     "duration": "1m",

@@ -17,9 +17,7 @@ NAMES = "check compare diff explain fetch groups plan read recommend rollout sho
 VERBS = NAMES.split()
 AT_IMPORT = {
     "_engine",
-    "globs",
     "lazy",
-    "limits",
     "text",
     "version",
     "errors",

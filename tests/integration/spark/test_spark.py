@@ -32,7 +32,7 @@ def rows_of(frame):
 
 
 def test_what_runs_in_workers_imports_no_spark():
-    jobs = ("job._plan_kernels", "job._plan_directory", "job._plan_table", "job._plan_summary")
+    jobs = ("job._plan_kernels", "job._plan_directory", "job._plan_summary")
     names = ("map_in_arrow", "_arrow_plan", *jobs, "requirements")
     modules = ", ".join(f"spark_udfs.{name}" for name in names)
     done = python("-c", f"import sys, {modules}; print('pyspark' in sys.modules)")

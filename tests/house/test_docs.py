@@ -10,6 +10,7 @@ from cli_commands import COMMANDS
 
 import rmqalloc
 from rmqalloc.cli._error_handler import exit_code_of
+from rmqalloc.strategies import STRATEGIES
 
 PAPERS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 """Pages of the guide that lie outside docs/; docs/site/hooks.py brings them in."""
@@ -95,3 +96,17 @@ def test_the_evidence_names_each_proof():
     names = [path.parent.name for path in (ROOT / "proofs").glob("*/__main__.py")]
     assert len(names) == 8
     assert [name for name in names if f"`{name}" not in page or f"`{name}" not in readme] == []
+
+
+def engine_table(page):
+    """The table of loops of a page that lies at the root or in docs/, with links from the root."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    table = text.partition("<!-- engine:begin -->")[2].partition("<!-- engine:end -->")[0]
+    return table.replace("](../", "](")
+
+
+def test_the_two_tables_of_loops_are_one_and_name_each_strategy():
+    table = engine_table("CONTRIBUTING.md")
+    assert table == engine_table("docs/how-it-works.md")
+    named = {name for line in table.splitlines() for name in re.findall(r"`([A-Z_]+)`", line)}
+    assert named == {name.partition("/")[0] for name in STRATEGIES}

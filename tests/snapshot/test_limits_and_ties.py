@@ -10,7 +10,7 @@ from rmqalloc.remoting import RemotingError
 from rmqalloc.remoting.body_fields import AnswerError, whole_of
 from rmqalloc.snapshot.files._parquet_pages import Page, PageError, _of_column, pages
 from rmqalloc.snapshot.live._answers import lags
-from rmqalloc.snapshot.live._take import ClusterReading
+from rmqalloc.snapshot.live._take import ClusterReader
 from rmqalloc.snapshot.synthetic import synthetic_fleet, write_fleet
 
 LONG = 2**63
@@ -85,7 +85,7 @@ def test_each_request_counts_once_whether_it_is_answered_or_not():
     async def wrong():
         raise RemotingError("no answer")
 
-    assert [asyncio.run(ClusterReading._tried(taker, "b", "r", ask)) for ask in (right, wrong, right)] == [
+    assert [asyncio.run(ClusterReader._tried(taker, "b", "r", ask)) for ask in (right, wrong, right)] == [
         (1, True), (None, False), (1, True),
     ]  # fmt: skip
     assert seen == [(1, 1), (2, 2), (3, 3)] and len(taker.errors) == 1

@@ -23,7 +23,7 @@ from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._known_before import ClusterBefore, GroupBefore, Reported
-from rmqalloc.snapshot.live._take import NAME_SERVER, ClusterReading, Wanted, of_route
+from rmqalloc.snapshot.live._take import NAME_SERVER, ClusterReader, Wanted, of_route
 from rmqalloc.snapshot.snapshot import Group, Lag, Snapshot, SourceError, Topic
 
 _SETTINGS_UNTIL, _LISTS_UNTIL, _INFOS_UNTIL, _ALL_UNTIL = 0.07, 0.6, 0.5, 0.9
@@ -51,7 +51,7 @@ class Pacing(NamedTuple):
     """Requests under way at one server."""
 
 
-class Retaker(ClusterReading):
+class Retaker(ClusterReader):
     """One reading, with what those before found, which it brings up to date."""
 
     def __init__(

@@ -65,14 +65,14 @@ def take_snapshot(
 
     async def run() -> Snapshot:
         async with Remote(servers, access) as remote:
-            taken = await ClusterReading(remote, wanted or Wanted(), on_progress).take()
+            taken = await ClusterReader(remote, wanted or Wanted(), on_progress).take()
             return replace(taken, source="name servers " + ";".join(servers))
 
     return asyncio.run(run())
 
 
 @dataclass(slots=True)
-class ClusterReading:
+class ClusterReader:
     """One reading of a cluster."""
 
     remote: Remote

@@ -82,11 +82,11 @@ def plan_snapshot(
 
 
 class Planned(NamedTuple):
-    """A plan, the evaluation that it stands on, and what was read for that."""
+    """A plan, the evaluation that it stands on, and the views that were evaluated."""
 
     plan: Plan
     evaluation: Evaluation
-    read: ViewUnits
+    views: ViewUnits
 
 
 @no_collection()
@@ -99,29 +99,33 @@ def planned(
     strict: bool = False,
     verb: Verb = Verb.PLAN,
 ) -> Planned:
-    """`plan_snapshot` of any verb, with what it stands on."""
+    """`plan_snapshot` of any verb, with what it stands on: the steps of docs/flow.md, in their order."""
     spec = PlanSpec(scenarios=tuple(scenarios))
+    # decide: the strategy of each group, and whether the group can be answered
     known = Known.of(snapshot, groups)
-    deciding = known.deciding(verb, clients_join(spec.scenarios))
-    read = read_views(known.snapshot, spec.scenarios, groups, topics, with_retry, deciding)
-    deciding.check()
-    missing = tuple(missing_names(read.batch, spec.scenarios, known.snapshot))
-    if missing and strict:
-        raise NoMatchError(missing[0])
-    evaluation = evaluate_views(read, spec)
-    rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(
-        read.batch, spec.output, spec.best_by
-    )
+    decisions = known.deciding(verb, clients_join(spec.scenarios))
+    # lay out: each client's view of a group, as units in columns
+    views = read_views(known.snapshot, spec.scenarios, groups, topics, with_retry, decisions)
+    decisions.check()
+    # change: scenarios may name only what is there
+    unmatched = _unmatched(views, spec, known, strict)
+    # assign: one vector of owners for each unit before and after each scenario
+    evaluation = evaluate_views(views, spec)
+    # compare: loads and moves of queues, clients, units and groups
     inputs = PlanInputs.of(known.given, groups, topics, with_retry, known.allow_partial)
-    tables = PlanTables(
-        spec.scenarios, inputs, read, pa.Table.from_batches([rows]), evaluation.states, known
+    tables = _compared(evaluation, views, spec, inputs, known)
+    # answer
+    warnings = [*decisions.warnings(), *views.warnings, *unmatched, *refused_after(tables.units)]
+    warnings += _computed_otherwise(known.snapshot, strategies_set(spec.scenarios), groups)
+    plan = Plan(
+        tables.units,
+        spec.scenarios,
+        tuple(dict.fromkeys(warnings)),
+        __version__,
+        tables,
+        known.given.fetched_at,
     )
-    # Scenarios may lack the same name.
-    left_out = (*deciding.warnings(), *read.warnings)
-    said = tuple(dict.fromkeys((*left_out, *missing, *refused_after(tables.units))))
-    said += tuple(dict.fromkeys(_otherwise(known.snapshot, strategies_set(spec.scenarios), groups)))
-    plan = Plan(tables.units, spec.scenarios, said, __version__, tables, known.given.fetched_at)
-    return Planned(plan, evaluation, read)
+    return Planned(plan, evaluation, views)
 
 
 def read_views(
@@ -138,11 +142,29 @@ def read_views(
     return view_units(snapshot, groups, topics, with_retry, joining, to_set, is_answered)
 
 
-def _otherwise(
+def _unmatched(views: ViewUnits, spec: PlanSpec, known: Known, strict: bool) -> list[str]:
+    """Return which names of scenarios nothing planned has; with ``strict`` the first is an error."""
+    unmatched = list(missing_names(views.batch, spec.scenarios, known.snapshot))
+    if unmatched and strict:
+        raise NoMatchError(unmatched[0])
+    return unmatched
+
+
+def _compared(
+    evaluation: Evaluation, views: ViewUnits, spec: PlanSpec, inputs: PlanInputs, known: Known
+) -> PlanTables:
+    """Return the tables of a plan, which are made when they are first read."""
+    figures = FiguresTable(evaluation, views.batch.num_rows, spec.names)
+    rows = figures.batch(views.batch, spec.output, spec.best_by)
+    table = pa.Table.from_batches([rows])
+    return PlanTables(spec.scenarios, inputs, views, table, evaluation.states, known)
+
+
+def _computed_otherwise(
     known: Snapshot, to_set: Iterable[tuple[str, Mapping[str, Any] | None]], groups: Sequence[str]
 ) -> Iterator[str]:
     """Yield which clients lack a strategy that scenarios set."""
     has_name = matcher(tuple(groups))
-    chosen = [one for one in known.groups if has_name(one.name)]
+    chosen = [group for group in known.groups if has_name(group.name)]
     for strategy, params in to_set:
         yield from computed_otherwise(chosen, strategy, params)

@@ -111,7 +111,7 @@ def _states(inputs: PlanInputs, scenario: Scenario) -> tuple[UnitRows, UnitRows]
     """Return rows of all units before and after a scenario."""
     made = planned(inputs.known, [scenario], inputs.groups, inputs.topics, inputs.with_retry)
     before, after = made.evaluation.states
-    return unit_rows(made.read, before), unit_rows(made.read, after, scenario)
+    return unit_rows(made.views, before), unit_rows(made.views, after, scenario)
 
 
 def _rows_now(

@@ -175,8 +175,8 @@ def rows_of(snapshot, scenario):
     made = planned(snapshot, [scenario], ("*",), ("*",))
     before, after = made.evaluation.states
     return (
-        unit_rows(made.read, before),
-        unit_rows(made.read, after, made.plan.scenarios[0]),
+        unit_rows(made.views, before),
+        unit_rows(made.views, after, made.plan.scenarios[0]),
         made.plan.undo["s"],
     )
 

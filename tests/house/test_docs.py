@@ -2,6 +2,7 @@
 
 import builtins
 import re
+import textwrap
 
 import click
 import pytest
@@ -110,3 +111,10 @@ def test_the_two_tables_of_loops_are_one_and_name_each_strategy():
     assert table == engine_table("docs/how-it-works.md")
     named = {name for line in table.splitlines() for name in re.findall(r"`([A-Z_]+)`", line)}
     assert named == {name.partition("/")[0] for name in STRATEGIES}
+
+
+def test_the_plan_that_contributing_shows_is_that_of_the_source():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    shown = page.partition("## A question on its way")[2].partition("```python\n")[2]
+    source = (ROOT / "rmqalloc/plans/_plan_snapshot.py").read_text(encoding="utf-8")
+    assert textwrap.indent(shown.partition("```")[0], "    ") in source

@@ -29,7 +29,7 @@ COUNTS = (
     "equivalent",
     "open",
 )
-FEW = ("diffs", "evidence", "store", "transitions")
+FEW = ("documents", "evidence", "ownership", "watching")
 """Rooms of the short form: their tests take seconds."""
 BUDGET = 3000
 """Seconds of areas that a run takes, by their own figures."""

@@ -17,8 +17,8 @@ LIST = PROOFS / "mutation" / "mutants.tsv"
 STATES = ("equivalent: ", "open: ")
 STRICT = ("strategies", "evaluation", "ownership", "plans", "rebalance", "broker", "pyx")
 """Rooms with the higher goal."""
-SMALL = ("_engine", "examples")
-"""Packages that are too small for a room of their own."""
+SMALL = ("_engine",)
+"""The package that is too small for a room of its own."""
 NOT_HERE = ("isa", "md5_neon", "md5_avx512", "tally_avx512")
 """Kernels that a machine may be unable to run."""
 HEAD = """\

@@ -18,7 +18,7 @@ KEPT = cache.HOME / "mutation"
 TIMEOUT = 600
 QUICK = [f"--deselect={start}" for area in AREAS.values() for start in area.seconds]
 """Options of pytest that leave out the tests of areas."""
-FOLDERS = {"spark_udfs": "spark", "pyx": "engine"}
+FOLDERS = {"spark_udfs": "integration/spark", "pyx": "engine"}
 """Folders of tests that have another name than their room."""
 OF_KERNELS = ("tests/engine", "tests/strategies", "tests/fleet")
 FIRST_OF_KERNELS = (

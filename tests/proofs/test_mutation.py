@@ -101,7 +101,7 @@ def noted(rows, **notes):
 
 
 def test_survivors_without_a_note_and_killed_ones_with_one_are_wrong():
-    rows, rooms = {"a": Row(SURVIVES), "b": Row(KILLED, "x")}, {"a": "diffs", "b": "diffs"}
+    rows, rooms = {"a": Row(SURVIVES), "b": Row(KILLED, "x")}, {"a": "audit", "b": "audit"}
     assert verdicts.wrong(rooms, rows, noted([*rows, "untried"], a="equivalent: it is"), []) == []
     assert verdicts.wrong(rooms, rows, noted([*rows, "untried"], a="open: not yet"), []) == []
     assert len(verdicts.wrong(rooms, rows, noted([*rows, "untried"]), [])) == 1
@@ -111,7 +111,7 @@ def test_survivors_without_a_note_and_killed_ones_with_one_are_wrong():
 
 @pytest.mark.parametrize(
     ("room", "n_open", "n_wrong"),
-    [("diffs", 8, 0), ("diffs", 9, 1), ("plans", 3, 0), ("plans", 4, 1)],
+    [("audit", 8, 0), ("audit", 9, 1), ("plans", 3, 0), ("plans", 4, 1)],
 )
 def test_goals_are_of_all_rooms_and_higher_in_some_and_leave_equivalent_ones_out(
     room, n_open, n_wrong

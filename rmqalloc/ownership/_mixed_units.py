@@ -76,7 +76,8 @@ class MixedUnit:
         client_of: Mapping[str, int],
         place_of: Callable[[MessageQueue], int],
     ) -> None:
-        self.row, self.views = row, views  # rows of its views, the main view first
+        self.row = row
+        self.views = views  # rows of its views, the main view first
         self.sharing = rows.shared.get(row)
         self._n_lists = rows.n_lists[row]
         slots = _slots([client_of.get(name, -1) for name in rows.client_ids[row]])
@@ -88,10 +89,9 @@ class MixedUnit:
         self._subscribed = {slots[place] for place in rows.subscribed[row]}
         self._reported: dict[int, list[Slot]] | None = None
         if row in rows.reported:
-            self._reported = {
-                place_of(queue): [slots[place] for place in places]
-                for queue, places in rows.reported[row].items()
-            }
+            self._reported = {}
+            for queue, places in rows.reported[row].items():
+                self._reported[place_of(queue)] = [slots[place] for place in places]
 
     def state(
         self,
@@ -119,26 +119,26 @@ class MixedUnit:
                         if queue in takers:
                             takers[queue].append(client.number)
         sets = numbers.sets
-        owners = readers = {queue: sets.number(mine) for queue, mine in takers.items()}
+        readers = {queue: sets.number(clients_of) for queue, clients_of in takers.items()}
+        owners = readers
         if any(client.repeat for client in clients):
             id_of = {client.number: client.client_id for client in clients}
-            owners = {
-                queue: sets.number([id_of[client] for client in mine])
-                for queue, mine in takers.items()
-            }
+            owners = {}
+            for queue, clients_of in takers.items():
+                owners[queue] = sets.number([id_of[client] for client in clients_of])
         loads = Counter(chain.from_iterable(map(sets.members, owners.values())))
         double_owned = 0
         if self.sharing is None:
-            several = [mine for mine in takers.values() if len(mine) > 1]
-            double_owned = sum(_is_double_owned(mine, n_lists) for mine in several)
+            several = [clients_of for clients_of in takers.values() if len(clients_of) > 1]
+            double_owned = sum(_is_double_owned(clients_of, n_lists) for clients_of in several)
         subscribe = {client.client_id for client in clients if self._subscribes(client)}
         return UnitState(
-            is_good,
-            acted_on,
-            clients,
-            owners,
-            readers,
-            loads,
+            is_good=is_good,
+            acted_on=acted_on,
+            clients=clients,
+            owners=owners,
+            readers=readers,
+            loads=loads,
             may_own=subscribe | loads.keys(),
             double_owned=double_owned,
             cross_room=_n_crossing(owners, rooms, clients, sets),
@@ -160,7 +160,7 @@ def _slots(client_ids: Sequence[int]) -> list[Slot]:
 
 
 def _is_double_owned(takers: Sequence[int], n_lists: int) -> bool:
-    """Return True if two clients take a queue by every list, given each once for every list."""
+    """Return True if two clients take a queue by every list, given each client once a list."""
     return sum(n >= n_lists for n in Counter(takers).values()) > 1
 
 
@@ -177,5 +177,6 @@ def _n_crossing(
     found = 0
     for queue, room in rooms.items():
         if room >= 0:
-            found += any(room_of[owner] not in (-1, room) for owner in sets.members(owners[queue]))
+            rooms_of_owners = {room_of[owner] for owner in sets.members(owners[queue])}
+            found += bool(rooms_of_owners - {-1, room})
     return found

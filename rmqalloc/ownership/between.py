@@ -18,24 +18,24 @@ from rmqalloc.ownership.states import ClientRows, State
 
 
 def merged(columns: Sequence[Keys]) -> tuple[Keys, list[Keys]]:
-    """Return the distinct keys of some columns, ascending, and the position there of every key of
-    each column.
+    """Merge columns of keys: return the distinct keys, ascending, and for each column the
+    positions of its keys among them.
 
     Examples
     --------
     >>> keys, places = merged([np.array([2, 5, 7]), np.array([1, 5])])
-    >>> keys.tolist(), [one.tolist() for one in places]
+    >>> keys.tolist(), [column.tolist() for column in places]
     ([1, 2, 5, 7], [[1, 2, 3], [0, 2]])
     """
     keys = np.concatenate(columns)
-    order = np.argsort(
-        keys, kind="stable"
-    )  # columns are runs in order, or few such, which a stable sort merges
+    # Columns are runs in order, or few such, which a stable sort merges.
+    order = np.argsort(keys, kind="stable")
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[: keys.size]
     places = np.empty(keys.size, np.int64)
     places[order] = np.cumsum(is_first) - 1
-    return keys[is_first], np.split(places, np.cumsum([one.size for one in columns])[:-1])
+    cuts = np.cumsum([column.size for column in columns])[:-1]
+    return keys[is_first], np.split(places, cuts)
 
 
 def aligned(states: Sequence[tuple[Keys, Sequence[Index]]]) -> tuple[Keys, list[NDArray[np.int32]]]:
@@ -47,18 +47,19 @@ def aligned(states: Sequence[tuple[Keys, Sequence[Index]]]) -> tuple[Keys, list[
     >>> owners.tolist()
     [[7, -1, -2], [-2, 7, 8]]
     """
-    first, *others = (keys for keys, _ in states)
-    if all(np.array_equal(first, one) for one in others) and bool((first[1:] > first[:-1]).all()):
-        return first, [
-            np.stack(each) for each in zip(*(columns for _, columns in states), strict=True)
-        ]
-    keys, places = merged([first, *others])
+    keys_of_states, columns_of_states = zip(*states, strict=True)
+    columns = list(zip(*columns_of_states, strict=True))
+    first = keys_of_states[0]
+    have_equal_keys = all(np.array_equal(first, keys) for keys in keys_of_states[1:])
+    if have_equal_keys and bool((first[1:] > first[:-1]).all()):
+        return first, [np.stack(column) for column in columns]
+    keys, places = merged(keys_of_states)
     found = []
-    for each in zip(*(columns for _, columns in states), strict=True):
-        column = np.full((len(states), keys.size), ABSENT, np.int32)
-        for number, (place, readers) in enumerate(zip(places, each, strict=True)):
-            column[number, place] = readers
-        found.append(column)
+    for column in columns:
+        readers = np.full((len(states), keys.size), ABSENT, np.int32)
+        for number, place in enumerate(places):
+            readers[number, place] = column[number]
+        found.append(readers)
     return keys, found
 
 
@@ -111,27 +112,25 @@ class Between:
     def lost_and_gained(self) -> tuple[Readers, Readers]:
         """Who reads a queue before and not after, and who does after and not before, by client ids."""
         differs = np.flatnonzero(self.before != self.after)
-        before, after = (
-            self.sets.readers(self.before[differs]),
-            self.sets.readers(self.after[differs]),
-        )
+        before = self.sets.readers(self.before[differs])
+        after = self.sets.readers(self.after[differs])
         if len(self.sets):
-            stride = 1 + max(int(one.clients.max(initial=0)) for one in (before, after))
-            had, has = (one.places * stride + one.clients for one in (before, after))
-            before, after = (
-                Readers(one.places[alone], one.clients[alone])
-                for one, alone in ((before, ~among(had, has)), (after, ~among(has, had)))
-            )
-        return Readers(differs[before.places], before.clients), Readers(
-            differs[after.places], after.clients
-        )
+            stride = 1 + max(int(side.clients.max(initial=0)) for side in (before, after))
+            had = before.places * stride + before.clients
+            has = after.places * stride + after.clients
+            before, after = before.some(~among(had, has)), after.some(~among(has, had))
+        lost = Readers(differs[before.places], before.clients)
+        gained = Readers(differs[after.places], after.clients)
+        return lost, gained
 
     def flows(self, of: Keys, n_clients: int) -> Flows:
         """Count what clients gain and lose of the queues of each thing in ``of``."""
-        lost, gained = (of[one.places] * n_clients + one.clients for one in self.lost_and_gained)
-        keys, (of_lost, of_gained) = merged([lost, gained])
-        counts = (np.bincount(one, minlength=keys.size) for one in (of_gained, of_lost))
-        return Flows(*np.divmod(keys, n_clients), *counts)
+        sides = [of[side.places] * n_clients + side.clients for side in self.lost_and_gained]
+        keys, (lost, gained) = merged(sides)
+        things, clients = np.divmod(keys, n_clients)
+        n_lost = np.bincount(lost, minlength=keys.size)
+        n_gained = np.bincount(gained, minlength=keys.size)
+        return Flows(things, clients, n_gained, n_lost)
 
 
 class Flows(NamedTuple):
@@ -154,10 +153,10 @@ class Flows(NamedTuple):
         [[4, 4], [7, 8], [3, 0], [3, 1]]
         """
         keys, [place] = merged([into[self.of] * n_clients + self.clients])
-        sums = (
-            np.bincount(place, one, keys.size).astype(np.int64) for one in (self.gained, self.lost)
-        )
-        return Flows(*np.divmod(keys, n_clients), *sums)
+        things, clients = np.divmod(keys, n_clients)
+        gained = np.bincount(place, self.gained, keys.size).astype(np.int64)
+        lost = np.bincount(place, self.lost, keys.size).astype(np.int64)
+        return Flows(things, clients, gained, lost)
 
 
 class Clients(NamedTuple):
@@ -182,45 +181,61 @@ def queues_between(before: State, after: State, numbers: Numbers) -> Between:
     good = before.known & after.good
     states = []
     for state in (before, after):
-        mine = (
-            slice(None)
-            if np.array_equal(good, state.known)
-            else good[numbers.rows_of(state.queues)]
-        )
-        columns = (
+        columns: Sequence[Index] = (
             (state.owners,) if state.readers is state.owners else (state.owners, state.readers)
         )
-        states.append((state.queues[mine], [one[mine] for one in columns]))
-    keys, (owners, *readers) = aligned(states)
-    reads = readers[0] if readers else owners
-    return Between(keys, owners[0], owners[1], reads[0], reads[1], numbers.sets)
+        queues = state.queues
+        if not np.array_equal(good, state.known):
+            chosen = good[numbers.rows_of(queues)]
+            queues, columns = queues[chosen], [column[chosen] for column in columns]
+        states.append((queues, columns))
+    keys, (owners, *further) = aligned(states)
+    readers = further[0] if further else owners
+    return Between(
+        keys,
+        before=owners[0],
+        after=owners[1],
+        readers_before=readers[0],
+        readers_after=readers[1],
+        sets=numbers.sets,
+    )
 
 
 def clients_between(before: State, after: State, flows: Flows, numbers: Numbers) -> Clients:
     """Align the clients of two states, of units that could be assigned after, given their flows by
     unit.
     """
-    good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
+    good = before.known & after.good
+    n_clients = max(len(numbers.clients), 1)
     sides = [rows.some(good[rows.rows]) for rows in (before.client_rows, after.client_rows)]
     slots = [rows.rows * n_clients + rows.clients for rows in sides]
     keys, places = merged(slots)
     there = np.zeros((2, keys.size), bool)
-    for number, place in enumerate(places):
+    n_queues = np.zeros((2, keys.size), np.int64)
+    for number, (place, side) in enumerate(zip(places, sides, strict=True)):
         there[number, place] = True
-    had, has = (
-        np.bincount(place, side.loads, keys.size).astype(np.int64)
-        for place, side in zip(places, sides, strict=True)
-    )
+        n_queues[number] = np.bincount(place, side.loads, keys.size)
     gained, lost = np.zeros((2, keys.size), np.int64)
     at = np.searchsorted(keys, flows.of * n_clients + flows.clients)
     gained[at], lost[at] = flows.gained, flows.lost
-    rooms = _rooms(sides, places, keys.size)
-    return Clients(*np.divmod(keys, n_clients), had, has, gained, lost, there[0], there[1], rooms)
+    rows, clients = np.divmod(keys, n_clients)
+    return Clients(
+        rows,
+        clients,
+        before=n_queues[0],
+        after=n_queues[1],
+        gained=gained,
+        lost=lost,
+        was=there[0],
+        is_=there[1],
+        rooms=_rooms(sides, places, keys.size),
+    )
 
 
 def _rooms(sides: Sequence[ClientRows], places: Sequence[Keys], n: int) -> Index:
     """Return the machine rooms of clients; where both states know one, that before."""
     rooms = np.full(n, -1, np.int32)
     for side, place in zip(reversed(sides), reversed(places), strict=True):
-        rooms[place[side.rooms >= 0]] = side.rooms[side.rooms >= 0]
+        is_known = side.rooms >= 0
+        rooms[place[is_known]] = side.rooms[is_known]
     return rooms

@@ -18,8 +18,8 @@ Columns = dict[str, NDArray[Any]]
 def loads_of_groups(clients: ClientRows, group_of: Keys, n_groups: int, n_ids: int) -> Columns:
     """Return how even the loads of the clients of groups are over all their topics."""
     n_repeats, n_ids = 1 + int(clients.repeats.max(initial=0)), max(n_ids, 1)
-    slots = (group_of[clients.rows] * n_ids + clients.clients) * n_repeats + clients.repeats
-    slots, place = np.unique(slots, return_inverse=True)
+    ids = group_of[clients.rows] * n_ids + clients.clients
+    slots, place = np.unique(ids * n_repeats + clients.repeats, return_inverse=True)
     loads = np.bincount(place, clients.loads, slots.size).astype(np.int64)
     group = slots // (n_ids * n_repeats)
     counts = np.bincount(group, minlength=n_groups)
@@ -27,9 +27,8 @@ def loads_of_groups(clients: ClientRows, group_of: Keys, n_groups: int, n_ids: i
     starts = np.searchsorted(group, filled)
     least, most = np.zeros((2, n_groups), np.int64)
     if filled.size:
-        least[filled], most[filled] = (
-            one.reduceat(loads, starts) for one in (np.minimum, np.maximum)
-        )
+        least[filled] = np.minimum.reduceat(loads, starts)
+        most[filled] = np.maximum.reduceat(loads, starts)
     return {
         "n_clients": counts,
         "idle": np.bincount(group[loads == 0], minlength=n_groups),

@@ -56,16 +56,12 @@ class KnownOwners:
     def unowned_in(self, units: Collection[Unit]) -> pa.Table:
         """Return the queues of some groups and topics as unowned."""
         queues = self.queues.filter(self._are_of(units))
-        nobody = [
-            pa.nulls(queues.num_rows, OWNERS_SCHEMA.field(name).type)
-            for name in ("owner", "others")
-        ]
+        nobody = [pa.nulls(queues.num_rows, column.type) for column in OWNERS_SCHEMA][4:]
         return pa.table([*queues.columns[:4], *nobody], schema=OWNERS_SCHEMA)
 
     def _are_of(self, units: Collection[Unit]) -> pa.Array:
-        pairs = zip(
-            self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True
-        )
+        groups, topics = self.queues["consumer_group"], self.queues["topic"]
+        pairs = zip(groups.to_pylist(), topics.to_pylist(), strict=True)
         return pa.array([pair in units for pair in pairs], pa.bool_())
 
 
@@ -98,10 +94,9 @@ class NamedQueues:
 
     def rows_of(self, groups: Collection[str], unknown: Collection[Unit] = ()) -> Mask:
         """Return which queues belong to some groups, without those of some groups and topics."""
+        known = [self.group_numbers[name] for name in groups if name in self.group_numbers]
         chosen = np.zeros(max(len(self.groups), 1), bool)
-        chosen[
-            [number for name in groups if (number := self.group_numbers.get(name)) is not None]
-        ] = True
+        chosen[known] = True
         rows: Mask = chosen[self.group]
         if unknown:
             topics = {name: number for number, name in enumerate(self.topics.to_pylist())}
@@ -132,7 +127,7 @@ class NamedQueues:
 
 
 def by_name(states: Sequence[KnownOwners]) -> NamedQueues:
-    """Lay states beside one another.
+    """Align the queues of states by their names.
 
     Examples
     --------
@@ -144,29 +139,41 @@ def by_name(states: Sequence[KnownOwners]) -> NamedQueues:
     ([0, 1, 2], ['c1', 'c2'], [[0, 1, -2], [1, -1, 0]])
     """
     table = pa.concat_tables([state.queues for state in states])
-    (groups, group), (topics, topic), (brokers, broker), (ids, owner) = (
-        _numbered(table[name]) for name in ("consumer_group", "topic", "broker_name", "owner")
-    )
+    groups, group = _numbered(table["consumer_group"])
+    topics, topic = _numbered(table["topic"])
+    brokers, broker = _numbered(table["broker_name"])
+    ids, owner = _numbered(table["owner"])
     queue_id = table["queue_id"].to_numpy().astype(np.int64)
     units, unit = np.unique(group * max(len(topics), 1) + topic, return_inverse=True)
     n_brokers, n_ids = max(len(brokers), 1), 1 + int(queue_id.max(initial=0))
     keys = (unit * n_brokers + broker) * n_ids + queue_id
     ids, owner, sets = _with_sets(table, ids, owner)
     cuts = np.cumsum([state.queues.num_rows for state in states])[:-1]
-    columns = zip(np.split(keys, cuts), np.split(owner.astype(np.int32), cuts), strict=True)
+    keys_of_states, owners_of_states = np.split(keys, cuts), np.split(owner.astype(np.int32), cuts)
+    columns = zip(keys_of_states, owners_of_states, strict=True)
     keys, [owners] = aligned([(of_state, [readers]) for of_state, readers in columns])
     route, queue_id = np.divmod(keys, n_ids)
     unit, broker = np.divmod(route, n_brokers)
     group, topic = np.divmod(units[unit], max(len(topics), 1))
-    return NamedQueues(groups, topics, brokers, ids, group, topic, broker, queue_id, owners, sets)
+    return NamedQueues(
+        groups=groups,
+        topics=topics,
+        brokers=brokers,
+        client_ids=ids,
+        group=group,
+        topic=topic,
+        broker=broker,
+        queue_id=queue_id,
+        owners=owners,
+        sets=sets,
+    )
 
 
 def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, Keys]:
     """Return the names of a column, and the number of each row's name; -1 for null."""
     coded = column.combine_chunks().dictionary_encode()
-    return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(
-        zero_copy_only=False
-    ).astype(np.int64)
+    indices = pc.fill_null(coded.indices, NOBODY)
+    return coded.dictionary, indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, Keys, ReaderSets]:
@@ -176,11 +183,11 @@ def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, K
         return ids, owner, ReaderSets(len(ids))
     rows = table.select(["owner", "others"]).take(pa.array(several)).to_pylist()
     known = ids.to_pylist()
-    names = sort_client_ids({*known, *(name for row in rows for name in row["others"])})
+    names = sort_client_ids(set(known).union(*(row["others"] for row in rows)))
     number = {name: i for i, name in enumerate(names)}
+    number_of_known = [number[name] for name in known]
+    owner = np.array([*number_of_known, NOBODY], np.int64)[owner]
     sets = ReaderSets(len(names))
-    owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
-    owner[several] = [
-        sets.number([number[name] for name in (row["owner"], *row["others"])]) for row in rows
-    ]
+    for place, row in zip(several, rows, strict=True):
+        owner[place] = sets.number([number[name] for name in (row["owner"], *row["others"])])
     return pa.array(names, pa.string()), owner, sets

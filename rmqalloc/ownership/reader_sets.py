@@ -29,6 +29,10 @@ class Readers(NamedTuple):
     places: Keys  # places of the queues, ascending
     clients: Keys  # numbers of the clients
 
+    def some(self, chosen: Mask) -> Readers:
+        """Return some of the entries."""
+        return Readers(self.places[chosen], self.clients[chosen])
+
 
 class ReaderSets:
     """Numbers for sets of several clients.

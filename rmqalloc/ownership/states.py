@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,12 @@ from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.evidence.views.view_rows import MixedRows
 from rmqalloc.evidence.views.without_owners import Sharing
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges, repeats_of
+from rmqalloc.fleet.columns import Index, Strings, distinct_strings, offsets_of, ranges, repeats_of
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership._mixed_units import ListedClient, MixedUnit, UnitState, View
-from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, Numbers, ReaderSets
+from rmqalloc.ownership.reader_sets import NOBODY, ClientNumbers, Keys, Mask, Numbers, ReaderSets
 from rmqalloc.scenarios.lazy_strings import Derived
 from rmqalloc.strategies import Pop
 from rmqalloc.strategies.ordering import utf16
@@ -69,14 +69,15 @@ class State:
     @lazy_property
     def client_rows(self) -> ClientRows:
         """Every client of every unit."""
-        mixed = [
-            (row, client.client_id, client.repeat, unit.loads[client.number], client.room)
-            for row, unit in self.units.items()
-            for client in unit.clients
-        ]
-        columns = ClientRows(*np.array(mixed, np.int64).reshape(-1, 5).T)
-        plain = [_client_rows(part) for part in self._plain]
-        return ClientRows(*_end_to_end([*plain, columns]) if mixed else _end_to_end(plain))
+        parts = [_client_rows(part) for part in self._plain]
+        mixed = []
+        for row, unit in self.units.items():
+            for client in unit.clients:
+                n_owned = unit.loads[client.number]
+                mixed.append((row, client.client_id, client.repeat, n_owned, client.room))
+        if mixed:
+            parts.append(ClientRows(*np.array(mixed, np.int64).T))
+        return ClientRows(*_end_to_end(parts))
 
     @lazy_property
     def assigned_rows(self) -> ClientRows:
@@ -120,52 +121,74 @@ class _Part(NamedTuple):
 
     @property
     def units(self) -> Keys:
-        """The known ones that are units, and no further views of one."""
+        """The known units, without further views of units."""
         return self.known[self.part.rows[self.known] < self.numbers.n_units]
 
 
 def numbered(states: Sequence[ScenarioState], n_units: int, rows: MixedRows) -> States:
     """Number the names of all states."""
-    fleets = {id(part.fleet): part.fleet for state in states for part in state.parts}
-    columns = [fleet.client_lists.client_ids for fleet in fleets.values()]
-    sources = {id(source): source for column in columns for source in _sources(column)}
-    codes, clients = distinct_strings(Strings.joined(list(sources.values())))
-    ranks = clients.ranks()
-    cuts = np.cumsum([len(source) for source in sources.values()])[:-1]
-    number_of = dict(zip(sources, np.split(ranks[codes], cuts), strict=True))
-    slots = {}
-    for number, column in zip(fleets, columns, strict=True):
-        of_slot = np.concatenate([number_of[id(source)] for source in _sources(column)])
-        slots[number] = of_slot[column.rows] if isinstance(column, Derived) else of_slot
-    n_listed = np.ones(len(clients), np.int64)
-    for number, fleet in fleets.items():
-        if not fleet.is_regular:
-            np.maximum.at(n_listed, slots[number], 1 + _repeats(fleet, slots[number]))
+    fleets: dict[int, Fleet] = {}  # by `id`
+    for state in states:
+        fleets.update((id(part.fleet), part.fleet) for part in state.parts)
+    clients = _numbered_clients(fleets)
+    client_numbers = ClientNumbers(_most_often_listed(fleets, clients))
     queue_ids = [fleet.queue_lists.queue_ids for fleet in fleets.values()]
-    client_numbers = ClientNumbers(n_listed)
-    is_mixed = np.zeros(max([n_units, *(1 + row for row in rows.unit_of)]), bool)
+    greatest_id = max((int(ids.max()) for ids in queue_ids if ids.size), default=0)
+    is_mixed = np.zeros(max(n_units, 1 + max(rows.unit_of, default=-1)), bool)
     is_mixed[list(rows.unit_of)] = True
     numbers = Numbers(
-        _words(fleet.brokers for fleet in fleets.values()),
-        _words(fleet.rooms for fleet in fleets.values()),
-        clients.take(np.argsort(ranks)),
-        1 + max((int(ids.max()) for ids in queue_ids if ids.size), default=0),
-        client_numbers,
-        ReaderSets(client_numbers.n),
-        n_units,
-        is_mixed,
+        brokers=_words(fleet.brokers for fleet in fleets.values()),
+        rooms=_words(fleet.rooms for fleet in fleets.values()),
+        clients=clients.ids,
+        n_queue_ids=1 + greatest_id,
+        client_numbers=client_numbers,
+        sets=ReaderSets(client_numbers.n),
+        n_units=n_units,
+        is_mixed=is_mixed,
     )
 
     def of_part(part: EvaluatedUnits) -> _Part:
         known = part.good if part.layers else np.arange(part.rows.size)
-        return _Part(part, known, slots[id(part.fleet)], numbers)
+        return _Part(part, known, clients.of_slots[id(part.fleet)], numbers)
 
     mixed = {unit.row: unit for unit in _mixed_units(rows, numbers)}
-    found = [
-        _state(list(map(of_part, state.parts)), mixed, not place)
-        for place, state in enumerate(states)
-    ]
+    found = []
+    for place, state in enumerate(states):
+        parts = [of_part(part) for part in state.parts]
+        found.append(_state(parts, mixed, is_current=place == 0))
     return States(found, numbers, mixed)
+
+
+class _NumberedClients(NamedTuple):
+    ids: Strings  # by number, in Java's order
+    of_slots: dict[int, Index]  # by the `id` of a fleet, the number of the client of every slot
+
+
+def _numbered_clients(fleets: Mapping[int, Fleet]) -> _NumberedClients:
+    """Number the client ids of fleets."""
+    sources: dict[int, Strings] = {}
+    for fleet in fleets.values():
+        sources.update((id(source), source) for source in _sources(fleet.client_lists.client_ids))
+    codes, clients = distinct_strings(Strings.joined(list(sources.values())))
+    ranks = clients.ranks()
+    cuts = np.cumsum([len(source) for source in sources.values()])[:-1]
+    number_of = dict(zip(sources, np.split(ranks[codes], cuts), strict=True))
+    of_slots = {}
+    for number, fleet in fleets.items():
+        column = fleet.client_lists.client_ids
+        of_slot = np.concatenate([number_of[id(source)] for source in _sources(column)])
+        of_slots[number] = of_slot[column.rows] if isinstance(column, Derived) else of_slot
+    return _NumberedClients(clients.take(np.argsort(ranks)), of_slots)
+
+
+def _most_often_listed(fleets: Mapping[int, Fleet], clients: _NumberedClients) -> Keys:
+    """Return how often one client list has each client id at most."""
+    n_listed = np.ones(len(clients.ids), np.int64)
+    for number, fleet in fleets.items():
+        if not fleet.is_regular:
+            client_of_slot = clients.of_slots[number]
+            np.maximum.at(n_listed, client_of_slot, 1 + _repeats(fleet, client_of_slot))
+    return n_listed
 
 
 def _repeats(fleet: Fleet, client_of_slot: Index) -> Keys:
@@ -224,8 +247,10 @@ def _state(parts: list[_Part], mixed: Mapping[int, MixedUnit], is_current: bool)
     if mixed:
         units = _unit_states(parts, mixed, is_current)
         good[list(units)] = [unit.is_good for unit in units.values()]
-        stride = numbers.stride
-        keys = [row * stride + queue for row, unit in units.items() for queue in unit.owners]
+        keys: list[int] = []
+        for row, unit in units.items():
+            first_key = row * numbers.stride
+            keys += [first_key + queue for queue in unit.owners]
         queues = np.append(queues, np.array(keys, np.int64))
         readers = _appended(owners, [unit.readers for unit in units.values()])
         owners = _appended(owners, [unit.owners for unit in units.values()])
@@ -239,8 +264,8 @@ def _state(parts: list[_Part], mixed: Mapping[int, MixedUnit], is_current: bool)
 
 
 def _appended(owners: Index, by_queue: Sequence[Mapping[int, int]]) -> Index:
-    more = [readers for queues in by_queue for readers in queues.values()]
-    return np.append(owners, np.array(more, np.int32))
+    more = chain.from_iterable(queues.values() for queues in by_queue)
+    return np.append(owners, np.fromiter(more, np.int32))
 
 
 def _unit_states(
@@ -248,15 +273,19 @@ def _unit_states(
 ) -> dict[int, UnitState]:
     """Return the mixed units that are in a state, by their rows."""
     numbers = parts[0].numbers
-    sharing = {row: unit.sharing for unit in mixed.values() for row in unit.views}
+    sharing: dict[int, Sharing | None] = {}
+    for unit in mixed.values():
+        sharing.update(dict.fromkeys(unit.views, unit.sharing))
     views, clients = dict[int, View](), dict[int, list[ListedClient]]()
-    for part in (part.some(numbers.is_mixed) for part in parts):
+    for whole_part in parts:
+        part = whole_part.some(numbers.is_mixed)
         views |= _views(part, sharing)
         listed = _client_rows(part)
         number = numbers.client_numbers.of(listed.clients.astype(np.int64), listed.repeats)
-        columns = (listed.rows, listed.clients, listed.repeats, number, listed.rooms)
-        for row, *client in zip(*(column.tolist() for column in columns), strict=True):
-            clients.setdefault(row, []).append(ListedClient(*client))
+        columns = (listed.clients, listed.repeats, number, listed.rooms)
+        listed_clients = map(ListedClient, *(column.tolist() for column in columns))
+        for row, client in zip(listed.rows.tolist(), listed_clients, strict=True):
+            clients.setdefault(row, []).append(client)
     return {
         row: unit.state(views, clients.get(row, []), numbers, is_current)
         for row, unit in mixed.items()
@@ -272,62 +301,65 @@ def _views(part: _Part, sharing: Mapping[int, Sharing | None]) -> Iterator[tuple
     """
     fleet, rows, units = part.part.fleet, part.part.rows.tolist(), part.known.tolist()
     keys, owners = _queues(part)
-    queues, owner_of = (keys % part.numbers.stride).tolist(), owners.tolist()
-    rooms = _queue_rooms(part).tolist()
-    shared = {unit: sharing[rows[unit]] for unit in units}
-    popped = popped_queues(part.part, shared)
-    ends = np.cumsum(fleet.n_queues[part.known]).tolist()
-    for unit, start, stop in zip(units, [0, *ends], ends, strict=False):
-        mine, first = queues[start:stop], fleet.slot_starts[unit]
-        ids = part.client_of_slot[first : first + fleet.n_clients[unit]].tolist()
-        shares: dict[int, list[int]] = dict.fromkeys(ids, mine)
-        if shared[unit] is None:
-            shares = {}
-            for queue, owner in zip(mine, owner_of[start:stop], strict=True):
+    all_queues, all_owners = (keys % part.numbers.stride).tolist(), owners.tolist()
+    all_rooms = _queue_rooms(part).tolist()
+    sharing_of_unit = {unit: sharing[rows[unit]] for unit in units}
+    popped = popped_queues(part.part, sharing_of_unit)
+    bounds = offsets_of(fleet.n_queues[part.known]).tolist()
+    for unit, (start, stop) in zip(units, pairwise(bounds), strict=True):
+        queues = all_queues[start:stop]
+        first = fleet.slot_starts[unit]
+        client_ids = part.client_of_slot[first : first + fleet.n_clients[unit]].tolist()
+        shares: dict[int, list[int]] = {}
+        if sharing_of_unit[unit] is None:
+            for queue, owner in zip(queues, all_owners[start:stop], strict=True):
                 shares.setdefault(owner, []).append(queue)
         elif unit in popped:
-            shares = {
-                client_id: [mine[place] for place in places]
-                for client_id, places in zip(ids, popped[unit], strict=True)
-            }
-        yield (
-            rows[unit],
-            View(part.is_good, dict(zip(mine, rooms[start:stop], strict=True)), shares),
-        )
+            for client_id, places in zip(client_ids, popped[unit], strict=True):
+                shares[client_id] = [queues[place] for place in places]
+        else:
+            shares = dict.fromkeys(client_ids, queues)
+        rooms = dict(zip(queues, all_rooms[start:stop], strict=True))
+        yield rows[unit], View(part.is_good, rooms, shares)
     for unit, reason in part.part.bad.items():
         if reason.code == ErrCode.EMPTY and rows[unit] >= part.numbers.n_units:
             yield rows[unit], View(True, {}, {})
 
 
-def _queues(one: _Part) -> tuple[Keys, Index]:
+class _OwnedQueues(NamedTuple):
+    keys: Keys
+    owners: Index
+
+
+def _queues(numbered: _Part) -> _OwnedQueues:
     """Return the keys of all queues, and their owners."""
-    part, units, numbers = one.part, one.known, one.numbers
+    part, units, numbers = numbered.part, numbered.known, numbered.numbers
     fleet, lists = part.fleet, part.fleet.queue_lists
     n_queues = fleet.n_queues[units]
     places = ranges(fleet.queue_starts[units], n_queues)
     brokers = _places(fleet.brokers, numbers.brokers)[lists.route_broker[lists.queue_route[places]]]
     owners = owners_of_units(fleet, part.owners, units)
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
-    keys = numbers.queue_key(
-        np.repeat(part.rows[units], n_queues), brokers, lists.queue_ids[places]
-    )
-    return keys, np.where(
-        owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots]
-    )
+    clients = np.append(numbered.client_of_slot, np.int32(NOBODY))[owner_slots]
+    rows = np.repeat(part.rows[units], n_queues)
+    keys = numbers.queue_key(rows, brokers, lists.queue_ids[places])
+    return _OwnedQueues(keys, np.where(owners < 0, np.int32(NOBODY), clients))
 
 
-def _queue_rooms(one: _Part) -> Index:
+def _queue_rooms(numbered: _Part) -> Index:
     """Return the number of the machine room of each queue's broker, -1 where not known."""
-    fleet, units, lists = one.part.fleet, one.known, one.part.fleet.queue_lists
+    fleet, units = numbered.part.fleet, numbered.known
+    lists = fleet.queue_lists
     if lists.route_room is None:
         return np.full(int(fleet.n_queues[units].sum()), -1, np.int32)
     places = ranges(fleet.queue_starts[units], fleet.n_queues[units])
-    return _places(fleet.rooms, one.numbers.rooms)[lists.route_room[lists.queue_route[places]]]
+    room_of_queue = lists.route_room[lists.queue_route[places]]
+    return _places(fleet.rooms, numbered.numbers.rooms)[room_of_queue]
 
 
-def _client_rows(one: _Part) -> ClientRows:
+def _client_rows(numbered: _Part) -> ClientRows:
     """Return every client of every unit, with the queues that its unit's main view gives to it."""
-    part, units, numbers = one.part, one.units, one.numbers
+    part, units, numbers = numbered.part, numbered.units, numbered.numbers
     fleet, clients = part.fleet, part.fleet.client_lists
     n_clients = fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], n_clients)
@@ -335,11 +367,14 @@ def _client_rows(one: _Part) -> ClientRows:
     if clients.slot_room is not None:
         room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
     owned = loads(fleet, part.owners)[ranges(fleet.client_offsets[units], n_clients)]
-    rows, repeats = (
-        np.repeat(part.rows[units], n_clients),
-        _repeats(fleet, one.client_of_slot)[slots],
+    client_of_slot = numbered.client_of_slot
+    return ClientRows(
+        rows=np.repeat(part.rows[units], n_clients),
+        clients=client_of_slot[slots],
+        repeats=_repeats(fleet, client_of_slot)[slots],
+        loads=owned,
+        rooms=room,
     )
-    return ClientRows(rows, one.client_of_slot[slots], repeats, owned, room)
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
@@ -353,13 +388,14 @@ def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
 def popped_queues(
     part: EvaluatedUnits, sharing: Mapping[int, Sharing | None]
 ) -> dict[int, list[list[int]]]:
-    """Return by unit the places of the queues that each of its clients pops, but for units in which
-    each reads all queues; given how clients share the queues of every unit.
+    """Return by unit the places of the queues that each of its clients pops, given how clients
+    share the queues of every unit. Units whose clients all read all queues are left out.
     """
     alike: dict[tuple[int, int], list[int]] = {}
     for unit, how in sharing.items():
         if how is not None and how.pop_share is not None:
-            alike.setdefault((int(part.rules.of_unit[unit]), how.pop_share), []).append(unit)
+            rule = int(part.rules.of_unit[unit])
+            alike.setdefault((rule, how.pop_share), []).append(unit)
     found = {}
     for (rule, share), units in alike.items():
         pop = Pop(part.rules.table[rule], share)

@@ -34,9 +34,8 @@ COUNTED = (
 
 def units_table(figures: pa.Table) -> pa.Table:
     """Return the table of units of which none is mixed, given the figures of all."""
-    double = pa.array(
-        np.zeros(figures.num_rows, np.int32), mask=pc.not_equal(figures["err_code"], 0).to_numpy()
-    )
+    is_bad = pc.not_equal(figures["err_code"], 0).to_numpy()
+    double = pa.array(np.zeros(figures.num_rows, np.int32), mask=is_bad)
     return figures.add_column(
         UNITS_SCHEMA.get_field_index("double_owned"), UNITS_SCHEMA.field("double_owned"), double
     )
@@ -45,13 +44,13 @@ def units_table(figures: pa.Table) -> pa.Table:
 def with_mixed(figures: pa.Table, numbered: States) -> pa.Table:
     """Return the table of units, given the figures of all views."""
     n_states, n_units = len(numbered.states), numbered.numbers.n_units
-    units = units_table(figures).slice(0, n_units * n_states)
+    units = units_table(figures).slice(0, n_units * n_states)  # without further views
     rows = list(_mixed_rows(figures, numbered))
     is_mixed = pa.array(np.repeat(numbered.numbers.is_mixed[:n_units], n_states))
     columns = {name: units[name] for name in units.column_names}
     for name in ("strategy", *COUNTED, "err_code", "err_msg"):
-        mine = pa.array([row.get(name) for row in rows], units[name].type)
-        columns[name] = pc.replace_with_mask(units[name], is_mixed, mine)
+        of_mixed = pa.array([row.get(name) for row in rows], units[name].type)
+        columns[name] = pc.replace_with_mask(units[name], is_mixed, of_mixed)
     if figures["cross_room"].null_count == figures.num_rows:  # no machine room is known
         columns["cross_room"] = units["cross_room"]
     return pa.table([columns[name] for name in UNITS_SCHEMA.names], schema=UNITS_SCHEMA)
@@ -60,7 +59,7 @@ def with_mixed(figures: pa.Table, numbered: States) -> pa.Table:
 def _mixed_rows(figures: pa.Table, numbered: States) -> Iterator[Row]:
     """Yield the figures of every mixed unit in every state, in the order of the table of units."""
     sets, n_states = numbered.numbers.sets, len(numbered.states)
-    view_rows = np.array([row for unit in numbered.mixed.values() for row in unit.views])
+    view_rows = np.concatenate([unit.views for unit in numbered.mixed.values()])
     places = np.add.outer(view_rows * n_states, np.arange(n_states)).ravel()
     chosen = figures.select(["strategy", "err_code", "err_msg"]).take(pa.array(places))
     view_at = dict(zip(places.tolist(), chosen.to_pylist(), strict=True))
@@ -89,7 +88,9 @@ def _error(row: int, acted_on: list[int], views: Mapping[int, Row]) -> Row | Non
     bad = [view for view in acted_on if view != row and views[view]["err_code"] not in harmless]
     if views[row]["err_code"] != ErrCode.GOOD:
         bad.insert(0, row)
-    return views[bad[0]] | {"strategy": None} if bad else None
+    if not bad:
+        return None
+    return views[bad[0]] | {"strategy": None}
 
 
 def _strategy(unit: MixedUnit, acted_on: list[int], views: Mapping[int, Row]) -> str:
@@ -109,13 +110,14 @@ def mixed_figures(unit: MixedUnit, before: UnitState, after: UnitState, sets: Re
     n_queues, n_clients, is_shared = len(after.owners), len(loads), unit.sharing is not None
     n_loads = sum(loads) if is_shared else n_queues
     most = max(loads, default=0)
-    queues = before.owners | after.owners
-    had, has = ([state.owners.get(queue, ABSENT) for queue in queues] for state in (before, after))
-    changes = Counter(zip(had, has, strict=True))
+    changes = Counter[tuple[int, int]]()  # queues by owners before and after
+    for queue in before.owners | after.owners:
+        changes[before.owners.get(queue, ABSENT), after.owners.get(queue, ABSENT)] += 1
     affected = set[int]()
     for old, new in changes:
         affected.update({*sets.members(old)} ^ {*sets.members(new)})
     kept = {owners: n for owners, n in changes.items() if ABSENT not in owners}
+    n_moved = sum(n for (old, new), n in kept.items() if old != new)
     return {
         "n_queues": n_queues,
         "n_clients": n_clients,
@@ -126,7 +128,7 @@ def mixed_figures(unit: MixedUnit, before: UnitState, after: UnitState, sets: Re
         "mean_load": n_loads / n_clients if n_clients else 0.0,
         "max_load": most,
         "skew": most * n_clients / max(n_loads, 1),
-        "moved": sum(n for (old, new), n in kept.items() if old != new),
+        "moved": n_moved,
         "least_moves": None if is_shared else _least_moves(kept, after),
         "clients_affected": len(affected),
         "cross_room": after.cross_room,

@@ -21,7 +21,7 @@ Figures = NDArray[np.float64]
 _COARSE, _FINE, _TOPS = 129, 65, 4
 """Probabilities sampled, first over the range, then around each of the ``_TOPS`` highest points."""
 
-_NODES, _WEIGHTS = (one / 2 for one in np.polynomial.legendre.leggauss(32))
+_NODES, _WEIGHTS = (values / 2 for values in np.polynomial.legendre.leggauss(32))
 
 
 class ReaderCounts(NamedTuple):
@@ -41,10 +41,9 @@ class ReaderCounts(NamedTuple):
     def distinct(self) -> ReaderCounts:
         """Return every kind once, with its queues added up."""
         kinds, place = np.unique(np.stack(self[:4]), axis=1, return_inverse=True)
-        sums = (
-            np.bincount(place.reshape(-1), one, kinds.shape[1]).astype(np.int64) for one in self[4:]
-        )
-        return ReaderCounts(*kinds, *sums)
+        place = place.reshape(-1)
+        sums = [np.bincount(place, queues, kinds.shape[1]) for queues in self[4:]]
+        return ReaderCounts(*kinds, *(total.astype(np.int64) for total in sums))
 
     def chances(self, p: Figures, joined: bool) -> tuple[Figures, Figures]:
         """Return the chances that each kind has no reader, and several, if a client is informed
@@ -71,11 +70,9 @@ def expected_by_chance(kinds: ReaderCounts, at_join: float) -> tuple[float, floa
     >>> expected_by_chance(ReaderCounts(2 * one, one, 0 * one, 0 * one, one, one), 0.0)
     (0.148..., 1.0)
     """
-    phases = [
-        _greatest(kinds, joined, *ends)
-        for joined, ends in ((False, (0.0, at_join)), (True, (at_join, 1.0)))
-    ]
-    unowned, double = (max(one) for one in zip(*phases, strict=True))
+    before_join = _greatest(kinds, joined=False, low=0.0, high=at_join)
+    after_join = _greatest(kinds, joined=True, low=at_join, high=1.0)
+    unowned, double = map(max, before_join, after_join)
     return unowned, double
 
 
@@ -117,9 +114,8 @@ def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tup
         return np.where(inside == some, np.exp(ways), 0.0)
 
     unowned, double = np.zeros((2, k.size))
-    for a, b, joins, stays, n_unowned, n_double in zip(
-        *(column.tolist() for column in kinds), strict=True
-    ):
+    columns = [column.tolist() for column in kinds]
+    for a, b, joins, stays, n_unowned, n_double in zip(*columns, strict=True):
         others, sure = n - a - b, joins + stays
         nobody = share(others, k - a)
         one = a * share(others, k - a + 1) + b * share(others, k - a - 1)
@@ -153,34 +149,37 @@ def open_seconds(
     (20.0, 3.333333333, 3.333333333)
     """
     delay, waits = hearing.join_delay, hearing.waits
-    ends = {
-        hearing.fixed + sum(some) for n in range(len(waits) + 1) for some in combinations(waits, n)
-    }
-    bounds = np.array(sorted({0.0, delay, *ends}))
-    widths = np.diff(bounds)
-    times = (bounds[:-1, None] + widths[:, None] * (_NODES + 0.5)).reshape(-1)
-    weights, informed = (widths[:, None] * _WEIGHTS).reshape(-1), 1 - hearing.later_than(times)
+    ends = {0.0, delay}
+    for n in range(len(waits) + 1):
+        ends.update(hearing.fixed + sum(some) for some in combinations(waits, n))
+    bounds = np.array(sorted(ends))
+    starts, widths = bounds[:-1, None], np.diff(bounds)[:, None]
+    times = (starts + widths * (_NODES + 0.5)).reshape(-1)
+    weights = (widths * _WEIGHTS).reshape(-1)
+    informed = 1 - hearing.later_than(times)
     nobody, everybody = np.zeros(1), np.ones(1)
     moments = (
-        (informed, False),
-        (informed, True),
-        (nobody, False),
-        (nobody, True),
-        (everybody, True),
+        kinds.chances(informed, joined=False),
+        kinds.chances(informed, joined=True),
+        kinds.chances(nobody, joined=False),
+        kinds.chances(nobody, joined=True),
+        kinds.chances(everybody, joined=True),
     )
     found = []
-    for counts, (early, late, first, joined, after) in zip(
-        kinds[4:], zip(*(kinds.chances(*one) for one in moments), strict=True), strict=True
-    ):
+    for all_counts, chances in zip(kinds[4:], zip(*moments, strict=True), strict=True):
+        early, late, first, joined, after = chances
         seconds = weights @ np.where((times < delay)[:, None], early, late)
-        counts, until_informed = np.where(after[0] > 0, 0, counts), joined[0] > 0
+        counts = np.where(after[0] > 0, 0, all_counts)
+        until_informed = joined[0] > 0
         at_first = until_informed & (first[0] > 0)
         longest = np.select(
             [at_first, until_informed, (late > 0).any(axis=0), seconds > 0],
             [hearing.latest, max(hearing.latest - delay, 0.0), hearing.spread, delay],
             0.0,
         )
-        total = float(counts @ (seconds + np.where(at_first, sum(hearing.first) / 2, 0.0)))
-        found.append(OpenSeconds(float(longest[counts > 0].max(initial=0.0)), total))
+        mean_first = sum(hearing.first) / 2
+        total = counts @ (seconds + np.where(at_first, mean_first, 0.0))
+        longest_counted = longest[counts > 0].max(initial=0.0)
+        found.append(OpenSeconds(float(longest_counted), float(total)))
     unowned, double = found
     return unowned, double

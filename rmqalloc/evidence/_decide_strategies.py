@@ -78,12 +78,11 @@ class Decided:
     def accepted(self) -> Snapshot:
         """Return the same with everything accepted that is in doubt."""
         snapshot = self.snapshot if self.again is None else self.again().snapshot
-        groups = (
-            replace(one, strategy_doubt=None)
-            if one.strategy_doubt is not None and one.name in self.names
-            else one
-            for one in snapshot.groups
-        )
+        groups = []
+        for group in snapshot.groups:
+            if group.strategy_doubt is not None and group.name in self.names:
+                group = replace(group, strategy_doubt=None)
+            groups.append(group)
         return replace(snapshot, groups=tuple(groups))
 
 
@@ -98,43 +97,38 @@ def decided(
     guess.
     """
     is_meant = matcher(tuple(groups))
-    mine = [one for one in snapshot.groups if divides(one) and is_meant(one.name)]
+    mine = [group for group in snapshot.groups if divides(group) and is_meant(group.name)]
     if stated is not None:
         method = Method(*full_name(stated[0], dict(stated[1])))
-        found = [
-            (one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))
-        ]
+        found = []
+        for group in mine:
+            own = _of_all(group, method)
+            found.append((group, _Claim(own, "given", [own])))
     else:
         claims = _Claims(snapshot)
-        found = [(one, claims.of(one)) for one in mine if one.strategy_source is None]
+        found = [(group, claims.of(group)) for group in mine if group.strategy_source is None]
     placed = placed_groups(
         snapshot,
-        [(one, claim.tried) for one, claim in found if _owners_tell_rooms(one, claim)],
+        [(group, claim.tried) for group, claim in found if _owners_tell_rooms(group, claim)],
         lambda group, fit: accept or _room_doubt(group, fit) is None,
     )
     fitted = {name for name, (_, fit) in placed.groups.items() if fit.found}
-    known = {one.name: one for one in mine}
-    known |= {
-        one.name: one
-        for one in _known(placed.snapshot, [each for each in found if each[0].name not in fitted])
-    }
-    for one, claim in found:
+    unfitted = [(group, claim) for group, claim in found if group.name not in fitted]
+    known = {group.name: group for group in mine}
+    known.update((group.name, group) for group in _known(placed.snapshot, unfitted))
+    for group, claim in found:
+        name = group.name
         # The rooms that are known may be all that the owners need.
-        if one.name in fitted or (
-            one.name in placed.groups and known[one.name].strategy_explains != 1
-        ):
-            known[one.name] = _in_rooms(*placed.groups[one.name], claim)
+        if name in fitted or (name in placed.groups and known[name].strategy_explains != 1):
+            known[name] = _in_rooms(*placed.groups[name], claim)
     if stated is not None:
-        known = {name: replace(one, strategy_doubt=None) for name, one in known.items()}
-    made = replace(
-        placed.snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups)
-    )
-    is_open = not accept and any(
-        fit.found and _room_doubt(*one) for one in placed.groups.values() if (fit := one[1])
-    )
-    return Decided(
-        made, known.keys(), partial(decided, snapshot, groups, stated, True) if is_open else None
-    )
+        known = {name: replace(group, strategy_doubt=None) for name, group in known.items()}
+    all_groups = tuple(known.get(group.name, group) for group in snapshot.groups)
+    again = None
+    rooms = placed.groups.values()
+    if not accept and any(fit.found and _room_doubt(group, fit) for group, fit in rooms):
+        again = partial(decided, snapshot, groups, stated, accept=True)
+    return Decided(replace(placed.snapshot, groups=all_groups), known.keys(), again)
 
 
 # --- Stated and reported ---
@@ -160,20 +154,19 @@ class _Claims:
 
 def _claim(group: Group, rooms: Rooms) -> _Claim:
     """Return the claim on a group: stated, else reported, else assumed."""
-    reported = Counter(one.strategy for one in group.clients if one.strategy is not None)
+    reported = Counter(client.strategy for client in group.clients if client.strategy is not None)
     if group.strategy is not None:
         # A snapshot may have been written from the reports of its clients, which do not include
         # virtual nodes.
         all_report = bool(reported) and reported == {group.strategy: len(group.clients)}
         source = "reported" if all_report and not group.strategy_params else "given"
         method = method_of_group(group)
-        computed = _of_all(
-            group, method
-        ).name  # Go's clients compute AVG where NEARBY is set, and may say so
+        # Go's clients compute AVG where NEARBY is set, and may report it.
+        computed = _of_all(group, method)
         others = {
             name: n
             for name, n in reported.items()
-            if not (is_same(name, method.name) or is_same(name, computed))
+            if not (is_same(name, method.name) or is_same(name, computed.name))
         }
         doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
         if len(others) == 1 and sum(others.values()) == len(group.clients) and not is_served(group):
@@ -181,7 +174,7 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
             source, method, doubt = "reported", Method(*full_name(next(iter(others)), {})), None
     elif reported:
         source = "reported"
-        most = min(reported, key=lambda one: (-reported[one], one))
+        most = min(reported, key=lambda name: (-reported[name], name))
         method = Method(*full_name(most, dict(group.strategy_params)))
         doubt = f"its clients do not agree: {_said(reported)}" if len(reported) > 1 else None
     else:
@@ -193,19 +186,17 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
     if lacks_inner(method.name):
         tried = nearby_guesses()
     else:
-        guessed = {name for one in guesses(method.name) for name in one.params}
-        tried = (
-            guesses(method.name, method.dialect)
-            if guessed and not guessed & method.params.keys()
-            else [method]
-        )
-    return _Claim(
-        method, source, tried, doubt or unclear, _unfounded(method, source, len(tried), group)
-    )
+        guessed = set[str]().union(*(guess.params for guess in guesses(method.name)))
+        is_open = guessed and not guessed & method.params.keys()
+        tried = guesses(method.name, method.dialect) if is_open else [method]
+    why_guess = _unfounded(method, source, len(tried), group)
+    return _Claim(method, source, tried, doubt or unclear, why_guess)
 
 
 def _of_all(group: Group, method: Method) -> Method:
-    """Return what clients of one dialect compute under a name; of several dialects, what it says."""
+    """Return the method that clients of one dialect compute under a name; unchanged if the clients
+    have several dialects.
+    """
     return spoken(method, dialect_of_all(group))
 
 
@@ -214,7 +205,7 @@ def _otherwise(group: Group, method: Method) -> str | None:
     alike do, unless they lack it.
     """
     alike = dialect_of_all(group)
-    for name in {dialect_of(one.language): None for one in group.clients}:
+    for name in dict.fromkeys(dialect_of(client.language) for client in group.clients):
         dialect = DIALECTS.get(name or "")
         if dialect is not None and method.in_dialect(name) != method:
             outer = outer_name(method.name)
@@ -229,15 +220,17 @@ def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str 
     """Return a strategy with the number of virtual nodes that clients report, and what is unclear
     about it.
     """
-    reported = Counter(one.virtual_nodes for one in group.clients if one.virtual_nodes is not None)
+    reported = Counter(
+        client.virtual_nodes for client in group.clients if client.virtual_nodes is not None
+    )
     if method.virtual_nodes is None or not reported:
         return method, None
-    said = ", ".join(f"{counted(n, 'client')} {nodes}" for nodes, n in sorted(reported.items()))
+    reports = ", ".join(f"{counted(n, 'client')} {nodes}" for nodes, n in sorted(reported.items()))
     if len(reported) > 1:
-        return method, f"its clients do not agree on virtual nodes: {said}"
+        return method, f"its clients do not agree on virtual nodes: {reports}"
     [nodes] = reported
     if source == "given" and nodes != method.virtual_nodes:
-        return method, f"the snapshot says {method}, {said}"
+        return method, f"the snapshot says {method}, {reports}"
     return Method(method.name, {**method.params, "virtual_nodes": nodes}), None
 
 
@@ -247,7 +240,7 @@ def _unfounded(method: Method, source: str, n_tried: int, group: Group) -> str |
         return f"the strategy inside {method.name} is not known"
     if source != "reported":
         return None
-    n = sum(one.strategy is not None for one in group.clients)
+    n = sum(client.strategy is not None for client in group.clients)
     if n < len(group.clients):
         return f"only {n:,} of {counted(len(group.clients), 'client')} {'reports' if n == 1 else 'report'} a strategy"
     return _unreported(method) if n_tried != 1 else None
@@ -270,9 +263,8 @@ def _owners_tell_rooms(group: Group, claim: _Claim) -> bool:
     method = claim.method
     if not method.asks_for_rooms:
         return False
-    return not divide_otherwise(
-        replace(group, strategy=method.name, strategy_params=dict(method.params))
-    )
+    as_claimed = replace(group, strategy=method.name, strategy_params=dict(method.params))
+    return not divide_otherwise(as_claimed)
 
 
 def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
@@ -280,26 +272,20 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
     owners.
     """
     rooms, reader = Rooms.of(snapshot), OwnedReader(snapshot.topics)
-    owned = {group.name: own for group, _ in found if (own := reader.of(group)).owners}
+    groups = {group.name: group for group, _ in found}
     claims = {group.name: claim for group, claim in found}
-    fits = dict(
-        zip(
-            owned,
-            fits_of([*owned.values()], [claims[name].tried for name in owned], rooms),
-            strict=True,
-        )
-    )
+    owned = {name: reader.of(group) for name, group in groups.items()}
+    owned = {name: queues for name, queues in owned.items() if queues.owners}
+    claimed = [claims[name].tried for name in owned]
+    fits = dict(zip(owned, fits_of([*owned.values()], claimed, rooms), strict=True))
     # If no claimed strategy explains all owners, the others are tried for the message.
     left = [
         name
         for name, fit in fits.items()
         if not fit.explains_all and claims[name].source != "assumed"
     ]
-    named, tried_in = (
-        {group.name: group for group, _ in found},
-        lru_cache(partial(candidates, rooms)),
-    )
-    tried = [tried_in(dialect_of_all(named[name])) for name in left]
+    candidates_in = lru_cache(partial(candidates, rooms))
+    tried = [candidates_in(dialect_of_all(groups[name])) for name in left]
     others = dict(zip(left, fits_of([owned[name] for name in left], tried, rooms), strict=True))
     for group, claim in found:
         yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
@@ -313,24 +299,16 @@ def _resolved(
     if fit is None or not fit.counts:
         return _with(group, method, source, None, doubt or unfounded)
     first = fit.counts.get(tried[0], 0)
-    is_named = tried[0].name == method.name and tried[0].virtual_nodes in (
-        None,
-        DEFAULT_VIRTUAL_NODES,
-    )
-    is_default = first == fit.of and is_named
+    has_default_nodes = tried[0].virtual_nodes in (None, DEFAULT_VIRTUAL_NODES)
+    is_default = first == fit.of and tried[0].name == method.name and has_default_nodes
     if first == fit.of and (claim.is_whole or (source == "given" and is_default)):
         return _with(group, tried[0], source, 1.0, doubt)
     is_likely = _is_no_chance(fit, group) or (source == "reported" and is_default)
     if fit.explains_all and len(fit.best) == 1 and is_likely:
         return _with(group, fit.best[0], "fitted", 1.0, doubt)
     if not fit.explains_all or source == "given":
-        return _with(
-            group,
-            method,
-            source,
-            first / fit.of,
-            doubt or _contradiction(tried[0], fit, other or fit),
-        )
+        contradiction = _contradiction(tried[0], fit, other or fit)
+        return _with(group, method, source, first / fit.of, doubt or contradiction)
     return _with(group, fit.best[0], source, 1.0, doubt or _unclear(fit))
 
 
@@ -382,7 +360,7 @@ def _with(
 
 
 def _unreported(method: Method) -> str:
-    """Return what clients do not say that report a strategy."""
+    """Return which parameters are missing from the reports of a strategy."""
     if method.virtual_nodes is None:
         return f"its clients do not report the parameters of {method.name}; those that it has by default are a guess"
     return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
@@ -390,9 +368,8 @@ def _unreported(method: Method) -> str:
 
 def _contradiction(method: Method, fit: StrategyFit, best: StrategyFit) -> str:
     """Return how much of the known owners a strategy explains, and which one explains more."""
-    text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
-    return (
-        text
-        if best.explained <= fit.counts.get(method, 0)
-        else f"{text}, {best.best[0]} {best.explained:,}"
-    )
+    n = fit.counts.get(method, 0)
+    text = f"{method} explains {n:,} of {counted(fit.of, 'known owner')}"
+    if best.explained <= n:
+        return text
+    return f"{text}, {best.best[0]} {best.explained:,}"

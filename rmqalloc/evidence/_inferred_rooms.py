@@ -72,12 +72,12 @@ class RoomFit(NamedTuple):
         if not self.found:
             return f"no machine rooms that names of brokers and clients may stand for explain its {owners}; {_STATE_THEM}"
         if len(self.found) > 1:
-            first, second = (_said(*one) for one in self.found[:2])
+            first, second = (_named(*found) for found in self.found[:2])
             return f"{first} and {second} explain its {owners} alike; {_STATE_THEM}"
         return None
 
 
-def _said(reading: RoomReading, method: Method) -> str:
+def _named(reading: RoomReading, method: Method) -> str:
     return f"{method} with the rooms {named_parts(reading.brokers.values())}"
 
 
@@ -86,20 +86,24 @@ def fit_rooms(groups: Sequence[Unplaced]) -> list[RoomFit]:
     computed as one fleet.
     """
     batches: dict[tuple[object, int], list[_Tried]] = {}
-    made = [readings(one.brokers, one.clients, _owners_of_brokers(one.owned)) for one in groups]
-    for number, mine in enumerate(made):
+    readings_of_groups = [
+        readings(group.brokers, group.clients, _owners_of_brokers(group.owned)) for group in groups
+    ]
+    for number, readings_of_group in enumerate(readings_of_groups):
         nth = Counter[object]()
-        for rank, reading in enumerate(mine or ()):
+        for rank, reading in enumerate(readings_of_group or ()):
             rooms = frozenset(reading.brokers.items())
             batches.setdefault((rooms, nth[rooms]), []).append(_Tried(number, rank, reading))
             nth[rooms] += 1
     fits: list[list[tuple[_Tried, StrategyFit]]] = [[] for _ in groups]
     for batch in batches.values():
-        for one, fit in zip(batch, _fits(groups, batch), strict=True):
-            fits[one.group].append((one, fit))
+        for tried, fit in zip(batch, _fits(groups, batch), strict=True):
+            fits[tried.group].append((tried, fit))
     return [
-        _found(one.owned, mine, fitted)
-        for one, mine, fitted in zip(groups, made, fits, strict=True)
+        _found(group.owned, readings_of_group, fits_of_group)
+        for group, readings_of_group, fits_of_group in zip(
+            groups, readings_of_groups, fits, strict=True
+        )
     ]
 
 
@@ -117,31 +121,31 @@ def _found(
     fits: Sequence[tuple[_Tried, StrategyFit]],
 ) -> RoomFit:
     """Return what explains all owners of a group."""
-    ranked = sorted(fits, key=lambda one: one[0].rank)
-    found = [
-        (one.reading, method)
-        for one, fit in ranked
-        for method, n in fit.counts.items()
-        if n == fit.of > 0
-    ]
+    found: list[tuple[RoomReading, Method]] = []
+    for tried, fit in sorted(fits, key=lambda fitted: fitted[0].rank):
+        if fit.of > 0:
+            all_of = [method for method, n in fit.counts.items() if n == fit.of]
+            found += [(tried.reading, method) for method in all_of]
     n_tried = None if made is None else sum(len(fit.counts) for _, fit in fits)
     return RoomFit(found, sum(map(len, owned.owners)), n_tried)
 
 
 def _fits(groups: Sequence[Unplaced], batch: Sequence[_Tried]) -> list[StrategyFit]:
-    """Fits of groups, each with its reading; all of them give a broker the same room."""
-    owned = [groups[one.group].owned for one in batch]
-    topics = {queue.topic for one in owned for queues in one.queues for queue in queues[:1]}
-    brokers = {
-        (topic, name): room for topic in topics for name, room in batch[0].reading.brokers.items()
-    }
-    clients = {
-        (str(i), one): room
-        for i, tried in enumerate(batch)
-        for one, room in tried.reading.clients.items()
-    }
-    renamed = [one._replace(name=str(i)) for i, one in enumerate(owned)]
-    return fits_of(renamed, [groups[one.group].tried for one in batch], Rooms(brokers, clients))
+    """Fit groups, each with its reading; all readings give a broker the same room."""
+    rooms = Rooms({}, {})
+    topics = set[str]()
+    renamed = []
+    for number, tried in enumerate(batch):
+        name = str(number)
+        owned = groups[tried.group].owned
+        topics.update(queues[0].topic for queues in owned.queues if queues)
+        for client_id, room in tried.reading.clients.items():
+            rooms.clients[name, client_id] = room
+        renamed.append(owned._replace(name=name))
+    for topic in topics:
+        for broker, room in batch[0].reading.brokers.items():
+            rooms.brokers[topic, broker] = room
+    return fits_of(renamed, [groups[tried.group].tried for tried in batch], rooms)
 
 
 def _owners_of_brokers(owned: OwnedQueues) -> dict[str, set[str]]:
@@ -178,17 +182,19 @@ def placed_groups(
     """Find the machine rooms of groups of which owners are known and rooms are not."""
     if not groups:
         return Placement(snapshot, {})
-    routes, reader = {topic.name: topic for topic in snapshot.topics}, OwnedReader(snapshot.topics)
-    found = [
-        (group, made)
-        for group, tried in groups
-        if (made := _unplaced(group, tried, routes, reader)) is not None
-    ]
+    routes = {topic.name: topic for topic in snapshot.topics}
+    reader = OwnedReader(snapshot.topics)
+    found, unplaced = list[Group](), list[Unplaced]()
+    for group, tried in groups:
+        made = _unplaced(group, tried, routes, reader)
+        if made is not None:
+            found.append(group)
+            unplaced.append(made)
     brokers: _BrokerRooms = {}
     placed: dict[str, tuple[Group, RoomFit]] = {}
-    fitted = zip(found, fit_rooms([made for _, made in found]), strict=True)
+    fitted = zip(found, fit_rooms(unplaced), strict=True)
     # What is sure comes first, so that no guess about another group stands in its way.
-    for (group, _), fit in sorted(fitted, key=lambda one: one[1].doubt is not None):
+    for group, fit in sorted(fitted, key=lambda fitted_group: fitted_group[1].doubt is not None):
         placed[group.name] = (
             _put(group, fit, routes, brokers) if is_taken(group, fit) else (group, fit)
         )
@@ -202,12 +208,12 @@ _BrokerRooms = dict[tuple[str, str], tuple[str, str]]
 def _unplaced(
     group: Group, tried: Sequence[Method], routes: Mapping[str, Topic], reader: OwnedReader
 ) -> Unplaced | None:
-    """Return a group with what is to be found out, None if nothing is or can be."""
+    """Return a group whose rooms are to be found; None if all are known or no owners are."""
     brokers: dict[str, str | None] = {}
     for topic in _topics(group, routes):
         for broker in filter(_has_queues, topic.brokers):
             brokers[broker.broker_name] = brokers.get(broker.broker_name) or broker.machine_room
-    clients = {one.client_id: one.machine_room for one in group.clients}
+    clients = {client.client_id: client.machine_room for client in group.clients}
     if all(brokers.values()) and all(clients.values()):
         return None
     owned = reader.of(group)
@@ -215,17 +221,16 @@ def _unplaced(
 
 
 def _has_queues(broker: TopicBroker) -> bool:
-    """Return whether consumers see queues of it: where it stands decides nothing otherwise."""
+    """Return whether consumers see queues of a broker; otherwise its room decides nothing."""
     return broker.is_readable and broker.read_queue_nums > 0
 
 
 def _topics(group: Group, routes: Mapping[str, Topic]) -> list[Topic]:
-    owned = {queue.topic for client in group.clients for queue in client.owned or ()}
-    return [
-        routes[name]
-        for name in dict.fromkeys([*group.subscriptions, *sorted(owned)])
-        if name in routes
-    ]
+    owned = set[str]()
+    for client in group.clients:
+        owned.update(queue.topic for queue in client.owned or ())
+    names = dict.fromkeys([*group.subscriptions, *sorted(owned)])
+    return [routes[name] for name in names if name in routes]
 
 
 def _put(
@@ -236,32 +241,34 @@ def _put(
     """
     if not fit.found:
         return group, fit
-    (reading, _), *_ = fit.found
-    brokers_of = (
-        (topic.name, one.broker_name) for topic in _topics(group, routes) for one in topic.brokers
-    )
-    mine = {place: reading.brokers[place[1]] for place in brokers_of if place[1] in reading.brokers}
-    for (topic, broker), room in mine.items():
-        other, by = brokers.get((topic, broker), (room, ""))
-        if other != room:
-            doubt = f"its owners put broker {broker} of topic {topic} into machine room {room}, those of {by} into {other}"
+    reading, _ = fit.found[0]
+    rooms: _BrokerRooms = {}
+    for topic in _topics(group, routes):
+        for broker in topic.brokers:
+            name = broker.broker_name
+            if name in reading.brokers:
+                rooms[topic.name, name] = reading.brokers[name], group.name
+    for place, (room, _) in rooms.items():
+        given, by = brokers.get(place, (room, ""))
+        if given != room:
+            topic_name, name = place
+            doubt = f"its owners put broker {name} of topic {topic_name} into machine room {room}, those of {by} into {given}"
             return group, fit._replace(found=(), conflict=doubt)
-    brokers.update({place: (room, group.name) for place, room in mine.items()})
-    clients = tuple(
-        replace(one, machine_room=reading.clients[one.client_id]) for one in group.clients
-    )
-    return replace(group, clients=clients), fit
+    brokers.update(rooms)
+    clients = [
+        replace(client, machine_room=reading.clients[client.client_id]) for client in group.clients
+    ]
+    return replace(group, clients=tuple(clients)), fit
 
 
 def _with_broker_rooms(snapshot: Snapshot, rooms: _BrokerRooms) -> Snapshot:
     def placed(topic: Topic) -> Topic:
-        found = [
-            rooms.get((topic.name, one.broker_name), (one.machine_room, ""))[0]
-            for one in topic.brokers
-        ]
-        made = (
-            replace(one, machine_room=room) for one, room in zip(topic.brokers, found, strict=True)
-        )
-        return replace(topic, brokers=tuple(made))
+        brokers = []
+        for broker in topic.brokers:
+            if (topic.name, broker.broker_name) in rooms:
+                room, _ = rooms[topic.name, broker.broker_name]
+                broker = replace(broker, machine_room=room)
+            brokers.append(broker)
+        return replace(topic, brokers=tuple(brokers))
 
     return replace(snapshot, topics=tuple(map(placed, snapshot.topics)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import floor
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -81,17 +81,17 @@ class Evidence(TableResult):
         found: dict[str, list[str]] = {}
         text_of = lru_cache(maxsize=None)(_remarks)  # most groups are alike
         for name, *about in zip(*columns, strict=True):
-            for text in text_of(*(tuple(one) if isinstance(one, list) else one for one in about)):
+            *facts, may_be_cut = about
+            for text in text_of(*facts, tuple(may_be_cut)):
                 found.setdefault(text, []).append(name)
         yield from self._taken()
         yield from (f"{text}: {named(names)}" for text, names in found.items())
 
     def lacking_something(self) -> list[str]:
         """Return groups that a failed request concerns."""
-        columns = (self.groups[name].to_pylist() for name in ("consumer_group", "errors"))
-        return [
-            name for name, errors in zip(*columns, strict=True) if not all(map(_is_stated, errors))
-        ]
+        names, errors = self.groups["consumer_group"], self.groups["errors"]
+        rows = zip(names.to_pylist(), errors.to_pylist(), strict=True)
+        return [name for name, texts in rows if not all(map(_is_stated, texts))]
 
     def _taken(self) -> Iterator[str]:
         """Yield when the snapshot was taken, if that is a while ago."""
@@ -129,9 +129,8 @@ class Evidence(TableResult):
         columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
         for name, source, doubt in zip(*columns, strict=True):
             if name in names:
-                found.setdefault(f"{source}, in doubt" if doubt is not None else source, []).append(
-                    name
-                )
+                basis = source if doubt is None else f"{source}, in doubt"
+                found.setdefault(basis, []).append(name)
         yield from (f"{source}: {named(some)}" for source, some in found.items())
 
 
@@ -141,7 +140,7 @@ def evidence_of(
     differing: Mapping[str, int | None] | None = None,
     now: datetime | None = None,
 ) -> Evidence:
-    """Return what answers about groups rest on.
+    """Return the evidence on which answers about groups rest.
 
     Parameters
     ----------
@@ -164,32 +163,33 @@ def evidence_of(
     ['h']
     """
     is_wanted = matcher(tuple(groups))
-    mine = [one for one in snapshot.groups if is_wanted(one.name)]
     routes = {topic.name: topic for topic in snapshot.topics}
     cut = all_cut_names(routes.values())
     unknown, differing = Unknowns(snapshot), differing or {}
-    topics = [[routes[name] for name in one.subscriptions if name in routes] for one in mine]
-    columns: dict[str, list[Any]] = {
-        "consumer_group": [one.name for one in mine],
-        "source": [_source(one) for one in mine],
-        "strategy": [one.strategy for one in mine],
-        "parameters": [
-            json.dumps(one.strategy_params, sort_keys=True) if one.strategy_params else None
-            for one in mine
-        ],
-        "explains": [one.strategy_explains for one in mine],
-        "differs": [differing.get(one.name) for one in mine],
-        "n_clients": [len(one.clients) for one in mine],
-        "n_reporting": [
-            len([client for client in one.clients if client.owned is not None]) for one in mine
-        ],
-        "doubt": [one.strategy_doubt for one in mine],
-        "fetched_at": [snapshot.fetched_at] * len(mine),
-        "age_seconds": [_age(snapshot.fetched_at, now)] * len(mine),
-        "errors": [unknown.touching(one, read) for one, read in zip(mine, topics, strict=True)],
-        "may_be_cut": [_cut(read, cut) for read in topics],
-    }
-    return Evidence(pa.table(columns, schema=EVIDENCE_SCHEMA))
+    age = _age(snapshot.fetched_at, now)
+    rows = []
+    for group in snapshot.groups:
+        if not is_wanted(group.name):
+            continue
+        topics = [routes[name] for name in group.subscriptions if name in routes]
+        params = group.strategy_params
+        row = {
+            "consumer_group": group.name,
+            "source": _source(group),
+            "strategy": group.strategy,
+            "parameters": json.dumps(params, sort_keys=True) if params else None,
+            "explains": group.strategy_explains,
+            "differs": differing.get(group.name),
+            "n_clients": len(group.clients),
+            "n_reporting": sum(client.owned is not None for client in group.clients),
+            "doubt": group.strategy_doubt,
+            "fetched_at": snapshot.fetched_at,
+            "age_seconds": age,
+            "errors": unknown.touching(group, topics),
+            "may_be_cut": _cut(topics, cut),
+        }
+        rows.append(row)
+    return Evidence(pa.Table.from_pylist(rows, EVIDENCE_SCHEMA))
 
 
 def _source(group: Group) -> str | None:
@@ -204,17 +204,15 @@ def _strength(source: str, doubt: str | None) -> int:
 
 
 def _cut(topics: Sequence[Topic], cut: Mapping[str, list[str]]) -> list[str]:
-    return (
-        list(dict.fromkeys(name for topic in topics for name in cut.get(topic.name, ())))
-        if cut
-        else []
-    )
+    names: dict[str, None] = {}
+    if cut:
+        for topic in topics:
+            names.update(dict.fromkeys(cut.get(topic.name, ())))
+    return list(names)
 
 
 def _age(fetched_at: str | None, now: datetime | None) -> float | None:
-    """Return seconds since a snapshot was taken; None if it does not say when, or a time that is
-    still to come.
-    """
+    """Return the seconds since a snapshot was taken; None if its time is missing or to come."""
     if fetched_at is None:
         return None
     try:
@@ -239,7 +237,7 @@ def _remarks(
     differs: int | None,
     may_be_cut: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Return what is to be said of a group, but for its name."""
+    """Return the notes on a group, without its name."""
     found = []
     if source is not None and (source != "given" or explains not in (None, 1.0)):
         owners = "owners not known"

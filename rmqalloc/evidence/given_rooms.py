@@ -5,7 +5,7 @@ snapshot.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
 
@@ -87,12 +87,13 @@ def read_rooms(path: str | os.PathLike[str]) -> GivenRooms:
         raise document.located(error) from None
     name = os.fspath(path)
     return GivenRooms(
-        *(tuple(_entries(name, what, getattr(found, what))) for what in GivenRooms._fields)
+        brokers=_entries(name, "brokers", found.brokers),
+        clients=_entries(name, "clients", found.clients),
     )
 
 
-def _entries(path: str, what: str, rooms: Mapping[str, str]) -> Iterable[GivenRoom]:
-    return (
+def _entries(path: str, what: str, rooms: Mapping[str, str]) -> tuple[GivenRoom, ...]:
+    return tuple(
         GivenRoom(pattern, room, f"{path} ({what}: {pattern!r}: {room!r})")
         for pattern, room in rooms.items()
     )
@@ -127,54 +128,48 @@ def with_rooms(snapshot: Snapshot, rooms: GivenRooms) -> Snapshot:
     >>> with_rooms(Snapshot((Topic("T", (TopicBroker("az1-a", 4),)),)), given).topics[0].brokers[0].machine_room
     'az1'
     """
-    brokers = {one.broker_name for topic in snapshot.topics for one in topic.brokers}
-    clients = {one.client_id for group in snapshot.groups for one in group.clients}
-    broker_rooms, client_rooms = (
-        _rooms(rooms.brokers, brokers, "broker"),
-        _rooms(rooms.clients, clients, "client"),
-    )
-    topics = tuple(_with_broker_rooms(one, broker_rooms) for one in snapshot.topics)
-    return replace(
-        snapshot,
-        topics=topics,
-        groups=tuple(_with_client_rooms(one, client_rooms) for one in snapshot.groups),
-    )
+    brokers, clients = set[str](), set[str]()
+    for topic in snapshot.topics:
+        brokers.update(broker.broker_name for broker in topic.brokers)
+    for group in snapshot.groups:
+        clients.update(client.client_id for client in group.clients)
+    broker_rooms = _rooms(rooms.brokers, brokers, "broker")
+    client_rooms = _rooms(rooms.clients, clients, "client")
+    topics = tuple(_with_broker_rooms(topic, broker_rooms) for topic in snapshot.topics)
+    groups = tuple(_with_client_rooms(group, client_rooms) for group in snapshot.groups)
+    return replace(snapshot, topics=topics, groups=groups)
 
 
 def _rooms(given: Sequence[GivenRoom], names: set[str], what: str) -> dict[str, str]:
     """Return rooms by name, from rooms by pattern."""
     found: dict[str, GivenRoom] = {}
-    for one in given:
-        match = glob(one.pattern)
-        mine = [name for name in names if match(name)]
-        for name in sorted(mine):
-            other = found.setdefault(name, one)
-            if other.machine_room != one.machine_room:
+    for room in given:
+        for name in sorted(filter(glob(room.pattern), names)):
+            first = found.setdefault(name, room)
+            if first.machine_room != room.machine_room:
                 raise RoomConflictError(
-                    f"{what} {name!r} is given two machine rooms: {other.machine_room!r} by {other.origin} and "
-                    f"{one.machine_room!r} by {one.origin}; give it one"
+                    f"{what} {name!r} is given two machine rooms: {first.machine_room!r} by {first.origin} and "
+                    f"{room.machine_room!r} by {room.origin}; give it one"
                 )
-    return {name: one.machine_room for name, one in found.items()}
+    return {name: room.machine_room for name, room in found.items()}
 
 
 def _with_broker_rooms(topic: Topic, rooms: Mapping[str, str]) -> Topic:
     brokers = [
-        replace(one, machine_room=rooms.get(one.broker_name, one.machine_room))
-        for one in topic.brokers
+        replace(broker, machine_room=rooms.get(broker.broker_name, broker.machine_room))
+        for broker in topic.brokers
     ]
     return replace(topic, brokers=tuple(brokers))
 
 
 def _with_client_rooms(group: Group, rooms: Mapping[str, str]) -> Group:
     clients = [
-        replace(one, machine_room=rooms.get(one.client_id, one.machine_room))
-        for one in group.clients
+        replace(client, machine_room=rooms.get(client.client_id, client.machine_room))
+        for client in group.clients
     ]
     group = replace(group, clients=tuple(clients))
     if group.strategy_source in _GUESSES:
         return replace(group, strategy=None, strategy_params={}, **_OPEN)
-    return (
-        replace(group, **_OPEN)
-        if group.strategy is not None and reads_rooms(group.strategy)
-        else group
-    )
+    if group.strategy is not None and reads_rooms(group.strategy):
+        return replace(group, **_OPEN)
+    return group

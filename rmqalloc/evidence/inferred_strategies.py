@@ -12,6 +12,7 @@ equally good ones.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -89,33 +90,38 @@ def fits_of(
     groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms
 ) -> list[StrategyFit]:
     """Return how well strategies explain the owners of groups."""
-    fleet = Fleet.from_groups(
-        (one.name, queues[0].topic, queues, one.client_ids)
-        for one in groups
-        for queues in one.queues
-    )
-    owners = np.array([position for one in groups for position in _positions(one)], np.int32)
-    group_of_unit = np.repeat(np.arange(len(groups)), [len(one.queues) for one in groups])
+    units_of_fleet = []
+    positions: list[int] = []
+    for group in groups:
+        for queues in group.queues:
+            units_of_fleet.append((group.name, queues[0].topic, queues, group.client_ids))
+        positions.extend(_positions(group))
+    fleet = Fleet.from_groups(units_of_fleet)
+    owners = np.array(positions, np.int32)
+    n_units_of_groups = [len(group.queues) for group in groups]
+    group_of_unit = np.repeat(np.arange(len(groups)), n_units_of_groups)
     group_of_queue = np.repeat(group_of_unit, fleet.n_queues)
     of = np.bincount(group_of_queue[owners != _OPEN], minlength=len(groups)).tolist()
     counts: list[dict[Method, int]] = [{} for _ in groups]
-    starts = offsets_of([len(one.queues) for one in groups])
-    for method, mine in _by_method(groups, tried).items():
+    starts = offsets_of(n_units_of_groups)
+    for method, numbers in _by_method(groups, tried).items():
         # Units stand group by group. Only those of the method are assigned: there may be as many
         # methods as groups.
-        n_units = np.diff(starts)[mine]
-        units = ranges(starts[mine], n_units)
+        n_units = np.diff(starts)[numbers]
+        units = ranges(starts[numbers], n_units)
         made = _owners(method, units_alone(fleet, units), rooms)
         if made is not None:
-            here = ranges(fleet.queue_offsets[units], fleet.n_queues[units])
-            number = np.repeat(np.repeat(np.arange(len(mine)), n_units), fleet.n_queues[units])
-            found = np.bincount(number[made == owners[here]], minlength=len(mine)).tolist()
-            for group, n in zip(mine, found, strict=True):
-                counts[group][method] = n
-    return [
-        StrategyFit({method: count[method] for method in methods if method in count}, n)
-        for methods, count, n in zip(tried, counts, of, strict=True)
-    ]
+            n_queues = fleet.n_queues[units]
+            here = ranges(fleet.queue_offsets[units], n_queues)
+            place = np.repeat(np.repeat(np.arange(len(numbers)), n_units), n_queues)
+            found = np.bincount(place[made == owners[here]], minlength=len(numbers)).tolist()
+            for number, n in zip(numbers, found, strict=True):
+                counts[number][method] = n
+    fits = []
+    for methods, count, n in zip(tried, counts, of, strict=True):
+        likely_first = {method: count[method] for method in methods if method in count}
+        fits.append(StrategyFit(likely_first, n))
+    return fits
 
 
 def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
@@ -127,26 +133,23 @@ def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
     >>> [str(method) for method in candidates(Rooms({}, {}))[:3]]
     ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
     """
+    found: list[Method] = []
     if dialect in DIALECTS:
-        return [
-            method
-            for name in DIALECTS[dialect].made
-            for method in guesses(name, dialect)
-            if method.name == name
-        ]
-    plain = [method for name in _guessed() for method in guesses(name)]
-    return [*plain, *nearby()] if all(rooms) else plain
+        for name in DIALECTS[dialect].made:
+            found += [method for method in guesses(name, dialect) if method.name == name]
+        return found
+    for name in _guessed():
+        found += guesses(name)
+    return [*found, *nearby()] if all(rooms) else found
 
 
 def _guessed() -> list[str]:
-    """Return strategies that are tried without a word about them: RocketMQ's. Our own classes are
-    known by their names.
-    """
+    """Return the strategies that are tried if nothing names them: RocketMQ's own."""
     return [name for name in STRATEGIES if class_of(name).guesses and "/" not in name]
 
 
 def guesses(name: str, dialect: str | None = None) -> list[Method]:
-    """Return a strategy with each of the parameters that it may have, the most likely first."""
+    """Return a strategy with each set of parameters that it may have, the most likely first."""
     return [Method(name, params).in_dialect(dialect) for params in inner_class_of(name).guesses]
 
 
@@ -154,14 +157,14 @@ def nearby() -> list[Method]:
     """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its most likely
     parameters.
     """
-    return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")[:1]]
+    return [guesses(f"{NEARBY}-{name}")[0] for name in _guessed()]
 
 
 def nearby_guesses() -> list[Method]:
     """MACHINE_ROOM_NEARBY with the strategies that it may hold, with each of the parameters that
     these may have.
     """
-    return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")]
+    return list(chain.from_iterable(guesses(f"{NEARBY}-{name}") for name in _guessed()))
 
 
 def _by_method(
@@ -169,11 +172,14 @@ def _by_method(
 ) -> dict[Method, list[int]]:
     """Return groups for which each strategy is tried; rings that are too large are left out."""
     found: dict[Method, list[int]] = {}
-    nodes = {id(methods): [(one, one.virtual_nodes or 0) for one in methods] for methods in tried}
-    for group, methods in enumerate(tried):
-        for method, n_nodes in nodes[id(methods)]:
-            if len(groups[group].client_ids) * n_nodes <= _MAX_POINTS:
-                found.setdefault(method, []).append(group)
+    nodes: dict[int, list[int]] = {}  # by the `id` of methods: many groups have the same
+    for number, methods in enumerate(tried):
+        if id(methods) not in nodes:
+            nodes[id(methods)] = [method.virtual_nodes or 0 for method in methods]
+        n_clients = len(groups[number].client_ids)
+        for method, n_nodes in zip(methods, nodes[id(methods)], strict=True):
+            if n_clients * n_nodes <= _MAX_POINTS:
+                found.setdefault(method, []).append(number)
     return found
 
 
@@ -186,10 +192,10 @@ def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | N
         return None
 
 
-def _positions(one: OwnedQueues) -> Iterator[int]:
+def _positions(owned: OwnedQueues) -> Iterator[int]:
     """Yield positions in the client list of the owners of all queues of a group."""
-    positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
-    for queues, owners in zip(one.queues, one.owners, strict=True):
+    positions = {client_id: i for i, client_id in reversed([*enumerate(owned.client_ids)])}
+    for queues, owners in zip(owned.queues, owned.owners, strict=True):
         for owner in map(owners.get, queues):
             yield _OPEN if owner is None else positions.get(owner, _ELSEWHERE)
 
@@ -207,7 +213,7 @@ class OwnedReader:
         """Return the queues of a topic in Java's order; none if they are too many."""
         if name not in self._queues:
             topic = self._routes.get(name, Topic(name))
-            is_small = sum(one.read_queue_nums for one in topic.brokers) <= MAX_QUEUES
+            is_small = sum(broker.read_queue_nums for broker in topic.brokers) <= MAX_QUEUES
             there = tuple(sort_queues(topic.queues())) if is_small else ()
             self._queues[name] = there, frozenset(there)
         return self._queues[name]
@@ -215,8 +221,8 @@ class OwnedReader:
     def of(self, group: Group) -> OwnedQueues:
         """Return the queues of a group by topic.
 
-        Of several clients the one counts whose strategy is not reported: what the others divide by
-        is known without their queues.
+        Of several clients that own a queue, one that reports its strategy does not count: its
+        strategy is known without its queues.
         """
         held: dict[str, dict[MessageQueue, str]] = {}
         several: dict[MessageQueue, set[str]] = {}
@@ -227,27 +233,22 @@ class OwnedReader:
                     several.setdefault(queue, {first}).add(client.client_id)
         if not held:
             return OwnedQueues(group.name, (), (), ())
-        known = (
-            {client.client_id for client in group.clients if client.strategy is not None}
-            if several
-            else set()
-        )
+        known = set[str]()
+        if several:
+            known = {client.client_id for client in group.clients if client.strategy is not None}
         for queue, ids in several.items():
-            [one, *others] = ids - known or ids
-            held[queue.topic][queue] = one
+            [owner, *others] = ids - known or ids
+            held[queue.topic][queue] = owner
             if others:
                 del held[queue.topic][queue]
         queues, owners = [], []
-        for name, one_of in held.items():
-            there, all_of = self._queues_of(name)
-            single = (
-                one_of
-                if one_of.keys() <= all_of
-                else {one: one_of[one] for one in there if one in one_of}
-            )
-            if single:
+        for topic, owner_of in held.items():
+            there, all_of_topic = self._queues_of(topic)
+            if not owner_of.keys() <= all_of_topic:
+                owner_of = {queue: owner_of[queue] for queue in there if queue in owner_of}
+            if owner_of:
                 queues.append(there)
-                owners.append(single)
+                owners.append(owner_of)
         return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)
 
 

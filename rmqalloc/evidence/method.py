@@ -43,35 +43,33 @@ class Rooms(NamedTuple):
     @classmethod
     def of(cls, snapshot: Snapshot) -> Rooms:
         """Return all rooms of a snapshot."""
-        return cls(
-            {
-                (t.name, one.broker_name): one.machine_room
-                for t in snapshot.topics
-                for one in t.brokers
-                if one.machine_room
-            },
-            {
-                (g.name, one.client_id): one.machine_room
-                for g in snapshot.groups
-                for one in g.clients
-                if one.machine_room
-            },
-        )
+        rooms = cls({}, {})
+        for topic in snapshot.topics:
+            for broker in topic.brokers:
+                if broker.machine_room:
+                    rooms.brokers[topic.name, broker.broker_name] = broker.machine_room
+        for group in snapshot.groups:
+            for client in group.clients:
+                if client.machine_room:
+                    rooms.clients[group.name, client.client_id] = client.machine_room
+        return rooms
 
     def put_into(self, fleet: Fleet) -> Fleet:
         """Return the fleet with the rooms of its brokers, by topic, and of its clients, by group."""
         names = list(dict.fromkeys([*self.brokers.values(), *self.clients.values()]))
         number = {name: i for i, name in enumerate(names)}
-        queues, topics, brokers = fleet.queue_lists, fleet.topics.to_list(), fleet.brokers.to_list()
-        routes = zip(queues.route_topic.tolist(), queues.route_broker.tolist(), strict=True)
-        of_route = [self.brokers.get((topics[topic], brokers[broker])) for topic, broker in routes]
+        queues = fleet.queue_lists
+        topics = map(fleet.topics.to_list().__getitem__, queues.route_topic.tolist())
+        brokers = map(fleet.brokers.to_list().__getitem__, queues.route_broker.tolist())
+        of_route = map(self.brokers.get, zip(topics, brokers, strict=True))
         # Units that share a list of ids may be of groups with different rooms, so each gets a list
         # of its own.
         clients = fleet.client_lists.rearranged(
             ranges(fleet.slot_starts, fleet.n_clients), fleet.client_offsets
         )
-        of_unit = zip(fleet.consumer_groups.to_list(), fleet.n_clients.tolist(), strict=True)
-        groups = [group for group, n in of_unit for _ in range(n)]
+        groups: list[str] = []
+        for group, n in zip(fleet.consumer_groups.to_list(), fleet.n_clients.tolist(), strict=True):
+            groups += [group] * n
         of_slot = map(self.clients.get, zip(groups, clients.client_ids.to_list(), strict=True))
         return replaced(
             fleet,
@@ -113,36 +111,31 @@ class Method:
         object.__setattr__(self, "text", repr(sorted(self.params.items())))
 
     def __str__(self) -> str:
-        nodes = self.virtual_nodes
-        name = (
-            self.name
-            if self.dialect not in DIALECTS
-            else f"{DIALECTS[self.dialect].label} {self.name}"
-        )
-        if nodes is not None:
-            return f"{name} with {nodes} virtual nodes"
-        numbers = {
-            key: value
+        name = self.name
+        if self.dialect in DIALECTS:
+            name = f"{DIALECTS[self.dialect].label} {name}"
+        if self.virtual_nodes is not None:
+            return f"{name} with {self.virtual_nodes} virtual nodes"
+        params = [
+            f"{key} {str(value).lower()}"
             for key, value in self.params.items()
             if isinstance(value, bool | int | float)
-        }
-        told = " and ".join(f"{key} {str(value).lower()}" for key, value in numbers.items())
-        return f"{name} with {told}" if told else name
+        ]
+        return f"{name} with {' and '.join(params)}" if params else name
 
     @property
     def dialect(self) -> str:
-        """Whose client's rule it is, if not Java's and another one than that."""
+        """The client whose rule this is: Java's, or another client's that differs from it."""
         return str(self.params.get("dialect", JAVA))
 
     def in_dialect(self, dialect: str | None) -> Method:
-        """Return what a client of a dialect computes under this name; the same where the dialect is
-        not known.
+        """Return the method that a client of a dialect computes under this name; the same method
+        if the dialect is not known.
         """
-        return (
-            self
-            if dialect is None
-            else Method(*in_dialect(self.name, self.params, dialect), problem=self.problem)
-        )
+        if dialect is None:
+            return self
+        name, params = in_dialect(self.name, self.params, dialect)
+        return Method(name, params, problem=self.problem)
 
     @property
     def virtual_nodes(self) -> int | None:
@@ -174,4 +167,4 @@ class Method:
         """Return CONFIG's list of queues by client id, under None where all clients have the same."""
         given = self.params.get("message_queues")
         lists = given if isinstance(given, Mapping) else {None: given or ()}
-        return {one: listed_queues(queues or ()) for one, queues in lists.items()}
+        return {client_id: listed_queues(queues or ()) for client_id, queues in lists.items()}

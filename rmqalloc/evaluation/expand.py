@@ -5,6 +5,7 @@ host.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -78,7 +79,7 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     >>> [(row["queue_id"], row["client_id"]) for row in expand_owners(batch, PlanSpec("AVG")).to_pylist()]
     [(0, 'c1'), (1, 'c2')]
     """
-    return _expanded(batch, spec, too_large_rows(batch, spec))[0]
+    return _expanded(batch, spec, too_large_rows(batch, spec)).owners
 
 
 def expand_stream(
@@ -165,46 +166,48 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     keys = ["scenario", "host", "client_id"][: 3 if by == "client_id" else 2]
     table = pa.Table.from_batches(parts, LOAD_SCHEMA)
     summed = table.group_by(keys).aggregate([("n_units", "sum"), ("n_queues", "sum")])
-    named = summed.select([*keys, "n_units_sum", "n_queues_sum"]).rename_columns(
-        [*keys, "n_units", "n_queues"]
-    )
+    ordered = summed.select([*keys, "n_units_sum", "n_queues_sum"])
+    named = ordered.rename_columns([*keys, "n_units", "n_queues"])
     return named.sort_by([(key, "ascending") for key in keys])
 
 
-def _expanded(
-    batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]
-) -> tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]:
-    """Return the owners by name, the batch, and the row of the batch of each owner."""
+class _Expanded(NamedTuple):
+    owners: pa.RecordBatch  # of schema `OWNED_SCHEMA`
+    batch: pa.RecordBatch  # the units
+    row: NDArray[np.int64]  # of each owner, the row of its unit
+
+
+class _OwnedQueues(NamedTuple):
+    keys: NDArray[np.int64]  # row of each queue's unit, and number of the state
+    columns: dict[str, pa.Array]
+
+
+def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> _Expanded:
+    """Return the owners by name."""
     states, spoiled = _evaluated(batch, spec, too_large)
     n = len(states)
-    parts = [(number, part) for number, state in enumerate(states) for part in state.parts]
-    wrong = {row * n + number: reason for row, reason in spoiled.items() for number in range(n)}
-    wrong |= {
-        int(part.rows[unit]) * n + number: reason
-        for number, part in parts
-        for unit, reason in part.bad.items()
-    }
-    keys, columns = zip(
-        *[_owned(part, number, n) for number, part in parts], _nothing(wrong), strict=True
-    )
-    key = np.concatenate(keys)
+    owned = []
+    bad: dict[int, Reason] = {}
+    for row, reason in spoiled.items():
+        bad.update(dict.fromkeys(range(row * n, (row + 1) * n), reason))
+    for number, state in enumerate(states):
+        for part in state.parts:
+            owned.append(_owned(part, number, n))
+            for unit, reason in part.bad.items():
+                bad[int(part.rows[unit]) * n + number] = reason
+    owned.append(_nothing(bad))
+    key = np.concatenate([queues.keys for queues in owned])
     order = np.argsort(key, kind="stable")
-    row, scenario = np.divmod(key[order], n)
-    names = {
-        name: utf8(plain(batch.column(name), name).cast(pa.string()))
-        for name in ("consumer_group", "topic")
-    }
-    named = {name: column.take(pa.array(row)) for name, column in names.items()}
-    named["scenario"] = words_column(spec.names, scenario)
+    rows, scenario = np.divmod(key[order], n)
+    named = {"scenario": words_column(spec.names, scenario)}
+    for name in ("consumer_group", "topic"):
+        text = utf8(plain(batch.column(name), name).cast(pa.string()))
+        named[name] = text.take(pa.array(rows))
     for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):
-        named[name] = pa.concat_arrays([part[name] for part in columns]).take(pa.array(order))
-    return (
-        pa.RecordBatch.from_arrays(
-            [named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA
-        ),
-        batch,
-        row,
-    )
+        column = pa.concat_arrays([queues.columns[name] for queues in owned])
+        named[name] = column.take(pa.array(order))
+    columns = [named[name] for name in OWNED_SCHEMA.names]
+    return _Expanded(pa.RecordBatch.from_arrays(columns, schema=OWNED_SCHEMA), batch, rows)
 
 
 def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> Evaluation:
@@ -217,18 +220,15 @@ def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str])
     )
 
 
-def _owned(
-    part: EvaluatedUnits, number: int, n_states: int
-) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
-    """Return the queues of one state by name, each with a key of its row and the number of the
-    state.
-    """
+def _owned(part: EvaluatedUnits, number: int, n_states: int) -> _OwnedQueues:
+    """Return the queues of the state of that number by name."""
     fleet, good = part.fleet, part.good
     n_queues = fleet.n_queues[good]
     columns = names_of_owners(fleet, owners_of_units(fleet, part.owners, good), good)
     columns["err_code"] = pa.array(np.zeros(n_queues.sum(), np.int32))
     columns["err_msg"] = pa.nulls(n_queues.sum(), pa.string())
-    return np.repeat(part.rows[good] * n_states + number, n_queues), columns
+    keys = np.repeat(part.rows[good] * n_states + number, n_queues)
+    return _OwnedQueues(keys, columns)
 
 
 def names_of_owners(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> dict[str, pa.Array]:
@@ -245,33 +245,29 @@ def names_of_owners(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> d
     lists, n_queues = fleet.queue_lists, fleet.n_queues[units]
     places = ranges(fleet.queue_starts[units], n_queues)
     slots = np.repeat(fleet.slot_starts[units], n_queues) + owners
+    brokers = pa.array(lists.route_broker[lists.queue_route[places]])
+    clients = pa.array(slots, mask=owners < 0)
     return {
-        "broker_name": text_array(fleet.brokers).take(
-            pa.array(lists.route_broker[lists.queue_route[places]])
-        ),
+        "broker_name": text_array(fleet.brokers).take(brokers),
         "queue_id": pa.array(lists.queue_ids[places]),
-        "client_id": text_array(fleet.client_lists.client_ids).take(
-            pa.array(slots, mask=owners < 0)
-        ),
+        "client_id": text_array(fleet.client_lists.client_ids).take(clients),
     }
 
 
-def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
-    """Return the bad rows in the form of `_owned`."""
-    schema = {name: OWNED_SCHEMA.field(name).type for name in OWNED_SCHEMA.names[3:]}
-    columns = {name: pa.nulls(len(wrong), kind) for name, kind in schema.items()}
-    columns["err_code"] = pa.array([int(reason.code) for reason in wrong.values()], pa.int32())
-    columns["err_msg"] = pa.array([reason.text for reason in wrong.values()], pa.string())
-    return np.array(list(wrong), np.int64), columns
+def _nothing(bad: dict[int, Reason]) -> _OwnedQueues:
+    """Return bad units by their keys, each as a row without a queue."""
+    columns = {field.name: pa.nulls(len(bad), field.type) for field in OWNED_SCHEMA}
+    columns["err_code"] = pa.array([int(reason.code) for reason in bad.values()], pa.int32())
+    columns["err_msg"] = pa.array([reason.text for reason in bad.values()], pa.string())
+    return _OwnedQueues(np.array(list(bad), np.int64), columns)
 
 
 def _loaded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
     states, _ = _evaluated(batch, spec, too_large)
-    alike = zip(*(state.parts for state in states), strict=True)
-    parts = [
-        _load(part, name) for same in alike for name, part in zip(spec.names, same, strict=True)
-    ]
-    columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
+    loaded: list[list[pa.Array]] = []
+    for parts in zip(*(state.parts for state in states), strict=True):
+        loaded += map(_load, parts, spec.names)
+    columns = [pa.concat_arrays(column) for column in zip(*loaded, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=LOAD_SCHEMA)
 
 
@@ -285,16 +281,13 @@ def _load(part: EvaluatedUnits, scenario: str) -> list[pa.Array]:
     counted = np.repeat(is_good, fleet.n_clients) & (unmoved(fleet) >= 0)
     client = codes[ranges(fleet.slot_starts, fleet.n_clients)][counted]
     n_units = np.bincount(client, minlength=len(names))
-    n_queues = np.bincount(
-        client, weights=loads(fleet, part.owners)[counted], minlength=len(names)
-    ).astype(np.int64)
-    there = pa.array(np.flatnonzero(n_units))
-    ids = text_array(names).take(there)
-    hosts = hosts_of(ids)
+    n_queues = np.bincount(client, loads(fleet, part.owners)[counted], minlength=len(names))
+    there = np.flatnonzero(n_units)
+    ids = text_array(names).take(pa.array(there))
     return [
         pa.repeat(scenario, len(ids)),
-        hosts,
+        hosts_of(ids),
         ids,
-        pa.array(n_units).take(there),
-        pa.array(n_queues).take(there),
+        pa.array(n_units[there]),
+        pa.array(n_queues[there].astype(np.int64)),
     ]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import mean_load
-from rmqalloc.evaluation.evaluate import Evaluation, Outcome
+from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, Outcome
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import plain, utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
@@ -89,9 +89,8 @@ class FiguresTable:
         """Return where the figures of an outcome begin; those of a new one are added at the end."""
         if id(outcome) not in self._starts:
             self._starts[id(outcome)] = self._n_places
-            self._bad.update(
-                {self._n_places + place: reason for place, reason in outcome.bad.items()}
-            )
+            for place, reason in outcome.bad.items():
+                self._bad[self._n_places + place] = reason
             self._outcomes.append(outcome)
             self._n_places += outcome.rules.of_unit.size
         return self._starts[id(outcome)]
@@ -110,10 +109,8 @@ class FiguresTable:
         if output == "best":
             scenario, unit = self._best(best_by, codes), np.arange(n_units)
         else:
-            scenario, unit = (
-                np.tile(np.arange(n_scenarios), n_units),
-                np.repeat(np.arange(n_units), n_scenarios),
-            )
+            scenario = np.tile(np.arange(n_scenarios), n_units)
+            unit = np.repeat(np.arange(n_units), n_scenarios)
         at = self._at[scenario, unit]
         bad = codes[at] != ErrCode.GOOD if self._bad else None
         known = filter(self._is_known, _FIGURES)
@@ -123,9 +120,8 @@ class FiguresTable:
             text = plain(units.column(name), name)
             text = utf8(text if text.type == pa.string() else text.cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
-        columns["scenario"] = words_column(
-            self._scenarios, scenario, bad if output == "best" else None
-        )
+        no_best = bad if output == "best" else None
+        columns["scenario"] = words_column(self._scenarios, scenario, no_best)
         columns["strategy"] = self._strategies(at, bad)
         columns["err_code"], columns["err_msg"] = pa.array(codes[at]), self._messages(at, bad)
         if output == "owners":
@@ -137,9 +133,9 @@ class FiguresTable:
         """Return a figure at all places; where no machine rooms are known nothing crosses them."""
         if name == "mean_load":
             return mean_load(self._figure("n_queues"), self._figure("n_clients"))
-        parts = (
-            [outcome.figures[name] for outcome in self._outcomes] if self._is_known(name) else []
-        )
+        parts = []
+        if self._is_known(name):
+            parts = [outcome.figures[name] for outcome in self._outcomes]
         return self._laid(parts, np.float64 if name == "skew" else np.int32)
 
     def _laid(self, parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
@@ -161,14 +157,14 @@ class FiguresTable:
         best = np.full(units.size, first)
         held = [np.take(key, of_kind[first]) for key in keys]
         for scenario in range(2, len(self._scenarios)):
-            mine = [np.take(key, of_kind[scenario]) for key in keys]
+            tried = [np.take(key, of_kind[scenario]) for key in keys]
             better, tie = np.zeros(best.size, bool), np.ones(best.size, bool)
-            for own, other in zip(mine, held, strict=True):
-                better |= tie & (own < other)
-                tie &= own == other
+            for tried_key, held_key in zip(tried, held, strict=True):
+                better |= tie & (tried_key < held_key)
+                tie &= tried_key == held_key
             best[better] = scenario
-            for own, other in zip(mine, held, strict=True):
-                np.copyto(other, own, where=better)
+            for tried_key, held_key in zip(tried, held, strict=True):
+                np.copyto(held_key, tried_key, where=better)
         of_units: Places = best[kind_of]
         return of_units
 
@@ -178,11 +174,11 @@ class FiguresTable:
 
     def _strategies(self, at: Places, bad: Mask | None) -> pa.Array:
         """Return the names of the strategies."""
-        names = [s.get_name() for outcome in self._outcomes for s in outcome.rules.table]
-        code, codes = 0, []
+        names: list[str] = []
+        codes = []
         for outcome in self._outcomes:
-            codes.append(outcome.rules.of_unit + code)
-            code += len(outcome.rules.table)
+            codes.append(outcome.rules.of_unit + len(names))
+            names += [strategy.get_name() for strategy in outcome.rules.table]
         return words_column(names, self._laid(codes, np.int32)[at], bad)
 
     def _messages(self, at: Places, bad: Mask | None) -> pa.Array:
@@ -202,13 +198,11 @@ class FiguresTable:
         lengths = self._figure("n_queues")[at]
         lengths = lengths if bad is None else np.where(bad, 0, lengths)
         places = ranges(self._laid(starts, np.int64)[at], lengths)
-        values = np.concatenate(
-            [np.zeros(0, np.int32), *(outcome.owners for outcome in self._outcomes)]
-        )[places]
+        nothing = np.zeros(0, np.int32)
+        owners = np.concatenate([nothing, *(outcome.owners for outcome in self._outcomes)])
         offsets = pa.array(offsets_of(lengths).astype(np.int32))
-        return pa.ListArray.from_arrays(
-            offsets, pa.array(values), mask=None if bad is None else pa.array(bad)
-        )
+        mask = None if bad is None else pa.array(bad)
+        return pa.ListArray.from_arrays(offsets, pa.array(owners[places]), mask=mask)
 
 
 def _stand_ins(evaluation: Evaluation, n_units: int) -> Places:
@@ -217,20 +211,23 @@ def _stand_ins(evaluation: Evaluation, n_units: int) -> Places:
     """
     stand_ins = np.arange(n_units)
     for parts in zip(*(state.parts for state in evaluation.states), strict=True):
-        layers, rows = [layer for part in parts for layer in part.layers], parts[0].rows
-        together = all(part.rows is rows and len(part.layers) == 1 for part in parts)
-        if together and all(layer.by_kind for layer in layers):
-            kinds = layers[0].places
-            firsts = np.empty(layers[0].outcome.offsets.size - 1, np.int64)
-            firsts[kinds[::-1]] = rows[
-                ::-1
-            ]  # of several the last written stays, which is the first
+        rows = parts[0].rows
+        if all(part.rows is rows and _is_by_kind(part) for part in parts):
+            layer = parts[0].layers[0]
+            kinds = layer.places
+            firsts = np.empty(layer.outcome.offsets.size - 1, np.int64)
+            firsts[kinds[::-1]] = rows[::-1]  # of several, the last written is the first unit
             stand_ins[rows] = firsts[kinds]
     return stand_ins
 
 
+def _is_by_kind(part: EvaluatedUnits) -> bool:
+    """Return True if equal units of a part have one outcome."""
+    return len(part.layers) == 1 and part.layers[0].by_kind
+
+
 def _ranks(keys: list[NDArray[Any]]) -> Places:
-    """Rank places by several keys, the most important first; equal ones have one rank."""
+    """Rank places by several keys, the most important first; equal places have one rank."""
     order = np.lexsort(keys[::-1])
     steps = np.logical_or.reduce([key[order[1:]] != key[order[:-1]] for key in keys])
     ranks = np.empty(order.size, np.int64)

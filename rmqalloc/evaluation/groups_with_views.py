@@ -6,6 +6,7 @@ Views are laid out once for each snapshot, for whoever asks first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
 
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation.assigner import Assigner
@@ -52,7 +53,7 @@ class GroupsWithViews:
         return self._units[group.name]
 
     def has(self, group: Group) -> bool:
-        """Return whether what the clients of a group take is computed already."""
+        """Return whether the queues that the clients of a group take are computed already."""
         return group.name in self._units
 
     def lay_out(self, groups: Iterable[Group]) -> None:
@@ -65,8 +66,8 @@ class GroupsWithViews:
             why = self.unknown.why("clients", group.name) or self.unknown.why("brokers", group.name)
             for unit in self._units[group.name]:
                 unit.unknown = why or self.unknown.why("routes", unit.topic)
-        units = [unit for group in new for unit in self._units[group.name]]
-        divide((view for unit in units for view in unit.views), self._rooms)
+        units = chain.from_iterable(self._units[group.name] for group in new)
+        divide(chain.from_iterable(unit.views for unit in units), self._rooms)
 
 
 def laid_groups(known: Known) -> GroupsWithViews:
@@ -87,11 +88,12 @@ def divide(views: Iterable[View], rooms: Rooms) -> None:
     by_method: dict[Method, list[View]] = {}
     for view in views:
         by_method.setdefault(view.method, []).append(view)
-    for method, mine in by_method.items():
+    for method, views_alike in by_method.items():
+        units = [view for view in views_alike if view.queues and view.client_ids]
         try:
-            _divide(method, [view for view in mine if view.queues and view.client_ids], rooms)
+            _divide(method, units, rooms)
         except Error as error:
-            for view in mine:
+            for view in views_alike:
                 view.problem = str(error)
 
 
@@ -101,16 +103,16 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
     if method.is_config:
         _list(method.listed(), views)
         return
-    s = method.strategy()
+    strategy = method.strategy()
     fleet = Fleet.from_groups(
-        (one.consumer_group, one.topic, one.queues, one.client_ids) for one in views
+        (view.consumer_group, view.topic, view.queues, view.client_ids) for view in views
     )
     if method.asks_for_rooms:
         fleet = rooms.put_into(fleet)
     if method.pop_share is not None:
-        _share(Pop(s, method.pop_share), fleet, views)
+        _share(Pop(strategy, method.pop_share), fleet, views)
     else:
-        _own(s, fleet, views)
+        _own(strategy, fleet, views)
 
 
 def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
@@ -118,22 +120,25 @@ def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View])
     list for all.
     """
     by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
-    for one, queues in lists.items():
+    for client_id, queues in lists.items():
         for queue in queues:
-            by_topic.setdefault(queue.topic, {}).setdefault(one, set()).add(queue)
+            by_topic.setdefault(queue.topic, {}).setdefault(client_id, set()).add(queue)
     for view in views:
-        ids, listed = set(view.client_ids), by_topic.get(view.topic, {})
-        view.shares = {one: mine for one, mine in listed.items() if one is not None and one in ids}
-        if None in listed:
-            view.shares |= {one: listed[None] for one in ids if one not in lists}
+        listed = by_topic.get(view.topic, {})
+        view.shares = {}
+        for client_id in view.client_ids:
+            if client_id in listed:
+                view.shares[client_id] = listed[client_id]
+            elif None in listed and client_id not in lists:
+                view.shares[client_id] = listed[None]
 
 
-def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
-    assigned, bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))
+def _own(strategy: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
+    assigned, bad = Assigner(fleet).owners(fleet, Rules.same(strategy, fleet.n_units))
     owners, offsets = assigned.tolist(), fleet.queue_offsets.tolist()
-    for view, start in zip(views, offsets, strict=False):
+    for view, (start, stop) in zip(views, pairwise(offsets), strict=True):
         shares: Shares = {}
-        for queue, owner in zip(view.queues, owners[start : start + len(view.queues)], strict=True):
+        for queue, owner in zip(view.queues, owners[start:stop], strict=True):
             if owner >= 0:
                 shares.setdefault(view.client_ids[owner], set()).add(queue)
         view.shares = shares
@@ -141,16 +146,15 @@ def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
         views[unit].problem = reason.text
 
 
-def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
-    shared = s.share_fleet(fleet, on_error="report")
-    offsets, positions, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
-    for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
-        view.is_for_anyone = whole
-        for client_id in view.client_ids:
-            mine = (
-                view.queues
-                if whole
-                else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
-            )
-            view.shares.setdefault(client_id, set()).update(mine)
-            slot += 1
+def _share(strategy: Pop, fleet: Fleet, views: Sequence[View]) -> None:
+    shared = strategy.share_fleet(fleet, on_error="report")
+    positions = shared.queues.tolist()
+    bounds_of_slots = pairwise(shared.offsets.tolist())
+    for view, is_whole in zip(views, shared.whole_broker.tolist(), strict=True):
+        view.is_for_anyone = is_whole
+        for client_id, (start, stop) in zip(view.client_ids, bounds_of_slots, strict=False):
+            queues = view.shares.setdefault(client_id, set())
+            if is_whole:
+                queues.update(view.queues)
+            else:
+                queues.update(view.queues[place] for place in positions[start:stop])

@@ -20,7 +20,7 @@ from rmqalloc.fleet.columns import (
     order_keys,
     ranges,
 )
-from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.fleet.lists import ClientLists, QueueLists
 
 Keys = NDArray[np.uint64]
 
@@ -74,10 +74,8 @@ def movement(
             f"the two fleets must have the same consumer groups in the same order, got {before.n_units} units before and "
             f"{after.n_units} after{' with other names' if before.n_units == after.n_units else ''}"
         )
-    owners_before, owners_after = (
-        checked_owners(before, owners_before),
-        checked_owners(after, owners_after),
-    )
+    owners_before = checked_owners(before, owners_before)
+    owners_after = checked_owners(after, owners_after)
     return movement_of(before, owners_before, after, owners_after, renamed_clients(before, after))
 
 
@@ -100,27 +98,14 @@ def movement_of(
         n_clients_after = n_distinct[after.unit_client_list]
     offsets = before.queue_offsets
     if not _same_queues(before, after):
-        keys = _queue_keys(before, after)
+        keys_before, keys_after = _queue_keys(before, after)
         offsets, owners_before, owners_after = _aligned(
-            _Side(
-                before.queue_lists.offsets,
-                keys[0],
-                before.queue_starts,
-                before.queue_offsets,
-                owners_before,
-            ),
-            _Side(
-                after.queue_lists.offsets,
-                keys[1],
-                after.queue_starts,
-                after.queue_offsets,
-                owners_after,
-            ),
+            _owners_side(before, keys_before, owners_before),
+            _owners_side(after, keys_after, owners_after),
         )
     moved, least, affected = np.empty((3, before.n_units), np.int32)
-    most_before, most_after = (
-        int(counts.max(initial=0)) for counts in (before.n_clients, n_clients_after)
-    )
+    most_before = int(before.n_clients.max(initial=0))
+    most_after = int(n_clients_after.max(initial=0))
     scratch = np.empty(2 * most_before + most_after + 2, np.int32)
     tally.movement(
         offsets, owners_before, owners_after, before.n_clients, before.client_offsets[:-1], renamed, n_clients_after,
@@ -131,27 +116,29 @@ def movement_of(
 
 def renamed_clients(before: Fleet, after: Fleet) -> NDArray[np.int32]:
     """Return the position after of every client before, -1 if it is gone."""
-    one, other = before.client_lists, after.client_lists
+    lists, after_lists = before.client_lists, after.client_lists
     places = list_positions(before.client_offsets)
-    if one is not other or not np.array_equal(before.unit_client_list, after.unit_client_list):
-        keys = [codes.astype(np.uint64) for codes in _codes(one.client_ids, other.client_ids)]
-        after_places = list_positions(after.client_offsets)
+    has_same_lists = lists is after_lists
+    if not has_same_lists or not np.array_equal(before.unit_client_list, after.unit_client_list):
+        codes, after_codes = _codes(lists.client_ids, after_lists.client_ids)
         offsets, had, has = _aligned(
-            _Side(one.offsets, keys[0], before.slot_starts, before.client_offsets, places),
-            _Side(other.offsets, keys[1], after.slot_starts, after.client_offsets, after_places),
+            _places_side(before, codes.astype(np.uint64), places),
+            _places_side(
+                after, after_codes.astype(np.uint64), list_positions(after.client_offsets)
+            ),
         )
         there = had != tally.ABSENT
         slots = (np.repeat(before.client_offsets[:-1], np.diff(offsets)) + had)[there]
         places[slots] = np.where(has == tally.ABSENT, np.int32(-1), has)[there]
     if before.is_regular:
         return places
-    first = one.first[ranges(before.slot_starts, before.n_clients)]
+    first = lists.first[ranges(before.slot_starts, before.n_clients)]
     same: Index = places[np.repeat(before.client_offsets[:-1], before.n_clients) + first]
     return same
 
 
 class _Side(NamedTuple):
-    """A number for each entry of each unit's list, and a key by which to find it on the other side."""
+    """A number for each entry of each unit's list, and the key that finds it on the other side."""
 
     list_offsets: Offsets
     keys: Keys  # of every entry of the lists
@@ -160,94 +147,103 @@ class _Side(NamedTuple):
     numbers: Index
 
 
+def _owners_side(fleet: Fleet, keys: Keys, owners: Index) -> _Side:
+    lists = fleet.queue_lists
+    return _Side(lists.offsets, keys, fleet.queue_starts, fleet.queue_offsets, owners)
+
+
+def _places_side(fleet: Fleet, keys: Keys, places: Index) -> _Side:
+    lists = fleet.client_lists
+    return _Side(lists.offsets, keys, fleet.slot_starts, fleet.client_offsets, places)
+
+
 def _aligned(before: _Side, after: _Side) -> tuple[Offsets, Index, Index]:
     """Return the offsets of units and both sides' numbers, one entry for each key that a unit has
     on either side.
     """
     offsets = np.empty(before.offsets.size, np.int64)
     had, has = np.empty((2, before.numbers.size + after.numbers.size), np.int32)
-    sides = [
-        (
-            side.starts,
-            order_keys(side.keys, side.list_offsets),
-            side.keys,
-            side.offsets,
-            side.numbers,
-        )
-        for side in (before, after)
-    ]
-    tally.align(*sides[0], *sides[1], offsets, had, has)
+    order = order_keys(before.keys, before.list_offsets)
+    after_order = order_keys(after.keys, after.list_offsets)
+    tally.align(
+        before.starts, order, before.keys, before.offsets, before.numbers,
+        after.starts, after_order, after.keys, after.offsets, after.numbers,
+        offsets, had, has,
+    )  # fmt: skip
     return offsets, had[: offsets[-1]], has[: offsets[-1]]
 
 
 def _same_queues(before: Fleet, after: Fleet) -> bool:
-    """Return True if the units have the same queue lists in the same storage; equal lists stored
+    """Return True if the units have the same queue lists, stored alike; equal lists that are stored
     otherwise give False.
     """
     if not np.array_equal(before.unit_queue_list, after.unit_queue_list):
         return False
     if not (_same_text(before.topics, after.topics) and _same_text(before.brokers, after.brokers)):
         return False
-    one, other = before.queue_lists, after.queue_lists
+    lists, after_lists = before.queue_lists, after.queue_lists
     names = ("offsets", "queue_ids", "route_offsets", "route_topic", "route_broker")
-    return one is other or all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    return lists is after_lists or all(
+        np.array_equal(getattr(lists, name), getattr(after_lists, name)) for name in names
     )
 
 
-def _same_text(one: Strings, other: Strings) -> bool:
-    if one is other:
+def _same_text(before: Strings, after: Strings) -> bool:
+    if before is after:
         return True
-    text, same_text = (
-        column.values[column.offsets[0] : column.offsets[-1]] for column in (one, other)
-    )
-    return np.array_equal(np.diff(one.offsets), np.diff(other.offsets)) and np.array_equal(
-        text, same_text
-    )
+    if not np.array_equal(np.diff(before.offsets), np.diff(after.offsets)):
+        return False
+    text = before.values[before.offsets[0] : before.offsets[-1]]
+    return np.array_equal(text, after.values[after.offsets[0] : after.offsets[-1]])
 
 
 def _queue_keys(before: Fleet, after: Fleet) -> tuple[Keys, Keys]:
     """Number every queue of either fleet's lists; equal queues have equal numbers."""
-    topics, brokers = (
-        _row_codes(before.topics, after.topics),
-        _row_codes(before.brokers, after.brokers),
-    )
-    n_topics, n_brokers = (
-        1 + max(int(codes.max(initial=-1)) for codes in both) for both in (topics, brokers)
-    )
-    lists = [fleet.queue_lists for fleet in (before, after)]
-    routes = [
-        topic[of.route_topic].astype(np.int64) * n_brokers + broker[of.route_broker]
-        for of, topic, broker in zip(lists, topics, brokers, strict=True)
-    ]
+    topics, after_topics = _row_codes(before.topics, after.topics)
+    brokers, after_brokers = _row_codes(before.brokers, after.brokers)
+    n_topics = 1 + max(int(codes.max(initial=-1)) for codes in (topics, after_topics))
+    n_brokers = 1 + max(int(codes.max(initial=-1)) for codes in (brokers, after_brokers))
+    lists, after_lists = before.queue_lists, after.queue_lists
+    routes = _route_numbers(lists, topics, brokers, n_brokers)
+    after_routes = _route_numbers(after_lists, after_topics, after_brokers, n_brokers)
     if n_topics * n_brokers > 2**32:  # no room for them beside the queue id
-        together = np.unique(np.concatenate(routes), return_inverse=True)[1]
-        routes = [together[: routes[0].size], together[routes[0].size :]]
-    one, other = (
-        np.repeat(route << 32, np.diff(of.route_offsets)).view(np.uint64)
-        + of.queue_ids.view(np.uint32)
-        for of, route in zip(lists, routes, strict=True)
-    )
-    return one, other
+        both = np.concatenate([routes, after_routes])
+        numbers = np.unique(both, return_inverse=True)[1]
+        routes, after_routes = np.split(numbers, [routes.size])
+    return _keys_of(lists, routes), _keys_of(after_lists, after_routes)
 
 
-def _row_codes(one: Strings, other: Strings) -> tuple[Index, Index]:
+def _route_numbers(
+    lists: QueueLists, topics: Index, brokers: Index, n_brokers: int
+) -> NDArray[np.int64]:
+    """Number every route by its topic and its broker, given the numbers of both."""
+    return topics[lists.route_topic].astype(np.int64) * n_brokers + brokers[lists.route_broker]
+
+
+def _keys_of(lists: QueueLists, routes: NDArray[np.int64]) -> Keys:
+    """Number every queue by its route and its id."""
+    of_queue = np.repeat(routes << 32, np.diff(lists.route_offsets)).view(np.uint64)
+    keys: Keys = of_queue + lists.queue_ids.view(np.uint32)
+    return keys
+
+
+def _row_codes(before: Strings, after: Strings) -> tuple[Index, Index]:
     """Return `_codes` of two tables of distinct names, of which one may begin with the other."""
-    n = min(len(one), len(other))
-    if one is other or _same_text(
-        *(Strings.of_bytes(table.values, table.offsets[: n + 1]) for table in (one, other))
-    ):
-        return np.arange(len(one), dtype=np.int32), np.arange(len(other), dtype=np.int32)
-    return _codes(one, other)
+    if before is not after:
+        n = min(len(before), len(after))
+        first = Strings.of_bytes(before.values, before.offsets[: n + 1])
+        if not _same_text(first, Strings.of_bytes(after.values, after.offsets[: n + 1])):
+            return _codes(before, after)
+    return np.arange(len(before), dtype=np.int32), np.arange(len(after), dtype=np.int32)
 
 
-def _codes(one: Strings, other: Strings) -> tuple[Index, Index]:
+def _codes(before: Strings, after: Strings) -> tuple[Index, Index]:
     """Number every text of two columns; equal texts have equal numbers."""
-    if one is other:
-        codes = distinct_strings(one)[0]
+    if before is after:
+        codes = distinct_strings(before)[0]
         return codes, codes
-    codes = distinct_strings(Strings.joined([one, other]))[0]
-    return codes[: len(one)], codes[len(one) :]
+    codes = distinct_strings(Strings.joined([before, after]))[0]
+    return codes[: len(before)], codes[len(before) :]
 
 
 def _distinct_places(lists: ClientLists) -> tuple[Index, Index]:

@@ -408,12 +408,13 @@ def _as_schema(
     names of directories.
     """
     values = {name.lower(): value for name, value in partition.items()}
-    arrays = [
-        as_type(batch.column(names[field.name]), field.type)
-        if field.name in names
-        else pa.repeat(pa.scalar(values[field.name], pa.string()), batch.num_rows)
-        for field in schema
-    ]
+    arrays = []
+    for field in schema:
+        if field.name in names:
+            array = as_type(batch.column(names[field.name]), field.type)
+        else:
+            array = pa.repeat(pa.scalar(values[field.name], pa.string()), batch.num_rows)
+        arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -434,7 +435,9 @@ def read_columns(names: Sequence[str]) -> list[str]:
         wrong["queues"] = wrong["brokers"] = "neither a queues nor a brokers column"
     if wrong:
         others = [name for name in names if name not in INPUT_COLUMNS]
-        near = [other for name in wrong for other in get_close_matches(name, others, 1, 0.5)]
+        near: list[str] = []
+        for name in wrong:
+            near += get_close_matches(name, others, n=1, cutoff=0.5)
         meant = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
         raise ArgumentTypeError(
             f"the table has {' and '.join(dict.fromkeys(wrong.values()))}; it has {', '.join(names) or 'none'}{meant}"

@@ -67,20 +67,18 @@ class Ranking:
         self._held = {name: self._schema.empty_table() for name in spec.names}
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Rank a batch, too."""
+        """Rank the rows of another batch."""
         if not self._n:
             return
         table = pa.Table.from_batches([batch.select(self._schema.names)]).cast(self._schema)
         weights = [np.asarray(_weight(batch.column(name))) for name in self._spec.best_by]
-        for name, rows in zip(
-            self._spec.names, _rows_by_state(batch, self._spec.names), strict=True
-        ):
+        names = self._spec.names
+        for name, rows in zip(names, _rows_by_state(batch, names), strict=True):
+            held = self._held[name]
             # Most rows of a large plan are better than all that are held, and cost one comparison.
-            rows = _contenders(table, weights, rows, self._held[name].slice(self._n - 1))
+            rows = _contenders(table, weights, rows, held.slice(self._n - 1))
             if rows.size:
-                self._held[name] = self._first(
-                    pa.concat_tables([self._held[name], table.take(rows)])
-                )
+                self._held[name] = self._first(pa.concat_tables([held, table.take(rows)]))
 
     def worst(self) -> Worst:
         """Return the worst units, as `worst_of`."""
@@ -95,10 +93,9 @@ class Ranking:
 
 def _rows_by_state(batch: pa.RecordBatch, names: Sequence[str]) -> list[NDArray[np.int64]]:
     """Return the positions of the good rows of every state, in their order."""
-    states = (
-        pc.index_in(batch.column("scenario"), pa.array(names, pa.string())).fill_null(-1).to_numpy()
-    )
-    states = np.where(np.asarray(batch.column("err_code")) == 0, states, -1)
+    number = pc.index_in(batch.column("scenario"), pa.array(names, pa.string()))
+    is_good = np.asarray(batch.column("err_code")) == 0
+    states = np.where(is_good, number.fill_null(-1).to_numpy(), -1)
     order = np.argsort(states, kind="stable")
     bounds = np.searchsorted(states[order], np.arange(len(names) + 1))
     return [order[start:stop] for start, stop in pairwise(bounds)]
@@ -114,9 +111,9 @@ def _contenders(
     equal = np.ones(rows.size, np.bool_)
     bound = last.column_names[2 : 2 + len(weights)]
     for weight, name in zip(weights, bound, strict=True):
-        mine, theirs = weight[rows], _weight(last[name])[0].as_py()
-        worse |= equal & (mine > theirs)
-        equal &= mine == theirs
+        weights_here, held_weight = weight[rows], _weight(last[name])[0].as_py()
+        worse |= equal & (weights_here > held_weight)
+        equal &= weights_here == held_weight
     groups, tied = table["consumer_group"].take(rows[equal]), np.flatnonzero(equal)
     worse[tied] = np.asarray(pc.less_equal(groups, last["consumer_group"][0]).fill_null(True))
     return rows[worse]
@@ -129,18 +126,12 @@ def _weight(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 def merged(parts: Iterable[Worst], spec: PlanSpec, n: int) -> Worst:
     """Return the worst units of several parts of a plan, given the ``n`` worst of each part."""
-    kind = (
-        _schema(worst_columns(spec))
-        .append(PLAN_SCHEMA.field("scenario"))
-        .append(PLAN_SCHEMA.field("err_code"))
-    )
-    found = (
-        [{**row, "scenario": name, "err_code": 0} for name, rows in part.items() for row in rows]
-        for part in parts
-    )
-    return worst_of(
-        [pa.RecordBatch.from_pylist([row for rows in found for row in rows], kind)], spec, n
-    )
+    schema = _schema([*worst_columns(spec), "scenario", "err_code"])
+    found: list[dict[str, Any]] = []
+    for part in parts:
+        for name, rows in part.items():
+            found += [{**row, "scenario": name, "err_code": 0} for row in rows]
+    return worst_of([pa.RecordBatch.from_pylist(found, schema)], spec, n)
 
 
 def _schema(columns: Iterable[str]) -> pa.Schema:

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from rmqalloc.results.wrapping import GAP, LEAST_WIDTH, line_width, width_of, wrapped
@@ -239,10 +240,10 @@ def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
     import pyarrow.compute as pc
 
     names = keys.split(",") if isinstance(keys, str) else keys
-    by = [
-        (name.removeprefix("-"), "descending" if name.startswith("-") else "ascending")
-        for name in names
-    ]
+    by = []
+    for name in names:
+        order = "descending" if name.startswith("-") else "ascending"
+        by.append((name.removeprefix("-"), order))
     for name, _ in by:
         if pa.types.is_list(table[name].type):
             place = table.column_names.index(name)
@@ -273,14 +274,14 @@ def terminal_table(
 ) -> Iterator[str]:
     """Yield the lines of an Arrow table, and how many rows are left out."""
     if not wide and table.num_rows:
-        table = table.select(
-            [name for name in table.column_names if table[name].null_count < table.num_rows]
-        )
+        names = table.column_names
+        table = table.select([name for name in names if table[name].null_count < table.num_rows])
     numbers = {field.name for field in table.schema if is_number(field.type)}
-    columns = zip(table.column_names, table.columns, strict=True)
-    cells = ([cell_text(value, name) for value in column.to_pylist()] for name, column in columns)
-    bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
+    cells = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        cells.append([cell_text(value, name) for value in column.to_pylist()])
     rows = list(zip(*cells, strict=True))
+    bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
     prose = _PROSE if file is not None and file.isatty() and not wide else ()
     yield from text_table(
         table.column_names, rows, numbers, None if wide else file, style=bold, prose=prose
@@ -327,51 +328,54 @@ def text_table(
     10.0.0.1@7      12
     订单             8
     """
-    laid = _laid(header, rows, numbers, file, margin, style, prose, spare)
-    return [line for lines in laid for line in lines]
+    laid = _laid(
+        header,
+        rows,
+        numbers=numbers,
+        file=file,
+        margin=margin,
+        style=style,
+        prose=prose,
+        spare=spare,
+    )
+    return list(chain.from_iterable(laid))
 
 
 def _laid(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
+    *,
     numbers: Container[str],
     file: IO[Any] | None,
     margin: int,
-    style: str,
+    style: str = "",
     prose: Container[str],
     spare: Iterable[str],
 ) -> Iterator[list[str]]:
     """Yield the lines of the header and of every row."""
     most = line_width(file) - margin
-    cells = [[printable(cell) for cell in row] for row in (header, *rows)]
-    columns = _kept([*zip(*cells, strict=True)], most, prose, spare)
+    printed = [list(map(printable, row)) for row in (header, *rows)]
+    columns = _kept([*zip(*printed, strict=True)], most, prose, spare)
     widths = [max(map(width_of, column)) for column in columns]
     is_text = [column[0] not in numbers for column in columns]
-    is_prose = (
-        bool(columns)
-        and columns[-1][0] in prose
-        and sum(widths) + len(GAP) * (len(widths) - 1) > most
-    )
+    has_prose = bool(columns) and columns[-1][0] in prose
+    is_prose = has_prose and _table_width(widths) > most
     beside = LEAST_PROSE + len(GAP) if is_prose else 0
     n = len(columns) - is_prose
     if file is not None and file.isatty():
-        is_name = [
-            one and column[0] not in prose for one, column in zip(is_text, columns, strict=True)
-        ]
-        widths[:n] = fitted(
-            widths[:n], is_name[:n], [column[0] for column in columns[:n]], most - beside
-        )
+        headings = [column[0] for column in columns]
+        is_name = [heading not in numbers and heading not in prose for heading in headings]
+        widths[:n] = fitted(widths[:n], is_name[:n], headings[:n], most - beside)
     room = most - sum(widths[:n]) - len(GAP) * n
     cells = [*map(_padded, columns[:n], widths, is_text)] or [[""] * len(columns and columns[0])]
-    for i, (row, parts) in enumerate(
-        zip(zip(*columns, strict=True), zip(*cells, strict=True), strict=True)
-    ):
+    lines = zip(zip(*columns, strict=True), zip(*cells, strict=True), strict=True)
+    for i, (row, parts) in enumerate(lines):
         line = GAP.join(parts).rstrip()
         if is_prose and room >= LEAST_PROSE:
             yield _styled(_beside(line, most - room, row[n], file, margin), "" if i else style)
         elif is_prose and i:
             below = wrapped(" " * (4 + margin) + row[n], file, " " * (6 + margin))
-            yield [line, *(one[margin:] for one in below)]
+            yield [line, *(text[margin:] for text in below)]
         else:
             yield _styled([line], "" if i else style)
 
@@ -381,21 +385,25 @@ def _kept(
 ) -> list[tuple[str, ...]]:
     """Return columns without as many spare ones as it takes for a line to fit."""
     for name in spare:
-        widths = [
-            min(max(map(width_of, one)), LEAST_PROSE if one[0] in prose else most)
-            for one in columns
-        ]
-        if sum(widths) + len(GAP) * (len(widths) - 1) <= most:
+        widths = []
+        for column in columns:
+            widest = LEAST_PROSE if column[0] in prose else most
+            widths.append(min(max(map(width_of, column)), widest))
+        if _table_width(widths) <= most:
             break
-        columns = [one for one in columns if one[0] != name]
+        columns = [column for column in columns if column[0] != name]
     return columns
+
+
+def _table_width(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
 def _beside(line: str, width: int, text: str, file: IO[Any] | None, margin: int) -> list[str]:
     """Return a line of a table with a text beside it that wraps, without the margin."""
     blanks = " " * (width - width_of(line))
     found = wrapped(" " * margin + line + blanks + text, file, " " * (width + margin))
-    return [one[margin:] for one in found]
+    return [text[margin:] for text in found]
 
 
 def _styled(lines: list[str], style: str) -> list[str]:
@@ -413,7 +421,9 @@ def marked_table(
     spare: Iterable[str] = (),
 ) -> Iterator[str]:
     """Yield the lines of a table, each row behind its mark, and below them what is left out."""
-    (head,), *laid = _laid(header, rows, numbers, file, MARK_WIDTH, "", prose, spare)
+    (head,), *laid = _laid(
+        header, rows, numbers=numbers, file=file, margin=MARK_WIDTH, prose=prose, spare=spare
+    )
     yield f"  {head}"
     file = file if has_colour(file) else None
     for mark, (first, *others) in zip(marks, laid, strict=True):

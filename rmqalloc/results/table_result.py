@@ -100,8 +100,8 @@ class TableResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all tables as lists of rows, and the notes, as plain data."""
-        notes = {name: list(getattr(self, name)) for name in self.NOTES}
-        return {**{name: getattr(self, name).to_pylist() for name in self.TABLES}, **notes}
+        tables = {name: getattr(self, name).to_pylist() for name in self.TABLES}
+        return tables | {name: list(getattr(self, name)) for name in self.NOTES}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_dict` as a JSON file, whole or not at all.
@@ -168,14 +168,12 @@ def _first_rows(result: TableResult) -> Iterator[Section]:
 
 
 def _html_table(columns: list[str], rows: list[dict[str, Any]]) -> str:
-    head = "".join(
-        _cell("th", escaped(column.replace("_", " ")), i > 0) for i, column in enumerate(columns)
-    )
-    lines = "".join(
-        f"<tr>{''.join(_value(value, column) for column, value in row.items())}</tr>"
-        for row in rows
-    )
-    return f'<table style="border-collapse:collapse"><tr>{head}</tr>{lines}</table>'
+    headings = [escaped(column.replace("_", " ")) for column in columns]
+    lines = [[_cell("th", heading, is_number=i > 0) for i, heading in enumerate(headings)]]
+    for row in rows:
+        lines.append([_value(value, column) for column, value in row.items()])
+    markup = "".join(f"<tr>{''.join(cells)}</tr>" for cells in lines)
+    return f'<table style="border-collapse:collapse">{markup}</table>'
 
 
 def _value(value: Any, column: str) -> str:

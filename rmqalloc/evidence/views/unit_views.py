@@ -37,21 +37,24 @@ class UnitViews:
     is_pop: bool  # whether the broker shares a queue among several clients
     # Slots of which it is not known whether they subscribe: they take their queues perhaps
     unsure: frozenset[int] = frozenset()
-    unknown: str | None = (
-        None  # why clients or queues may be missing, so that the owners cannot be computed
-    )
+    # Why clients or queues may be missing, so that the owners cannot be computed
+    unknown: str | None = None
 
     @lazy_property
     def problem(self) -> str | None:
         """Why the owners cannot be computed, if they cannot."""
-        return self.unknown or next(
-            (view.problem for view in self.views if view.problem is not None), None
-        )
+        if self.unknown:
+            return self.unknown
+        problems = (view.problem for view in self.views)
+        return next((problem for problem in problems if problem is not None), None)
 
     @lazy_property
     def views(self) -> list[View]:
         """All distinct views."""
-        return list({id(view): view for views, _ in self.options for view in views}.values())
+        distinct: dict[int, View] = {}
+        for views, _ in self.options:
+            distinct.update((id(view), view) for view in views)
+        return list(distinct.values())
 
     @property
     def n_subscribers(self) -> int:
@@ -65,8 +68,8 @@ class UnitViews:
         for views, slots in self.options:
             for view in views:
                 found.setdefault(id(view), []).extend(slots)
-        for mine in found.values():
-            mine.sort()
+        for slots_of_view in found.values():
+            slots_of_view.sort()
         return found
 
     @property
@@ -91,25 +94,24 @@ class UnitViews:
                         perhaps[queue].append(slot)
                         if slot not in self.unsure and all(queue in share for share in shares):
                             always[queue].append(slot)
-        for takers in (always, perhaps):
-            for mine in takers.values():
-                mine.sort()
+        for slots_of_queue in (*always.values(), *perhaps.values()):
+            slots_of_queue.sort()
         return always, perhaps
 
     def _taking(self, views: Sequence[View], slots: Sequence[int]) -> Iterable[int]:
-        """Return the slots, of those with some views, that one of these gives queues: clients may
-        be many more than queues.
+        """Return the slots with these views to which one of the views gives queues; there may be
+        many more clients than queues.
         """
         if any(view.is_for_anyone for view in views):
             return slots
-        found = (
-            slot
-            for one in set().union(*(view.shares for view in views))
-            for slot in self.slots_of.get(one, ())
-        )
-        return [
-            slot for slot in found if slots[min(bisect_left(slots, slot), len(slots) - 1)] == slot
-        ]
+        client_ids = set[str]().union(*(view.shares for view in views))
+        taking = []
+        for client_id in client_ids:
+            for slot in self.slots_of.get(client_id, ()):
+                place = bisect_left(slots, slot)
+                if place < len(slots) and slots[place] == slot:
+                    taking.append(slot)
+        return taking
 
     @property
     def always(self) -> SlotsByQueue:
@@ -125,11 +127,9 @@ class UnitViews:
         """Return the queues whose number of readers meets a condition, in Java's order; none if the
         owners are not known.
         """
-        return (
-            ()
-            if self.problem is not None
-            else tuple(q for q in self.queues if holds(len(takers[q])))
-        )
+        if self.problem is not None:
+            return ()
+        return tuple(queue for queue in self.queues if holds(len(takers[queue])))
 
     @lazy_property
     def double_owned(self) -> Queues:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -37,7 +38,7 @@ from rmqalloc.strategies.dialects import JAVA
 
 Pair = tuple[Group, Topic]
 
-_SAID = attrgetter("strategy", "virtual_nodes", "language", "subscriptions")
+_REPORTED = attrgetter("strategy", "virtual_nodes", "language", "subscriptions")
 _NOTHING = {(None, None, None, None)}
 
 
@@ -47,9 +48,8 @@ class MixedRows:
 
     # Row of the main view, by the row of every view; main views are among them
     unit_of: dict[int, int] = field(default_factory=dict)
-    acting: dict[int, tuple[int, ...]] = field(
-        default_factory=dict
-    )  # by row, the slots of the clients that act on it
+    # By row, the slots of the clients that act on it
+    acting: dict[int, tuple[int, ...]] = field(default_factory=dict)
     # Rows on which clients act that join: those of the main strategy and route, one for each client
     # list
     joining: set[int] = field(default_factory=set)
@@ -74,9 +74,8 @@ class MixedRows:
 class ViewUnits:
     """What can be planned of a snapshot."""
 
-    batch: (
-        pa.RecordBatch
-    )  # as `rmqalloc.snapshot.units.units_of` makes it, with further views behind the units.
+    # As `rmqalloc.snapshot.units.units_of` makes it, with further views behind the units
+    batch: pa.RecordBatch
     n_units: int  # rows that are units
     mixed: MixedRows
     # By row, the dialect in which its clients compute a strategy that the group is given, where it
@@ -101,19 +100,16 @@ def view_units(
 ) -> ViewUnits:
     """Read the views of groups; ``is_answered`` as for `unit_pairs`."""
     pairs, warnings = unit_pairs(snapshot, groups, topics, with_retry, is_answered)
-    reading, ids = (
-        _Reading(
-            pairs, DialectDifferences([method_set(*one) for one in to_set]), Unknowns(snapshot)
-        ),
-        set(joining or ()),
-    )
-    twice = any(n > 1 for n in (joining or {}).values())
+    differences = DialectDifferences([method_set(name, params) for name, params in to_set])
+    reading = _Reading(pairs, differences, Unknowns(snapshot))
+    joining = joining or {}
+    twice = any(n > 1 for n in joining.values())
     last, is_mixed, joins, is_shared, reports = None, False, False, False, False
     dialect, others = JAVA, list[str]()
     for row, (group, topic) in enumerate(pairs):
         if group is not last:
             last, is_mixed, is_shared = group, differ(group), sharing_of(group) is not None
-            joins = twice or (bool(ids) and not ids.isdisjoint(group.client_ids))
+            joins = twice or (bool(joining) and not joining.keys().isdisjoint(group.client_ids))
             reports = not is_shared and reading.owned.is_known(group)
             dialect, *others = [JAVA] if is_shared else reading.dialects_of(group)
         otherwise = reports and (is_mixed or reading.owned.otherwise(group, topic))
@@ -121,13 +117,8 @@ def view_units(
             reading.dialects[row] = dialect
         if joins or is_mixed or others or otherwise or is_shared:
             reading.add(row, even_if_plain=joins or is_shared, with_reported=otherwise)
-    return ViewUnits(
-        batch_of([*reading.units, *reading.more]),
-        len(pairs),
-        reading.rows,
-        reading.dialects,
-        warnings,
-    )
+    batch = batch_of([*reading.units, *reading.more])
+    return ViewUnits(batch, len(pairs), reading.rows, reading.dialects, warnings)
 
 
 def differ(group: Group) -> bool:
@@ -137,10 +128,11 @@ def differ(group: Group) -> bool:
     clients = group.clients
     if group.broker_client_ids is not None or not clients:
         return group.broker_client_ids is not None
-    has_route = {one.sees_read_queue_nums is not None for one in clients}
-    if True in has_route or len({one.client_id for one in clients}) < len(clients):
+    if any(client.sees_read_queue_nums is not None for client in clients):
         return True
-    if set(map(_SAID, clients)) == _NOTHING:  # most clients of a file
+    if len({client.client_id for client in clients}) < len(clients):
+        return True
+    if set(map(_REPORTED, clients)) == _NOTHING:  # most clients of a file
         return False
     return _subscribe_otherwise(group) or (not are_plain(group) and divide_otherwise(group))
 
@@ -157,7 +149,7 @@ def _subscribe_otherwise(group: Group) -> bool:
 
 
 class _Reading:
-    """Goes through units that may be mixed, and keeps the rows of those that are."""
+    """Reads units that may be mixed, and keeps the rows of those that are."""
 
     def __init__(self, pairs: Sequence[Pair], apart: DialectDifferences, unknown: Unknowns) -> None:
         self.units, self.more, self.rows = list(pairs), list[Pair](), MixedRows()
@@ -173,10 +165,10 @@ class _Reading:
         """
         if not self._apart.any_strategy:
             return [JAVA]
-        own = {one.language: one for one in group.clients}.values()
+        own = {client.language: client for client in group.clients}.values()
         dialects = dict.fromkeys([dialect_to_join(group), *dialects_in(group, own)])
         apart = {JAVA: JAVA} if [*dialects] == [JAVA] else self._apart.among(group)
-        return list(dict.fromkeys(apart[one] for one in dialects))
+        return list(dict.fromkeys(apart[dialect] for dialect in dialects))
 
     def add(self, row: int, even_if_plain: bool, with_reported: bool) -> None:
         """Read the views of a unit, and the owners that its clients report."""
@@ -184,7 +176,7 @@ class _Reading:
         if group.name not in self._groups:
             self._groups[group.name] = self._views_of(group)
         found, reported = self._groups[group.name]
-        unit, sharing = self._reader.unit_of(found, topic.name), sharing_of(group)
+        unit = self._reader.unit_of(found, topic.name)
         if unit is None:
             return
         views = _ViewsOfUnit(found, unit, self.dialects.get(row, JAVA))
@@ -195,18 +187,20 @@ class _Reading:
         owners = reported.owners(unit) if is_known else None
         if views.is_plain and owners is None and not even_if_plain:
             return
-        rows, self.units[row] = self.rows, (found.whole, topic)
-        rows.client_ids[row], rows.subscribed[row] = (
-            found.client_ids,
-            tuple(sorted(slot for _, slots in unit.options for slot in slots)),
-        )
-        rows.n_lists[row], rows.unit_of[row], rows.acting[row] = len(views.lists), row, ()
+        self.units[row] = found.whole, topic
+        rows = self.rows
+        rows.client_ids[row] = found.client_ids
+        subscribed = chain.from_iterable(slots for _, slots in unit.options)
+        rows.subscribed[row] = tuple(sorted(subscribed))
+        rows.n_lists[row] = len(views.lists)
+        rows.unit_of[row], rows.acting[row] = row, ()
         if owners is not None:
             rows.reported[row] = owners
-        own = (
-            sharing if sharing is not None and (unit.is_pop or sharing.pop_share is None) else None
-        )
-        rows.shared.update({} if own is None else {row: own})  # also where nobody has the main view
+        sharing = sharing_of(group)
+        if sharing is not None and sharing.pop_share is not None and not unit.is_pop:
+            sharing = None  # brokers do not share a retry topic by POP
+        if sharing is not None:
+            rows.shared[row] = sharing  # also where nobody has the main view
         for view in views:
             at = row
             if not views.is_main(view):
@@ -214,13 +208,14 @@ class _Reading:
                 self.more.append(_pair_of(view, found, topic))
                 if view.dialect != JAVA:
                     self.dialects[at] = view.dialect
-            rows.unit_of[at], rows.acting[at] = row, tuple(unit.acting.get(id(view), ()))
+            rows.unit_of[at] = row
+            rows.acting[at] = tuple(unit.acting.get(id(view), ()))
             if views.is_joining(view):
                 rows.joining.add(at)
             if not views.is_whole(view):
                 rows.partial.add(at)
-            if own is not None:
-                rows.shared[at] = own
+            if sharing is not None:
+                rows.shared[at] = sharing
 
     def _views_of(self, group: Group) -> tuple[GroupViews, ReportedOwners]:
         found = self._reader.views_of(group, self._apart.among(group))
@@ -233,11 +228,8 @@ class _ViewsOfUnit:
     """The views of a unit beside its main view, and those that clients will have that join."""
 
     def __init__(self, found: GroupViews, unit: UnitViews, dialect: str) -> None:
-        self._main, self._queues, self._dialect = (
-            method_of(found.group, Client("")),
-            unit.queues,
-            dialect,
-        )
+        self._main = method_of(found.group, Client(""))
+        self._queues, self._dialect = unit.queues, dialect
         if unit.is_pop:
             self._main = replace(self._main, pop_share=found.group.pop_share_queue_num)
         self._everyone = found.everyone
@@ -251,10 +243,9 @@ class _ViewsOfUnit:
         ]
         self._views = [*unit.views, *joined]
         n = len(self._everyone)
+        n_ids, n_listed = len(set(self._everyone)), len(found.group.clients)
         one_view = all(map(self.is_main, self._views))
-        self.is_plain = one_view and unit.n_subscribers == n == len(set(self._everyone)) == len(
-            found.group.clients
-        )
+        self.is_plain = one_view and unit.n_subscribers == n == n_ids == n_listed
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)
@@ -276,14 +267,12 @@ class _ViewsOfUnit:
 
 
 def _pair_of(view: View, found: GroupViews, topic: Topic) -> Pair:
-    """Return a group and a topic whose row is that view."""
+    """Return a group and a topic that as a row give that view."""
     brokers = topic.brokers
     if view.read_queue_nums is not None:
         rooms = {broker.broker_name: broker.machine_room for broker in brokers}
-        brokers = tuple(
-            TopicBroker(name, n, machine_room=rooms.get(name))
-            for name, n in view.read_queue_nums.items()
-        )
+        seen = view.read_queue_nums.items()
+        brokers = tuple(TopicBroker(name, n, machine_room=rooms.get(name)) for name, n in seen)
     method = view.method
     own = replace(
         found.group,

@@ -100,8 +100,8 @@ class ArrowTree:
         return None if found.type == pafs.FileType.NotFound else _tree_entry(found)
 
     def entries(self, directory: str) -> list[TreeEntry]:
-        """Return what is in a directory."""
-        return [_tree_entry(one) for one in self.system.get_file_info(pafs.FileSelector(directory))]
+        """Return the entries of a directory."""
+        return list(map(_tree_entry, self.system.get_file_info(pafs.FileSelector(directory))))
 
     def open(self, path: str) -> pq.ParquetFile:
         """Open a Parquet file; what is far away is asked for in few large pieces."""
@@ -197,8 +197,9 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
     names below the root.
     """
     top = tree.entries(root)
-    for folder in {"_delta_log", "metadata"} & {one.name for one in top if one.is_directory}:
-        refuse_table(shown, (f"{folder}/{one.name}" for one in tree.entries(f"{root}/{folder}")))
+    for folder in {"_delta_log", "metadata"} & {entry.name for entry in top if entry.is_directory}:
+        entries = tree.entries(f"{root}/{folder}")
+        refuse_table(shown, (f"{folder}/{entry.name}" for entry in entries))
     files: dict[str, UnitFile] = {}
     unread: list[str] = []
     level: list[tuple[str, Partition, Sequence[TreeEntry]]] = [("", (), top)]
@@ -206,18 +207,21 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
         while level:
             below: list[tuple[str, Partition]] = []
             for folder, partition, entries in level:
-                for one in entries:
-                    name, path = folder + one.name, f"{root}/{folder}{one.name}"
-                    if _is_hidden(one.name) or not (one.is_directory or one.n_bytes):
+                for entry in entries:
+                    name, path = folder + entry.name, f"{root}/{folder}{entry.name}"
+                    if _is_hidden(entry.name) or not (entry.is_directory or entry.n_bytes):
                         continue
-                    if not one.is_directory:
-                        files[name] = UnitFile(path, one.n_bytes, one.changed, partition)
-                    elif "=" in one.name:
-                        below.append((f"{name}/", _with_value(partition, one.name, path)))
+                    if not entry.is_directory:
+                        files[name] = UnitFile(path, entry.n_bytes, entry.changed, partition)
+                    elif "=" in entry.name:
+                        below.append((f"{name}/", _with_value(partition, entry.name, path)))
                     else:
                         unread.append(name)
             listed = pool.map(tree.entries, [f"{root}/{name}".rstrip("/") for name, _ in below])
-            level = [(*each, entries) for each, entries in zip(below, listed, strict=True)]
+            level = [
+                (name, partition, entries)
+                for (name, partition), entries in zip(below, listed, strict=True)
+            ]
     return files, sorted(unread)
 
 
@@ -257,7 +261,7 @@ def _with_value(partition: Partition, name: str, path: str) -> Partition:
         raise ArgumentError(
             f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value"
         )
-    if _decoded(column).lower() in {one.lower() for one, _ in partition}:
+    if _decoded(column).lower() in {above.lower() for above, _ in partition}:
         raise ArgumentError(f"{path} lies in another directory of {column}=: keep one")
     return (*partition, (_decoded(column), None if value == _NO_VALUE else _decoded(value)))
 
@@ -274,10 +278,10 @@ def _columns_of(file: UnitFile, tree: Tree) -> OwnColumns:
     with names_file(file.path):
         fields = list(tree.schema(file))
     fields += [pa.field(name, pa.string()) for name, _ in file.partition]
-    names = [
-        field.name.lower() if field.name.lower() in INPUT_COLUMNS else field.name
-        for field in fields
-    ]
+    names = []
+    for field in fields:
+        lower = field.name.lower()
+        names.append(lower if lower in INPUT_COLUMNS else field.name)
     try:
         read = read_columns(names)
     except ArgumentTypeError as error:
@@ -285,11 +289,8 @@ def _columns_of(file: UnitFile, tree: Tree) -> OwnColumns:
     for name in read:
         if names.count(name) > 1:
             given = ", ".join(field.name for field in fields if field.name.lower() == name)
-            where = (
-                ", one of them of a directory"
-                if name in {one.lower() for one, _ in file.partition}
-                else ""
-            )
+            of_directories = {column.lower() for column, _ in file.partition}
+            where = ", one of them of a directory" if name in of_directories else ""
             raise ArgumentError(
                 f"{file.path} has {names.count(name)} columns for {name} ({given}){where}: keep one"
             )

@@ -108,9 +108,8 @@ class Column:
     def lists(self) -> tuple[Offsets, Column]:
         """Return the column as lists: offsets from 0, and the values between them."""
         if pa.types.is_null(self.type):
-            return np.zeros(sum(map(len, self.arrays)) + 1, np.int64), Column(
-                self.name, self.type, []
-            )
+            offsets = np.zeros(sum(map(len, self.arrays)) + 1, np.int64)
+            return offsets, Column(self.name, self.type, [])
         if not is_lists(self.type):
             raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}")
         parts, values, end = [], [], 0
@@ -121,12 +120,11 @@ class Column:
             parts.append(offsets[:-1] + (end - begin))
             values.append(inner.slice(begin, size) if size < len(inner) else inner)
             end += size
-        return np.concatenate([*parts, np.array([end])]), Column(
-            self.name, self.type.value_type, values
-        )
+        offsets = np.concatenate([*parts, np.array([end])])
+        return offsets, Column(self.name, self.type.value_type, values)
 
     def fields(self, *names: str) -> list[Column]:
-        """Return fields of a column of structs; null where the struct is."""
+        """Return fields of a column of structs; null where the struct is null."""
         kind = self.type
         if pa.types.is_null(kind):
             return [Column(f"{self.name}.{name}", kind, self.arrays) for name in names]
@@ -135,11 +133,12 @@ class Column:
                 f"column {self.name} must be a list of struct<{', '.join(names)}>, got a list of {kind}"
             )
         flat = [array.flatten() for array in self.arrays]
-        places = [kind.get_field_index(name) for name in names]
-        return [
-            Column(f"{self.name}.{name}", kind.field(at).type, [arrays[at] for arrays in flat])
-            for name, at in zip(names, places, strict=True)
-        ]
+        found = []
+        for name in names:
+            place = kind.get_field_index(name)
+            arrays = [fields[place] for fields in flat]
+            found.append(Column(f"{self.name}.{name}", kind.field(place).type, arrays))
+        return found
 
     def integers(self, least: int, most: int) -> tuple[Index, Places]:
         """Return the column as integers, 0 where one is null or out of bounds, and where those are."""

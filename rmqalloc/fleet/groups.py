@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -106,10 +107,9 @@ class _Builder:
     def columns(self) -> dict[str, Any]:
         """Lay everything end to end."""
         queue_lists = self._queue_columns()
-        ids = [client_id for clients in self.client_lists for client_id in clients]
-        client_lists = ClientLists.of_slots(
-            offsets_of(list(map(len, self.client_lists))), Strings.from_list(ids)
-        )
+        client_offsets = offsets_of(list(map(len, self.client_lists)))
+        ids = Strings.from_list(list(chain.from_iterable(self.client_lists)))
+        client_lists = ClientLists.of_slots(client_offsets, ids)
         return {
             "consumer_groups": Strings.from_list(self.consumer_groups),
             "topics": Strings.from_list(list(self.topics)),

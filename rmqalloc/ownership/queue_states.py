@@ -146,15 +146,18 @@ class OwnerStates:
     @lazy_property
     def silent(self) -> frozenset[int]:
         """Slots of the clients that report nothing, where others report."""
-        ids = frozenset(self.reported.silent if self.reported.any_answer else ())
-        return frozenset(slot for slot, one in enumerate(self.views.client_ids) if one in ids)
+        if not self.reported.any_answer:
+            return frozenset()
+        ids = frozenset(self.reported.silent)
+        slots = enumerate(self.views.client_ids)
+        return frozenset(slot for slot, client_id in slots if client_id in ids)
 
     def ids(self, slots: Iterable[int]) -> tuple[str, ...]:
         """Return the client ids of slots, once each, in Java's order."""
         return tuple(sort_client_ids({self.views.client_ids[slot] for slot in slots}))
 
     def reports(self, topic: str) -> bool:
-        """Return whether what clients report says anything of a topic."""
+        """Return whether clients report what they own, and the reports cover a topic."""
         return self.reported.any_answer and self.reported.speaks_of(topic)
 
     def is_partial(self, topic: str) -> bool:
@@ -201,17 +204,17 @@ class OwnerStates:
                 return dict.fromkeys(queues, QueueState(UNKNOWN, "lite", self._subscribers(topic)))
             return self._of_readers(topic, queues)
         if not (unit.options if unit is not None else self._subscribers(topic)):
-            nobody = QueueState(COMPUTED, "no-subscriber")
-            return dict.fromkeys(
-                queues, _unknown(self.clients_unknown) if self.clients_unknown else nobody
-            )
+            state = QueueState(COMPUTED, "no-subscriber")
+            if self.clients_unknown:
+                state = _unknown(self.clients_unknown)
+            return dict.fromkeys(queues, state)
         if unit is None:
             return {queue: self._unlisted(queue) for queue in queues}
         rule = self._reported if self.reports(topic) else self._computed
         return {queue: self._answering(queue, rule(unit, queue)) for queue in queues}
 
     def _unlisted(self, queue: MessageQueue) -> QueueState:
-        """Return the state of a queue of a topic that nothing lists, which may be read all the same."""
+        """Return the state of a queue of a topic that no subscription lists; it may be read anyway."""
         owners = self.reported.slots_of(queue)
         if not owners:
             return _unknown(NOT_LISTED, self._subscribers(queue.topic))
@@ -282,16 +285,18 @@ class OwnerStates:
     def _of_same_id(
         self, unit: UnitViews, queue: MessageQueue, owners: Sequence[int]
     ) -> Sequence[int]:
-        """Return silent clients that take a queue and have an id that reports it: where several have
-        one id, one of them answers.
+        """Return silent clients that take a queue and have an id that reports it: of several clients
+        with one id, one answers.
         """
+        if unit.problem is not None:
+            return ()
         ids = {self.views.client_ids[slot] for slot in owners}
-        takers = () if unit.problem is not None else unit.always.get(queue, ())
-        return [
-            slot
-            for slot in takers
-            if self.views.clients[slot].owned is None and self.views.client_ids[slot] in ids
-        ]
+        silent_takers = []
+        for slot in unit.always.get(queue, ()):
+            client = self.views.clients[slot]
+            if client.owned is None and client.client_id in ids:
+                silent_takers.append(slot)
+        return silent_takers
 
     def _not_reported(self) -> str:
         """Return why a queue that no client reports may have an owner nevertheless."""

@@ -122,7 +122,8 @@ class _Part(NamedTuple):
     @property
     def units(self) -> Keys:
         """The known units, without further views of units."""
-        return self.known[self.part.rows[self.known] < self.numbers.n_units]
+        rows = self.part.rows[self.known]
+        return self.known[rows < self.numbers.n_units]
 
 
 def numbered(states: Sequence[ScenarioState], n_units: int, rows: MixedRows) -> States:
@@ -134,7 +135,8 @@ def numbered(states: Sequence[ScenarioState], n_units: int, rows: MixedRows) -> 
     client_numbers = ClientNumbers(_most_often_listed(fleets, clients))
     queue_ids = [fleet.queue_lists.queue_ids for fleet in fleets.values()]
     greatest_id = max((int(ids.max()) for ids in queue_ids if ids.size), default=0)
-    is_mixed = np.zeros(max(n_units, 1 + max(rows.unit_of, default=-1)), bool)
+    n_rows = max(n_units, 1 + max(rows.unit_of, default=-1))
+    is_mixed = np.zeros(n_rows, bool)
     is_mixed[list(rows.unit_of)] = True
     numbers = Numbers(
         brokers=_words(fleet.brokers for fleet in fleets.values()),
@@ -225,7 +227,7 @@ def _sources(column: Strings) -> tuple[Strings, ...]:
 
 def _words(columns: Any) -> list[str]:
     """Return all words of some columns, in Java's order."""
-    return sorted({word for column in columns for word in column.to_list()}, key=utf16)
+    return sorted(set[str]().union(*(column.to_list() for column in columns)), key=utf16)
 
 
 def _places(column: Strings, words: list[str]) -> Index:
@@ -260,7 +262,15 @@ def _state(parts: list[_Part], mixed: Mapping[int, MixedUnit], is_current: bool)
     if numbers.client_numbers.n == numbers.client_numbers.n_ids:
         readers = owners
     n = numbers.n_units
-    return State(good[:n], known[:n], queues, owners, readers, units, plain)
+    return State(
+        good=good[:n],
+        known=known[:n],
+        queues=queues,
+        owners=owners,
+        readers=readers,
+        units=units,
+        _plain=plain,
+    )
 
 
 def _appended(owners: Index, by_queue: Sequence[Mapping[int, int]]) -> Index:

@@ -443,11 +443,9 @@ def _coloured(mark: str, text: str, file: IO[Any] | None) -> str:
 
 def warned(lines: Iterable[str], file: IO[Any] | None) -> Iterator[str]:
     """Yield lines behind the mark of a warning."""
-    return (
-        _coloured("!", part, file)
-        for line in lines
-        for part in wrapped(f"! {printable(line)}", file)
-    )
+    for line in lines:
+        for part in wrapped(f"! {printable(line)}", file):
+            yield _coloured("!", part, file)
 
 
 def encodable(text: str, file: Any) -> str:

@@ -81,12 +81,15 @@ def _greatest(kinds: ReaderCounts, joined: bool, low: float, high: float) -> lis
     finely where they are high.
     """
     coarse, step = np.linspace(low, high, _COARSE), (high - low) / (_COARSE - 1)
+    around = np.linspace(-step, step, _FINE)
     found = []
     for which, chance in enumerate(kinds.chances(coarse, joined)):
-        numbers = kinds[4 + which]
-        tops = coarse[np.argsort(chance @ numbers)[-_TOPS:]]
-        fine = np.clip((tops[:, None] + np.linspace(-step, step, _FINE)).reshape(-1), low, high)
-        found.append(float((kinds.chances(fine, joined)[which] @ numbers).max()))
+        n_queues = kinds[4 + which]
+        by_height = np.argsort(chance @ n_queues)
+        tops = coarse[by_height[-_TOPS:]]
+        fine = np.clip((tops[:, None] + around).reshape(-1), low, high)
+        expected = kinds.chances(fine, joined)[which] @ n_queues
+        found.append(float(expected.max()))
     return found
 
 

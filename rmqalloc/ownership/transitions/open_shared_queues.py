@@ -115,24 +115,26 @@ class _Kinds(NamedTuple):
         """
         changing = self.changing
         always = ((1 << np.minimum(self.stays.sum(axis=0), 2)) - 1) << changing.size
-        old, new = (
-            np.where(moves, 1 << np.searchsorted(changing, np.where(moves, readers, 0)), 0).sum(
-                axis=0
-            )
-            + always
-            for readers, moves in ((self.old, self.goes), (self.new, self.comes))
-        )
-        return old, new
+
+        def bits_of(readers: Clients, moves: Mask) -> Clients:
+            places = np.searchsorted(changing, np.where(moves, readers, 0))
+            bits: Clients = np.where(moves, 1 << places, 0).sum(axis=0) + always
+            return bits
+
+        return bits_of(self.old, self.goes), bits_of(self.new, self.comes)
 
     def reader_counts(self, mask: Mask, joins: Mask) -> ReaderCounts:
         """Count the readers that change or stay; queues of a mask count if nobody reads them."""
         joining = self.comes & np.append(joins, False)[self.new]
-        goes, comes, joining, stays = (
-            one.sum(axis=0) for one in (self.goes, self.comes & ~joining, joining, self.stays)
+        counts = ReaderCounts(
+            gives_up=self.goes.sum(axis=0),
+            takes_up=(self.comes & ~joining).sum(axis=0),
+            joins=joining.sum(axis=0),
+            stays=self.stays.sum(axis=0),
+            unowned=np.where(mask, self.counts, 0),
+            double_owned=self.owned,
         )
-        return ReaderCounts(
-            goes, comes, joining, stays, np.where(mask, self.counts, 0), self.owned
-        ).distinct()
+        return counts.distinct()
 
 
 class _Figure(NamedTuple):

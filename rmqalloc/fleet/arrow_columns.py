@@ -58,15 +58,15 @@ class Column:
         if at < 0:
             raise ArgumentTypeError(f"the table has no column {name}; it has {table.column_names}")
         column = table.column(at)
-        return cls(
-            name, column.type, column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        )
+        arrays = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        return cls(name, column.type, arrays)
 
     def nulls(self) -> Places:
         """Return where the column is null."""
-        return self._places(
-            [np.flatnonzero(null_mask(one)) if one.null_count else _NOWHERE for one in self.arrays]
-        )
+        places = []
+        for array in self.arrays:
+            places.append(np.flatnonzero(null_mask(array)) if array.null_count else _NOWHERE)
+        return self._places(places)
 
     def text(self) -> tuple[Strings, Places]:
         """Return the column as text, and where it is not UTF-8; there it reads as `utf8` writes it.
@@ -144,9 +144,10 @@ class Column:
         """Return the column as integers, 0 where one is null or out of bounds, and where those are."""
         read = [self._integers_of(array, least, most) for array in self.arrays]
         wrong = self._places([places for _, places in read])
-        return read[0][0] if len(read) == 1 else np.concatenate(
-            [np.zeros(0, np.int32), *(own for own, _ in read)]
-        ), wrong
+        if len(read) == 1:
+            return read[0][0], wrong
+        nothing = np.zeros(0, np.int32)
+        return np.concatenate([nothing, *(numbers for numbers, _ in read)]), wrong
 
     def _integers_of(self, array: pa.Array, least: int, most: int) -> tuple[Index, Places]:
         is_right = pa.types.is_integer(array.type) or pa.types.is_null(array.type)

@@ -112,7 +112,14 @@ class NamedQueues:
     def between(self) -> Between:
         """Align the first two states."""
         before, after = self.owners[:2]
-        return Between(np.arange(before.size), before, after, before, after, self.sets)
+        return Between(
+            np.arange(before.size),
+            before=before,
+            after=after,
+            readers_before=before,
+            readers_after=after,
+            sets=self.sets,
+        )
 
     def names_of(self, owners: Index) -> tuple[pa.Array, pa.Array]:
         """Return the first owner of each queue, in Java's order, and the others where there are

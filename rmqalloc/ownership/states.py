@@ -199,7 +199,8 @@ def _repeats(fleet: Fleet, client_of_slot: Index) -> Keys:
         return np.zeros(client_of_slot.size, np.int64)
     offsets = fleet.client_lists.offsets
     in_list = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    return repeats_of(in_list * (1 + int(client_of_slot.max(initial=0))) + client_of_slot)
+    n_clients = 1 + int(client_of_slot.max(initial=0))
+    return repeats_of(in_list * n_clients + client_of_slot)
 
 
 def _mixed_units(rows: MixedRows, numbers: Numbers) -> Iterator[MixedUnit]:
@@ -233,7 +234,8 @@ def _words(columns: Any) -> list[str]:
 def _places(column: Strings, words: list[str]) -> Index:
     """Return the positions of a column's words in the list of all, followed by -1 for none."""
     place = {word: i for i, word in enumerate(words)}
-    return np.array([*(place[word] for word in column.to_list()), -1], np.int32)
+    places = [place[word] for word in column.to_list()]
+    return np.array([*places, -1], np.int32)
 
 
 def _state(parts: list[_Part], mixed: Mapping[int, MixedUnit], is_current: bool) -> State:

@@ -62,9 +62,9 @@ def correct_row(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], doub
         "unowned_dry": ~kinds.written,
     }
     several = _Figure(None, 0.0, 0, None)
-    for name, each in unowned.items():
+    for name, figures in unowned.items():
         none, several = _figures(step, kinds, counted[name])
-        _put(each, row, none)
+        _put(figures, row, none)
     if several.most is None:
         many = ((kinds.old >= 0).sum(axis=0) > 1) | ((kinds.new >= 0).sum(axis=0) > 1)
         double.most[row] += kinds.owned[many].sum()
@@ -85,18 +85,20 @@ class _Kinds(NamedTuple):
     @classmethod
     def of(cls, step: ReadersOfStep) -> _Kinds:
         shared = np.zeros_like(step.written) if step.shared is None else step.shared
-        rows = np.concatenate(
-            [np.sort(step.old, axis=0), np.sort(step.new, axis=0), step.written[None], shared[None]]
-        )
+        readers = [np.sort(step.old, axis=0), np.sort(step.new, axis=0)]
+        rows = np.concatenate([*readers, step.written[None], shared[None]])
         kinds, counts = np.unique(rows, axis=1, return_counts=True)
-        old, new, owned = (
-            kinds[: len(step.old)],
-            kinds[len(step.old) : -2],
-            np.where(kinds[-1] > 0, 0, counts),
-        )
+        old, new = kinds[: len(step.old)], kinds[len(step.old) : -2]
         same = (old[:, None] == new[None]) & (old >= 0)[:, None]
-        comes = (new >= 0) & ~same.any(axis=0)
-        return cls(old, new, kinds[-2] > 0, counts.astype(np.int64), owned, same.any(axis=1), comes)
+        return cls(
+            old=old,
+            new=new,
+            written=kinds[-2] > 0,
+            counts=counts.astype(np.int64),
+            owned=np.where(kinds[-1] > 0, 0, counts),
+            stays=same.any(axis=1),
+            comes=(new >= 0) & ~same.any(axis=0),
+        )
 
     @property
     def goes(self) -> Mask:
@@ -151,38 +153,39 @@ class _Figure(NamedTuple):
 def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _Figure]:
     """Return the figures of queues of a mask without a reader, and of all queues with several."""
     n_after = (kinds.new >= 0).sum(axis=0)
-    after = int(kinds.counts[mask & (n_after == 0)].sum()), int(kinds.owned[n_after > 1].sum())
+    unowned_after = kinds.counts[mask & (n_after == 0)].sum()
+    double_after = kinds.owned[n_after > 1].sum()
     changing, n_informees = kinds.changing, int(step.to_inform.sum())
     needs_one = step.begins_with_one and n_informees > 0
     most: tuple[int | None, int | None] = None, None
     if changing.size <= MOST_CLIENTS:
+        old, new = kinds.bits()
         counts = np.where(mask, kinds.counts, 0), kinds.owned
-        most = most_in_subsets(
-            *kinds.bits(), counts, changing.size, needs_one and changing.size == n_informees
-        )
+        is_begun = needs_one and changing.size == n_informees
+        most = most_in_subsets(old, new, counts, changing.size, is_begun)
     counted = kinds.reader_counts(mask, step.joins)
     seconds: tuple[OpenSeconds | None, OpenSeconds | None] = None, None
     if step.hearing is None:
-        expected = expected_by_number(
-            counted, int((step.to_inform & ~step.joins).sum()), int(needs_one)
-        )
+        n_staying = int((step.to_inform & ~step.joins).sum())
+        expected = expected_by_number(counted, n_staying, int(needs_one))
     else:
-        expected, seconds = (
-            expected_by_chance(counted, step.hearing.at_join),
-            open_seconds(counted, step.hearing),
-        )
-    none, several = (_Figure(*one) for one in zip(most, expected, after, seconds, strict=True))
-    return none, several
+        expected = expected_by_chance(counted, step.hearing.at_join)
+        seconds = open_seconds(counted, step.hearing)
+    return (
+        _Figure(most[0], expected[0], int(unowned_after), seconds[0]),
+        _Figure(most[1], expected[1], int(double_after), seconds[1]),
+    )
 
 
-def _put(one: Open, row: int, figure: _Figure) -> None:
+def _put(figures: Open, row: int, figure: _Figure) -> None:
     """Write the figures of a row; the longest possible time bounds the 99th percentile."""
-    one.is_exact[row] = figure.most is not None
+    figures.is_exact[row] = figure.most is not None
     if figure.most is not None:
-        one.most[row] = figure.most
+        figures.most[row] = figure.most
     longest, total = (np.nan, np.nan) if figure.seconds is None else figure.seconds
-    one.expected[row], one.after[row], one.queue_seconds[row] = figure.expected, figure.after, total
-    one.seconds_worst[row] = one.seconds_p99[row] = longest
+    figures.expected[row], figures.after[row] = figure.expected, figure.after
+    figures.queue_seconds[row] = total
+    figures.seconds_worst[row] = figures.seconds_p99[row] = longest
 
 
 def most_in_subsets(
@@ -203,7 +206,6 @@ def most_in_subsets(
     informed = np.arange(first, 1 << n_clients)[:, None]
     readers = old & ~informed | new & informed
     several = (readers & (readers - 1)) != 0
-    unowned, double = (
-        int((is_open @ n).max()) for is_open, n in zip((readers == 0, several), counts, strict=True)
-    )
-    return unowned, double
+    n_unowned, n_double = counts
+    unowned, double = (readers == 0) @ n_unowned, several @ n_double
+    return int(unowned.max()), int(double.max())

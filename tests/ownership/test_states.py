@@ -20,8 +20,8 @@ SCENARIOS = (
 
 
 @cache
-def read(case, n_scenarios=1):
-    found = planned(known(CASES[case], assume=True), SCENARIOS[:n_scenarios], ALL, ALL)
+def read(case):
+    found = planned(known(CASES[case], assume=True), SCENARIOS, ALL, ALL)
     states = numbered(found.evaluation.states, found.read.n_units, found.read.mixed)
     return found.plan, states
 
@@ -89,7 +89,7 @@ LEAVES = {
 
 @pytest.mark.parametrize("case", LEAVES)
 def test_who_reads_after_a_client_leaves(case):
-    _, states = read(case, 2)
+    _, states = read(case)
     assert readers(states, 2) == LEAVES[case]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -44,7 +45,8 @@ def by_count() -> dict[str, Formula]:
     >>> list(by_count())
     ['AVG', 'AVG_BY_CIRCLE']
     """
-    return {name: made.formula for name, made in STRATEGIES.items() if made.formula is not None}
+    formulas = {name: strategy.formula for name, strategy in STRATEGIES.items()}
+    return {name: formula for name, formula in formulas.items() if formula is not None}
 
 
 def usable(
@@ -62,16 +64,14 @@ def usable(
     outer, taken = with_params(name, params)
     made = whole_rule(outer, **taken)
     if made.reads_rooms:  # else it has been tried already
-        none = {
-            "consumer_group": pa.string(),
-            "topic": pa.string(),
-            "queues": QUEUES,
-            "client_ids": CLIENTS,
-        }
-        none |= {column: CLIENTS for column in ("broker_rooms", "client_rooms") if column in given}
-        made.assign_fleet(
-            Fleet.from_arrow(pa.table({column: pa.nulls(0, kind) for column, kind in none.items()}))
-        )
+        fields = [
+            ("consumer_group", pa.string()),
+            ("topic", pa.string()),
+            ("queues", QUEUES),
+            ("client_ids", CLIENTS),
+        ]
+        fields += [(name, CLIENTS) for name in ("broker_rooms", "client_rooms") if name in given]
+        made.assign_fleet(Fleet.from_arrow(pa.schema(fields).empty_table()))
     if made.reads_topic and "topic" not in given:
         raise ArgumentTypeError(f"strategy {outer} reads the topic of a queue: give topic")
     if by_numbers and made.formula is None:
@@ -100,12 +100,8 @@ def allocate_arrays(
     [{'owners': [0, 0, 1, 2], 'error': None}, {'owners': None, 'error': 'mqAll is null or mqAll empty'}]
     """
     columns = {"topic": topic, "broker_rooms": broker_rooms, "client_rooms": client_rooms}
-    given = {
-        "strategy": strategy,
-        "virtual_nodes": virtual_nodes,
-        "machine_rooms": machine_rooms,
-    } | params
-    return _by_strategy(queues, clients, columns, given)
+    own = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
+    return _by_strategy(queues, clients, columns, own | params)
 
 
 def _by_strategy(
@@ -125,29 +121,28 @@ def _by_strategy(
     by_numbers = any(
         pa.types.is_primitive(side.type) or pa.types.is_decimal(side.type) for side in sides
     )
-    make = partial(_made, same, frozenset(by_row), frozenset(arrays), by_numbers)
-    own = StrategyColumns(
-        {name: _HOLDS.get(name, "any values") for name in by_row}, lambda _, __, row: make(row)
-    )
+    make = partial(_strategy_of_row, same, frozenset(by_row), frozenset(arrays), by_numbers)
+    holds: dict[str, Holds] = {name: _HOLDS.get(name, "any values") for name in by_row}
+    own = StrategyColumns(holds, lambda _, __, row: make(row))
     try:
         default = make({})
     except Error as error:
         default = Unusable(str(error))
     if by_numbers:
-        batch = pa.RecordBatch.from_pydict(
-            dict(zip(("queues", "clients"), _counted(sides), strict=True)) | by_row
-        )
+        n_queues, n_clients = _counted(sides)
+        batch = pa.RecordBatch.from_pydict({"queues": n_queues, "clients": n_clients} | by_row)
         parts = list(owners_of_counts(batch, default, own))
     else:
         batch = pa.RecordBatch.from_pydict(_units(*sides) | arrays | by_row)
         parts = list(owners_of_rows(batch, default, own))
-    if strict and (wrong := [text for part in parts for text in part.wrong_strategies]):
-        raise ArgumentError(f"{wrong[0]} (use allocate_or_error to have this row by row)")
+    wrong = next(chain.from_iterable(part.wrong_strategies for part in parts), None)
+    if strict and wrong is not None:
+        raise ArgumentError(f"{wrong} (use allocate_or_error to have this row by row)")
     answers = [part.answer() for part in parts]
     return answers[0] if len(answers) == 1 else pa.concat_arrays(answers)
 
 
-def _made(
+def _strategy_of_row(
     same: Mapping[str, Any],
     by_row: frozenset[str],
     given: frozenset[str],
@@ -163,7 +158,7 @@ def _made(
         del params["virtual_nodes"]
     if "strategy" in by_row:
         taken = parameters_of(name.partition("(")[0])
-        params = {one: value for one, value in params.items() if one in taken}
+        params = {param: value for param, value in params.items() if param in taken}
     return with_own_nodes(usable(name, params, given, by_numbers), nodes)
 
 

@@ -1,4 +1,4 @@
-"""What is known of topics while events arrive: the route of each, and the clients of every consumer
+"""State of topics while events arrive: the route of each topic, and the clients of every consumer
 group that reads it.
 
 The state is a set of registers: one for the route, one for every client of every group. The event
@@ -22,6 +22,7 @@ the lists before and after.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -84,21 +85,19 @@ class _LiveGroup:
         """Return the brokers, and the ids of present clients in Java's order, each once per
         channel.
         """
-        there = {name: of.channels for name, of in self.clients.items() if not of.is_gone}
-        n_clients = sum(there.values())
+        present = Counter[str]()
+        for client_id, register in self.clients.items():
+            if not register.is_gone:
+                present[client_id] = register.channels
+        n_clients = present.total()
         if n_clients > MAX_CLIENTS:
-            return _View(
-                brokers,
-                (),
-                f"the group has {n_clients} clients; at most {MAX_CLIENTS} can be planned",
-            )
-        return _View(
-            brokers, tuple(sort_client_ids(one for name, n in there.items() for one in (name,) * n))
-        )
+            wrong = f"the group has {n_clients} clients; at most {MAX_CLIENTS} can be planned"
+            return _View(brokers, (), wrong)
+        return _View(brokers, tuple(sort_client_ids(present.elements())))
 
 
 class _View(NamedTuple):
-    """What a row says of a group; one of too many clients has none, and a reason."""
+    """Brokers and clients of a group in a row; a group of too many clients has a reason instead."""
 
     brokers: tuple[tuple[str, int], ...]
     client_ids: tuple[str, ...]
@@ -106,7 +105,7 @@ class _View(NamedTuple):
 
 
 class Advanced(NamedTuple):
-    """What came of a batch of events."""
+    """The result of a batch of events."""
 
     state: str | None  # the new state of the bucket; None if there is nothing left to remember
     deadline: (
@@ -142,9 +141,8 @@ class LiveTopic:
         (time, sequence, brokers), groups = json.loads(text)
         topic._route = _Route(time, sequence, tuple((name, n) for name, n in brokers))
         for name, (version, clients) in groups.items():
-            topic._groups[name] = _LiveGroup(
-                version, {one: _Stamped(*of) for one, of in clients.items()}
-            )
+            registers = {client_id: _Stamped(*fields) for client_id, fields in clients.items()}
+            topic._groups[name] = _LiveGroup(version, registers)
         return topic
 
     @property
@@ -155,8 +153,8 @@ class LiveTopic:
     def text(self) -> str:
         """Return the registers in one line; equal registers have equal texts."""
         groups = {
-            name: [of.version, dict(sorted(of.clients.items()))]
-            for name, of in sorted(self._groups.items())
+            name: [group.version, dict(sorted(group.clients.items()))]
+            for name, group in sorted(self._groups.items())
         }
         return json.dumps([self._route, groups], ensure_ascii=False, separators=(",", ":"))
 
@@ -166,9 +164,11 @@ class LiveTopic:
         if event["kind"] == "route":
             self._route = max(self._route, _Route(time, sequence, brokers_of(event)))
             return
-        stamped = _Stamped(time, sequence, int(event["kind"] == "leave"), event.get("channels", 1))
-        clients = self._groups.setdefault(event["consumer_group"], _LiveGroup()).clients
-        clients[event["client_id"]] = max(clients.get(event["client_id"], stamped), stamped)
+        is_gone = int(event["kind"] == "leave")
+        stamped = _Stamped(time, sequence, is_gone, event.get("channels", 1))
+        group = self._groups.setdefault(event["consumer_group"], _LiveGroup())
+        client_id = event["client_id"]
+        group.clients[client_id] = max(group.clients.get(client_id, stamped), stamped)
 
     def expire(self, watermark: int, rules: LiveRules) -> None:
         """Forget what no event that is still accepted can change, and clients whose time is up.
@@ -177,9 +177,9 @@ class LiveTopic:
         no longer come.
         """
         for name, group in list(self._groups.items()):
-            dead = [one for one, of in group.clients.items() if _end(of, rules) <= watermark]
-            for one in dead:
-                del group.clients[one]
+            for client_id, register in list(group.clients.items()):
+                if _end(register, rules) <= watermark:
+                    del group.clients[client_id]
             if not group.clients and group.version + rules.group_ttl <= watermark:
                 del self._groups[name]
         if not self._route.brokers and not self._groups and self._route.time <= watermark:
@@ -187,10 +187,11 @@ class LiveTopic:
 
     def deadline(self, rules: LiveRules) -> int:
         """Return the next watermark at which `expire` has something to do."""
-        ends = [_end(of, rules) for group in self._groups.values() for of in group.clients.values()]
-        ends += [
-            group.version + rules.group_ttl for group in self._groups.values() if not group.clients
-        ]
+        ends = []
+        for group in self._groups.values():
+            ends += [_end(register, rules) for register in group.clients.values()]
+            if not group.clients:
+                ends.append(group.version + rules.group_ttl)
         if not self._route.brokers and not self._groups and self._route.time >= 0:
             ends.append(self._route.time)
         return min(ends, default=_NEVER)
@@ -225,7 +226,7 @@ def advance(
     watermark: int,
     rules: LiveRules,
 ) -> Advanced:
-    """Take in the events of one micro-batch, and say what they changed.
+    """Apply the events of one micro-batch and return what they changed.
 
     Examples
     --------
@@ -246,7 +247,8 @@ def advance(
     for topic in sorted({*arrived, *due}):
         known = LiveTopic.from_text(kept[topic].text) if topic in kept else LiveTopic()
         before = known.shown()
-        rows += _advance_topic(known, topic, before, arrived.get(topic, ()), watermark, rules)
+        texts = arrived.get(topic, ())
+        rows += _advance_topic(known, topic, before, events=texts, watermark=watermark, rules=rules)
         kept.pop(topic, None)
         if not known.is_empty:
             kept[topic] = _Line(known.deadline(rules), known.text())
@@ -304,23 +306,17 @@ def _advance_topic(
     watermark: int,
     rules: LiveRules,
 ) -> list[dict[str, Any]]:
-    """Take in the events of one topic; its rows."""
+    """Take in the events of one topic and return its rows."""
     newest, wrong = watermark, []
     for text in events:
         event = json.loads(text)
         if REFUSED in event:
-            wrong.append(
-                {
-                    "topic": topic or None,
-                    "event": event["event"],
-                    "err_msg": event[REFUSED],
-                    CODE: event[CODE],
-                }
-            )
+            row = {"topic": topic or None, "event": event["event"]}
+            wrong.append(row | {"err_msg": event[REFUSED], CODE: event[CODE]})
         else:
             known.apply(event)
             newest = max(newest, event["time"])
-    rows = _changes(known, topic, before, newest, watermark, rules)
+    rows = _changes(known, topic, before, newest=newest, watermark=watermark, rules=rules)
     return [*rows, *sorted(wrong, key=lambda row: row["event"])]
 
 
@@ -343,21 +339,19 @@ def _changes(
         was = before.get(group, _NOBODY)
         now = after.get(group, _View(arrived.get(group, was).brokers, ()))
         if was != now and (group in before or now.client_ids or now.wrong):
-            version = known.next_version(group, newest)
-            sides = {"before": _side(was), "after": _side(now)}
-            refused = {"refused": now.wrong} if now.wrong else {}
-            yield {
+            row = {
                 "consumer_group": group,
                 "topic": topic,
-                "version": version,
+                "version": known.next_version(group, newest),
                 "event_time": newest,
-                **sides,
-                **refused,
+                "before": _side(was),
+                "after": _side(now),
             }
+            yield row | {"refused": now.wrong} if now.wrong else row
 
 
 def _side(view: _View) -> dict[str, Any]:
-    return {"brokers": [list(one) for one in view.brokers], "client_ids": list(view.client_ids)}
+    return {"brokers": list(map(list, view.brokers)), "client_ids": list(view.client_ids)}
 
 
 def _end(register: _Stamped, rules: LiveRules) -> int:

@@ -79,9 +79,9 @@ class LiveState:
         """Take in the events of one bucket, or what its time-out ends."""
         import pandas as pd
 
-        events = [
-            pair for frame in frames for pair in zip(frame["topic"], frame["event"], strict=True)
-        ]
+        events: list[tuple[str, str]] = []
+        for frame in frames:
+            events += zip(frame["topic"], frame["event"], strict=True)
         kept = state.get[0] if state.exists else None
         watermark = max(0, state.getCurrentWatermarkMs())
         done = advance(kept, events, watermark * 1000, self._rules)
@@ -92,13 +92,12 @@ class LiveState:
             state.update((done.state,))
             if done.deadline is not None:  # Spark wakes us when the watermark is beyond it
                 state.setTimeoutTimestamp(max(-(-done.deadline // 1000) - 1, watermark + 1))
-        yield pd.DataFrame(
-            {"row": [json.dumps(row, ensure_ascii=False) for row in done.rows]}, dtype=object
-        )
+        texts = [json.dumps(row, ensure_ascii=False) for row in done.rows]
+        yield pd.DataFrame({"row": texts}, dtype=object)
 
 
 class LiveRows:
-    """Rows of `LIVE_SCHEMA` from what `LiveState` says, as ``mapInArrow`` takes it.
+    """Rows of `LIVE_SCHEMA` from the rows of `LiveState`, as ``mapInArrow`` takes it.
 
     Units of a batch, before and after, are evaluated together by the one evaluator, as many as have
     `MAX_LISTED` queues and clients: a route of one event may concern thousands of groups.
@@ -121,31 +120,33 @@ class LiveRows:
         """Make the rows of the batches one after the other."""
         for batch in batches:
             for rows in _pieces(json.loads(text.as_py()) for text in batch.column("row")):
-                yield pa.RecordBatch.from_pylist(list(self._made(rows)), LIVE_SCHEMA)
+                yield pa.RecordBatch.from_pylist(list(self._live_rows(rows)), LIVE_SCHEMA)
 
-    def _made(self, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        units = [
-            _unit(row, side) for row in rows if "err_msg" not in row for side in ("before", "after")
-        ]
+    def _live_rows(self, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        units = []
+        for row in rows:
+            if "err_msg" not in row:
+                units += [_unit(row, "before"), _unit(row, "after")]
         planned = iter(self._planned(units))
         for row in rows:
             if "err_msg" in row:
                 yield row
             else:
-                before, after = (next(planned), next(planned))
-                yield _live_row(row, before, after)
+                yield _live_row(row, before=next(planned), after=next(planned))
 
     def _planned(self, units: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Plan units; those without queues or clients stay as they are."""
+        """Plan units; queues of units without queues or clients have no owner."""
         whole = [unit for unit in units if unit["brokers"] and unit["client_ids"]]
         batches = [pa.RecordBatch.from_pylist(whole, _UNITS)] if whole else []
-        plans = iter(
-            [row for batch in plan_stream(batches, self._spec) for row in batch.to_pylist()]
-        )
-        return [
-            _none_owned(unit) | (next(plans) if unit["brokers"] and unit["client_ids"] else {})
-            for unit in units
-        ]
+        plans: list[dict[str, Any]] = []
+        for batch in plan_stream(batches, self._spec):
+            plans += batch.to_pylist()
+        left = iter(plans)
+        planned = []
+        for unit in units:
+            plan = next(left) if unit["brokers"] and unit["client_ids"] else {}
+            planned.append(_none_owned(unit) | plan)
+        return planned
 
 
 MAX_LISTED = 2 * MAX_READ_QUEUE_NUMS
@@ -181,16 +182,18 @@ def _unit(row: dict[str, Any], side: str) -> dict[str, Any]:
     brokers = [
         {"broker_name": name, "read_queue_nums": number} for name, number in row[side]["brokers"]
     ]
-    names = {name: row[name] for name in ("consumer_group", "topic")}
-    return {**names, "brokers": brokers, "client_ids": row[side]["client_ids"]}
+    return {
+        "consumer_group": row["consumer_group"],
+        "topic": row["topic"],
+        "brokers": brokers,
+        "client_ids": row[side]["client_ids"],
+    }
 
 
 def _none_owned(unit: dict[str, Any]) -> dict[str, Any]:
-    """Return a unit whose queues have no owner: nobody is there, or there is nothing to own."""
-    n_queues, n_clients = (
-        sum(one["read_queue_nums"] for one in unit["brokers"]),
-        len(unit["client_ids"]),
-    )
+    """Return a unit whose queues have no owner: it has no clients, or no queues."""
+    n_queues = sum(broker["read_queue_nums"] for broker in unit["brokers"])
+    n_clients = len(unit["client_ids"])
     owners = [-1] * n_queues
     figures = {"n_queues": n_queues, "n_clients": n_clients, "idle": n_clients, "unowned": n_queues}
     return unit | figures | {"owners": owners, "err_code": 0, "err_msg": None}
@@ -199,21 +202,17 @@ def _none_owned(unit: dict[str, Any]) -> dict[str, Any]:
 def _live_row(row: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return a row of `LIVE_SCHEMA`."""
     changed = list(_changed(_owned(before), _owned(after)))
-    moved = sum(one["change"] == "moved" for one in changed)
-    shown = {name: value for name, value in after.items() if name in LIVE_SCHEMA.names}
-    made = {
+    made = {name: value for name, value in after.items() if name in LIVE_SCHEMA.names}
+    made |= {
         "version": row["version"],
         "event_time": row["event_time"],
-        "moved": moved,
+        "moved": sum(queue["change"] == "moved" for queue in changed),
         "changed": changed,
     }
     if "refused" in row:  # its clients are not listed, so nothing follows from their list
-        return (
-            shown
-            | made
-            | {"findings": [], "err_code": int(ErrCode.TOO_LARGE), "err_msg": row["refused"]}
-        )
-    return shown | made | {"findings": list(_findings(after))}
+        code = int(ErrCode.TOO_LARGE)
+        return made | {"findings": [], "err_code": code, "err_msg": row["refused"]}
+    return made | {"findings": list(_findings(after))}
 
 
 _Owned = dict[tuple[str, int], str | None]
@@ -223,11 +222,10 @@ def _owned(unit: dict[str, Any]) -> _Owned:
     """Return every queue with its owner; the lists are in Java's order, which is that of the
     owners.
     """
-    queues = (
-        (one["broker_name"], number)
-        for one in unit["brokers"]
-        for number in range(one["read_queue_nums"])
-    )
+    queues: list[tuple[str, int]] = []
+    for broker in unit["brokers"]:
+        name, n_queues = broker["broker_name"], broker["read_queue_nums"]
+        queues += [(name, number) for number in range(n_queues)]
     if unit["owners"] is None:  # the strategy refuses the unit
         return dict.fromkeys(queues)
     ids = unit["client_ids"]

@@ -1,9 +1,8 @@
-"""What becomes of an allocation: owners or an error, owners or null, and owners by name. Imports no
-pyspark.
+"""The forms in which an allocation is returned: owners or an error, owners or null, owners by name.
+Imports no pyspark.
 
-Functions that are strict raise for the first bad row of a batch, with its reason and what
-identifies it; those that try make its result null. `spark_udfs._sql_owners` gives them arguments in
-SQL's form.
+Strict functions raise for the first bad row of a batch, with its reason and its columns; functions
+named ``try_...`` return null for it. `spark_udfs._sql_owners` gives them arguments in SQL's form.
 """
 
 from __future__ import annotations
@@ -50,9 +49,8 @@ def allocate(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -
 try_allocate returns NULL for a bad row, allocate_or_error its reason
     """
     answer = allocate_arrays(strategy, queues, clients, **given)
-    refuse_bad(
-        answer, {"queues": queues, "clients": clients, "topic": given.get("topic")}, "try_allocate"
-    )
+    columns = {"queues": queues, "clients": clients, "topic": given.get("topic")}
+    refuse_bad(answer, columns, "try_allocate")
     return answer.field("owners")
 
 
@@ -86,26 +84,31 @@ def try_owners(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any)
 def refuse_counts(queues: Any, clients: Any) -> None:
     """Refuse numbers in place of names, on the driver and in workers."""
     for name, value in (("queues", queues), ("clients", clients)):
-        if isinstance(value, int) or (
-            isinstance(value, pa.Array) and pa.types.is_integer(value.type)
-        ):
-            got = value.type if isinstance(value, pa.Array) else value
+        if isinstance(value, pa.Array):
+            is_count, got = pa.types.is_integer(value.type), value.type
+        else:
+            is_count, got = isinstance(value, int), value
+        if is_count:
             raise ArgumentTypeError(
                 f"owners returns names, so {name} must be a list of them, got {got}; use allocate"
             )
 
 
 def refuse_bad(answer: pa.StructArray, columns: dict[str, pa.Array | None], other: str) -> None:
-    """Raise ArgumentError if a row is bad, with its place; ``other`` is the function that does not."""
+    """Raise ArgumentError for the first bad row; ``other`` names the function that returns NULL."""
     errors = answer.field("error")
     if errors.null_count == len(errors):
         return
-    row = int(np.flatnonzero(np.asarray(errors.is_valid()))[0])
-    shown = [
-        f"{name} {shortened(repr(utf8(column.slice(row, 1))[0].as_py()), _MOST_SHOWN)}"
-        for name, column in columns.items()
-        if column is not None and (name != "queues" or pa.types.is_integer(column.type))
-    ]
+    is_bad = np.asarray(errors.is_valid())
+    row = int(np.flatnonzero(is_bad)[0])
+    shown = []
+    for name, column in columns.items():
+        if column is None:
+            continue
+        if name == "queues" and not pa.types.is_integer(column.type):
+            continue
+        (value,) = utf8(column.slice(row, 1)).to_pylist()
+        shown.append(f"{name} {shortened(repr(value), _MOST_SHOWN)}")
     raise ArgumentError(
         f"row {row + 1:,} of {len(errors):,} in its batch ({', '.join(shown)}): {errors[row]}; "
         f"{other} returns NULL for a bad row, allocate_or_error its reason"
@@ -113,7 +116,7 @@ def refuse_bad(answer: pa.StructArray, columns: dict[str, pa.Array | None], othe
 
 
 def by_name(queues: pa.Array, clients: pa.Array, positions: pa.Array) -> pa.Array:
-    """Return brokers, queue ids and clients of owners that are positions; null where these are."""
+    """Return broker, queue id and client of each owner, which is a position; null where that is."""
     if positions.null_count == len(positions):
         return pa.nulls(len(positions), pa.list_(_NAMED))
     is_single = queues.type.value_type.get_field_index("queue_id") >= 0
@@ -123,8 +126,7 @@ def by_name(queues: pa.Array, clients: pa.Array, positions: pa.Array) -> pa.Arra
     good = units.filter(positions.is_valid()) if positions.null_count else units
     fleet = Fleet.from_arrow(good).sorted()
     named = names_of_owners(fleet, np.asarray(positions.flatten()), np.arange(fleet.n_units))
-    entries = pa.StructArray.from_arrays(
-        [named[field.name] for field in _NAMED], fields=list(_NAMED)
-    )
-    offsets = pa.array(offsets_of(list_lengths(positions)).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, entries, mask=positions.is_null())
+    columns = [named[field.name] for field in _NAMED]
+    entries = pa.StructArray.from_arrays(columns, fields=list(_NAMED))
+    offsets = offsets_of(list_lengths(positions)).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), entries, mask=positions.is_null())

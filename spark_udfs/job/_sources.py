@@ -45,11 +45,10 @@ _TEXT_FORMS = {
 
 
 class UnitSource(NamedTuple):
-    """What to read."""
+    """Where to read units from."""
 
-    path: str = (
-        ""  # file, directory or pattern, as Spark names them; "" for a format that needs none
-    )
+    path: str = ""
+    """File, directory or pattern, as Spark names them; "" for a format that needs none."""
     format: str = "parquet"  # Spark's name of it
     options: Mapping[str, str] = MappingProxyType({})  # options of Spark's reader
     table: str = ""  # name of a table, which is then read instead
@@ -97,16 +96,16 @@ def files_of(source: UnitSource, spark: SparkSession) -> UnitFiles | None:
     path = worker_path(source.path, spark) if source._is_directory() else None
     if path is None:
         return None
-    if hadoop.bridge(spark) is not None and str(spark.conf.get("spark.master", "")).startswith(
-        "local"
-    ):
+    is_local = str(spark.conf.get("spark.master", "")).startswith("local")
+    if is_local and hadoop.bridge(spark) is not None:
         return unit_files(path)
-    files, schema = on_worker(spark, _as_data, path)  # this process may run where the files are not
-    found = [
-        UnitFile(name, n, at, tuple((key, value) for key, value in parts))
-        for name, n, at, parts in files
-    ]
-    return UnitFiles(found, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))))
+    rows, encoded = on_worker(spark, _as_data, path)  # this process may run where the files are not
+    files = []
+    for name, n_bytes, changed, partition in rows:
+        directories = tuple((key, value) for key, value in partition)
+        files.append(UnitFile(name, n_bytes, changed, directories))
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded)))
+    return UnitFiles(files, schema)
 
 
 def _as_data(path: str) -> tuple[list[UnitFile], str]:
@@ -121,7 +120,8 @@ def identity(source: UnitSource, spark: SparkSession) -> Any | None:
     found = files_of(source, spark)
     if found is not None:
         return [[file.path, file.n_bytes, file.changed] for file in found.files]
-    return _listed(source, spark) if not source.table and source.format in FILE_FORMATS else None
+    has_files = not source.table and source.format in FILE_FORMATS
+    return _listed(source, spark) if has_files else None
 
 
 def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
@@ -129,24 +129,24 @@ def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
     has one.
     """
     has_bridge = hadoop.bridge(spark) is not None
+    files: list[list[Any]]
     if has_bridge and source._is_directory():
-        files = [
-            file[:3] for file in listed_files(hadoop.HadoopTree(spark), source._root(), source.path)
-        ]
+        found = listed_files(hadoop.HadoopTree(spark), source._root(), source.path)
+        files = [[file.path, file.n_bytes, file.changed] for file in found]
     else:
         paths = [literally(unquote(name)) for name in source.read(spark).inputFiles()]
         if not paths:
             return []
         rows = spark.read.format("binaryFile").load(paths)
-        files = [
-            tuple(row)
-            for row in rows.select("path", "length", F.unix_micros("modificationTime")).collect()
-        ]
+        rows = rows.select("path", "length", F.unix_micros("modificationTime"))
+        files = [list(row) for row in rows.collect()]
     folders = sorted({path.rpartition("/")[0] for path, *_ in files})
     etags = hadoop.etags(spark, folders) if has_bridge else {}
-    return sorted(
-        ([*file, *([etags[file[0]]] if file[0] in etags else [])] for file in files), key=str
-    )
+    for file in files:
+        path = file[0]
+        if path in etags:
+            file.append(etags[path])
+    return sorted(files, key=str)
 
 
 def _frame(
@@ -162,25 +162,24 @@ def _frame(
         key = (*own.items(), *(name for name, _ in file.partition))
         alike.setdefault(key, []).append((file, own))
     parts = []
-    for some in alike.values():
-        first, own = some[0]
+    for members in alike.values():
+        first, own = members[0]
         directories = [name for name, _ in first.partition]
-        given = [
-            one
-            for one in own.values()
-            if one.name not in directories and not pa.types.is_null(one.type)
-        ]
-        kinds = [StructField(one.name, _spark_type(one.type, _AS_READ)) for one in given]
-        reader = spark.read.schema(
-            StructType([*kinds, *(StructField(name, StringType()) for name in directories)])
-        )
-        reader = reader.option("basePath", root) if directories else reader
-        rows = reader.parquet(*(literally(file.path) for file, _ in some))
-        as_all = [
-            _cast(F.col(quoted(own[one.name].name)), own[one.name].type, one.type).alias(one.name)
-            for one in schema
-        ]
-        parts.append(rows.select(*as_all))
+        kinds = []
+        for column in own.values():
+            if column.name not in directories and not pa.types.is_null(column.type):
+                kinds.append(StructField(column.name, _spark_type(column.type, _AS_READ)))
+        kinds += [StructField(name, StringType()) for name in directories]
+        reader = spark.read.schema(StructType(kinds))
+        if directories:
+            reader = reader.option("basePath", root)
+        rows = reader.parquet(*(literally(file.path) for file, _ in members))
+        columns_of_all = []
+        for wanted in schema:
+            column = own[wanted.name]
+            cast = _cast(F.col(quoted(column.name)), column.type, wanted.type)
+            columns_of_all.append(cast.alias(wanted.name))
+        parts.append(rows.select(*columns_of_all))
     return reduce(DataFrame.union, parts)
 
 
@@ -190,10 +189,8 @@ _SIGNED = {
     pa.uint32(): pa.int64(),
     pa.uint64(): pa.int64(),
 }
-_AS_READ = _SIGNED | {
-    pa.uint64(): pa.decimal128(20, 0),
-    pa.null(): pa.int32(),
-}  # as Spark reads what is in a file
+_AS_READ = _SIGNED | {pa.uint64(): pa.decimal128(20, 0), pa.null(): pa.int32()}
+"""Types by which Spark reads columns of a file."""
 
 
 def _spark_type(
@@ -219,20 +216,19 @@ def _cast(column: Column, own: pa.DataType, wanted: pa.DataType) -> Column:
         return F.least(column, F.lit(2**63 - 1)).cast("bigint")
     if not re.search("null|uint64", str(own)):
         return column
-    if pa.types.is_list(own) and pa.types.is_null(
-        own.value_type
-    ):  # whose elements Spark fails to look at
-        return F.when(
-            column.isNotNull(),
-            F.array_repeat(_cast(column, own.value_type, wanted.value_type), F.size(column)),
-        )
+    if pa.types.is_list(own) and pa.types.is_null(own.value_type):
+        # Spark fails to look at elements of type null.
+        element = _cast(column, own.value_type, wanted.value_type)
+        return F.when(column.isNotNull(), F.array_repeat(element, F.size(column)))
     if pa.types.is_list(own):
-        return F.transform(column, lambda one: _cast(one, own.value_type, wanted.value_type))
+        return F.transform(
+            column, lambda element: _cast(element, own.value_type, wanted.value_type)
+        )
     if pa.types.is_struct(own):
-        fields = [
-            _cast(column.getField(f.name), f.type, wanted.field(f.name).type).alias(f.name)
-            for f in own
-        ]
+        fields = []
+        for field in own:
+            cast = _cast(column.getField(field.name), field.type, wanted.field(field.name).type)
+            fields.append(cast.alias(field.name))
         return F.when(column.isNotNull(), F.struct(*fields))
     return column
 
@@ -254,21 +250,16 @@ def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
             spark.conf.unset(setting)
         else:
             spark.conf.set(setting, before)
-    named = {one.lower(): one for one in whole.names}
-    read = read_columns([*named])
-    for name in read:
-        if (
-            named[name] not in some.names
-            or some[named[name]].dataType != whole[named[name]].dataType
-        ):
+    spelled = {name.lower(): name for name in whole.names}
+    columns = []
+    for name in read_columns([*spelled]):
+        own = spelled[name]
+        if own not in some.names or some[own].dataType != whole[own].dataType:
             raise ArgumentTypeError(
                 f"{path}: not all files have the same column {name}; write one type in all of them"
             )
-    return (
-        spark.read.schema(whole)
-        .parquet(path)
-        .select(*(F.col(quoted(named[name])).alias(name) for name in read))
-    )
+        columns.append(F.col(quoted(own)).alias(name))
+    return spark.read.schema(whole).parquet(path).select(*columns)
 
 
 def literally(path: str) -> str:
@@ -285,12 +276,14 @@ def content(units: DataFrame) -> list[Column]:
     # neither.
     texts = F.to_json(whole, {"ignoreNullFields": "false"})
     # Spark cannot hash maps and variants.
-    kinds = {field.name: field.dataType.simpleString() for field in units.schema.fields}
-    exact = [
-        quoted(name) for name, kind in kinds.items() if "map<" not in kind and "variant" not in kind
-    ]
-    hashes = F.coalesce(F.sum(F.xxhash64(texts, *exact).cast("decimal(20,0)")), F.lit(0))
-    return [F.count(F.lit(1)).alias("rows"), hashes.cast("string").alias("hashes")]
+    exact = []
+    for field in units.schema.fields:
+        kind = field.dataType.simpleString()
+        if "map<" not in kind and "variant" not in kind:
+            exact.append(quoted(field.name))
+    hashes = F.sum(F.xxhash64(texts, *exact).cast("decimal(20,0)"))
+    digest = F.coalesce(hashes, F.lit(0)).cast("string")
+    return [F.count(F.lit(1)).alias("rows"), digest.alias("hashes")]
 
 
 def parsed(units: DataFrame) -> DataFrame:

@@ -1,9 +1,8 @@
-"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot.Snapshot` from bodies; nothing
-is asked here.
+"""Parsing the answers of a cluster: parts of a `rmqalloc.snapshot.Snapshot` from bodies.
 
 Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`,
 and nothing else does. What passes fits into a snapshot's file. In lists of all brokers, topics or
-groups a bad entry alone is left out, see `OnLeftOut`.
+groups only a bad entry is left out, see `OnLeftOut`.
 """
 
 from __future__ import annotations
@@ -53,9 +52,8 @@ _MASTER_ID = 0
 MAX_EXPRESSION = 1 << 16
 """Characters of the expression of a subscription at most."""
 
-_LITE_MODEL = (
-    "LITE_SELECTIVE"  # of groups for lite topics, since 5.5: what MESSAGE_MODELS calls clustering
-)
+_LITE_MODEL = "LITE_SELECTIVE"
+"""Of groups for lite topics, since 5.5; `MESSAGE_MODELS` has it as clustering."""
 _LITE_TOPICS = ("lite.bind.topic", "+lite.bind.topic")
 """The attribute of a group for lite topics; with a plus as it is set."""
 
@@ -69,7 +67,7 @@ OnLeftOut = Callable[[AnswerError], None]
 
 
 def refuse(error: AnswerError) -> None:
-    """Do without no entry: the whole answer is an error."""
+    """Leave out nothing: one bad entry makes the whole answer an error."""
     raise error
 
 
@@ -103,7 +101,7 @@ class GroupConfig(NamedTuple):
 
 
 class RunningInfo(NamedTuple):
-    """What a client says of itself; None where it says nothing."""
+    """Java's ``ConsumerRunningInfo`` of a client; None where it reports nothing."""
 
     owned: tuple[MessageQueue, ...] | None
     popped: tuple[MessageQueue, ...]
@@ -122,8 +120,15 @@ class GroupMode(NamedTuple):
     share: int
 
 
+class ConsumeStats(NamedTuple):
+    """Java's ``ConsumeStats``: offsets of a group at one broker, and messages consumed per second."""
+
+    lags: list[Lag]
+    consume_tps: float
+
+
 class Modes(NamedTuple):
-    """What one broker goes by when it assigns queues: what was set by topic and group, and for all
+    """How one broker assigns queues: modes that were set, by topic and group, and the mode of all
     others, if known.
     """
 
@@ -132,23 +137,23 @@ class Modes(NamedTuple):
 
 
 def is_system_group(name: str) -> bool:
-    """Return whether RocketMQ made this group for itself."""
+    """Check whether RocketMQ made this group for itself."""
     return _SYSTEM_GROUPS.fullmatch(name) is not None
 
 
 def brokers(body: Any, on_left_out: OnLeftOut = refuse) -> tuple[Broker, ...]:
-    """Return whom to ask of every broker, by name: the master, or the slave of the lowest id where
-    there is none.
+    """Return every broker, by name, with the address to ask: that of the master, or of the slave of
+    the lowest id if there is no master.
     """
     table = table_of(body, "cluster", "brokerAddrTable")
     found = _each(sorted(table.items()), lambda item: _broker(*item), on_left_out)
-    return tuple(one for one in found if one is not None)
+    return tuple(broker for broker in found if broker is not None)
 
 
 def _broker(name: str, content: Any) -> Broker | None:
     """Return one broker, None if it has no address."""
-    one = object_of(content, f"broker {text_of(name, 'broker')}")
-    addresses = object_of(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
+    data = object_of(content, f"broker {text_of(name, 'broker')}")
+    addresses = object_of(data.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
     if not addresses:
         return None
     ids = {whole_of(key, -LONG, LONG): key for key in addresses}
@@ -158,17 +163,17 @@ def _broker(name: str, content: Any) -> Broker | None:
         host_and_port(address)
     except ArgumentError as error:
         raise AnswerError(f"the address of broker {name}: {error}") from error
-    stands_in = "ACTING_MASTER" if one.get("enableActingMaster") is True else "SLAVE"
-    return Broker(name, address, "MASTER" if least == _MASTER_ID else stands_in)
+    if least == _MASTER_ID:
+        role = "MASTER"
+    else:
+        role = "ACTING_MASTER" if data.get("enableActingMaster") is True else "SLAVE"
+    return Broker(name, address, role)
 
 
 def clusters(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
     """Return names of the clusters that a name server knows."""
-    return _each(
-        table_of(body, "cluster", "clusterAddrTable"),
-        lambda name: text_of(name, "cluster"),
-        on_left_out,
-    )
+    table = table_of(body, "cluster", "clusterAddrTable")
+    return _each(table, lambda name: text_of(name, "cluster"), on_left_out)
 
 
 def topic_names(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
@@ -185,30 +190,25 @@ def route(name: str, body: Any) -> Topic:
             f"topic {name!r} is a static topic (logical queues); static topics are not read"
         )
     brokers = [
-        TopicBroker(one.broker_name, one.read_queue_nums, one.write_queue_nums, one.perm)
-        for one in queue_datas(content, name)
+        TopicBroker(data.broker_name, data.read_queue_nums, data.write_queue_nums, data.perm)
+        for data in queue_datas(content, name)
     ]
     return Topic(name, tuple(sorted(brokers, key=lambda broker: broker.broker_name)))
 
 
 def route_brokers(body: Any) -> list[Broker]:
-    """Return the brokers of a route, see `brokers`: of one without a master the slave of the lowest
-    id.
-    """
+    """Return the brokers of a route, with addresses as those of `brokers`."""
     found = [_broker(name, data) for name, data in broker_datas(body)]
-    return [one for one in found if one is not None]
+    return [broker for broker in found if broker is not None]
 
 
 def broker_names(body: Any) -> dict[str, str]:
-    """Return names of the brokers of a route by all addresses that they have, those of slaves among
-    them.
-    """
+    """Return names of the brokers of a route by all of their addresses, also those of slaves."""
     found: dict[str, str] = {}
-    for name, one in broker_datas(body):
-        addresses = object_of(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
-        found |= {
-            text_of(address, f"address of broker {name}"): name for address in addresses.values()
-        }
+    for name, data in broker_datas(body):
+        addresses = object_of(data.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
+        for address in addresses.values():
+            found[text_of(address, f"address of broker {name}")] = name
     return found
 
 
@@ -216,50 +216,54 @@ def connections(body: Any) -> Connections:
     """Return the clients of a group, in the order of their ids."""
     content = object_of(body, "connections")
     found = [_connection(data) for data in list_of(content.get("connectionSet"), "connectionSet")]
-    table = table_of(content, "connections", "subscriptionTable")
-    topics = {text_of(name, "topic"): object_of(one, "subscription") for name, one in table.items()}
+    subscriptions = {}
+    for name, data in table_of(content, "connections", "subscriptionTable").items():
+        topic = text_of(name, "topic")
+        subscriptions[topic] = object_of(data, "subscription")
     model = content.get("messageModel") or "CLUSTERING"
     is_lite = model == _LITE_MODEL
     if model not in MESSAGE_MODELS and not is_lite:
         raise AnswerError(f"groups of message model {shown(model)} are not read")
     model = "CLUSTERING" if is_lite else model
-    found.sort(key=lambda one: (one.client_id, one.language or "", one.version or ""))
-    return Connections(tuple(found), frozenset(topics), model, _filters(topics), is_lite)
+    found.sort(key=lambda client: (client.client_id, client.language or "", client.version or ""))
+    topics = frozenset(subscriptions)
+    return Connections(tuple(found), topics, model, _filters(subscriptions), is_lite)
 
 
 def _filters(subscriptions: Mapping[str, Mapping[str, Any]]) -> dict[str, Filter] | None:
     """Return subscriptions by topic that do not take all messages; None if one does not say."""
-    if not all({"subString", "tagsSet"} & one.keys() for one in subscriptions.values()):
+    if not all({"subString", "tagsSet"} & fields.keys() for fields in subscriptions.values()):
         return None
-    found = {topic: _filter(one) for topic, one in subscriptions.items()}
-    return {topic: one for topic, one in found.items() if not one.takes_all}
+    found = {topic: _filter(fields) for topic, fields in subscriptions.items()}
+    return {topic: filter_ for topic, filter_ in found.items() if not filter_.takes_all}
 
 
 def _filter(subscription: Mapping[str, Any]) -> Filter:
-    """Return which messages a subscription takes; brokers hold one without a type, and an empty
-    expression, as Java does.
+    """Return the filter of a subscription; an empty expression and a missing type are read as Java
+    reads them.
     """
     expression = subscription.get("subString")
     if expression is None:
         tags = list_of(subscription.get("tagsSet") or [], "tagsSet")
-        expression = " || ".join(sorted(text_of(tag, "tag") for tag in tags)) or ALL_MESSAGES
+        names = sorted(text_of(tag, "tag") for tag in tags)
+        expression = " || ".join(names) or ALL_MESSAGES
     of_class = "CLASS" if subscription.get("classFilterMode") is True else None
     kind = of_class or subscription.get("expressionType") or TAG
     return Filter(text_of(expression, "subString", MAX_EXPRESSION), text_of(kind, "expressionType"))
 
 
 def _connection(data: Any) -> ClientConnection:
-    one = object_of(data, "connection")
-    language, version = one.get("language"), one.get("version")
+    fields = object_of(data, "connection")
+    language, version = fields.get("language"), fields.get("version")
     return ClientConnection(
-        intern(text_of(one.get("clientId"), "clientId")),
+        intern(text_of(fields.get("clientId"), "clientId")),
         None if language is None else intern(text_of(language, "language")),
         None if version is None else version_name(whole_of(version, -INT, INT)),
     )
 
 
 def running_info(body: Any) -> RunningInfo:
-    """Return what a client owns, subscribes to and uses.
+    """Return the queues, the subscriptions and the strategy of a client.
 
     Notes
     -----
@@ -270,60 +274,58 @@ def running_info(body: Any) -> RunningInfo:
     content = object_of(body, "running info")
     properties = table_of(content, "running info", "properties")
     listed = list_of(content.get("subscriptionSet") or [], "subscriptionSet")
-    by_topic = {
-        text_of(one.get("topic"), "topic"): one
-        for one in [object_of(one, "subscription") for one in listed]
-    }
+    subscriptions = [object_of(data, "subscription") for data in listed]
+    by_topic = {text_of(fields.get("topic"), "topic"): fields for fields in subscriptions}
     started = properties.get("PROP_CONSUMER_START_TIMESTAMP")
+    if not isinstance(started, str) or not _MILLISECONDS.fullmatch(started):
+        started = None
     java_class = properties.get("allocateMessageQueueStrategy")
+    class_name = java_class.partition("@")[0] if isinstance(java_class, str) else ""
     table: Any = content.get("mqTable")
-    queues = None if table is None else _not_dropped(table)
+    owned = None if table is None else _not_dropped(table)
+    if owned is not None and not tells_queues(properties, table):
+        owned = None
     return RunningInfo(
-        None if queues is None or not tells_queues(properties, table) else queues,
-        _not_dropped(content.get("mqPopTable") or {}),
-        tuple(sorted(by_topic)),
-        STRATEGY_CLASSES.get(java_class.partition("@")[0]) if isinstance(java_class, str) else None,
-        properties.get("PROP_CONSUMEORDERLY") == "true",
-        properties.get("clientRebalance") != "false",
-        _filters(by_topic),
-        int(started) if isinstance(started, str) and _MILLISECONDS.fullmatch(started) else None,
+        owned=owned,
+        popped=_not_dropped(content.get("mqPopTable") or {}),
+        subscriptions=tuple(sorted(by_topic)),
+        strategy=STRATEGY_CLASSES.get(class_name),
+        is_ordered=properties.get("PROP_CONSUMEORDERLY") == "true",
+        client_rebalance=properties.get("clientRebalance") != "false",
+        filters=_filters(by_topic),
+        start_timestamp=None if started is None else int(started),
     )
 
 
 def tells_queues(properties: Mapping[str, Any], table: Sized) -> bool:
-    """Return whether a client's table of queues says what it owns; that of one that pulls does not
-    if it is empty.
+    """Check whether a client's table of queues lists what it owns; an empty table of a client that
+    pulls does not.
     """
     return bool(len(table)) or properties.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY"
 
 
-def lags(body: Any) -> tuple[list[Lag], float]:
+def lags(body: Any) -> ConsumeStats:
     """Return offsets of every queue of one broker, and messages consumed per second there."""
     content = object_of(body, "consume stats")
     found = []
     for key, value in queue_pairs(content.get("offsetTable") or {}):
-        one = object_of(value, "offsets")
+        fields = object_of(value, "offsets")
         numbers = (
-            whole_of(one.get(name), -LONG, LONG)
+            whole_of(fields.get(name), -LONG, LONG)
             for name in ("brokerOffset", "consumerOffset", "lastTimestamp")
         )
         found.append(Lag(queue_of(key), *numbers))
     tps = content.get("consumeTps") or 0
-    if (
-        isinstance(tps, bool)
-        or not isinstance(tps, (int, float))
-        or not abs(tps) < LONG
-        or not math.isfinite(tps)
-    ):
+    is_number = isinstance(tps, (int, float)) and not isinstance(tps, bool)
+    if not is_number or not abs(tps) < LONG or not math.isfinite(tps):
         raise AnswerError(f"consumeTps: a number was expected, got {shown(tps)}")
-    return found, float(tps)
+    return ConsumeStats(found, float(tps))
 
 
 def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, GroupConfig]:
-    """Return groups that a broker has settings for, RocketMQ's own aside."""
-    table = object_of(
-        object_of(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable"
-    )
+    """Return groups that a broker has settings for, without RocketMQ's own."""
+    content = object_of(body, "groups")
+    table = object_of(content.get("subscriptionGroupTable"), "subscriptionGroupTable")
     names = _each(table, lambda name: text_of(name, "group"), on_left_out)
     return {name: _settings(table[name]) for name in names if not is_system_group(name)}
 
@@ -331,33 +333,30 @@ def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, GroupConfig]
 def _settings(settings: Any) -> GroupConfig:
     if not isinstance(settings, Mapping):
         return GroupConfig()
+    may_consume = settings.get("consumeEnable") is not False
     attributes = settings.get("attributes")
-    lite = (
-        [attributes.get(name) for name in _LITE_TOPICS] if isinstance(attributes, Mapping) else []
-    )
-    topic = next(
-        (text_of(one, "lite.bind.topic") for one in lite if isinstance(one, str) and one), None
-    )
-    return GroupConfig(settings.get("consumeEnable") is not False, topic)
+    if isinstance(attributes, Mapping):
+        for name in _LITE_TOPICS:
+            topic = attributes.get(name)
+            if isinstance(topic, str) and topic:
+                return GroupConfig(may_consume, text_of(topic, "lite.bind.topic"))
+    return GroupConfig(may_consume)
 
 
 def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:
-    """Return how groups read topics where brokers assign the queues, by topic and group, as far as
-    somebody has set it.
-    """
+    """Return the modes that were set for groups whose queues brokers assign, by topic and group."""
     found = {}
     for topic, groups in table_of(body, "request modes", "messageRequestModeMap").items():
         for group, value in object_of(groups, "request modes of a topic").items():
-            one = object_of(value, "request mode")
-            share = whole_of(one.get("popShareQueueNum") or 0, -INT, INT)
-            found[text_of(topic, "topic"), text_of(group, "group")] = GroupMode(
-                one.get("mode") == "POP", share
-            )
+            fields = object_of(value, "request mode")
+            share = whole_of(fields.get("popShareQueueNum") or 0, -INT, INT)
+            mode = GroupMode(fields.get("mode") == "POP", share)
+            found[text_of(topic, "topic"), text_of(group, "group")] = mode
     return found
 
 
 def default_mode(settings: str) -> GroupMode:
-    """Return how groups read of which nobody has set it, by a broker's settings.
+    """Return the mode of groups for which none was set, from a broker's settings.
 
     Examples
     --------
@@ -370,8 +369,8 @@ def default_mode(settings: str) -> GroupMode:
 
 
 def supports_acting_master(settings: str) -> bool:
-    """Return whether a name server lets a slave stand in for its master, by its settings; releases
-    before 5.0 lack it.
+    """Check the settings of a name server: does it let a slave stand in for its master? Releases
+    before 5.0 have no such setting.
 
     Examples
     --------
@@ -383,9 +382,11 @@ def supports_acting_master(settings: str) -> bool:
 
 def _values(settings: str) -> dict[str, str]:
     """Return a server's settings by name."""
-    return {
-        name: value for name, _, value in (line.partition("=") for line in settings.splitlines())
-    }
+    values = {}
+    for line in settings.splitlines():
+        name, _, value = line.partition("=")
+        values[name] = value
+    return values
 
 
 def version_name(ordinal: int) -> str:
@@ -406,19 +407,15 @@ def version_name(ordinal: int) -> str:
 
 def _not_dropped(table: Any) -> tuple[MessageQueue, ...]:
     """Return queues of a process queue table; ``droped`` is spelt so on the wire."""
-    return tuple(
-        sorted(
-            queue_of(key)
-            for key, value in queue_pairs(table)
-            if not object_of(value, "process queue").get("droped")
-        )
-    )
+    queues = []
+    for key, value in queue_pairs(table):
+        if not object_of(value, "process queue").get("droped"):
+            queues.append(queue_of(key))
+    return tuple(sorted(queues))
 
 
 def _each(items: Iterable[Any], read: Callable[[Any], T], on_left_out: OnLeftOut) -> list[T]:
-    """Return what the entries of a list come to; an entry that cannot be read is reported and left
-    out.
-    """
+    """Read the entries of a list; an entry that cannot be read is reported and left out."""
     found = []
     for item in items:
         try:

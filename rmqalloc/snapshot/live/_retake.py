@@ -1,10 +1,10 @@
-"""One reading of a cluster after others: everything is asked where that fits, else what is due; the
-rest is carried over.
+"""One reading of a cluster after others: everything is read if the time allows it, else what is due;
+the rest is carried over.
 
-The order, each bounded by a share of the time: lists of groups; client lists of every group at
-every broker, routes meanwhile; then offsets, and clients, those first whose group changed, then
+The order, each step bounded by a share of the time: lists of groups; client lists of every group at
+every broker, routes meanwhile; then offsets, and clients, first those whose group changed, then
 those that were asked longest ago. Each broker has a lane of its own with few requests under way, so
-one that is silent or slow holds up no other; what is not read is named.
+a silent or slow broker delays no other; what is not read is named.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -23,8 +23,8 @@ from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._known_before import ClusterBefore, GroupBefore, Reported
-from rmqalloc.snapshot.live._take import NAME_SERVER, ClusterReader, Wanted, of_route
-from rmqalloc.snapshot.snapshot import Group, Lag, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.live._take import NAME_SERVER, Answer, ClusterReader, Wanted, of_route
+from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError, Topic
 
 _SETTINGS_UNTIL, _LISTS_UNTIL, _INFOS_UNTIL, _ALL_UNTIL = 0.07, 0.6, 0.5, 0.9
 """Shares of a reading's time until which lists of groups, client lists, clients of unchanged groups, and all else are asked."""
@@ -44,15 +44,22 @@ class Pacing(NamedTuple):
     """How a reading fits into its time."""
 
     seconds: float
-    """That the reading may take."""
+    """Time that the reading may take."""
     per_second: float
     """Requests that one server gets."""
     parallel: int
     """Requests under way at one server."""
 
 
+class GroupClient(NamedTuple):
+    """One client of one group."""
+
+    group: str
+    client_id: str
+
+
 class Retaker(ClusterReader):
-    """One reading, with what those before found, which it brings up to date."""
+    """One reading, which updates the findings of the readings before it."""
 
     def __init__(
         self, remote: Remote, wanted: Wanted, before: ClusterBefore, pacing: Pacing
@@ -70,35 +77,30 @@ class Retaker(ClusterReader):
         """Read what is due."""
         self.remote.begin()
         await self._read_cluster()
-        await self.remote.keep_only([one.address for one in self.brokers.values()])
-        names, is_said = await self._topic_names()
-        if not is_said:
+        await self.remote.keep_only([broker.address for broker in self.brokers.values()])
+        names = await self._topic_names()
+        if names is None:
             self.is_whole, names = False, self.before.topics
         self.before.topics = names
-        groups = await self._group_names(names)
-        self.before.keep_only(self.brokers, groups)
+        self.before.keep_only(self.brokers, await self._group_names(names))
         await self._read_lists(self._wanted_topics(names))
-        found = {name: one.view(self.brokers) for name, one in self.before.groups.items()}
-        self.views = {name: view for name, view in found.items() if self._is_wanted(view)}
+        self.views = {}
+        for name, group in self.before.groups.items():
+            view = group.view(self.brokers)
+            if self._is_wanted(view):
+                self.views[name] = view
         topics = self._topics_of(self.views) | self._wanted_topics(names)
-        await self._read_routes({one for one in topics if one not in self.before.routes})
-        known = {name: part for name, part in self.before.routes.items() if name in topics}
-        self.before.routes = known
-        routes = ((name, known[name].value) for name in sorted(known))
-        self.routes = {name: route for name, route in routes if route is not None}
+        await self._read_routes({topic for topic in topics if topic not in self.before.routes})
+        self._keep_routes(topics)
         self._observe()
         await self._read_offsets_and_infos()
-        return self._snapshot(
-            self.routes.values(),
-            [await self._made(name, view) for name, view in self.views.items()],
-        )
+        groups = [await self._updated_group(name, view) for name, view in self.views.items()]
+        return self._snapshot(self.routes.values(), groups)
 
-    # --- What there is ---
+    # --- Name servers and settings ---
 
     async def _read_cluster(self) -> None:
-        """Read whom to ask; brokers that a name server has just forgotten, as one does that was
-        restarted, are asked, too.
-        """
+        """Read the brokers, and keep those that a restarted name server does not list yet."""
         known, now = self.before, time.monotonic()
         try:
             await super()._read_cluster()
@@ -111,33 +113,29 @@ class Retaker(ClusterReader):
             self.brokers, self._own_topics = dict(known.brokers), set(known.own_topics)
             return
         known.listed_at |= dict.fromkeys(self.brokers, now)
-        taken = {one.address for one in self.brokers.values()}
-        forgotten = {
-            name: one
-            for name, one in known.brokers.items()
-            if name not in self.brokers
-            and one.address not in taken
-            and now < known.listed_at.get(name, now) + _REGISTER_WITHIN
-        }
+        addresses = {broker.address for broker in self.brokers.values()}
+        forgotten = {}
+        for name, broker in known.brokers.items():
+            is_recent = now < known.listed_at.get(name, now) + _REGISTER_WITHIN
+            if is_recent and name not in self.brokers and broker.address not in addresses:
+                forgotten[name] = broker
         self.brokers |= forgotten
-        known.brokers, known.own_topics = dict(self.brokers), self._own_topics | forgotten.keys()
-        self._own_topics = known.own_topics
+        self._own_topics = self._own_topics | forgotten.keys()
+        known.brokers, known.own_topics = dict(self.brokers), self._own_topics
 
-    async def _settings(self, broker: str) -> tuple[dict[str, answers.GroupConfig] | None, bool]:
-        found, is_said = None, False
+    async def _settings(self, broker: str) -> Answer[dict[str, answers.GroupConfig]]:
+        answer = Answer[dict[str, answers.GroupConfig]](None, is_known=False)
+        until = max(self._at(_SETTINGS_UNTIL), self._began + _LEAST_FOR_SETTINGS)
         try:
-            async with asyncio.timeout_at(
-                max(self._at(_SETTINGS_UNTIL), self._began + _LEAST_FOR_SETTINGS)
-            ):
-                found, is_said = await super()._settings(broker)
-        except TimeoutError:  # everybody waits for these, so a frozen broker must not make it long
-            self._skipped(
-                f"broker {broker}", ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG.name, _TOO_LATE
-            )
-        if is_said:
-            self.before.settings[broker] = found or {}
-        self.is_whole &= is_said
-        return self.before.settings.get(broker), is_said
+            async with asyncio.timeout_at(until):
+                answer = await super()._settings(broker)
+        except TimeoutError:  # all other requests wait for these, also for those of a frozen broker
+            code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
+            self._skipped(f"broker {broker}", code.name, _TOO_LATE)
+        if answer.is_known:
+            self.before.settings[broker] = answer.value or {}
+        self.is_whole &= answer.is_known
+        return Answer(self.before.settings.get(broker), answer.is_known)
 
     async def _modes_of(self, broker: str) -> answers.Modes | None:
         n_errors = len(self.errors)
@@ -162,8 +160,8 @@ class Retaker(ClusterReader):
         until: Callable[[T], float],
         skip: Callable[[T], None] = lambda _: None,
     ) -> None:
-        """Ask for one thing after the other, for ``n`` at once; what has not begun when its time is
-        over is skipped.
+        """Ask for the items in order, ``n`` at a time; skip an item that has not begun when its
+        time is over.
         """
         loop, left = asyncio.get_running_loop(), iter(items)
 
@@ -181,10 +179,14 @@ class Retaker(ClusterReader):
     def _skipped(self, source: str, request: str, why: str = _NO_TIME) -> None:
         self.errors.append(SourceError(source, request, why))
 
+    def _reported(self, value: T, before: Reported[T] | None) -> Reported[T]:
+        """Return a value that was just read; an equal value from before stays the same object."""
+        if before is not None and before.value == value:
+            value = before.value
+        return Reported(value, time.time(), self.before.reading)
+
     async def _read_lists(self, topics: set[str]) -> None:
-        """Ask every broker for the clients of every group, and the name server for routes that are
-        due.
-        """
+        """Ask every broker for the clients of every group, and the name server for due routes."""
         async with asyncio.TaskGroup() as lanes:
             lanes.create_task(self._read_routes(topics))
             for broker in self.brokers:
@@ -195,16 +197,15 @@ class Retaker(ClusterReader):
         until = self._at(_LISTS_UNTIL)
 
         async def ask(name: str) -> None:
-            view, is_said = await self._list(name, broker)
-            if is_said:
-                groups[name].listed(broker, view, time.time(), reading)
+            answer = await self._list(name, broker)
+            if answer.is_known:
+                groups[name].listed(broker, answer.value, time.time(), reading)
             else:
                 groups[name].not_listed.append(broker)
 
         def skip(name: str) -> None:
-            self._skipped(
-                f"broker {broker}", f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}"
-            )
+            code = ReadCode.GET_CONSUMER_CONNECTION_LIST
+            self._skipped(f"broker {broker}", f"{code.name} {name}")
             groups[name].not_listed.append(broker)
 
         order = sorted(groups, key=lambda name: _reading(groups[name].views.get(broker)))
@@ -218,12 +219,9 @@ class Retaker(ClusterReader):
         n_new = sum(name not in routes for name in order)
 
         async def ask(name: str) -> None:
-            found, is_said = await self._route(name)
-            if is_said:
-                before = routes.get(name)
-                same = before is not None and before.value == found
-                value = before.value if same and before is not None else found
-                routes[name] = Reported(value, time.time(), self.before.reading)
+            answer = await self._route(name)
+            if answer.is_known:
+                routes[name] = self._reported(answer.value, routes.get(name))
 
         def skip(name: str) -> None:
             if name not in routes:
@@ -231,13 +229,28 @@ class Retaker(ClusterReader):
 
         await self._lane(order[: max(fit, n_new)], self.pacing.parallel, ask, lambda _: until, skip)
 
+    def _keep_routes(self, topics: set[str]) -> None:
+        """Forget routes of other topics."""
+        known = {name: part for name, part in self.before.routes.items() if name in topics}
+        self.before.routes = known
+        self.routes = {}
+        for name in sorted(known):
+            route = known[name].value
+            if route is not None:
+                self.routes[name] = route
+
+    def _routes_of(self, name: str) -> tuple[Topic | None, ...]:
+        """Return the routes of a group's topics; None for an unknown route."""
+        topics = sorted(self._topics_of({name: self.views[name]}))
+        return tuple(map(self.routes.get, topics))
+
     def _observe(self) -> None:
         for name, view in self.views.items():
-            routes = tuple(self.routes.get(one) for one in sorted(self._topics_of({name: view})))
-            self.before.groups[name].observe(view, routes, self.before.reading)
+            group = self.before.groups[name]
+            group.observe(view, self._routes_of(name), self.before.reading)
 
     async def _read_offsets_and_infos(self) -> None:
-        """Ask brokers for offsets, and clients, through brokers, what they own."""
+        """Ask brokers for offsets, and clients, through brokers, for the queues that they own."""
         async with asyncio.TaskGroup() as lanes:
             by_broker: dict[str, list[str]] = defaultdict(list)
             for name, view in self.views.items() if self.wanted.lag else ():
@@ -245,20 +258,19 @@ class Retaker(ClusterReader):
                     by_broker[broker].append(name)
             for broker, names in by_broker.items():
                 lanes.create_task(self._read_stats_of(broker, names))
-            by_relay: dict[str, list[tuple[str, str]]] = defaultdict(list)
+            by_relay: dict[str, list[GroupClient]] = defaultdict(list)
             for name, view in self.views.items():
                 for client_id, broker in self._relays(view).items():
-                    by_relay[broker].append((name, client_id))
+                    by_relay[broker].append(GroupClient(name, client_id))
             for broker, clients in by_relay.items():
                 lanes.create_task(self._read_infos_by(broker, clients))
 
     def _may_hold(self, name: str, view: dict[str, answers.Connections]) -> set[str]:
-        """Return brokers that may have offsets of a group: all that list it while a route was never
-        read.
+        """Return brokers that may have offsets of a group; if the route of some topic was never
+        read, all brokers that list the group are among them.
         """
         holders = self._holders(view, self.routes)
-        topics = {topic for one in view.values() for topic in one.subscriptions}
-        if any(topic not in self.before.routes for topic in topics):
+        if members.topics_of(view) - self.before.routes.keys():
             holders |= view.keys()
         before = self.before.groups[name]
         for gone in before.stats.keys() - holders:
@@ -269,12 +281,10 @@ class Retaker(ClusterReader):
         groups, until = self.before.groups, self._at(_ALL_UNTIL)
 
         async def ask(name: str) -> None:
-            found, is_said = await self._stats(name, broker)
-            if is_said:
-                before = groups[name].stats.get(broker)
-                same = before is not None and before.value == found
-                value = before.value if same and before is not None else found
-                groups[name].stats[broker] = Reported(value, time.time(), self.before.reading)
+            answer = await self._stats(name, broker)
+            if answer.is_known:
+                stats = groups[name].stats
+                stats[broker] = self._reported(answer.value, stats.get(broker))
 
         def skip(name: str) -> None:
             self._skipped(f"broker {broker}", f"{ReadCode.GET_CONSUME_STATS.name} {name}")
@@ -284,37 +294,36 @@ class Retaker(ClusterReader):
         await self._lane(names, self.pacing.parallel, ask, lambda _: until, skip)
         self._n_stats_under_way -= 1
 
-    async def _read_infos_by(self, broker: str, clients: list[tuple[str, str]]) -> None:
-        """Ask clients through one broker: those of groups that changed first and longer, then those
-        asked longest ago.
+    async def _read_infos_by(self, broker: str, clients: list[GroupClient]) -> None:
+        """Ask clients through one broker, those of changed groups first, then those that were asked
+        longest ago.
         """
         groups, reading = self.before.groups, self.before.reading
         until, moving_until = self._at(_INFOS_UNTIL), self._at(_ALL_UNTIL)
 
-        def is_moving(one: tuple[str, str]) -> bool:
-            return groups[one[0]].is_moving(reading)
+        def is_moving(client: GroupClient) -> bool:
+            return groups[client.group].is_moving(reading)
 
-        async def ask(one: tuple[str, str]) -> None:
-            name, client_id = one
-            info, is_said = await self._info(name, client_id, broker)
-            infos = groups[name].infos
-            if info is not None:
-                before = infos.get(client_id)
-                value = before.value if before is not None and before.value == info else info
-                infos[client_id] = Reported(value, time.time(), reading)
-            elif is_said:
+        def order(client: GroupClient) -> tuple[bool, int]:
+            last_info = groups[client.group].infos.get(client.client_id)
+            return not is_moving(client), _reading(last_info)
+
+        async def ask(client: GroupClient) -> None:
+            client_id = client.client_id
+            answer = await self._info(client.group, client_id, broker)
+            infos = groups[client.group].infos
+            if answer.value is not None:
+                infos[client_id] = self._reported(answer.value, infos.get(client_id))
+            elif answer.is_known:
                 infos.pop(client_id, None)
 
-        clients.sort(
-            key=lambda one: (not is_moving(one), _reading(groups[one[0]].infos.get(one[1])))
-        )
-
-        def ends(one: tuple[str, str]) -> float:
-            """Return when it is too late: clients of unchanged groups make no reading longer than
-            offsets, or half its time.
+        def ends(client: GroupClient) -> float:
+            """Return the time after which a client is not asked: clients of unchanged groups make
+            no reading longer than offsets do, or than half its time.
             """
-            return moving_until if is_moving(one) or self._n_stats_under_way else until
+            return moving_until if is_moving(client) or self._n_stats_under_way else until
 
+        clients.sort(key=order)
         await self._lane(clients, MOST_RELAYED, ask, ends)
 
     def holders(self, name: str) -> set[str]:
@@ -323,40 +332,37 @@ class Retaker(ClusterReader):
 
     # --- Groups ---
 
-    async def _made(self, name: str, view: dict[str, answers.Connections]) -> Group:
-        """Return one group; the same object as before where everything that it is made from is
-        equal.
-        """
+    async def _updated_group(self, name: str, view: dict[str, answers.Connections]) -> Group:
+        """Return one group; the same object as before if everything that it is made from is equal."""
         before = self.before.groups[name]
         infos = before.current_infos()
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
-        routes = {one: self.routes.get(one) for one in sorted(self._topics_of({name: view}))}
         stats = tuple(part.value for part in before.stats.values() if part.value is not None)
-        unknown = self._not_current(before, view) | ({} if modes is None else self._modes_missing())
+        unknown = self._not_current(before, view)
+        if modes is not None:
+            unknown |= self._modes_missing()
         paused = tuple(self._paused.get(name, ()))
-        made_from = (
-            tuple(view.items()),
-            infos,
-            tuple(routes.values()),
-            stats,
-            modes,
-            unknown,
-            paused,
-            self._lite.get(name),
-        )
+        lite_topic = self._lite.get(name)
+        lists, routes = tuple(view.items()), self._routes_of(name)
+        made_from = (lists, infos, routes, stats, modes, unknown, paused, lite_topic)
         if before.group is not None and before.made_from == made_from:
             return before.group
-        lags = tuple(sorted((lag for part, _ in stats for lag in part), key=_queue))
-        before.lags = before.lags if before.lags == lags else lags
-        tps = sum(tps for _, tps in stats) if stats else None
+        offsets = members.Offsets.of(stats)
+        if before.lags != offsets.lags:
+            before.lags = offsets.lags
         group = members.group(
-            name, view, infos, self.routes, before.lags, tps, modes, self._lite.get(name)
+            name,
+            view,
+            infos,
+            self.routes,
+            lags=before.lags,
+            consume_tps=offsets.consume_tps,
+            modes=modes,
+            lite_topic=lite_topic,
         )
         unknown = self._not_answered(group, infos) | dict(group.unknown) | unknown
-        before.group, before.made_from = (
-            replace(group, paused_brokers=paused, unknown=unknown),
-            made_from,
-        )
+        before.group = replace(group, paused_brokers=paused, unknown=unknown)
+        before.made_from = made_from
         return before.group
 
     def _not_current(
@@ -365,13 +371,15 @@ class Retaker(ClusterReader):
         """Return what is not known of a group in this reading, and why."""
         unknown = {}
         if before.not_listed:
-            silent = named(sorted(f"broker {one}" for one in before.not_listed))
+            silent = named(sorted(f"broker {broker}" for broker in before.not_listed))
             unknown["clients"] = (
                 f"{silent} did not list them in this reading; what was known before is kept"
             )
-        if outdated := before.outdated():
+        outdated = before.outdated()
+        never = [client_id for client_id in self._relays(view) if client_id not in before.infos]
+        if outdated:
             unknown["owners"] = f"the group changed since {named(outdated)} last said what they own"
-        elif never := [one for one in self._relays(view) if one not in before.infos]:
+        elif never:
             unknown["owners"] = f"{named(never)} have not said yet what they own"
         return unknown
 
@@ -380,11 +388,10 @@ def _reading(part: Reported[T] | None) -> int:
     return -1 if part is None else part.reading
 
 
-def _queue(lag: Lag) -> tuple[str, str, int]:
-    return lag.queue
-
-
-def ages_of(part_times: Mapping[str, Reported[T]], brokers: Iterable[str]) -> float | None:
-    """Return when the oldest of several parts was read, None if one never was, or there is none."""
-    times = [part_times[one].at if one in part_times else None for one in brokers]
-    return None if not times or None in times else min(one for one in times if one is not None)
+def oldest_time(parts: Mapping[str, Reported[T]], brokers: Collection[str]) -> float | None:
+    """Return when the oldest part of the brokers was read; None if one never was, or without
+    brokers.
+    """
+    if not all(broker in parts for broker in brokers):
+        return None
+    return min((parts[broker].at for broker in brokers), default=None)

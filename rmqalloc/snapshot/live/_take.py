@@ -1,4 +1,6 @@
-"""A snapshot of a running cluster: what is asked, in which order, and how partial answers are kept."""
+"""Reading a running cluster: which requests are sent, in which order, and how partial answers are
+kept.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from operator import attrgetter
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from zlib import crc32
 
 from rmqalloc.model import RETRY_PREFIX
@@ -22,7 +24,7 @@ from rmqalloc.results.and_more import first_of, named
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.proxy import is_behind_proxy
-from rmqalloc.snapshot.snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot, SourceError, Topic
 from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.text import matcher
 
@@ -38,9 +40,16 @@ _MOST_LEFT_OUT = 20  # entries of one list that cannot be read and are named one
 T = TypeVar("T")
 
 
+class Answer(NamedTuple, Generic[T]):
+    """The answer to one request: None where there is nothing, or where the request failed."""
+
+    value: T | None
+    is_known: bool  # False where the request failed
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of a cluster is read."""
+    """The parts of a cluster to read."""
 
     # patterns with ``*``, ``?`` and ``[...]``. With patterns of topics only groups that subscribe
     # to such a topic are read
@@ -51,7 +60,7 @@ class Wanted:
 
 
 def of_route(topic: str) -> str:
-    """Return what the request for a route is called in errors."""
+    """Return the name of a request for a route in errors."""
     return f"route of topic {topic}"
 
 
@@ -95,7 +104,7 @@ class ClusterReader:
     async def take(self) -> Snapshot:
         """Read everything that is wanted."""
         await self._read_cluster()
-        names, _ = await self._topic_names()
+        names = await self._topic_names() or []
         self._answered = self._known = 0  # how much there is, is only known from here on
         known = await self._group_names(names)
         asked = await asyncio.gather(*(self._known_to(group) for group in known))
@@ -104,73 +113,69 @@ class ClusterReader:
         }
         topics = self._topics_of(views) | self._wanted_topics(names)
         found = await asyncio.gather(*(self._route(topic) for topic in sorted(topics)))
-        routes = {topic.name: topic for topic, _ in found if topic is not None}
-        found_groups = await asyncio.gather(
-            *(self._group(group, view, routes) for group, view in views.items())
-        )
-        return self._snapshot(routes.values(), found_groups)
+        routes = {answer.value.name: answer.value for answer in found if answer.value is not None}
+        reads = [self._group(group, view, routes) for group, view in views.items()]
+        return self._snapshot(routes.values(), await asyncio.gather(*reads))
 
     def _topics_of(self, views: Mapping[str, dict[str, answers.Connections]]) -> set[str]:
         """Return topics that groups subscribe to."""
-        topics = {
-            topic for view in views.values() for one in view.values() for topic in one.subscriptions
-        }
-        return topics.union(self._lite[group] for group in views if group in self._lite)
+        topics = {self._lite[group] for group in views if group in self._lite}
+        return topics.union(*map(members.topics_of, views.values()))
 
     def _wanted_topics(self, names: Iterable[str]) -> set[str]:
-        """Return wanted topics, be they subscribed to or not."""
+        """Return wanted topics, with or without a subscription."""
         return {name for name in names if self._is_user_topic(name) and self._has_topic(name)}
 
     def _snapshot(self, routes: Iterable[Topic], found: Iterable[Group]) -> Snapshot:
-        """Return what was read, as a snapshot."""
-        groups = filter(self._reads_wanted, found)
+        """Return everything that was read."""
+        groups = tuple(filter(self._reads_wanted, found))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         errors = tuple(sorted(self.errors, key=_ERROR_ORDER))
-        brokers = (
-            replace(one, is_silent=not self.remote.is_up(one.address))
-            for one in self.brokers.values()
-        )
+        brokers = []
+        for broker in self.brokers.values():
+            is_silent = not self.remote.is_up(broker.address)
+            brokers.append(replace(broker, is_silent=is_silent))
         unknown = {}
         if self.wanted.groups != ("*",):
-            unknown["subscriptions"] = (
-                f"only groups such as {', '.join(self.wanted.groups)} were read"
-            )
-        return Snapshot(
-            tuple(routes), tuple(groups), errors, now, brokers=tuple(brokers), unknown=unknown
-        )
+            patterns = ", ".join(self.wanted.groups)
+            unknown["subscriptions"] = f"only groups such as {patterns} were read"
+        return Snapshot(tuple(routes), groups, errors, now, brokers=tuple(brokers), unknown=unknown)
 
     async def _read_cluster(self) -> None:
-        """Read whom to ask; without that there is nothing to read."""
+        """Read the brokers, which all other requests need."""
         code = ReadCode.GET_BROKER_CLUSTER_INFO
-        read = self._listed(
-            NAME_SERVER, code, lambda *given: (answers.brokers(*given), answers.clusters(*given))
-        )
+
+        def brokers_and_clusters(
+            body: Any, on_left_out: answers.OnLeftOut
+        ) -> tuple[tuple[Broker, ...], list[str]]:
+            return answers.brokers(body, on_left_out), answers.clusters(body, on_left_out)
+
+        read = self._listed(NAME_SERVER, code, brokers_and_clusters)
         try:
             brokers, clusters = await self.remote.ask_name_server(code, read=read)
         except AnswerError as error:
             raise RemotingError(f"no name server lists its brokers: {error}") from error
-        self.brokers = {one.broker_name: one for one in await self._with_roles(brokers)}
-        # Brokers and clusters have a topic each that bears their name.
+        self.brokers = {broker.broker_name: broker for broker in await self._with_roles(brokers)}
+        # Every broker and every cluster has a topic of its own name.
         self._own_topics = {*self.brokers, *clusters}
 
     async def _with_roles(self, brokers: tuple[Broker, ...]) -> tuple[Broker, ...]:
-        """Return the brokers with the roles that slaves of brokers without a master have: the name
-        server decides that, too.
+        """Return the brokers with the roles of slaves whose broker has no master; a setting of the
+        name server decides about them, too.
         """
-        if all(one.role != "ACTING_MASTER" for one in brokers):
+        if all(broker.role != "ACTING_MASTER" for broker in brokers):
             return brokers
-        code = ReadCode.GET_NAMESRV_CONFIG
-        is_supported = await self._from_name_server(
-            code, {}, code.name, answers.supports_acting_master
-        )
-        if is_supported:
+        code, read = ReadCode.GET_NAMESRV_CONFIG, answers.supports_acting_master
+        answer = await self._tried_name_server(code, {}, code.name, read)
+        if answer.value:
             return brokers
         doubt = "the name server did not say whether it lets slaves stand in (supportActingMaster)"
         change: dict[str, Any] = (
-            {"role_doubt": doubt} if is_supported is None else {"role": "SLAVE"}
+            {"role_doubt": doubt} if answer.value is None else {"role": "SLAVE"}
         )
         return tuple(
-            replace(one, **change) if one.role == "ACTING_MASTER" else one for one in brokers
+            replace(broker, **change) if broker.role == "ACTING_MASTER" else broker
+            for broker in brokers
         )
 
     def _listed(
@@ -181,29 +186,27 @@ class ClusterReader:
         def listed(body: Any) -> T:
             left_out: list[str] = []
             found = read(body, lambda error: left_out.append(str(error)))
-            self.errors += [
-                SourceError(source, code.name, one_line(f"left out, for it cannot be read: {one}"))
-                for one in first_of(left_out, _MOST_LEFT_OUT)
-            ]
+            for reason in first_of(left_out, _MOST_LEFT_OUT):
+                message = one_line(f"left out, for it cannot be read: {reason}")
+                self.errors.append(SourceError(source, code.name, message))
             return found
 
         return listed
 
-    async def _topic_names(self) -> tuple[list[str], bool]:
-        """Return topics that the name server lists, each once, and whether it said so."""
+    async def _topic_names(self) -> list[str] | None:
+        """Return topics that the name server lists, each once; None if the request failed."""
         code = ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER
         read = self._listed(NAME_SERVER, code, answers.topic_names)
-        names, is_said = await self._tried(
+        answer = await self._tried(
             NAME_SERVER, code.name, lambda: self.remote.ask_name_server(code, read=read)
         )
-        return list(dict.fromkeys(names or ())), is_said
+        return list(dict.fromkeys(answer.value or ())) if answer.is_known else None
 
-    async def _settings(self, broker: str) -> tuple[dict[str, answers.GroupConfig] | None, bool]:
-        """Return the groups that a broker has settings for, and whether it said so."""
+    async def _settings(self, broker: str) -> Answer[dict[str, answers.GroupConfig]]:
+        """Return the groups that a broker has settings for."""
         code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
-        return await self._tried_broker(
-            broker, code, {}, self._listed(f"broker {broker}", code, answers.groups)
-        )
+        read = self._listed(f"broker {broker}", code, answers.groups)
+        return await self._tried_broker(broker, code, {}, read)
 
     async def _group_names(self, topics: list[str]) -> list[str]:
         """Return wanted groups: those that brokers have settings for, and those that have a retry
@@ -213,60 +216,55 @@ class ClusterReader:
             topic.removeprefix(RETRY_PREFIX) for topic in topics if topic.startswith(RETRY_PREFIX)
         }
         asked = await asyncio.gather(*map(self._settings, self.brokers))
-        for broker, (groups, _) in zip(self.brokers, asked, strict=True):
-            for name, settings in (groups or {}).items():
+        for broker, answer in zip(self.brokers, asked, strict=True):
+            for name, settings in (answer.value or {}).items():
                 found.add(name)
                 if not settings.may_consume:
                     self._paused.setdefault(name, []).append(broker)
                 if settings.lite_topic is not None:
                     self._lite.setdefault(name, settings.lite_topic)
         is_wanted = matcher(tuple(self.wanted.groups))
-        return sorted(n for n in found if is_wanted(n) and not answers.is_system_group(n))
+        names = [name for name in found if is_wanted(name)]
+        return sorted(name for name in names if not answers.is_system_group(name))
 
     async def _known_to(self, group: str) -> dict[str, answers.Connections]:
-        """Return the group as every broker knows it; a broker that does not is left out."""
-        found = zip(
-            self.brokers,
-            await asyncio.gather(*(self._list(group, one) for one in self.brokers)),
-            strict=True,
-        )
-        return {name: view for name, (view, _) in found if view is not None}
+        """Return a group as each broker knows it, without brokers that do not."""
+        asked = await asyncio.gather(*(self._list(group, broker) for broker in self.brokers))
+        view = {}
+        for broker, answer in zip(self.brokers, asked, strict=True):
+            if answer.value is not None:
+                view[broker] = answer.value
+        return view
 
-    async def _list(self, group: str, broker: str) -> tuple[answers.Connections | None, bool]:
-        """Return a group as one broker knows it, see `_tried`."""
+    async def _list(self, group: str, broker: str) -> Answer[answers.Connections]:
+        """Return a group as one broker knows it."""
         code, fields = ReadCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}
         return await self._tried_broker(broker, code, fields, answers.connections)
 
-    async def _route(self, topic: str) -> tuple[Topic | None, bool]:
-        """Return a topic, see `_tried`."""
-        code, fields = (
-            ReadCode.GET_ROUTE_INFO_BY_TOPIC,
-            {"topic": topic, "acceptStandardJsonOnly": "true"},
-        )
+    async def _route(self, topic: str) -> Answer[Topic]:
+        code = ReadCode.GET_ROUTE_INFO_BY_TOPIC
+        fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
         read = partial(answers.route, topic)
-        return await self._tried(
-            NAME_SERVER, of_route(topic), lambda: self.remote.ask_name_server(code, fields, read)
-        )
-
-    async def _from_name_server(
-        self, code: ReadCode, fields: Mapping[str, str], request: str, read: Callable[[Any], T]
-    ) -> T | None:
-        """Return what the name server answers, None if there is nothing or it failed."""
-        return (
-            await self._tried(
-                NAME_SERVER, request, lambda: self.remote.ask_name_server(code, fields, read)
-            )
-        )[0]
+        return await self._tried_name_server(code, fields, of_route(topic), read)
 
     async def _group(
         self, name: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
     ) -> Group:
         """Return one group with everything that is wanted of it."""
-        infos, (lags, tps) = await asyncio.gather(
-            self._infos(name, view), self._lags(name, view, routes)
+        infos, offsets = await asyncio.gather(
+            self._infos(name, view), self._offsets(name, view, routes)
         )
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
-        group = members.group(name, view, infos, routes, lags, tps, modes, self._lite.get(name))
+        group = members.group(
+            name,
+            view,
+            infos,
+            routes,
+            lags=offsets.lags,
+            consume_tps=offsets.consume_tps,
+            modes=modes,
+            lite_topic=self._lite.get(name),
+        )
         missing = {} if modes is None else self._modes_missing()
         unknown = self._not_answered(group, infos) | missing | dict(group.unknown)
         return replace(group, paused_brokers=tuple(self._paused.get(name, ())), unknown=unknown)
@@ -274,77 +272,70 @@ class ClusterReader:
     def _not_answered(
         self, group: Group, infos: Mapping[str, answers.RunningInfo]
     ) -> dict[str, str]:
-        """Return what is not known of a group because clients did not answer while others did, or
-        because none is there.
-        """
-        asked = {one.client_id: one for one in group.clients if not is_behind_proxy(one.client_id)}
-        silent = [one for one in asked if one not in infos] if infos else []
-        return (
-            {"subscriptions": f"{named(silent)} did not say what they subscribe to"}
-            if silent
-            else {}
-        )
+        """Return what is not known of a group because some of its clients did not answer."""
+        if not infos:
+            return {}
+        client_ids = dict.fromkeys(client.client_id for client in group.clients)
+        asked = [client_id for client_id in client_ids if not is_behind_proxy(client_id)]
+        silent = [client_id for client_id in asked if client_id not in infos]
+        if not silent:
+            return {}
+        return {"subscriptions": f"{named(silent)} did not say what they subscribe to"}
 
     def _modes_missing(self) -> dict[str, str]:
-        """Return that it is not known whether brokers share the queues of a group that they assign."""
-        if (
-            self._failed_modes is None
-        ):  # once: all of them have been asked, and there may be an error for every group
-            self._failed_modes = [one.source for one in self.errors if one.request in _OF_MODES]
-        failed = self._failed_modes
-        return (
-            {"brokers": f"{named(failed)} did not say whether clients share queues (POP)"}
-            if failed
-            else {}
-        )
+        """Return which brokers did not report whether clients share queues that brokers assign."""
+        if self._failed_modes is None:
+            # Once: all brokers have been asked, and there may be an error for every group.
+            failed = [error.source for error in self.errors if error.request in _OF_MODES]
+            self._failed_modes = failed
+        if not self._failed_modes:
+            return {}
+        silent = named(self._failed_modes)
+        return {"brokers": f"{silent} did not say whether clients share queues (POP)"}
 
     async def _infos(
         self, group: str, view: dict[str, answers.Connections]
     ) -> dict[str, answers.RunningInfo]:
-        """Return what every client says of itself; each is asked once, and which broker it goes
-        through is spread evenly.
+        """Return the running info of each client, which is requested once and through one broker,
+        so that requests are spread evenly.
 
         Clients behind a proxy never answer and are not asked.
         """
-        through = self._relays(view)
-        found = await asyncio.gather(
-            *(self._info(group, one, broker) for one, broker in through.items())
-        )
-        return {
-            one: info for one, (info, _) in zip(through, found, strict=True) if info is not None
-        }
+        relays = self._relays(view)
+        reads = [self._info(group, client_id, broker) for client_id, broker in relays.items()]
+        infos = {}
+        for client_id, answer in zip(relays, await asyncio.gather(*reads), strict=True):
+            if answer.value is not None:
+                infos[client_id] = answer.value
+        return infos
 
     def _relays(self, view: dict[str, answers.Connections]) -> dict[str, str]:
-        """Return, by the client ids to ask, the broker that each is asked through."""
+        """Return, by client id, the broker through which the client is asked."""
         if not self.wanted.running_info:
             return {}
         listing: dict[str, list[str]] = defaultdict(list)
         for broker, known in view.items():
-            for client_id in dict.fromkeys(
-                c.client_id for c in known.connections if not is_behind_proxy(c.client_id)
-            ):
-                listing[client_id].append(broker)
-        return {one: self._relay(one, brokers) for one, brokers in listing.items()}
+            for client_id in dict.fromkeys(client.client_id for client in known.connections):
+                if not is_behind_proxy(client_id):
+                    listing[client_id].append(broker)
+        return {
+            client_id: self._relay(client_id, brokers) for client_id, brokers in listing.items()
+        }
 
-    async def _info(
-        self, group: str, client_id: str, broker: str
-    ) -> tuple[answers.RunningInfo | None, bool]:
-        """Return what one client says of itself, see `_tried`."""
+    async def _info(self, group: str, client_id: str, broker: str) -> Answer[answers.RunningInfo]:
+        code = ReadCode.GET_CONSUMER_RUNNING_INFO
         fields = {"consumerGroup": group, "clientId": client_id, "jstackEnable": "false"}
-        return await self._tried_broker(
-            broker, ReadCode.GET_CONSUMER_RUNNING_INFO, fields, answers.running_info
-        )
+        return await self._tried_broker(broker, code, fields, answers.running_info)
 
     def _relay(self, client_id: str, brokers: list[str]) -> str:
         """Return the broker, of those that list a client, through which it is asked."""
-        able = [
-            name for name in brokers if self.remote.is_asked(self.brokers[name].address)
-        ] or brokers
+        able = [name for name in brokers if self.remote.is_asked(self.brokers[name].address)]
+        able = able or brokers
         return able[crc32(client_id.encode()) % len(able)]
 
     async def _request_modes(self) -> dict[str, answers.Modes]:
-        """Return what brokers go by when they assign queues, asked once and only if some group
-        needs it.
+        """Return the settings by which brokers assign queues, requested once, and only if a group
+        needs them.
         """
         if self._modes is None:
             self._modes = asyncio.create_task(self._asked_modes())
@@ -352,69 +343,46 @@ class ClusterReader:
 
     async def _asked_modes(self) -> dict[str, answers.Modes]:
         found = await asyncio.gather(*map(self._modes_of, self.brokers))
-        return {
-            name: modes
-            for name, modes in zip(self.brokers, found, strict=True)
-            if modes is not None
-        }
+        pairs = zip(self.brokers, found, strict=True)
+        return {name: modes for name, modes in pairs if modes is not None}
 
     async def _modes_of(self, broker: str) -> answers.Modes | None:
-        code = ReadCode.GET_ALL_MESSAGE_REQUEST_MODE
+        code, read = ReadCode.GET_ALL_MESSAGE_REQUEST_MODE, answers.request_modes
         # Brokers before 5.0 do not know the request and assign nothing.
-        given = await self._ask_broker(
-            broker, code, {}, answers.request_modes, (*_NOT_THERE, _NOT_KNOWN)
-        )
-        if given is None:
+        given = await self._tried_broker(broker, code, {}, read, (*_NOT_THERE, _NOT_KNOWN))
+        if given.value is None:
             return None
-        default = await self._ask_broker(
-            broker, ReadCode.GET_BROKER_CONFIG, {}, answers.default_mode
-        )
-        return answers.Modes(given, default)
+        config = ReadCode.GET_BROKER_CONFIG
+        default = await self._tried_broker(broker, config, {}, answers.default_mode)
+        return answers.Modes(given.value, default.value)
 
-    async def _lags(
+    async def _offsets(
         self, group: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
-    ) -> tuple[tuple[Lag, ...], float | None]:
-        """Return how far every queue has been consumed, and messages per second; None where nobody
-        was asked.
+    ) -> members.Offsets:
+        """Return the offsets of a group from all brokers that may have some.
 
-        Of a group without clients no broker knows the topics, so all are asked what it committed
-        there.
+        No broker knows the topics of a group without clients, so all brokers are asked for what it
+        committed there.
         """
         if not self.wanted.lag:
-            return (), None
-        asked = (self._stats(group, name) for name in sorted(self._holders(view, routes)))
-        found = [part for part, _ in await asyncio.gather(*asked) if part is not None]
-        lags = sorted((lag for part, _ in found for lag in part), key=lambda lag: lag.queue)
-        return tuple(lags), sum(tps for _, tps in found) if found else None
+            return members.Offsets()
+        holders = sorted(self._holders(view, routes))
+        asked = await asyncio.gather(*(self._stats(group, broker) for broker in holders))
+        found = [answer.value for answer in asked if answer.value is not None]
+        return members.Offsets.of(found)
 
     def _holders(
         self, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
     ) -> set[str]:
         """Return brokers that may have offsets of a group."""
-        topics = {topic for one in view.values() for topic in one.subscriptions}
-        holders = {
-            b.broker_name for topic in topics if topic in routes for b in routes[topic].brokers
-        }
-        return holders & self.brokers.keys() if view else {*self.brokers}
+        if not view:
+            return {*self.brokers}
+        return members.brokers_of(members.topics_of(view), routes) & self.brokers.keys()
 
-    async def _stats(self, group: str, broker: str) -> tuple[tuple[list[Lag], float] | None, bool]:
-        """Return the offsets of a group at one broker, and messages per second, see `_tried`."""
-        return await self._tried_broker(
-            broker, ReadCode.GET_CONSUME_STATS, {"consumerGroup": group}, answers.lags
-        )
-
-    async def _ask_broker(
-        self,
-        broker: str,
-        code: ReadCode,
-        fields: Mapping[str, str],
-        read: Callable[[Any], T],
-        no_errors: Collection[int] = _NOT_THERE,
-    ) -> T | None:
-        """Return what a broker answers; None if it does not know of it, or if it could not be asked
-        (then also an error).
-        """
-        return (await self._tried_broker(broker, code, fields, read, no_errors))[0]
+    async def _stats(self, group: str, broker: str) -> Answer[answers.ConsumeStats]:
+        """Return the offsets of a group at one broker."""
+        code, fields = ReadCode.GET_CONSUME_STATS, {"consumerGroup": group}
+        return await self._tried_broker(broker, code, fields, answers.lags)
 
     async def _tried_broker(
         self,
@@ -423,17 +391,25 @@ class ClusterReader:
         fields: Mapping[str, str],
         read: Callable[[Any], T],
         no_errors: Collection[int] = _NOT_THERE,
-    ) -> tuple[T | None, bool]:
-        """Return what a broker answers, see `_tried`."""
+    ) -> Answer[T]:
+        """Return the answer of a broker, see `_tried`."""
+        address = self.brokers[broker].address
 
         async def ask() -> T:
-            found: T = (
-                await self.remote.ask(self.brokers[broker].address, code, fields, read=read)
-            )[0]
-            return found
+            content: T
+            content, _ = await self.remote.ask(address, code, fields, read=read)
+            return content
 
         asked = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
         return await self._tried(f"broker {broker}", f"{code.name} {asked}".strip(), ask, no_errors)
+
+    async def _tried_name_server(
+        self, code: ReadCode, fields: Mapping[str, str], request: str, read: Callable[[Any], T]
+    ) -> Answer[T]:
+        """Return the answer of a name server, see `_tried`."""
+        return await self._tried(
+            NAME_SERVER, request, lambda: self.remote.ask_name_server(code, fields, read)
+        )
 
     async def _tried(
         self,
@@ -441,38 +417,36 @@ class ClusterReader:
         request: str,
         ask: Callable[[], Awaitable[T]],
         no_errors: Collection[int] = _NOT_THERE,
-    ) -> tuple[T | None, bool]:
-        """Return an answer, None if there is none, and whether that is known; a failure is kept as
-        an error of the snapshot.
-        """
+    ) -> Answer[T]:
+        """Return the answer to a request; a failure is kept as an error of the snapshot."""
         self._known += 1
         try:
-            return await ask(), True
+            return Answer(await ask(), is_known=True)
         except (RemotingError, ResponseError, AnswerError) as error:
             if isinstance(error, ResponseError) and error.code in no_errors:
-                return None, True
+                return Answer(None, is_known=True)
             self.errors.append(SourceError(source, request, intern(one_line(str(error)))))
-            return None, False
+            return Answer(None, is_known=False)
         finally:
             self._answered += 1
             if self.on_progress is not None:
                 self.on_progress(self._answered, self._known)
 
     def _is_wanted(self, view: dict[str, answers.Connections]) -> bool:
-        """Return whether a group may read a wanted topic; of one without clients only its offsets
-        say it.
+        """Check that a group may read a wanted topic; one without clients may, until its offsets
+        are known.
         """
         if self.wanted.topics == ("*",) or not view:
             return True
-        return any(self._has_topic(topic) for one in view.values() for topic in one.subscriptions)
+        return any(map(self._has_topic, members.topics_of(view)))
 
     def _reads_wanted(self, group: Group) -> bool:
-        """Return whether a group without clients has offsets of a wanted topic; others were chosen
-        by their subscriptions.
+        """Check that a group without clients has offsets of a wanted topic; other groups were
+        chosen by their subscriptions.
         """
         is_chosen = self.wanted.topics == ("*",) or bool(group.clients)
         return is_chosen or any(map(self._has_topic, group.subscriptions))
 
     def _is_user_topic(self, name: str) -> bool:
-        """Return whether it is not one of those that RocketMQ makes for itself."""
+        """Check that a topic is not one that RocketMQ makes for itself."""
         return name not in self._own_topics and not is_system_topic(name)

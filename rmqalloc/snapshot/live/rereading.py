@@ -18,7 +18,7 @@ from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.remoting.client import Remote
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._known_before import ClusterBefore
-from rmqalloc.snapshot.live._retake import Pacing, Retaker, ages_of
+from rmqalloc.snapshot.live._retake import Pacing, Retaker, oldest_time
 from rmqalloc.snapshot.live._take import Wanted
 from rmqalloc.snapshot.live.fetching import access_of, check_found
 from rmqalloc.snapshot.matching import ALL
@@ -202,8 +202,8 @@ class Rereader:
 
     def _ages(self, taker: Retaker, group: str) -> GroupAges:
         before = self._before.groups[group]
-        lags = ages_of(before.stats, taker.holders(group)) if self._wanted.lag else None
-        return GroupAges(ages_of(before.views, taker.brokers), lags, before.owned_at())
+        lags = oldest_time(before.stats, taker.holders(group)) if self._wanted.lag else None
+        return GroupAges(oldest_time(before.views, taker.brokers), lags, before.owned_at())
 
 
 class _LoopInThread:

@@ -1,5 +1,5 @@
-"""A snapshot as the table that plans are made of: a row for every consumer group and topic that it
-subscribes to.
+"""A snapshot as the table that plans are computed from: a row for every consumer group and topic
+that it subscribes to.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def unit_pairs(
     with_retry : bool
         Whether the retry topics of the groups are among them.
     is_answered : callable, optional
-        Takes a group and the topics of it that are asked about; False leaves the group out.
+        Takes a group and its wanted topics; False leaves the group out.
     """
     routes = by_name(snapshot.topics, "topics")
     mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)
     subscribed = {group.name: _topics_of(group, routes, with_retry) for group in mine.values()}
     if tuple(topics) != ALL:
-        there = {topic.name: topic for found in subscribed.values() for topic in found}
+        there = {topic.name: topic for topic in chain.from_iterable(subscribed.values())}
         wanted = chosen(topics, there | routes, "topic", snapshot)
         for name, found in subscribed.items():
             subscribed[name] = [topic for topic in found if topic.name in wanted]
@@ -100,7 +100,7 @@ def _topics_of(group: Group, routes: Mapping[str, Topic], with_retry: bool) -> l
 
 
 class _Readable:
-    """Says of topics whether consumers see queues; each list of brokers is looked at once."""
+    """Topics in which consumers see queues; each list of brokers is checked once."""
 
     def __init__(self) -> None:
         self._found: dict[int, bool] = {}
@@ -108,23 +108,25 @@ class _Readable:
     def has_queues(self, topic: Topic) -> bool:
         key = id(topic.brokers)  # that many topics share
         if key not in self._found:
-            self._found[key] = any(
-                broker.is_readable and broker.read_queue_nums for broker in topic.brokers
-            )
+            counts = [broker.read_queue_nums for broker in topic.brokers if broker.is_readable]
+            self._found[key] = any(counts)
         return self._found[key]
 
 
 def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
     """Return the machine rooms of all brokers of some topics."""
-    return {broker.broker_name: broker.machine_room for topic in topics for broker in topic.brokers}
+    brokers = chain.from_iterable(topic.brokers for topic in topics)
+    return {broker.broker_name: broker.machine_room for broker in brokers}
 
 
 def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
     """Return a row for every group and topic; see `units_of`."""
     groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
-    readable_of = {
-        id(one.brokers): [each for each in one.brokers if each.perm & PERM_READ] for one in topics
-    }
+    readable_of: dict[int, list[TopicBroker]] = {}
+    for topic in topics:
+        key = id(topic.brokers)  # that many topics share
+        if key not in readable_of:
+            readable_of[key] = [broker for broker in topic.brokers if broker.perm & PERM_READ]
     readable = [readable_of[id(topic.brokers)] for topic in topics]
     clients = [group.clients for group in groups]
     rule_of = {id(group): _rule(group) for group in groups}
@@ -132,27 +134,30 @@ def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
     columns: dict[str, pa.Array] = {
         "consumer_group": pa.array([group.name for group in groups], pa.string()),
         "topic": pa.array([topic.name for topic in topics], pa.string()),
-        "brokers": _structs(readable),
+        "brokers": _arrays(readable, _broker_structs, _BROKERS),
         "client_ids": _lists(clients, "client_id"),
-        "strategy": pa.array([name for name, _, _ in rules], pa.string()),
-        "virtual_nodes": pa.array([nodes for _, nodes, _ in rules], pa.int64()),
-        "strategy_params": pa.array([params for _, _, params in rules], pa.string()),
+        "strategy": pa.array([rule.name for rule in rules], pa.string()),
+        "virtual_nodes": pa.array([rule.virtual_nodes for rule in rules], pa.int64()),
+        "strategy_params": pa.array([rule.params for rule in rules], pa.string()),
     }
-    distinct = {
-        id(row): row for row in clients
-    }.values()  # topics of one group have one list of clients
-    if any(
-        one.machine_room is not None
-        for row in chain[Any](readable_of.values(), distinct)
-        for one in row
-    ):
+    # Topics of one group have one list of clients.
+    distinct = {id(row): row for row in clients}.values()
+    members = chain.from_iterable(chain[Any](readable_of.values(), distinct))
+    if any(member.machine_room is not None for member in members):
         columns["broker_rooms"] = _lists(readable, "machine_room")
         columns["client_rooms"] = _lists(clients, "machine_room")
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _rule(group: Group) -> tuple[str, int | None, str | None]:
-    """Return the name, virtual nodes and other parameters (JSON) of a group's strategy."""
+class _Rule(NamedTuple):
+    """A group's strategy as cells of a row."""
+
+    name: str
+    virtual_nodes: int | None
+    params: str | None  # other parameters as JSON
+
+
+def _rule(group: Group) -> _Rule:
     name, params = group.strategy or "", dict(group.strategy_params)
     if isinstance(params.get("inner"), str):
         name = f"{name}-{params.pop('inner')}"
@@ -161,7 +166,7 @@ def _rule(group: Group) -> tuple[str, int | None, str | None]:
         del params["virtual_nodes"]
     else:
         nodes = None
-    return name, nodes, json.dumps(params, sort_keys=True) if params else None
+    return _Rule(name, nodes, json.dumps(params, sort_keys=True) if params else None)
 
 
 def _lists(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> pa.Array:
@@ -172,29 +177,21 @@ def _lists(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> pa.Arra
 def _arrays(
     rows: Sequence[_Row], list_of: Callable[[_Row], list[Any]], kind: pa.DataType
 ) -> pa.Array:
-    """Return lists of rows; those of one group have one list of clients, and topics share brokers,
-    which are read once.
+    """Return the lists of rows. Rows of one group share a list of clients, and topics share lists
+    of brokers: each list is read once.
     """
     distinct = {id(row): row for row in rows}
     number = {key: i for i, key in enumerate(distinct)}
     lists = pa.array(list(map(list_of, distinct.values())), kind)
-    return (
-        lists
-        if len(distinct) == len(rows)
-        else lists.take(pa.array([number[id(row)] for row in rows]))
-    )
+    if len(distinct) == len(rows):
+        return lists
+    return lists.take(pa.array([number[id(row)] for row in rows]))
 
 
-def _structs(rows: Sequence[Sequence[TopicBroker]]) -> pa.Array:
-    # What no int32 holds is too large anyway, and the plan says so of that row alone.
-    return _arrays(
-        rows,
-        lambda row: [
-            {
-                "broker_name": one.broker_name,
-                "read_queue_nums": min(one.read_queue_nums, _INT32_MAX),
-            }
-            for one in row
-        ],
-        _BROKERS,
-    )
+def _broker_structs(brokers: Sequence[TopicBroker]) -> list[dict[str, Any]]:
+    structs = []
+    for broker in brokers:
+        # A larger number is refused anyway, with an error in its row of the plan alone.
+        n_queues = min(broker.read_queue_nums, _INT32_MAX)
+        structs.append({"broker_name": broker.broker_name, "read_queue_nums": n_queues})
+    return structs

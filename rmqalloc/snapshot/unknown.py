@@ -1,16 +1,17 @@
-"""What a snapshot does not know: what it says of itself (``unknown``), and the requests that failed
-while it was taken.
+"""Facts that a snapshot does not know: those that it lists itself (``unknown``), and the answers of
+requests that failed while it was taken.
 
 The rule: silence is not an answer. A fact is known, known in part or unknown, and what follows from
-an unknown fact is unknown. So whoever concludes something from an absence (a group without clients,
-a topic without subscribers, a queue that no client reports) asks here first whether the absence is
-known.
+an unknown fact is unknown. So code that concludes something from an absence (a group without
+clients, a topic without subscribers, a queue that no client reports) asks here first whether the
+absence is known.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, starmap
 from typing import NamedTuple
 
 from rmqalloc.lazy import lazy_property
@@ -25,10 +26,9 @@ KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
 _ALL = ""
 _BROKER = "broker "
 _OF_ROUTE = "route of topic "
-_OF_GROUP = re.compile(
-    r"([A-Z_]+) ([^,]+)(?:, (.*))?", re.DOTALL
-)  # of one group, perhaps of one client of it
-_OF_SERVER = re.compile(r"[A-Z_]+")  # of all that a server knows
+_OF_GROUP = re.compile(r"([A-Z_]+) ([^,]+)(?:, (.*))?", re.DOTALL)
+"""Request about one group, perhaps about one client of it."""
+_OF_SERVER = re.compile(r"[A-Z_]+")  # about all that a server knows
 
 _HIDES: dict[str, tuple[str, ...]] = {
     ReadCode.GET_CONSUMER_CONNECTION_LIST.name: ("clients", "subscriptions"),
@@ -55,7 +55,7 @@ class NotKnown(NamedTuple):
 
 
 def words_by_kind(found: Iterable[NotKnown]) -> list[str]:
-    """Return what is not known, as the end of a sentence for each kind of fact.
+    """Return unknown facts as the end of a sentence for each kind of fact.
 
     Examples
     --------
@@ -66,11 +66,12 @@ def words_by_kind(found: Iterable[NotKnown]) -> list[str]:
     reasons: dict[str, dict[str, list[str]]] = {}
     for fact in found:
         reasons.setdefault(fact.kind, {}).setdefault(fact.reason, []).append(fact.subject)
-    return [
-        f"{kind} {', '.join(_subjects_words(*item) for item in reasons[kind].items())}"
-        for kind in KINDS
-        if kind in reasons
-    ]
+    found_words = []
+    for kind in KINDS:
+        if kind in reasons:
+            words = starmap(_subjects_words, reasons[kind].items())
+            found_words.append(f"{kind} {', '.join(words)}")
+    return found_words
 
 
 def _subjects_words(reason: str, subjects: Sequence[str]) -> str:
@@ -79,7 +80,7 @@ def _subjects_words(reason: str, subjects: Sequence[str]) -> str:
 
 
 class Unknowns:
-    """What a snapshot does not know, by kind and subject.
+    """Facts that a snapshot does not know, by kind and subject.
 
     Examples
     --------
@@ -94,7 +95,7 @@ class Unknowns:
         self._reasons: dict[tuple[str, str], str] = {}
         self._silent: dict[str, list[str]] = {}
         self.anything: str | None = None
-        """Why any fact may be missing: of a failed request that is not known, nobody can say what it would have shown."""
+        """Why any fact may be missing: a request failed of which it is not known what it answers."""
         for error in snapshot.errors:
             self._keep_error(error)
         self._scope = dict(snapshot.unknown)
@@ -111,7 +112,8 @@ class Unknowns:
 
     @lazy_property
     def _brokers(self) -> set[str]:
-        return {one.broker_name for topic in self._snapshot.topics for one in topic.brokers}
+        brokers = chain.from_iterable(topic.brokers for topic in self._snapshot.topics)
+        return {broker.broker_name for broker in brokers}
 
     @lazy_property
     def _topics(self) -> set[str]:
@@ -135,10 +137,11 @@ class Unknowns:
         self._keep(dict.fromkeys(_HIDES.get(name, ()), reason), subject)
 
     def __iter__(self) -> Iterator[NotKnown]:
-        """Yield all of it: what the snapshot says of itself after what failed."""
-        yield from (
-            NotKnown(kind, subject, reason) for (kind, subject), reason in self._reasons.items()
-        )
+        """Yield all unknown facts: those of failed requests first, then those that the snapshot
+        lists itself.
+        """
+        for (kind, subject), reason in self._reasons.items():
+            yield NotKnown(kind, subject, reason)
 
     def why(self, kind: str, subject: str) -> str | None:
         """Return why a fact of a group, topic or broker is not known, or not whole; None if it is."""
@@ -151,15 +154,16 @@ class Unknowns:
         return self._reasons.get((kind, _ALL)) or self.anything
 
     def scope(self) -> Iterator[NotKnown]:
-        """Yield what of the cluster the snapshot leaves out, as it says itself."""
-        yield from (NotKnown(kind, _ALL, reason, True) for kind, reason in self._scope.items())
+        """Yield the parts of the cluster that the snapshot leaves out by its own account."""
+        for kind, reason in self._scope.items():
+            yield NotKnown(kind, _ALL, reason, is_scope=True)
 
     def hides_group(self, name: str) -> bool:
-        """Return whether a group that the snapshot does not have may be there nevertheless."""
+        """Check whether a group may exist that the snapshot does not have."""
         return bool(self.why_more("subscriptions") or self.why("clients", name))
 
     def hides_clients(self, group: str) -> bool:
-        """Return whether a group may have more clients."""
+        """Check whether a group may have more clients."""
         return self.why("clients", group) is not None
 
     def why_route(self, topic: str) -> str | None:
@@ -170,17 +174,17 @@ class Unknowns:
         return why or (self.why_more("routes") if topic not in self._topics else None)
 
     def hides_topic(self, name: str) -> bool:
-        """Return whether there may be such a topic, or more brokers of it, though the snapshot does
-        not have it.
-        """
+        """Check whether a topic, or more of its brokers, may exist that the snapshot does not have."""
         return self.why_route(name) is not None
 
     def silent_broker_of(self, topics: Iterable[str]) -> str | None:
         """Return a broker with queues of some topics that does not answer; None if all of them do."""
         if not self._silent_brokers:
             return None
-        mine = (name for topic in topics for name in self._silent_brokers.get(topic, ()))
-        return next(mine, None)
+        for topic in topics:
+            if topic in self._silent_brokers:
+                return self._silent_brokers[topic][0]
+        return None
 
     @lazy_property
     def _silent_brokers(self) -> dict[str, list[str]]:
@@ -195,52 +199,55 @@ class Unknowns:
         return found
 
     def silent_clients(self, group: str) -> tuple[str, ...]:
-        """Return the client ids of a group that were asked what they own and did not answer."""
+        """Return ids of a group's clients that did not answer which queues they own."""
         return tuple(self._silent.get(group, ()))
 
     # --- The requests themselves ---
 
     def touching(self, group: Group, topics: Iterable[Topic]) -> list[str]:
-        """Return what is not known that concerns a group, given the topics that it reads: kinds of
-        facts with the reason, and requests that failed; those that name nothing known concern all
-        groups.
+        """Return unknown facts that concern a group, given the topics that it reads: kinds of facts
+        with the reason, and failed requests; a request about nothing known concerns all groups.
         """
-        stated = [f"{kind}: {reason}" for kind, reason in group.unknown.items()]
+        found = [f"{kind}: {reason}" for kind, reason in group.unknown.items()]
         if not self._errors:
-            return stated
-        failed = self._failed
-        return [
-            *stated,
-            *(text for key in dict.fromkeys(_keys(group, topics)) for text in failed.get(key, ())),
-        ]
-
-    @lazy_property
-    def _failed(self) -> dict[tuple[str, str], list[str]]:
-        """Requests that failed, by what they are about."""
-        found: dict[tuple[str, str], list[str]] = {}
-        for one in self._errors:
-            found.setdefault(self._touched(one), []).append(
-                f"{one.request} of {one.source}: {one.message}"
-            )
+            return found
+        for subject in dict.fromkeys(_subjects(group, topics)):
+            found += self._failed.get(subject, ())
         return found
 
-    def _touched(self, error: SourceError) -> tuple[str, str]:
-        """Return what a request is about: a topic, a group, a broker, or everything."""
+    @lazy_property
+    def _failed(self) -> dict[_Subject, list[str]]:
+        """Failed requests by subject."""
+        found: dict[_Subject, list[str]] = {}
+        for error in self._errors:
+            text = f"{error.request} of {error.source}: {error.message}"
+            found.setdefault(self._subject(error), []).append(text)
+        return found
+
+    def _subject(self, error: SourceError) -> _Subject:
         if error.request.startswith(_OF_ROUTE):
-            return "topic", error.request.removeprefix(_OF_ROUTE)
-        if asked := _OF_GROUP.fullmatch(error.request):
-            return "group", asked[2]
+            return _Subject("topic", error.request.removeprefix(_OF_ROUTE))
+        asked = _OF_GROUP.fullmatch(error.request)
+        if asked:
+            return _Subject("group", asked[2])
         name = error.source.removeprefix(_BROKER)
         if _OF_SERVER.fullmatch(error.request) and name in self._brokers:
-            return "broker", name
-        return "all", ""
+            return _Subject("broker", name)
+        return _Subject("all")
 
 
-def _keys(group: Group, topics: Iterable[Topic]) -> Iterator[tuple[str, str]]:
-    yield "group", group.name
+class _Subject(NamedTuple):
+    """The subject of a request: a topic, a group, a broker, or all of them."""
+
+    kind: str
+    name: str = ""
+
+
+def _subjects(group: Group, topics: Iterable[Topic]) -> Iterator[_Subject]:
+    yield _Subject("group", group.name)
     for name in group.subscriptions:
-        yield "topic", name
+        yield _Subject("topic", name)
     for topic in topics:
         for broker in topic.brokers:
-            yield "broker", broker.broker_name
-    yield "all", ""
+            yield _Subject("broker", broker.broker_name)
+    yield _Subject("all")

@@ -50,8 +50,8 @@ _CLIENT_FIELDS = {
 
 
 @dataclass(slots=True)
-class _Group:
-    """What the rows said of one group so far."""
+class _GroupRows:
+    """Cells of one group from the rows so far."""
 
     values: Row = field(default_factory=dict)
     subscriptions: dict[str, None] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class _Group:
 
 
 class Rows:
-    """Takes rows one by one and makes the snapshot of them."""
+    """Builder of a snapshot, which takes its rows one by one."""
 
     def __init__(self, columns: Collection[str]) -> None:
         self._silent = (
@@ -73,60 +73,53 @@ class Rows:
         self._unknown: Row = {}
         self._unknown_of_topics: dict[str, Row] = {}
         self._topics: dict[str, dict[str, Row]] = {}
-        self._seen: dict[str, dict[str, int]] = {}
-        self._groups: dict[str, _Group] = {}
-        self._said: dict[tuple[str, ...], _Said] = {}
-        self._made: dict[tuple[Any, ...], tuple[TopicBroker, ...]] = {}
+        # by topic and broker: the highest queue id of any row, plus one
+        self._n_queues: dict[str, dict[str, int]] = {}
+        self._groups: dict[str, _GroupRows] = {}
+        self._filled: dict[tuple[str, ...], _FilledColumns] = {}
+        self._shared: dict[tuple[Any, ...], tuple[TopicBroker, ...]] = {}
 
     def add(self, row: Row) -> None:
         """Take one row."""
-        if (said := self._said.get(shape := tuple(row))) is None:
+        shape = tuple(row)
+        filled = self._filled.get(shape)
+        if filled is None:
             _check_shape(shape)
-            said = self._said[shape] = _Said.by(shape)
+            filled = self._filled[shape] = _FilledColumns.of(shape)
         topic, broker, name = row.get("topic"), row.get("broker_name"), row.get("consumer_group")
         if topic is not None:
-            self._add_topic(topic, broker, row, said)
+            self._add_topic(topic, broker, row, filled)
         if name is not None:
-            if (group := self._groups.get(name)) is None:
-                group = self._groups[name] = _Group()
-            _set(group.values, row, said.group, "group", name)
-            _add_to_group(group, topic, broker, row, said)
+            group = self._groups.get(name)
+            if group is None:
+                group = self._groups[name] = _GroupRows()
+            _set(group.values, row, filled.group, "group", name)
+            _add_to_group(group, topic, broker, row, filled)
         elif topic is not None:
-            _set(self._unknown_of_topics.setdefault(topic, {}), row, said.unknown, "topic", topic)
+            known = self._unknown_of_topics.setdefault(topic, {})
+            _set(known, row, filled.unknown, "topic", topic)
         else:
-            _set(self._unknown, row, said.unknown, "the", "cluster")
+            _set(self._unknown, row, filled.unknown, "the", "cluster")
 
-    def _add_topic(self, topic: str, broker: str | None, row: Row, said: _Said) -> None:
-        if "consumer_group" not in row or said.broker:
+    def _add_topic(self, topic: str, broker: str | None, row: Row, filled: _FilledColumns) -> None:
+        if "consumer_group" not in row or filled.broker:
             brokers = self._topics.setdefault(topic, {})
             if broker is not None:
-                _set(
-                    brokers.setdefault(broker, {}),
-                    row,
-                    said.broker,
-                    "topic %s on broker",
-                    broker,
-                    topic,
-                )
+                known = brokers.setdefault(broker, {})
+                _set(known, row, filled.broker, "topic %s on broker", broker, whose=topic)
         if broker is not None:
-            seen = self._seen.setdefault(topic, {})
-            seen[broker] = max(seen.get(broker, 0), row.get("queue_id", -1) + 1)
+            counts = self._n_queues.setdefault(topic, {})
+            counts[broker] = max(counts.get(broker, 0), row.get("queue_id", -1) + 1)
 
     def snapshot(self) -> Snapshot:
         """Return the snapshot of all rows."""
-        topics = self._topics or {
-            topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()
-        }
-        made = []
-        for topic, brokers in topics.items():
-            entries, n_guessed = self._brokers(brokers, self._seen.get(topic, {}))
-            unknown = _GUESSED if n_guessed else {}
-            made.append(
-                Topic(topic, entries, unknown | _reasons(self._unknown_of_topics.get(topic, {})))
-            )
+        by_topic = dict(self._topics)
+        if not by_topic:
+            for topic, counts in self._n_queues.items():
+                by_topic[topic] = {broker: {} for broker in counts}
+        topics = tuple(self._topic(topic, brokers) for topic, brokers in by_topic.items())
         groups = tuple(_group(name, group, self._silent) for name, group in self._groups.items())
-        unknown = _reasons(self._unknown)
-        return Snapshot(tuple(made), groups, unknown=unknown)
+        return Snapshot(topics, groups, unknown=_reasons(self._unknown))
 
     def checked(self, source: Source) -> tuple[Snapshot, tuple[str, ...]]:
         """`snapshot` of all rows of a file, once it has been checked."""
@@ -137,27 +130,27 @@ class Rows:
             raise source.error(str(error)) from None
         return with_shared(snapshot), ()
 
-    def _brokers(
-        self, brokers: Mapping[str, Row], seen: Mapping[str, int]
-    ) -> tuple[tuple[TopicBroker, ...], int]:
-        """Return the brokers of a topic, which topics that have equal ones share, and of how many
-        the queues are guessed.
-        """
-        given = {
-            name: values
-            if "read_queue_nums" in values
-            else {"read_queue_nums": seen[name], **values}
-            for name, values in brokers.items()
-        }
+    def _topic(self, topic: str, brokers: Mapping[str, Row]) -> Topic:
+        """Return a topic; topics with equal brokers share them."""
+        given: dict[str, Row] = {}
+        is_guessed = False
+        for name, values in brokers.items():
+            if "read_queue_nums" not in values:
+                is_guessed = True
+                values = {"read_queue_nums": self._n_queues[topic][name], **values}
+            given[name] = values
         key = tuple((name, *values.items()) for name, values in given.items())
-        if (made := self._made.get(key)) is None:
-            made = self._made[key] = tuple(_broker(name, values) for name, values in given.items())
-        return made, sum("read_queue_nums" not in values for values in brokers.values())
+        made = self._shared.get(key)
+        if made is None:
+            made = tuple(_broker(name, values) for name, values in given.items())
+            self._shared[key] = made
+        unknown = _reasons(self._unknown_of_topics.get(topic, {}))
+        return Topic(topic, made, _GUESSED | unknown if is_guessed else unknown)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """Filled cells of rows of one shape, by what they are of."""
+class _FilledColumns:
+    """Columns that are filled in rows of one shape, by the kind of thing that they describe."""
 
     broker: tuple[str, ...]
     client: tuple[str, ...]
@@ -166,9 +159,17 @@ class _Said:
     unknown: tuple[str, ...]
 
     @classmethod
-    def by(cls, shape: tuple[str, ...]) -> _Said:
-        kinds = OF_BROKER, OF_CLIENT, OF_QUEUE, _ITS_OWN, OF_ANY
-        return cls(*(tuple(name for name in kind if name in shape) for kind in kinds))
+    def of(cls, shape: tuple[str, ...]) -> _FilledColumns:
+        def filled(names: Iterable[str]) -> tuple[str, ...]:
+            return tuple(name for name in names if name in shape)
+
+        return cls(
+            broker=filled(OF_BROKER),
+            client=filled(OF_CLIENT),
+            queue=filled(OF_QUEUE),
+            group=filled(_ITS_OWN),
+            unknown=filled(OF_ANY),
+        )
 
 
 def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
@@ -188,35 +189,32 @@ def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
 
 
 def _check_shape(filled: tuple[str, ...]) -> None:
-    """Refuse cells that do not say what they are of."""
+    """Refuse cells without the cells that name what they describe."""
     for name in filled:
-        if missing := [key for key in _NEEDS.get(name, ()) if key not in filled]:
+        missing = [key for key in _NEEDS.get(name, ()) if key not in filled]
+        if missing:
             raise SnapshotError(
                 f"{name} is filled and {' and '.join(missing)} not; together they say what it is of"
             )
 
 
 def _broker(name: str, values: Row) -> TopicBroker:
-    return TopicBroker(
-        name,
-        **{("machine_room" if key == "broker_room" else key): one for key, one in values.items()},
-    )
+    fields = {("machine_room" if key == "broker_room" else key): values[key] for key in values}
+    return TopicBroker(name, **fields)
 
 
 def _add_to_group(
-    group: _Group, topic: str | None, broker: str | None, row: Row, said: _Said
+    group: _GroupRows, topic: str | None, broker: str | None, row: Row, filled: _FilledColumns
 ) -> None:
     client_id = row.get("client_id")
     if client_id is not None:
         if topic is None:
-            group.clients.append({"client_id": client_id})
-            client = group.clients[-1]
+            client = {"client_id": client_id}
+            group.clients.append(client)
             group.by_id.setdefault(client_id, client)
         else:
-            client = group.by_id.get(client_id) or group.by_id.setdefault(
-                client_id, {"client_id": client_id}
-            )
-        _set(client, row, said.client, "client", client_id)
+            client = group.by_id.setdefault(client_id, {"client_id": client_id})
+        _set(client, row, filled.client, "client", client_id)
     if topic is None:
         return
     if broker is None:
@@ -228,15 +226,9 @@ def _add_to_group(
     elif "queue_id" in row:
         queue = MessageQueue(topic, broker, row["queue_id"])
         group.implied[topic] = None
-        if said.queue:
-            _set(
-                group.lags.setdefault(queue, {}),
-                row,
-                said.queue,
-                "group %s at",
-                queue,
-                row["consumer_group"],
-            )
+        if filled.queue:
+            known = group.lags.setdefault(queue, {})
+            _set(known, row, filled.queue, "group %s at", queue, whose=row["consumer_group"])
         if client_id is not None:
             group.owned.setdefault(client_id, {})[queue] = None
     else:
@@ -248,14 +240,14 @@ def _add_to_group(
 def _set(
     known: Row, row: Row, names: Iterable[str], kind: str, called: object, whose: str = ""
 ) -> None:
-    """Keep what a row says of a thing; it may be said again, but not otherwise."""
+    """Keep the cells of a row that describe one thing; other rows may repeat but not change them."""
     for name in names:
         if known.setdefault(name, row[name]) != row[name]:
             what = f"{name} of {kind.replace('%s', printable(whose))} {printable(str(called))}"
             raise SnapshotError(f"{what} is {row[name]!r} here and {known[name]!r} further up")
 
 
-def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
+def _group(name: str, group: _GroupRows, silent: Mapping[str, str]) -> Group:
     values = dict(group.values)
     unknown = {**silent, **_reasons(values)}
     values.pop("unknown", None)
@@ -264,10 +256,8 @@ def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
         params["virtual_nodes"] = values.pop("virtual_nodes")
     # Clients that own queues and have no row of their own come after those that have one.
     listed = {id(client) for client in group.clients}
-    clients = [
-        *group.clients,
-        *(client for client in group.by_id.values() if id(client) not in listed),
-    ]
+    clients = list(group.clients)
+    clients += [client for client in group.by_id.values() if id(client) not in listed]
     answered = any("owned_queues" in client for client in clients)
     return Group(
         name,
@@ -280,9 +270,9 @@ def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
     )
 
 
-def _client(values: Row, group: _Group, answered: bool) -> Client:
-    """Return a client; where no row counts owned queues, those that have none are taken to own none
-    if others own some.
+def _client(values: Row, group: _GroupRows, answered: bool) -> Client:
+    """Return a client; where no row counts owned queues, a client without any owns none if other
+    clients own some.
     """
     client_id = values["client_id"]
     is_first = group.by_id[client_id] is values
@@ -292,20 +282,20 @@ def _client(values: Row, group: _Group, answered: bool) -> Client:
         raise SnapshotError(
             f"client {printable(client_id)} has owned_queues {n_owned}, but {len(owned)} rows of its own"
         )
-    is_known = (
-        bool(owned) or "owned_queues" in values or (is_first and bool(group.owned) and not answered)
-    )
+    is_none = is_first and bool(group.owned) and not answered
+    is_known = bool(owned) or "owned_queues" in values or is_none
     topics = group.topics.get(client_id) if is_first else None
+    fields = {field: values[name] for name, field in _CLIENT_FIELDS.items() if name in values}
     return Client(
         client_id,
         subscriptions=None if topics is None else tuple(topics),
         owned=owned if is_known else None,
-        **{right: values[name] for name, right in _CLIENT_FIELDS.items() if name in values},
+        **fields,
     )
 
 
 def _lag(queue: MessageQueue, values: Row) -> Lag:
-    """Return offsets of a queue; a lag alone stands for a queue that ends there and was never read."""
+    """Return offsets of a queue; a lag alone is that of a queue that ends there and was never read."""
     end, at, lag = values.get("broker_offset"), values.get("consumer_offset"), values.get("lag")
     if end is None:
         if lag is None:

@@ -13,7 +13,7 @@ from typing import Any
 from rmqalloc.documents import Source, read_budget
 from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.snapshot.files._from_rows import Rows
-from rmqalloc.snapshot.files._table_columns import COLUMNS, column_names
+from rmqalloc.snapshot.files._table_columns import COLUMNS, Row, column_names
 from rmqalloc.snapshot.files._to_rows import to_rows
 from rmqalloc.snapshot.plain_data import SnapshotError, check_range
 from rmqalloc.snapshot.snapshot import Snapshot
@@ -33,7 +33,7 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     Raises
     ------
     SnapshotError
-        If it is none; the message names the file, the line and the column.
+        If it is not such a file; the message names the file, the line and the column.
     """
     reader = rows(source)
     try:
@@ -46,7 +46,8 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
         for number, cells in enumerate(reader):
             if number >= most_rows():
                 raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
-            if row := dict(_cells(names, cells)):
+            row = dict(_cells(names, cells))
+            if row:
                 table.add(row)
     except (SnapshotError, csv.Error) as error:
         raise source.error(str(error), max(1, reader.line_num)) from None
@@ -54,11 +55,9 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
 
 
 def rows(source: Source) -> Any:
-    """Return a reader of the rows of a table, whose delimiter is the one that the first line has
-    most of.
-    """
+    """Return a reader of the rows of a table; the delimiter is the most frequent of the first line."""
     text = source.text()
-    first = text.partition("\n")[0]
+    first, _, _ = text.partition("\n")
     delimiter = max(_DELIMITERS, key=first.count)
     if first.count(delimiter) >= _MOST_CELLS:
         raise source.error(
@@ -75,20 +74,22 @@ def write(snapshot: Snapshot, safe: bool = False) -> bytes:
     apostrophe before formulas.
     """
     rows = list(to_rows(snapshot))
-    filled = {name for row in rows for name in row}
+    filled: set[str] = set()
+    for row in rows:
+        filled.update(row)
     if "consumer_group" in filled:
         filled.add("client_id")  # without that column no group's clients would be known
     names = [name for name in COLUMNS if name in filled] or list(COLUMNS)[:5]
     out = io.StringIO()
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _shown(value, safe) for name, value in row.items()} for row in rows)
+    writer.writerows(_shown_row(row, safe) for row in rows)
     return out.getvalue().encode()
 
 
 def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
-    """Yield the line (but for line breaks within cells), column and text of every cell that a
-    spreadsheet takes for a formula.
+    """Yield line, column and text of every cell that a spreadsheet takes for a formula; line breaks
+    within cells are not counted.
 
     Examples
     --------
@@ -97,11 +98,9 @@ def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
     [(3, 'consumer_group', '=1+1')]
     """
     for line, row in enumerate(to_rows(snapshot), 2):
-        yield from (
-            (line, name, value)
-            for name, value in row.items()
-            if isinstance(value, str) and is_formula(value)
-        )
+        for name, value in row.items():
+            if isinstance(value, str) and is_formula(value):
+                yield line, name, value
 
 
 def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:
@@ -109,8 +108,10 @@ def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:
     if any(cell.strip() for cell in islice(cells, len(names), None)):
         raise SnapshotError(f"has {len(cells)} cells, the header {len(names)}")
     for name, cell in zip(names, cells, strict=False):
-        if name and (text := cell.strip()):
-            yield name, _PARSE[COLUMNS[name]](name, text)
+        text = cell.strip()
+        if name and text:
+            parse = _PARSE[COLUMNS[name]]
+            yield name, parse(name, text)
 
 
 def _whole(name: str, text: str) -> int:
@@ -141,6 +142,10 @@ _PARSE: dict[type, Callable[[str, str], Any]] = {
     float: _number,
     bool: _truth,
 }
+
+
+def _shown_row(row: Row, safe: bool) -> Row:
+    return {name: _shown(value, safe) for name, value in row.items()}
 
 
 def _shown(value: Any, safe: bool) -> Any:

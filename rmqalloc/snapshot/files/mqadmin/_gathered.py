@@ -1,4 +1,4 @@
-"""What several outputs of mqadmin said of one cluster, put together."""
+"""Several outputs of mqadmin about one cluster, put together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
@@ -22,14 +23,14 @@ _OTHERS = {
     "subscriptions": "only groups whose outputs are given are known",
     "routes": "only topics whose topicRoute is given are known",
 }
-"""What outputs of mqadmin never say: what else there is."""
+"""Parts of a cluster that outputs of mqadmin never list whole, by reason."""
 
 _DIFFER = "lists of its clients differ, and it is not known of which brokers they are"
 
 
 @dataclass(slots=True)
-class Seen:
-    """What was said of one group."""
+class GroupOutputs:
+    """Outputs about one group."""
 
     # outputs of consumerConnection by the address of the broker that was asked, which is empty
     # where that is not known
@@ -44,21 +45,27 @@ class Seen:
 
     @property
     def subscriptions(self) -> set[str]:
-        """Topics that lists and clients say it subscribes to."""
-        found = {topic for one in self.connected.values() for topic in one.subscriptions}
-        return found.union(*(info.subscriptions for info in self.infos.values()))
+        """Topics that the group subscribes to, from lists and from clients."""
+        topics: set[str] = set()
+        for connected in self.connected.values():
+            topics.update(connected.subscriptions)
+        for info in self.infos.values():
+            topics.update(info.subscriptions)
+        return topics
 
 
 @dataclass(slots=True)
 class Gathered:
-    """All that was said."""
+    """Everything from all outputs."""
 
     topics: dict[str, Topic] = field(default_factory=dict)  # routes by topic
     brokers: dict[str, Broker] = field(default_factory=dict)  # brokers of these routes by name
     broker_names: dict[str, str] = field(default_factory=dict)  # their names by address
-    groups: defaultdict[str, Seen] = field(default_factory=lambda: defaultdict(Seen))
+    groups: defaultdict[str, GroupOutputs] = field(
+        default_factory=lambda: defaultdict(GroupOutputs)
+    )
     warnings: list[str] = field(default_factory=list)
-    # where each group is first spoken of: the line of that output, in its file
+    # by group: the line of its first output, in its file
     lines: dict[str, int] = field(default_factory=dict)
 
     def note(self, section: Section, what: str, offset: int = 0) -> None:
@@ -67,57 +74,57 @@ class Gathered:
 
     def add_connected(self, group: str, section: Section, connected: Connected) -> None:
         """Keep an output of consumerConnection: of each broker the longest."""
-        seen, broker = self.groups[group], section.asked.broker or ""
-        before = seen.connected.get(broker)
-        if before is None or self._is_longer(
-            section, seen, before.connections, connected.connections, group
-        ):
-            seen.connected[broker] = connected
+        outputs, broker = self.groups[group], section.asked.broker or ""
+        before = outputs.connected.get(broker)
+        if before is None:
+            outputs.connected[broker] = connected
+            return
+        if self._is_longer(section, outputs, before.connections, connected.connections, group):
+            outputs.connected[broker] = connected
 
     def add_listed(self, group: str, section: Section, listed: list[ClientConnection]) -> None:
         """Keep the clients of an output of consumerStatus: the most."""
-        seen = self.groups[group]
-        if not seen.listed or self._is_longer(section, seen, seen.listed, listed, group):
-            seen.listed = listed
+        outputs = self.groups[group]
+        if not outputs.listed or self._is_longer(section, outputs, outputs.listed, listed, group):
+            outputs.listed = listed
 
     def _is_longer(
         self,
         section: Section,
-        seen: Seen,
+        outputs: GroupOutputs,
         before: list[ClientConnection],
         now: list[ClientConnection],
         group: str,
     ) -> bool:
-        if before != now and seen.in_part != _DIFFER:
+        if before != now and outputs.in_part != _DIFFER:
             command = section.asked.command or "consumerConnection"
-            lost = {one.client_id for one in (before if len(before) < len(now) else now)}
-            lost -= {one.client_id for one in (now if len(before) < len(now) else before)}
-            without = f", without {named([printable(one) for one in sorted(lost)])}" if lost else ""
+            short, long = (before, now) if len(before) < len(now) else (now, before)
+            lost = {client.client_id for client in short} - {client.client_id for client in long}
+            without = f", without {named(list(map(printable, sorted(lost))))}" if lost else ""
             self.note(
                 section, f"{command} of group {group!r} is given twice; the longer is kept{without}"
             )
-            seen.in_part = _DIFFER
+            outputs.in_part = _DIFFER
         return len(before) < len(now)
 
     def snapshot(self, source: str) -> Snapshot:
-        """Return the snapshot of it; what could not be read whole is added to the warnings."""
+        """Return the snapshot; warnings of incomplete outputs are added."""
         self._end_listed_names()
-        groups = tuple(self._group(name, seen) for name, seen in self.groups.items())
+        groups = tuple(self._group(name, outputs) for name, outputs in self.groups.items())
         topics = (*self.topics.values(), *self._guessed_topics(groups))
         return Snapshot(
             topics, groups, source=source, brokers=tuple(self.brokers.values()), unknown=_OTHERS
         )
 
     def _end_listed_names(self) -> None:
-        """Complete names that the list of all groups cut, where only one group of other outputs
-        begins so.
+        """Complete names that the list of all groups cut, where the name of only one group of other
+        outputs begins like that.
         """
         ordered = sorted(self.groups)
-        for name in [
-            one for one, seen in self.groups.items() if seen.counted and seen.counted.is_cut
-        ]:
+        counted = {name: outputs.counted for name, outputs in self.groups.items()}
+        for name in [name for name, row in counted.items() if row and row.is_cut]:
             at = bisect_right(ordered, name)
-            begun = [one for one in ordered[at : at + 2] if one.startswith(name)]
+            begun = [whole for whole in ordered[at : at + 2] if whole.startswith(name)]
             if len(begun) == 1:
                 self.groups[begun[0]].counted = self.groups.pop(name).counted
             else:
@@ -125,56 +132,51 @@ class Gathered:
                     f"group {printable(name)} has a name as long as its column: it is probably cut"
                 )
 
-    def _progress(self, name: str, seen: Seen) -> Consumed | None:
-        known = {*self.topics, *seen.subscriptions, RETRY_PREFIX + name}
-        return put_together(
-            [self._uncut(name, known, one) for one in seen.progress], seen.subscriptions
-        )
+    def _progress(self, name: str, outputs: GroupOutputs) -> Consumed | None:
+        known = {*self.topics, *outputs.subscriptions, RETRY_PREFIX + name}
+        uncut = [self._uncut(name, known, progress) for progress in outputs.progress]
+        return put_together(uncut, outputs.subscriptions)
 
     def _uncut(self, group: str, known: set[str], progress: Progress) -> Progress:
-        """Return names that are as long as their column get their ends back, where only one known
-        name begins so.
+        """Complete names that are as long as their column, where only one known name begins like
+        that.
         """
         topics = {lag.queue.topic for lag in progress.lags}
         brokers = {lag.queue.broker_name for lag in progress.lags}
-        if all(len(one) < progress.topic_width for one in topics) and all(
-            len(one) < progress.broker_width for one in brokers
-        ):
+        cut_topics = [name for name in topics if len(name) >= progress.topic_width]
+        cut_brokers = [name for name in brokers if len(name) >= progress.broker_width]
+        if not cut_topics and not cut_brokers:
             return progress
-        known_brokers = {
-            broker.broker_name for topic in self.topics.values() for broker in topic.brokers
-        }
-        names = self._whole(group, "topic", topics, progress.topic_width, known)
-        names |= self._whole(group, "broker", brokers, progress.broker_width, known_brokers)
+        known_brokers = members.brokers_of(self.topics, self.topics)
+        whole_topics = self._whole(group, "topic", cut_topics, progress.topic_width, known)
+        whole_brokers = self._whole(
+            group, "broker", cut_brokers, progress.broker_width, known_brokers
+        )
 
         def whole(queue: MessageQueue) -> MessageQueue:
-            topic, broker = (
-                names.get(("topic", queue.topic)),
-                names.get(("broker", queue.broker_name)),
-            )
-            return MessageQueue(topic or queue.topic, broker or queue.broker_name, queue.queue_id)
+            topic = whole_topics.get(queue.topic, queue.topic)
+            broker = whole_brokers.get(queue.broker_name, queue.broker_name)
+            return MessageQueue(topic, broker, queue.queue_id)
 
-        lags = (
-            [replace(lag, queue=whole(lag.queue)) for lag in progress.lags]
-            if names
-            else progress.lags
-        )
-        return progress._replace(
-            lags=lags, owners={whole(queue): ip for queue, ip in progress.owners.items()}
-        )
+        if not whole_topics and not whole_brokers:
+            return progress
+        lags = [replace(lag, queue=whole(lag.queue)) for lag in progress.lags]
+        owners = {whole(queue): address for queue, address in progress.owners.items()}
+        return progress._replace(lags=lags, owners=owners)
 
     def _whole(
-        self, group: str, kind: str, names: Iterable[str], width: int, known: Iterable[str]
-    ) -> dict[tuple[str, str], str]:
+        self, group: str, kind: str, cut: Iterable[str], width: int, known: Iterable[str]
+    ) -> dict[str, str]:
+        """Return whole names by cut names; warn of each."""
         found = {}
         ordered = sorted(known)
-        for name in sorted(name for name in names if len(name) >= width):
+        for name in sorted(cut):
             at = bisect_left(ordered, name)
-            begun = [one for one in ordered[at : at + 2] if one.startswith(name)]
+            begun = [whole for whole in ordered[at : at + 2] if whole.startswith(name)]
             if name in begun:
                 continue
             if len(begun) == 1:
-                found[kind, name] = begun[0]
+                found[name] = begun[0]
                 then = f"; taken for {printable(begun[0])}"
             else:
                 then = ": it is probably cut; give its topicRoute as well"
@@ -182,58 +184,57 @@ class Gathered:
             self.warnings.append(f"consumerProgress of group {printable(group)}: {what}{then}")
         return found
 
-    def _group(self, name: str, seen: Seen) -> Group:
-        progress = self._progress(name, seen)
+    def _group(self, name: str, outputs: GroupOutputs) -> Group:
+        progress = self._progress(name, outputs)
         lags = tuple(progress.lags) if progress else ()
-        topics = seen.subscriptions.union(
-            queue.topic for queues in seen.owned.values() for queue in queues
-        )
+        topics = outputs.subscriptions
+        for queues in outputs.owned.values():
+            topics.update(queue.topic for queue in queues)
         if not topics:
             topics = {lag.queue.topic for lag in lags}
-        view, is_placed = self._view(name, seen, progress, topics)
-        tps = (
-            progress.consume_tps
-            if progress
-            else (seen.counted and seen.counted.consume_tps) or None
-        )
-        group = members.group(name, view, seen.infos, self.topics if is_placed else {}, lags, tps)
-        group = replace(group, unknown={**group.unknown, **_unknown(seen, progress)})
+        view = self._view(outputs, progress, topics, name)
+        is_placed = not outputs.connected or view.keys() <= set(self.broker_names.values())
+        tps = None
+        if progress:
+            tps = progress.consume_tps
+        elif outputs.counted:
+            tps = outputs.counted.consume_tps or None
+        routes = self.topics if is_placed else {}
+        group = members.group(name, view, outputs.infos, routes, lags=lags, consume_tps=tps)
+        group = replace(group, unknown={**group.unknown, **_unknown(outputs, progress)})
         if group.is_shared:
             all_topics = {lag.queue.topic for lag in group.lags}
             retry = {topic for topic in all_topics if is_retry_topic_of(topic, name, all_topics)}
             group = replace(group, subscriptions=tuple(sorted(retry.union(group.subscriptions))))
-        if seen.owned:
-            owned = (
-                replace(one, owned=tuple(seen.owned.get(one.client_id, ())))
-                for one in group.clients
-            )
-            return replace(group, clients=tuple(owned))
-        if progress and progress.owners and not seen.infos:
+        if outputs.owned:
+            clients = []
+            for client in group.clients:
+                owned = tuple(outputs.owned.get(client.client_id, ()))
+                clients.append(replace(client, owned=owned))
+            return replace(group, clients=tuple(clients))
+        if progress and progress.owners and not outputs.infos:
             return replace(group, clients=self._owning(name, group.clients, progress))
         return group
 
     def _view(
-        self, name: str, seen: Seen, progress: Consumed | None, topics: set[str]
-    ) -> tuple[dict[str, Connections], bool]:
-        """Return the group as brokers list it, by their names, and whether the routes show which
-        brokers these are.
-        """
-        if not seen.connected:
-            model = (seen.counted and seen.counted.message_model) or "CLUSTERING"
-            return {"": _listed(self._connections(name, seen, progress), topics, model)}, True
-        lists = self._by_broker_name(name, seen)
-        found = {
-            broker: _listed(one.connections, topics, one.message_model or "CLUSTERING")
-            for broker, one in lists.items()
-        }
-        return found, lists.keys() <= set(self.broker_names.values())
+        self, outputs: GroupOutputs, progress: Consumed | None, topics: set[str], name: str
+    ) -> dict[str, Connections]:
+        """Return the group as brokers list it, by their names."""
+        if not outputs.connected:
+            model = (outputs.counted and outputs.counted.message_model) or "CLUSTERING"
+            return {"": _listed(_connections(outputs, progress), topics, model)}
+        view = {}
+        for broker, connected in self._by_broker_name(name, outputs).items():
+            model = connected.message_model or "CLUSTERING"
+            view[broker] = _listed(connected.connections, topics, model)
+        return view
 
-    def _by_broker_name(self, name: str, seen: Seen) -> dict[str, Connected]:
-        """Return lists of a group's clients by the names of brokers; one of a broker that is not
-        known goes after all that are.
+    def _by_broker_name(self, name: str, outputs: GroupOutputs) -> dict[str, Connected]:
+        """Return lists of a group's clients by broker name; the list of an unknown broker counts
+        only without others.
         """
         found: dict[str, Connected] = {}
-        for address, connected in seen.connected.items():
+        for address, connected in outputs.connected.items():
             broker = self.broker_names.get(address)
             if broker is None and address:
                 self.warnings.append(
@@ -244,36 +245,24 @@ class Gathered:
             before = found.get(broker)
             if before is None or len(before.connections) < len(connected.connections):
                 found[broker] = connected
-        if len(found) > 1 and (rest := found.pop("", None)):
-            listed = {one.client_id for known in found.values() for one in known.connections}
-            if lost := sorted({one.client_id for one in rest.connections} - listed):
-                seen.in_part = _DIFFER
+        if len(found) > 1 and "" in found:
+            rest = found.pop("")
+            lost = {client.client_id for client in rest.connections}
+            for connected in found.values():
+                lost.difference_update(client.client_id for client in connected.connections)
+            if lost:
+                outputs.in_part = _DIFFER
                 self.warnings.append(
-                    f"group {printable(name)}: {named(list(map(printable, lost)))} stands only in a consumerConnection "
+                    f"group {printable(name)}: {named(list(map(printable, sorted(lost))))} stands only in a consumerConnection "
                     "without -b and is left out"
                 )
         return found
-
-    def _connections(
-        self, name: str, seen: Seen, progress: Consumed | None
-    ) -> list[ClientConnection]:
-        """Return clients of a group whose consumerConnection is not given, from what else names
-        them.
-        """
-        if seen.listed:
-            return seen.listed
-        if seen.answered:
-            return list(seen.answered.values())
-        if seen.owned:
-            return [ClientConnection(client_id, None, None) for client_id in seen.owned]
-        addresses = set(progress.owners.values()) if progress else set()
-        return [ClientConnection(address, None, None) for address in addresses]
 
     def _owning(
         self, name: str, clients: tuple[Client, ...], progress: Consumed
     ) -> tuple[Client, ...]:
         """Return clients with the queues that consumerProgress shows at their addresses."""
-        hosts = Counter(one.host for one in clients)
+        hosts = Counter(client.host for client in clients)
         queues: dict[str, list[MessageQueue]] = {}
         for queue, address in progress.owners.items():
             queues.setdefault(address, []).append(queue)
@@ -281,77 +270,84 @@ class Gathered:
             f"group {printable(name)}: owners are those of consumerProgress, which shows one of a queue's owners even if "
             "it has two; consumerStatus shows all"
         )
-        if shared := sorted(host for host, count in hosts.items() if count > 1):
+        shared = sorted(host for host, count in hosts.items() if count > 1)
+        if shared:
             self.warnings.append(
                 f"group {printable(name)}: several clients run at {', '.join(map(printable, shared[:3]))}; consumerProgress "
                 "does not say which of them owns a queue, so what they own is left open; give their consumerStatus files"
             )
-        # Who has no queue there may own one whose row says N/A.
+        # A client without a queue there may own one whose row says N/A.
         none = () if progress.is_whole else None
-        return tuple(
-            replace(one, owned=tuple(queues.get(one.host, ())) or none)
-            if hosts[one.host] == 1
-            else one
-            for one in clients
-        )
+        found = []
+        for client in clients:
+            if hosts[client.host] == 1:
+                client = replace(client, owned=tuple(queues.get(client.host, ())) or none)
+            found.append(client)
+        return tuple(found)
 
     def _guessed_topics(self, groups: tuple[Group, ...]) -> list[Topic]:
-        """Return topics without a route, as far as their queues were named."""
+        """Return topics without a route, with the queues that outputs name."""
         counts: dict[str, dict[str, int]] = {}
-        for queue in _named_queues(groups):
-            if queue.topic not in self.topics and queue.queue_id >= 0:
-                brokers = counts.setdefault(queue.topic, {})
-                brokers[queue.broker_name] = max(
-                    brokers.get(queue.broker_name, 0), queue.queue_id + 1
-                )
+        for topic, broker, queue_id in _named_queues(groups):
+            if topic not in self.topics and queue_id >= 0:
+                brokers = counts.setdefault(topic, {})
+                brokers[broker] = max(brokers.get(broker, 0), queue_id + 1)
         guessed = {
             "routes": "no topicRoute is given; its read queues are counted by the highest queue id seen"
         }
-        return [
-            Topic(
-                name,
-                tuple(TopicBroker(broker, count) for broker, count in sorted(brokers.items())),
-                guessed,
-            )
-            for name, brokers in counts.items()
-        ]
+        topics = []
+        for topic, brokers in counts.items():
+            entries = tuple(TopicBroker(broker, n) for broker, n in sorted(brokers.items()))
+            topics.append(Topic(topic, entries, guessed))
+        return topics
+
+
+def _connections(outputs: GroupOutputs, progress: Consumed | None) -> list[ClientConnection]:
+    """Return clients of a group without consumerConnection, from other outputs."""
+    if outputs.listed:
+        return outputs.listed
+    if outputs.answered:
+        return list(outputs.answered.values())
+    if outputs.owned:
+        return [ClientConnection(client_id, None, None) for client_id in outputs.owned]
+    addresses = set(progress.owners.values()) if progress else set()
+    return [ClientConnection(address, None, None) for address in addresses]
 
 
 def _listed(
     connections: Iterable[ClientConnection], topics: Iterable[str], model: str
 ) -> Connections:
-    return Connections(
-        tuple(sorted(connections, key=lambda one: one.client_id)), frozenset(topics), model
-    )
+    ordered = sorted(connections, key=attrgetter("client_id"))
+    return Connections(tuple(ordered), frozenset(topics), model)
 
 
-def _unknown(seen: Seen, progress: Consumed | None) -> dict[str, str]:
-    """Return what the outputs do not say of a group, and why."""
+def _unknown(outputs: GroupOutputs, progress: Consumed | None) -> dict[str, str]:
+    """Return what is not known of a group from the outputs, and why."""
     found = {}
-    if not seen.connected and not seen.listed:
+    if not outputs.connected and not outputs.listed:
         found["clients"] = "neither its consumerConnection nor its consumerStatus is given"
-        if seen.answered:
+        if outputs.answered:
             found["clients"] = "only those whose consumerStatus files are given are known"
-        elif seen.owned:
+        elif outputs.owned:
             found["clients"] = "only those that own a queue are known"
         elif progress and progress.owners:
             found["clients"] = (
                 "only addresses of those that own a queue are known, and two on one host look like one"
             )
-        elif seen.counted and seen.counted.n_connections:
+        elif outputs.counted and outputs.counted.n_connections:
             found["clients"] = (
-                f"consumerProgress says that it has {seen.counted.n_connections:,}, not which"
+                f"consumerProgress says that it has {outputs.counted.n_connections:,}, not which"
             )
-        elif seen.counted:
+        elif outputs.counted:
             found["clients"] = (
                 "consumerProgress lists it as OFFLINE: it has none, or could not be asked"
             )
-    elif seen.in_part:
-        found["clients"] = seen.in_part
-    if not seen.connected and not seen.infos:
+    elif outputs.in_part:
+        found["clients"] = outputs.in_part
+    if not outputs.connected and not outputs.infos:
         known = "; its topics are those that it has offsets of" if progress else ""
         found["subscriptions"] = f"its consumerConnection is not given{known}"
-    if progress and not progress.is_whole and not seen.infos:
+    if progress and not progress.is_whole and not outputs.infos:
         found["owners"] = (
             "consumerProgress says N/A where nobody owns a queue and where a client could not be asked"
         )
@@ -370,68 +366,68 @@ def _named_queues(groups: tuple[Group, ...]) -> Iterable[MessageQueue]:
             yield from client.owned or ()
 
 
-# What several outputs of consumerProgress say of one group: of all its topics, or of one each
-# (``-t``).
+# Several outputs of consumerProgress of one group: of all its topics, or of one each (``-t``).
 
 
 class Consumed(NamedTuple):
-    """How far a group is."""
+    """Offsets and owners of a group."""
 
     lags: list[Lag]
     owners: dict[MessageQueue, str]  # address of one client that has the queue
-    is_whole: (
-        bool  # whether owners are given of all topics, and every queue, retry topics aside, has one
-    )
-    # topics that the group subscribes to and of which owners are not given though those of others
-    # are
+    # owners are given for all topics, and for every queue but those of retry topics
+    is_whole: bool
+    # subscribed topics without owners, while other topics have them
     missing: list[str]
     consume_tps: float | None
 
 
 def put_together(given: Sequence[Progress], subscriptions: Collection[str]) -> Consumed | None:
-    """Return all outputs of consumerProgress of one group, None without any."""
+    """Merge the outputs of consumerProgress of one group; None without any."""
     if not given:
         return None
-    lags: dict[MessageQueue, _Place] = {}
+    placed: dict[MessageQueue, _PlacedLag] = {}
     owners: dict[MessageQueue, str] = {}
     repeated: list[Lag] = []
-    for one in given:
-        repeated += _add(one, lags)
-        owners |= one.owners
-    asked = {lag.queue.topic for one in given if one.owners for lag in one.lags}
-    missing = (
-        sorted(t for t in subscriptions if t not in asked and not t.startswith(RETRY_PREFIX))
-        if owners
-        else []
-    )
-    all_lags = [*(lag for lag, _, _ in lags.values()), *repeated]
-    return Consumed(
-        all_lags,
-        owners,
-        all(one.is_whole for one in given) and not missing,
-        missing,
-        _tps(given, len(lags)),
-    )
+    asked: set[str] = set()  # topics of outputs with owners
+    for progress in given:
+        repeated += _add(progress, placed)
+        owners |= progress.owners
+        if progress.owners:
+            asked.update(lag.queue.topic for lag in progress.lags)
+    missing = []
+    if owners:
+        unasked = [topic for topic in subscriptions if topic not in asked]
+        missing = sorted(topic for topic in unasked if not topic.startswith(RETRY_PREFIX))
+    lags = [entry.lag for entry in placed.values()]
+    is_whole = not missing and all(progress.is_whole for progress in given)
+    return Consumed(lags + repeated, owners, is_whole, missing, _tps(given, len(placed)))
 
 
-_Place = tuple[Lag, Section, int]
-"""A lag with its output, and how far down it stands there."""
+class _PlacedLag(NamedTuple):
+    """A lag with its output, and its line there."""
+
+    lag: Lag
+    section: Section
+    line: int
 
 
-def _add(one: Progress, lags: dict[MessageQueue, _Place]) -> list[Lag]:
-    """Add the lags of one output; what one output itself repeats is returned, for names that are
-    cut may look alike.
+def _add(progress: Progress, placed: dict[MessageQueue, _PlacedLag]) -> list[Lag]:
+    """Add the lags of one output; return lags that this output itself repeats, for cut names may
+    look alike.
     """
     repeated = []
-    for lag, offset in zip(one.lags, one.offsets, strict=True):
-        there, section, line = lags.setdefault(lag.queue, (lag, one.section, offset))
-        if section is one.section:
-            repeated += [lag] if line != offset else []
-        elif there != lag:
-            raise one.section.error(
-                f"queue {lag.queue.queue_id} of topic {lag.queue.topic!r} on broker {lag.queue.broker_name!r} has offsets "
-                f"{_offsets(lag)} here and {_offsets(there)} at {section.place(line)}; give one of the two outputs",
-                offset,
+    for lag, line in zip(progress.lags, progress.offsets, strict=True):
+        queue = lag.queue
+        first = placed.setdefault(queue, _PlacedLag(lag, progress.section, line))
+        if first.section is progress.section:
+            if first.line != line:
+                repeated.append(lag)
+        elif first.lag != lag:
+            raise progress.section.error(
+                f"queue {queue.queue_id} of topic {queue.topic!r} on broker {queue.broker_name!r} has offsets "
+                f"{_offsets(lag)} here and {_offsets(first.lag)} at {first.section.place(first.line)}; "
+                "give one of the two outputs",
+                line,
             )
     return repeated
 
@@ -442,10 +438,12 @@ def _offsets(lag: Lag) -> str:
 
 def _tps(given: Sequence[Progress], n_queues: int) -> float | None:
     """Return messages consumed per second: those of an output that has all queues, else the sum
-    over outputs that share none.
+    over outputs if no queue is in two of them.
     """
-    sizes = [len({lag.queue for lag in one.lags}) for one in given]
-    whole = next((one for one, size in zip(given, sizes, strict=True) if size == n_queues), None)
-    if whole is not None:
-        return whole.consume_tps
-    return sum(one.consume_tps for one in given) if sum(sizes) == n_queues else None
+    n_in_all = 0
+    for progress in given:
+        n_here = len({lag.queue for lag in progress.lags})
+        if n_here == n_queues:
+            return progress.consume_tps
+        n_in_all += n_here
+    return sum(progress.consume_tps for progress in given) if n_in_all == n_queues else None

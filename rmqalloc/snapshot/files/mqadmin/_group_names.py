@@ -8,13 +8,13 @@ long names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from rmqalloc.model import RETRY_PREFIX
 
 
 def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
-    """Return whether messages of a group come back to a topic.
+    """Check whether messages of a group come back to a topic.
 
     Examples
     --------
@@ -31,14 +31,15 @@ def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
 
 
 def may_be_named(group: str, topics: Collection[str], width: int | None = None) -> bool:
-    """Return whether an output with these topics may be that of a group: it has no retry topics, or
+    """Check whether an output with these topics may be that of a group: it has no retry topics, or
     some are the group's.
     """
     retry = [topic for topic in topics if topic.startswith(RETRY_PREFIX)]
-    return not retry or any(
-        is_retry_topic_of(topic, group, topics)
-        or (_is_cut(topic, width) and _is_front(topic, group))
-        for topic in retry
+    if not retry:
+        return True
+    cut = [topic for topic in retry if _is_cut(topic, width)]
+    return any(is_retry_topic_of(topic, group, topics) for topic in retry) or any(
+        _is_front(topic, group) for topic in cut
     )
 
 
@@ -61,13 +62,12 @@ def group_of_retry_topics(
         return retry[0].removeprefix(RETRY_PREFIX) if len(retry) == 1 else None
     whole = [topic for topic in retry if not _is_cut(topic, width)]
     cut = [topic for topic in retry if _is_cut(topic, width)]
-    names = _names(whole[0], topics) if whole else (one for one in known if _is_front(cut[0], one))
-    possible = {
-        name
-        for name in names
-        if all(is_retry_topic_of(one, name, topics) for one in whole)
-        and all(_is_front(one, name) for one in cut)
-    }
+    names = _names(whole[0], topics) if whole else known
+    possible = set()
+    for name in names:
+        is_of_whole = all(is_retry_topic_of(topic, name, topics) for topic in whole)
+        if is_of_whole and all(_is_front(topic, name) for topic in cut):
+            possible.add(name)
     decided = possible if len(possible) == 1 else possible & set(known)
     return decided.pop() if len(decided) == 1 else None
 
@@ -80,8 +80,9 @@ def _names(topic: str, topics: Collection[str]) -> Iterator[str]:
     if plus:
         return
     all_topics = topics if isinstance(topics, (set, frozenset)) else set(topics)
-    ends: Iterable[int] = (at for at, one in enumerate(name) if one == "_" and at)
-    yield from (name[:at] for at in ends if name[at + 1 :] in all_topics)
+    for at, character in enumerate(name):
+        if at and character == "_" and name[at + 1 :] in all_topics:
+            yield name[:at]
 
 
 def _is_cut(topic: str, width: int | None) -> bool:
@@ -89,6 +90,6 @@ def _is_cut(topic: str, width: int | None) -> bool:
 
 
 def _is_front(topic: str, group: str) -> bool:
-    """Return whether a topic that is cut may be a retry topic of the group."""
+    """Check whether a cut topic may be a retry topic of the group."""
     own = RETRY_PREFIX + group
     return own.startswith(topic) or topic.startswith((f"{own}_", f"{own}+"))

@@ -1,4 +1,4 @@
-"""What each reading of a cluster shows beside those before it: `Observer`, `Observation`."""
+"""Comparing each reading of a cluster with those before it: `Observer`, `Observation`."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class Observation(NamedTuple):
-    """One reading, with what it shows beside the readings before.
+    """One reading, and what changed since the readings before.
 
     Attributes
     ----------
     reading : ClusterReading
     known : Known
-        Its snapshot with every strategy decided.
+        The snapshot of the reading, with every strategy decided.
     groups : GroupList
         All groups in one row each, as `rmqalloc groups` lists them.
     owners : CurrentOwners
-        Who owns what, as `rmqalloc show` says it.
+        Owners of queues, as `rmqalloc show` prints them.
     findings : Findings
-        What `rmqalloc check` finds at this moment.
+        Findings of `rmqalloc check` at this moment.
     lasting : tuple of Finding
-        Of these, those that the reading before had, too.
+        Those findings that the reading before had, too.
     raised, cleared : tuple of Change
-        Findings that last since this reading, and those that are gone since; keys are what makes
-        two findings the same fault, values are findings. ``before`` of a raised one is the same
-        fault with another severity, None for none. Where it is not known whether the fault was
-        there before, as some answers were missing, ``last_seen_before`` is None.
+        Findings that last since this reading, and findings that are gone since. Keys identify a
+        fault, values are findings. ``before`` of a raised finding is the same fault with another
+        severity, or None. ``last_seen_before`` is None if some answers were missing, so that it is
+        not known whether the fault was there before.
     members : tuple of Change
         Clients that joined (``before`` None) or left (``after`` None), or are listed another number
-        of times; keys are (consumer group, client id), values how often the id is listed. What was
-        there from the first reading on has ``last_seen_before`` None.
+        of times; keys are (consumer group, client id), values how often the id is listed.
+        ``last_seen_before`` is None for clients that were there from the first reading on.
     moves : tuple of Change
         Queues whose owners changed; keys are (consumer group, MessageQueue), values tuples of
         client ids, () for unowned. ``before`` is None for a queue that is new, or known for the
-        first time (then ``last_seen_before`` is None, too); ``after`` is None for one that is gone.
+        first time (then ``last_seen_before`` is None, too); ``after`` is None for a queue that is
+        gone.
     settled : mapping of str to float
         Groups that settled since the reading before, with the seconds from the first sign of the
         change to this reading, the first in which every queue has its expected owner.
@@ -72,21 +73,26 @@ class Observation(NamedTuple):
     unsettled: Mapping[str, float] = _NOTHING
 
 
-class _Look(NamedTuple):
-    """When a reading was made, and what it lacks."""
+class _ReadingTimes(NamedTuple):
+    """When a reading was made, and the requests that failed."""
 
     began_at: float
     read_at: float
     lacks: frozenset[Hashable]
 
 
+class _FindingChanges(NamedTuple):
+    raised: tuple[Change[Any, Finding], ...]
+    cleared: tuple[Change[Any, Finding], ...]
+
+
 class Observer:
-    """Makes an `Observation` of each reading of one cluster, one after the other.
+    """Comparison of the readings of one cluster: an `Observation` of each.
 
     Parameters
     ----------
     groups, topics : sequence of str
-        Patterns as in `fnmatch.fnmatchcase`: what is looked at.
+        Patterns of the groups and topics to observe, as in `fnmatch.fnmatchcase`.
 
     Examples
     --------
@@ -97,10 +103,11 @@ class Observer:
     ...     snapshot = Snapshot((Topic("T", (TopicBroker("b", 2),)),), (group,))
     ...     return ClusterReading(snapshot, at, at, {"g": GroupAges(at, None, {})}, frozenset(), True, {})
     >>> observer = Observer()
-    >>> seen = [observer.observe(reading(*one)) for one in [(1, "c1"), (2, "c1"), (3, "c1", "c2"), (4, "c1", "c2")]]
-    >>> seen[3].members
+    >>> for at, *ids in [(1, "c1"), (2, "c1"), (3, "c1", "c2"), (4, "c1", "c2")]:
+    ...     observation = observer.observe(reading(at, *ids))
+    >>> observation.members
     (Change(key=('g', 'c2'), before=None, after=1, last_seen_before=2, first_seen_after=3),)
-    >>> [(one.key[1].queue_id, one.before, one.after) for one in seen[3].moves]
+    >>> [(move.key[1].queue_id, move.before, move.after) for move in observation.moves]
     [(1, ('c1',), ('c2',))]
     """
 
@@ -111,13 +118,11 @@ class Observer:
         self._begin()
 
     def _begin(self) -> None:
-        """Know of nothing before."""
-        self._members, self._moves, self._settling = (
-            MemberChanges(),
-            OwnerChanges(),
-            SettleTimes(self._topics),
-        )
-        self._looks: list[_Look] = []
+        """Forget all readings before."""
+        self._members = MemberChanges()
+        self._moves = OwnerChanges()
+        self._settling = SettleTimes(self._topics)
+        self._readings: list[_ReadingTimes] = []
         self._found_at: dict[Hashable, float] = {}
 
     def observe(self, reading: ClusterReading) -> Observation:
@@ -126,9 +131,9 @@ class Observer:
         Parameters
         ----------
         reading : ClusterReading
-            What it shows of a group counts where its parts were read after those before. One that
-            is earlier than the last, as after a clock went back, begins again: what came to be in
-            between is not known.
+            A part of a group counts if it was read after the same part of the readings before. A
+            reading that is earlier than the last, as after a clock went back, is a first reading
+            again: changes in between are not known.
 
         Raises
         ------
@@ -137,13 +142,13 @@ class Observer:
         ValueError
             Two groups or topics have one name, or a topic has too many queues to be checked.
         """
-        if self._looks and reading.read_at < self._looks[-1].read_at:
+        if self._readings and reading.read_at < self._readings[-1].read_at:
             self._begin()  # the clock went back: no moment after it can be compared with one before
         found = known(reading.snapshot, self._groups)
         groups = group_list(found, self._groups, self._topics)
         owners = current_owners(found, self._groups, self._topics)
         mine = self._chosen(reading)
-        raised, cleared = self._findings_after(reading, groups.findings)
+        changes = self._findings_after(reading, groups.findings)
         lasts = tuple(lasting(self._findings, groups.findings))
         self._findings = groups.findings
         return Observation(
@@ -151,60 +156,57 @@ class Observer:
             found,
             groups,
             owners,
-            groups.findings,
-            lasts,
-            raised,
-            cleared,
-            tuple(self._members.after(mine)),
-            tuple(self._moves.after(mine, owners)),
-            self._settling.after(mine, found),
-            dict(self._settling.unsettled),
+            findings=groups.findings,
+            lasting=lasts,
+            raised=changes.raised,
+            cleared=changes.cleared,
+            members=tuple(self._members.after(mine)),
+            moves=tuple(self._moves.after(mine, owners)),
+            settled=self._settling.after(mine, found),
+            unsettled=dict(self._settling.unsettled),
         )
 
     def _chosen(self, reading: ClusterReading) -> ClusterReading:
-        """Return a reading with the groups that are looked at alone."""
+        """Return a reading with the chosen groups alone."""
         if self._groups == ALL:
             return reading
-        groups = chosen(
-            self._groups, by_name(reading.snapshot.groups, "groups"), "group", reading.snapshot
-        )
-        return reading._replace(snapshot=replace(reading.snapshot, groups=tuple(groups.values())))
+        snapshot = reading.snapshot
+        groups = chosen(self._groups, by_name(snapshot.groups, "groups"), "group", snapshot)
+        return reading._replace(snapshot=replace(snapshot, groups=tuple(groups.values())))
 
-    def _findings_after(
-        self, reading: ClusterReading, findings: Findings
-    ) -> tuple[tuple[Change[Any, Finding], ...], tuple[Change[Any, Finding], ...]]:
-        """Return what is raised and cleared: what lasts was first seen at the reading before this
-        one.
+    def _findings_after(self, reading: ClusterReading, findings: Findings) -> _FindingChanges:
+        """Return raised and cleared findings; a raised one was first found at the reading before
+        this one.
         """
-        lacks = frozenset((one.source, one.request) for one in reading.snapshot.errors)
-        before = {fault_of(one): one for one in self._raised}
-        changes, looks = (
-            self._raised.after(findings, lacks),
-            [*self._looks, _Look(reading.began_at, reading.read_at, lacks)],
-        )
-        since = looks[-2].read_at if len(looks) > 1 else reading.read_at
-        absent_at = (
-            looks[-3].began_at if len(looks) > 2 and looks[-3].lacks <= looks[-2].lacks else None
-        )
-        raised = tuple(
-            Change(fault, before[fault], one, self._found_at.get(fault), reading.read_at)
-            if (fault := fault_of(one)) in before
-            else Change(fault, None, one, absent_at, since)
-            for one in changes.raised
-        )
-        cleared = tuple(
-            Change(fault, one, None, self._found_at.get(fault), reading.read_at)
-            for one in changes.cleared
-            for fault in [fault_of(one)]
-        )
+        lacks = frozenset((error.source, error.request) for error in reading.snapshot.errors)
+        before = {fault_of(finding): finding for finding in self._raised}
+        changes = self._raised.after(findings, lacks)
+        readings = [*self._readings, _ReadingTimes(reading.began_at, reading.read_at, lacks)]
+        since = readings[-2].read_at if len(readings) > 1 else reading.read_at
+        absent_at = None
+        if len(readings) > 2 and readings[-3].lacks <= readings[-2].lacks:
+            absent_at = readings[-3].began_at
+        raised: list[Change[Any, Finding]] = []
+        for finding in changes.raised:
+            fault = fault_of(finding)
+            if fault in before:
+                found_at, read_at = self._found_at.get(fault), reading.read_at
+                raised.append(Change(fault, before[fault], finding, found_at, read_at))
+            else:
+                raised.append(Change(fault, None, finding, absent_at, since))
+        cleared: list[Change[Any, Finding]] = []
+        for finding in changes.cleared:
+            fault = fault_of(finding)
+            found_at = self._found_at.get(fault)
+            cleared.append(Change(fault, finding, None, found_at, reading.read_at))
         now, still = set(map(fault_of, findings)), set(map(fault_of, self._raised))
         self._found_at = {fault: at for fault, at in self._found_at.items() if fault in still}
         self._found_at |= dict.fromkeys(now & still, reading.began_at)
-        self._looks = looks[-2:]
-        return raised, cleared
+        self._readings = readings[-2:]
+        return _FindingChanges(tuple(raised), tuple(cleared))
 
 
-# Clients that join and leave groups, as readings go by.
+# Clients that join and leave groups.
 
 Member = tuple[str, str]
 
@@ -220,14 +222,13 @@ class MemberChanges:
         self._whole_at: float | None = None
 
     def after(self, reading: ClusterReading) -> Iterator[Change[Member, int]]:
-        """Yield what a reading confirms; a group that could not be read, or was not asked again,
-        shows nothing.
+        """Yield changes that a reading confirms; a group that could not be read, or was not asked
+        again, has none.
         """
         there = frozenset(group.name for group in reading.snapshot.groups)
         if self._whole_at is not None:  # a group that was not there then had no clients
-            self._read_at |= dict.fromkeys(
-                there - self._there - self._read_at.keys(), self._whole_at
-            )
+            new = there - self._there - self._read_at.keys()
+            self._read_at |= dict.fromkeys(new, self._whole_at)
         for group in reading.snapshot.groups:
             ages = reading.ages.get(group.name)
             at = None if ages is None else ages.clients
@@ -257,7 +258,8 @@ class MemberChanges:
                 self._states.known((group, client_id), None, since)
         for client_id in sorted(tracked):
             key = group, client_id
-            if change := self._states.seen(key, counts.get(client_id), at, until):
+            change = self._states.seen(key, counts.get(client_id), at, until)
+            if change:
                 yield change
             if self._states.is_absent(key):
                 self._states.forget(key)

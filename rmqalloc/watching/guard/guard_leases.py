@@ -1,5 +1,5 @@
-"""One stop of a group at a time: who asks second, before the first has left and its group settled,
-gets "no".
+"""Leases that allow one stop of a group at a time: a second request gets "no" until the first
+client has left and its group has settled.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from rmqalloc.watching.guard.stops import may_stop
 class _Lease(NamedTuple):
     """A stop that was granted.
 
-    A client that is listed again has left if it says that it started at another time than when the
-    stop was granted.
+    A client that is listed with another start time than when the stop was granted has left and
+    come back.
     """
 
-    clients: Mapping[str, int | None]  # when each says that it started
+    clients: Mapping[str, int | None]  # reported start time by client id
     granted_at: float
 
     def is_over(self, clients: Iterable[Client]) -> bool:
-        """Return whether all its clients have left, of those that a group has."""
-        return not any(one.client_id in self.clients and not self._is_new(one) for one in clients)
+        """Check, by the clients of a group, that all clients of the lease have left."""
+        held = [client for client in clients if client.client_id in self.clients]
+        return all(map(self._is_new, held))
 
     def _is_new(self, client: Client) -> bool:
         started = self.clients[client.client_id]
@@ -39,21 +40,21 @@ class _Lease(NamedTuple):
 
 
 class GuardLeases:
-    """Grants one stop per group, until the clients have left and the group has settled, or the
-    lease expires; for threads.
+    """Leases of one stop per group, each until its clients have left and the group has settled, or
+    until it expires. Safe for threads.
 
-    Leases are kept in memory alone: a service that starts again has none, and two services know
-    nothing of each other.
+    Leases are kept in memory alone: a service that starts again has none, and two services do not
+    know the leases of each other.
 
     Parameters
     ----------
     seconds : float
-        How long a lease lasts at most. Whoever was granted a stop and asks again gets it again, for
-        so long from then on.
+        Duration of a lease at most. A client that was granted a stop and requests it again gets a
+        new lease.
     most : int
         Leases at one time; a stop that would need more is refused.
     clock : callable
-        Gives seconds that never go back.
+        Returns seconds that never go back.
 
     Examples
     --------
@@ -88,10 +89,10 @@ class GuardLeases:
         groups: Sequence[str] = ALL,
         topics: Sequence[str] = ALL,
     ) -> GuardAnswer:
-        """Answer as `rmqalloc.watching.guard.may_stop`; "no" too where another stop of a group is under way.
-        A "yes" is a lease.
+        """Answer as `rmqalloc.watching.guard.may_stop`, but "no" where another stop of a group is
+        under way. A "yes" is a lease.
 
-        Snapshots come in the order of their time.
+        Snapshots must come in the order of their time.
         """
         known = Known.of(snapshot, groups)
         with self._lock:
@@ -102,26 +103,26 @@ class GuardLeases:
     def _release(self, known: Known) -> None:
         """Drop leases that have expired, and those of groups that have settled without the clients."""
         now = self._clock()
+        leases = self._leases.items()
         self._leases = {
-            name: one for name, one in self._leases.items() if now - one.granted_at < self._seconds
+            name: lease for name, lease in leases if now - lease.granted_at < self._seconds
         }
-        held = [one for one in known.snapshot.groups if one.name in self._leases]
-        gone = [one.name for one in held if self._leases[one.name].is_over(one.clients)]
+        held = [group for group in known.snapshot.groups if group.name in self._leases]
+        gone = [group.name for group in held if self._leases[group.name].is_over(group.clients)]
         states = settlings(known, known.groups) if gone else {}
         for name in gone:
             if name in states and states[name].state == SETTLED:
                 del self._leases[name]
 
     def _granted(self, answer: GuardAnswer, snapshot: Snapshot) -> GuardAnswer:
-        """Return the answer if no lease of others is in its way, and keep it as a lease; else "no"."""
+        """Keep the answer as a lease if no other lease is in its way; else return "no"."""
         wanted, now = set(answer.clients), self._clock()
-        clients = {
-            one.client_id: one.start_timestamp
-            for group in snapshot.groups
-            for one in group.clients
-            if one.client_id in wanted
-        }
-        names = [one.consumer_group for one in answer.rows]
+        clients = {}
+        for group in snapshot.groups:
+            for client in group.clients:
+                if client.client_id in wanted:
+                    clients[client.client_id] = client.start_timestamp
+        names = [row.consumer_group for row in answer.rows]
         for name in names:
             held = self._leases.get(name)
             if held is not None and held.clients.keys() != clients.keys():

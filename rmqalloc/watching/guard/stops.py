@@ -1,9 +1,11 @@
-"""May a client stop now, and has it left: answers from one snapshot."""
+"""Deciding from one snapshot whether a client may stop now, and whether it has left."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
 
 import pyarrow.compute as pc
 
@@ -28,24 +30,24 @@ def may_stop(
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
 ) -> GuardAnswer:
-    """Say whether a client may stop now, by every group that it is in.
+    """Decide whether a client may stop now, for every group that it is in.
 
     Parameters
     ----------
     snapshot : Snapshot or Known
     target : str
-        A client id; else what ids go on from, as ``10.0.0.1@1009``; else a host: all clients that
+        A client id; else the beginning of ids, as ``10.0.0.1@1009``; else a host. All clients that
         match stop together.
     groups, topics : sequence of str
-        Patterns as in `fnmatch.fnmatchcase`: what is looked at.
+        Patterns of the groups and topics to check, as in `fnmatch.fnmatchcase`.
 
     Returns
     -------
     GuardAnswer
-        "no" if the change before has not settled, or queues that are read now would have nobody;
-        "unknown" if client lists, subscriptions, routes, the strategy or what clients own is not
-        known. Where clients share queues (POP, a proxy, broadcasting) any may stop while another is
-        there.
+        "no" if the previous change has not settled, or if queues that are read now would have no
+        reader; "unknown" if client lists, subscriptions, routes, the strategy or owned queues are
+        not known. Where clients share queues (POP, a proxy, broadcasting) any client may stop while
+        another is there.
 
     Raises
     ------
@@ -63,14 +65,16 @@ def may_stop(
     """
     known = Known.of(snapshot, groups)
     states = settlings(known, groups, topics)
-    ids_of = {one.name: one.client_ids for one in known.snapshot.groups if one.name in states}
+    ids_of = {
+        group.name: group.client_ids for group in known.snapshot.groups if group.name in states
+    }
     meant, hidden = meant_by_group(target, ids_of), _hidden(known, states)
     if not meant and not hidden:
         raise nobody_meant(target, ids_of, known.snapshot)
     rows = [_unsettled(name, states[name], ids, len(ids_of[name])) for name, ids in meant.items()]
     settled = {name: ids for name, ids in meant.items() if states[name].state == SETTLED}
     planned = _planned(known, settled, topics, ids_of) if settled else {}
-    rows = [planned.get(one.consumer_group, one) for one in rows]
+    rows = [planned.get(row.consumer_group, row) for row in rows]
     rows += [_not_listed(name, target, why) for name, why in hidden.items() if name not in meant]
     return GuardAnswer.of(target, rows, _allowed(rows))
 
@@ -81,14 +85,14 @@ def has_left(
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
 ) -> GuardAnswer:
-    """Say whether a client has left, and all its queues have new owners: whether groups without it
-    have settled.
+    """Decide whether a client has left and all its queues have new owners: its groups have settled
+    without it.
 
     Parameters
     ----------
     snapshot, target, groups, topics
-        As for `may_stop`. A client that is gone leads to no group, so all of them have to have
-        settled; without a target that is all that is asked.
+        As for `may_stop`. A client that is gone belongs to no group, so all groups have to have
+        settled; without a target nothing else is checked.
 
     Examples
     --------
@@ -103,22 +107,14 @@ def has_left(
     """
     known = Known.of(snapshot, groups)
     states = settlings(known, groups, topics)
-    listed = {one.name: one.client_ids for one in known.snapshot.groups if one.name in states}
+    listed = {
+        group.name: group.client_ids for group in known.snapshot.groups if group.name in states
+    }
     meant = meant_by_group(target, listed) if target else {}
     rows = []
     for name, state in states.items():
         if name in meant:
-            still = f"{named([*map(printable, meant[name])])} {'is a client' if len(meant[name]) == 1 else 'are clients'}"
-            rows.append(
-                OfGroup(
-                    name,
-                    NO,
-                    False,
-                    f"{still} of {printable(name)} still",
-                    meant[name],
-                    len(listed[name]),
-                )
-            )
+            rows.append(_still_there(name, meant[name], len(listed[name])))
         else:
             rows.append(_unsettled(name, state, (), len(listed[name])))
     names = named([*map(printable, states)])
@@ -126,25 +122,27 @@ def has_left(
     return GuardAnswer.of(target, rows, f"{left}all queues of {names} have owners")
 
 
+def _still_there(name: str, ids: tuple[str, ...], n_clients: int) -> OfGroup:
+    are_clients = "is a client" if len(ids) == 1 else "are clients"
+    reason = f"{named([*map(printable, ids)])} {are_clients} of {printable(name)} still"
+    return OfGroup(name, NO, False, reason, clients=ids, n_clients=n_clients)
+
+
 def _unsettled(name: str, state: Settling, ids: tuple[str, ...], n_clients: int) -> OfGroup:
-    """Return the answer for a group as far as it follows from whether it has settled."""
+    """Return the answer for a group whose previous change has not settled; YES if it has."""
+    group, reason = printable(name), printable(state.reason)
     if state.state == SETTLED:
-        return OfGroup(name, YES, True, "", ids, n_clients)
-    reason, group = printable(state.reason), printable(name)
-    if state.state == UNSETTLED:
-        return OfGroup(
-            name,
-            NO,
-            False,
-            f"the previous change of {group} has not settled: {reason}",
-            ids,
-            n_clients,
-        )
-    return OfGroup(name, UNKNOWN, False, f"{group}: {reason}", ids, n_clients)
+        verdict, text = YES, ""
+    elif state.state == UNSETTLED:
+        verdict, text = NO, f"the previous change of {group} has not settled: {reason}"
+    else:
+        verdict, text = UNKNOWN, f"{group}: {reason}"
+    is_settled = state.state == SETTLED
+    return OfGroup(name, verdict, is_settled, text, clients=ids, n_clients=n_clients)
 
 
 def _hidden(known: Known, names: Collection[str]) -> dict[str, str]:
-    """Return groups that may have clients which the snapshot does not have, and why."""
+    """Return groups that may have clients that the snapshot does not list, and why."""
     unknown = Unknowns(known.snapshot)
     whys = {name: unknown.why("clients", name) for name in names}
     return {name: why for name, why in whys.items() if why}
@@ -161,43 +159,46 @@ def _planned(
     topics: Sequence[str],
     listed: Mapping[str, Sequence[str]],
 ) -> dict[str, OfGroup]:
-    """Return the answers of settled groups by a plan without these clients."""
-    ids = tuple(dict.fromkeys(one for mine in ids_of.values() for one in mine))
-    plan = plan_snapshot(
-        _some_of(known, ids_of), [Scenario(_STOP, (RemoveClients(ids=ids),))], topics=topics
-    )
+    """Return the answers for settled groups from a plan without the clients that stop."""
+    ids = tuple(dict.fromkeys(chain.from_iterable(ids_of.values())))
+    stop = Scenario(_STOP, (RemoveClients(ids=ids),))
+    plan = plan_snapshot(_some_of(known, ids_of), [stop], topics=topics)
     figures, double_owned = _figures(plan, ids_of), _double_owned(plan)
-    rows = {
-        name: _row(name, mine, len(listed[name]), figures[name], double_owned.get(name, 0))
-        for name, mine in ids_of.items()
-    }
-    return rows | {name: _refused(rows[name], *why) for name, why in _failed(plan).items()}
+    rows = {}
+    for name, stopping in ids_of.items():
+        n_clients, n_double = len(listed[name]), double_owned.get(name, 0)
+        rows[name] = _row(name, stopping, n_clients, figures[name], n_double)
+    for name, failure in _failed(plan).items():
+        rows[name] = _refused(rows[name], failure)
+    return rows
 
 
 def _some_of(known: Known, names: Collection[str]) -> Known:
-    """Return what is known of some groups alone, so that nothing else is planned."""
-    some = tuple(one for one in known.snapshot.groups if one.name in names)
-    return Known.already(replace(known.snapshot, groups=some))
+    """Keep some groups alone, so that nothing else is planned."""
+    groups = tuple(group for group in known.snapshot.groups if group.name in names)
+    return Known.already(replace(known.snapshot, groups=groups))
 
 
 def _figures(plan: Plan, ids_of: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, int]]:
     """Return the figures of `GUARD_SCHEMA` that a plan gives, by group."""
-    open_ones = {one["consumer_group"]: one["unowned"] for one in plan.transitions().to_pylist()}
-    found = {
-        name: {"n_queues": 0, "unowned_meanwhile": open_ones.get(name, 0), "unowned_after": 0}
-        for name in ids_of
-    }
+    unowned = {row["consumer_group"]: row["unowned"] for row in plan.transitions().to_pylist()}
+    found = {}
+    for name in ids_of:
+        unowned_meanwhile = unowned.get(name, 0)
+        found[name] = {
+            "n_queues": 0,
+            "unowned_meanwhile": unowned_meanwhile,
+            "unowned_after": 0,
+        }
     columns = ["consumer_group", "owner_before", "others_before", "change"]
-    for one in (
-        plan.queues.filter(pc.equal(plan.queues["scenario"], _STOP)).select(columns).to_pylist()
-    ):
-        if one["owner_before"] is not None:
-            readers, figures = (
-                {one["owner_before"], *(one["others_before"] or ())},
-                found[one["consumer_group"]],
-            )
-            figures["n_queues"] += readers.issubset(ids_of[one["consumer_group"]])
-            figures["unowned_after"] += one["change"] == "unowned"
+    queues = plan.queues.filter(pc.equal(plan.queues["scenario"], _STOP))
+    for row in queues.select(columns).to_pylist():
+        if row["owner_before"] is None:
+            continue
+        name = row["consumer_group"]
+        readers = {row["owner_before"], *(row["others_before"] or ())}
+        found[name]["n_queues"] += readers.issubset(ids_of[name])
+        found[name]["unowned_after"] += row["change"] == "unowned"
     return found
 
 
@@ -208,23 +209,35 @@ def _double_owned(plan: Plan) -> dict[str, int]:
     return {row["consumer_group"]: row["double_owned"] for row in rows}
 
 
-def _failed(plan: Plan) -> dict[str, tuple[str, bool]]:
-    """Return groups of which something cannot be assigned without the client: why, and whether it
-    cannot with it either.
-    """
+class _Failure(NamedTuple):
+    """Why a group cannot be planned without the client."""
+
+    reason: str
+    is_before: bool  # it cannot be planned with the client either
+
+
+def _failed(plan: Plan) -> dict[str, _Failure]:
+    """Return groups that cannot be planned."""
     failed = plan.units.filter(pc.not_equal(plan.units["err_code"], 0)).to_pylist()
-    before = {one["consumer_group"] for one in failed if one["scenario"] != _STOP}
-    return {
-        one["consumer_group"]: (str(one["err_msg"]), one["consumer_group"] in before)
-        for one in failed
-    }
+    before = {row["consumer_group"] for row in failed if row["scenario"] != _STOP}
+    found = {}
+    for row in failed:
+        group = row["consumer_group"]
+        found[group] = _Failure(str(row["err_msg"]), group in before)
+    return found
 
 
-def _refused(row: OfGroup, why: str, is_before: bool) -> OfGroup:
-    group, without = printable(row.consumer_group), "" if is_before else " without it"
-    reason = f"{group} cannot be planned{without}: {printable(why)}"
+def _refused(row: OfGroup, failure: _Failure) -> OfGroup:
+    without = "" if failure.is_before else " without it"
+    group = printable(row.consumer_group)
+    reason = f"{group} cannot be planned{without}: {printable(failure.reason)}"
     return OfGroup(
-        row.consumer_group, UNKNOWN if is_before else NO, True, reason, row.clients, row.n_clients
+        row.consumer_group,
+        verdict=UNKNOWN if failure.is_before else NO,
+        is_settled=True,
+        reason=reason,
+        clients=row.clients,
+        n_clients=row.n_clients,
     )
 
 
@@ -244,27 +257,29 @@ def _row(
     elif n:
         reasons.append(f"nobody would take over {counted(n, 'queue')} of {group}")
     verdict = NO if reasons else YES
-    return OfGroup(name, verdict, True, "; ".join(reasons), ids, n_clients, **figures)
+    return OfGroup(
+        name, verdict, True, "; ".join(reasons), clients=ids, n_clients=n_clients, **figures
+    )
 
 
 def _allowed(rows: Sequence[OfGroup]) -> str:
-    """Return what a stop does that is allowed."""
-    ids = list(dict.fromkeys(printable(client_id) for one in rows for client_id in one.clients))
-    gained = [
-        f"{counted(one.n_queues, 'queue')} of {printable(one.consumer_group)}"
-        for one in rows
-        if one.n_queues
-    ]
-    gets = "gets a new owner" if sum(one.n_queues or 0 for one in rows) == 1 else "get new owners"
+    """Return the effect of a stop that is allowed."""
+    client_ids = chain.from_iterable(row.clients for row in rows)
+    ids = list(dict.fromkeys(map(printable, client_ids)))
+    gained = []
+    for row in rows:
+        if row.n_queues:
+            gained.append(f"{counted(row.n_queues, 'queue')} of {printable(row.consumer_group)}")
+    gets = "gets a new owner" if sum(row.n_queues or 0 for row in rows) == 1 else "get new owners"
     does = f"{named(gained)} {gets}" if gained else "no queue needs a new owner"
     return f"{named(ids)} may stop: {does}"
 
 
-# Which clients of which groups a target means; all of them stop together.
+# Clients and groups that a target names; all of the clients stop together.
 
 
 def meant_by_group(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Return by group the client ids that a target means; only groups that have one.
+    """Return, by group, the client ids that a target names, without groups that have none.
 
     Examples
     --------
@@ -274,15 +289,16 @@ def meant_by_group(target: str, ids_of: Mapping[str, Sequence[str]]) -> dict[str
     >>> meant_by_group("10.0.0.1", ids)["g"]
     ('10.0.0.1@7#1', '10.0.0.1@8#2')
     """
-    meant = set(clients_meant(target, (client for ids in ids_of.values() for client in ids)))
-    found = {
-        name: tuple(client for client in dict.fromkeys(ids) if client in meant)
-        for name, ids in ids_of.items()
-    }
-    return {name: ids for name, ids in found.items() if ids}
+    meant = set(clients_meant(target, chain.from_iterable(ids_of.values())))
+    found = {}
+    for name, ids in ids_of.items():
+        mine = tuple(client_id for client_id in dict.fromkeys(ids) if client_id in meant)
+        if mine:
+            found[name] = mine
+    return found
 
 
 def nobody_meant(target: str, ids_of: Mapping[str, Sequence[str]], snapshot: Snapshot) -> Exception:
-    """Return the error that no client matches, with names near it."""
-    ids = {one: None for mine in ids_of.values() for one in mine}
+    """Return the error that no client matches, with similar names."""
+    ids = dict.fromkeys(chain.from_iterable(ids_of.values()))
     return no_match(target, ids | dict.fromkeys(map(host_of, ids)), "client", snapshot)

@@ -1,5 +1,5 @@
-"""What a simulation found: a row per run and event, a row per run and group, and who owned what when,
-as text, JSON and Arrow.
+"""The result of a simulation as text, JSON and Arrow: a row per run and event, a row per run and
+group, and owners of queues over time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class EventResult(NamedTuple):
-    """What happened in a run from one event to the next one, or to the end.
+    """Figures of a run from one event to the next one, or to the end.
 
     Attributes
     ----------
@@ -36,19 +36,19 @@ class EventResult(NamedTuple):
         Of the run, and of the event in the order of time: 0 is the start, which has no row after a
         warm-up.
     at : int
-        When, in milliseconds since the simulation began, or since the end of its warm-up.
+        Milliseconds since the simulation began, or since the end of its warm-up.
     event : str
-        What.
+        Description of the event.
     settled_after : int
         Milliseconds from the event's last step to the last change of any owner.
     unowned, double_owned : int
-        Queues that nobody, or more than one client, worked on in the end.
+        Queues without a client, or with more than one, in the end.
     moved : int
-        Queues that went from one client id to another, as often as they did.
+        Moves of queues from one client id to another.
     gap, longest_gap : int
-        Milliseconds that queues were owned by nobody: all together, and the longest.
+        Milliseconds in which queues had no owner: the sum, and the longest time.
     double, longest_double : int
-        The same for queues owned more than once.
+        Milliseconds in which queues had several owners: the sum, and the longest time.
     consumed_twice, delayed, longest_delay : int or None
         See `rmqalloc.simulation.MessageCounts`; None if no message is sent. Messages of queues that
         come later are not counted.
@@ -79,7 +79,7 @@ class EventResult(NamedTuple):
 
 
 class GroupResult(NamedTuple):
-    """What happened to one group in a run, after its warm-up.
+    """Figures of one group in a run, after its warm-up.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Quantiles(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """Who owned the queues of a group when.
+    """Owners of the queues of a group over time.
 
     Attributes
     ----------
@@ -150,13 +150,13 @@ class Ownership(NamedTuple):
     intervals : Spans
         Ownership by single processes.
     processes : ndarray of int32
-        Whose each interval is, as a place in ``client_ids``.
+        Owner of each interval, as a position in ``client_ids``.
     gaps, double_owned : Spans
-        When nobody, or more than one process, owned a queue.
+        Times in which a queue had no owner, or more than one process.
     flows : mapping of str to Flow
         Rates of the queues of each topic.
     readings : list of Reading
-        Who read which queue from where, of queues that were there from the beginning.
+        Readers of queues and their first offsets, for queues that were there from the beginning.
     """
 
     consumer_group: str
@@ -246,7 +246,7 @@ class Result(TableResult):
 
     @lazy_property
     def intervals(self) -> pa.Table:
-        """Who owned which queue from when to when, in the run that is drawn, by start and queue."""
+        """Owners of queues with start and end, in the run that is drawn, by start and queue."""
         import pyarrow as pa
 
         schema = columns(
@@ -255,21 +255,19 @@ class Result(TableResult):
             "client_id: string",
             "start end: int64",
         )
-        return pa.concat_tables(
-            [
-                schema.empty_table(),
-                *(_intervals(ownership, schema) for ownership in self.ownerships),
-            ]
-        )
+        tables = [_intervals(ownership, schema) for ownership in self.ownerships]
+        return pa.concat_tables([schema.empty_table(), *tables])
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures and intervals, as plain data."""
-        head = {
-            name: getattr(self, name)
-            for name in ("name", "profile", "seed", "n_runs", "duration", "drawn_seed", "requests")
-        }
         return {
-            **head,
+            "name": self.name,
+            "profile": self.profile,
+            "seed": self.seed,
+            "n_runs": self.n_runs,
+            "duration": self.duration,
+            "drawn_seed": self.drawn_seed,
+            "requests": self.requests,
             "events": [row._asdict() for row in self.events],
             "groups": [row._asdict() for row in self.groups],
             "intervals": self.intervals.to_pylist(),
@@ -288,12 +286,13 @@ def _intervals(ownership: Ownership, schema: Any) -> Any:
     spans = ownership.intervals
     order = np.lexsort((ownership.processes, spans.queue, spans.start))
     queues = [ownership.queues[place] for place in spans.queue[order].tolist()]
+    processes = ownership.processes[order].tolist()
     columns = {
         "consumer_group": [ownership.consumer_group] * len(queues),
-        **{name: [getattr(queue, name) for queue in queues] for name in MessageQueue._fields},
-        "client_id": [
-            ownership.client_ids[process] for process in ownership.processes[order].tolist()
-        ],
+        "topic": [queue.topic for queue in queues],
+        "broker_name": [queue.broker_name for queue in queues],
+        "queue_id": [queue.queue_id for queue in queues],
+        "client_id": [ownership.client_ids[process] for process in processes],
         "start": spans.start[order],
         "end": spans.end[order],
     }

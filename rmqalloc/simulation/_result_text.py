@@ -6,6 +6,8 @@ Names are made harmless. Equal results give equal texts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -46,39 +48,41 @@ NOBODY, BRIEFLY, SEVERAL, OTHERS = ".", ",", "#", "+"
 
 
 class _Cells(NamedTuple):
-    """What the rows of a picture show, row by queue and column by stretch of time."""
+    """Cells of a picture; a row is a queue, a column a stretch of time."""
 
     owner: NDArray[np.int32]  # the process that owns longest, -1 for none
     gap: NDArray[np.float64]  # share of the column without an owner
-    double: NDArray[np.float64]  # and with more than one
+    double: NDArray[np.float64]  # share of the column with more than one
 
 
-def _picture(result: Result, ownership: Ownership, width: int) -> tuple[str, list[str], list[str]]:
-    """Return the title of a group's timeline, its lines, and the parts of its legend.
+class _Picture(NamedTuple):
+    """The timeline of a group."""
 
-    It has 96 columns, or as many as a line has room for behind the names of queues, which give way
-    to it.
+    title: str
+    lines: list[str]
+    legend: list[str]
+
+
+def _picture(result: Result, ownership: Ownership, width: int) -> _Picture:
+    """Draw the timeline of a group: 96 columns, or as many as fit behind the names of queues, which
+    are shortened if need be.
     """
     places = _spread(len(ownership.queues))
-    labels = [
-        shortened(_label(ownership, place), max(LEAST_COLUMNS, width // 2)) for place in places
-    ]
+    most = max(LEAST_COLUMNS, width // 2)
+    labels = [shortened(_label(ownership, place), most) for place in places]
     longest = max(map(width_of, labels), default=0)
     n_columns = min(COLUMNS, max(LEAST_COLUMNS, width - longest - len(GAP)))
     cells = _cells(ownership, places, result, n_columns)
-    lines = [
-        f"{label}{' ' * (longest - width_of(label))}  {_line(cells, row)}"
-        for row, label in enumerate(labels)
-    ]
-    more = (
-        f" ({len(places)} of {len(ownership.queues)} queues)"
-        if len(places) < len(ownership.queues)
-        else ""
-    )
+    lines = []
+    for row, label in enumerate(labels):
+        padding = " " * (longest - width_of(label))
+        lines.append(f"{label}{padding}  {_line(cells, row)}")
+    n_shown, n_queues = len(places), len(ownership.queues)
+    of_all = f" ({n_shown} of {n_queues} queues)" if n_shown < n_queues else ""
     step = result.duration / n_columns / 1000
     marks = f"{NOBODY} nobody, {BRIEFLY} nobody briefly, {SEVERAL} several"
-    title = f"{printable(ownership.consumer_group)}{more}: one column is {step:.2f} s, {marks}"
-    return title, lines, _legend(ownership)
+    title = f"{printable(ownership.consumer_group)}{of_all}: one column is {step:.2f} s, {marks}"
+    return _Picture(title, lines, _legend(ownership))
 
 
 def _spread(n_queues: int) -> list[int]:
@@ -100,41 +104,47 @@ def _cells(ownership: Ownership, places: Sequence[int], result: Result, n_column
     row_of[list(places)] = np.arange(len(places))
     shape = (len(places), n_columns)
     owner, most = np.full(shape, -1, np.int32), np.zeros(shape)
-    for i, row, columns, share in _shares(ownership.intervals, row_of, result, n_columns):
-        longer = share > most[row, columns]
-        owner[row, columns[longer]] = ownership.processes[i]
-        most[row, columns[longer]] = share[longer]
+    for span in _drawn_spans(ownership.intervals, row_of, result, n_columns):
+        row = span.row
+        longer = span.covered > most[row, span.columns]
+        columns = span.columns[longer]
+        owner[row, columns] = ownership.processes[span.number]
+        most[row, columns] = span.covered[longer]
     gap, double = np.zeros(shape), np.zeros(shape)
-    for marked, spans in ((gap, ownership.gaps), (double, ownership.double_owned)):
-        for _, row, columns, share in _shares(spans, row_of, result, n_columns):
-            marked[row, columns] += share
+    for span in _drawn_spans(ownership.gaps, row_of, result, n_columns):
+        gap[span.row, span.columns] += span.covered
+    for span in _drawn_spans(ownership.double_owned, row_of, result, n_columns):
+        double[span.row, span.columns] += span.covered
     return _Cells(owner, gap, double)
 
 
-def _shares(
+class _DrawnSpan(NamedTuple):
+    """The cells that a span touches."""
+
+    number: int  # of the span
+    row: int
+    columns: NDArray[np.int64]
+    covered: NDArray[np.float64]  # share of each column
+
+
+def _drawn_spans(
     spans: Spans, row_of: NDArray[np.int64], result: Result, n_columns: int
-) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield of every span shown its number, its row, the columns it touches and how much of each it
-    covers.
-    """
+) -> Iterator[_DrawnSpan]:
+    """Yield the spans that have a row."""
     for i in np.flatnonzero(row_of[spans.queue] >= 0).tolist():
         first = max(0, int(spans.start[i]) - result.since) * n_columns / result.duration
         last = (int(spans.end[i]) - result.since) * n_columns / result.duration
         if last <= 0:
             continue
         columns = np.arange(int(first), min(int(np.ceil(last)), n_columns))
-        yield (
-            i,
-            int(row_of[spans.queue[i]]),
-            columns,
-            np.minimum(columns + 1, last) - np.maximum(columns, first),
-        )
+        covered = np.minimum(columns + 1, last) - np.maximum(columns, first)
+        yield _DrawnSpan(i, int(row_of[spans.queue[i]]), columns, covered)
 
 
 def _line(cells: _Cells, row: int) -> str:
     """Return the letters of a row: double ownership hides a gap, a gap hides an owner."""
-    columns = zip(*(cell[row].tolist() for cell in cells), strict=True)
-    return "".join(_letter(owner, gap, double) for owner, gap, double in columns)
+    owners, gaps, doubles = (cells_of_kind[row].tolist() for cells_of_kind in cells)
+    return "".join(map(_letter, owners, gaps, doubles))
 
 
 def _letter(owner: int, gap: float, double: float) -> str:
@@ -182,10 +192,10 @@ def result_lines(
         )
     for ownership in result.ownerships:
         yield ""
-        title, lines, legend = _picture(result, ownership, line_width(file))
-        yield from wrapped(title, file)
-        yield from lines
-        yield from wrapped(", ".join(legend), file)
+        picture = _picture(result, ownership, line_width(file))
+        yield from wrapped(picture.title, file)
+        yield from picture.lines
+        yield from wrapped(", ".join(picture.legend), file)
 
 
 def _by_name(rows: Sequence[Any], name: str) -> list[list[Any]]:
@@ -202,9 +212,12 @@ def _table(columns: str, rows: Sequence[Sequence[Any]], file: IO[str] | None) ->
     for column in columns.split():
         heading, _, field = column.partition("=")
         field = field or heading
-        if any(getattr(row, field) is not None for of_runs in rows for row in of_runs):
+        values = map(attrgetter(field), chain.from_iterable(rows))
+        if any(value is not None for value in values):
             by_heading[heading] = field
-    cells = [line for of_runs in rows for line in _lines_of(of_runs, list(by_heading.values()))]
+    cells: list[list[str]] = []
+    for of_runs in rows:
+        cells += _lines_of(of_runs, list(by_heading.values()))
     header = ["", *by_heading] if rows and len(rows[0]) > 1 else list(by_heading)
     numbers = {*by_heading} - _TEXTS
     return text_table(header, cells, numbers, file, prose=("event",), spare=_SPARE)
@@ -215,17 +228,15 @@ def _lines_of(of_runs: Sequence[Any], fields: Sequence[str]) -> Iterator[list[st
     if len(of_runs) == 1:
         yield [_cell(getattr(of_runs[0], field), field) for field in fields]
         return
-    values = [[getattr(row, field) for row in of_runs] for field in fields]
-    quantiles = [
-        None if isinstance(some[0], str) or some[0] is None else Quantiles.of(some)
-        for some in values
-    ]
-    for place, name in enumerate(Quantiles._fields):
-        cells = [name]
-        for field, some, found in zip(fields, values, quantiles, strict=True):
-            text = some[0] if place == 0 else ""
-            cells.append(_cell(text if found is None else found[place], field))
-        yield cells
+    lines = [[name] for name in Quantiles._fields]
+    for field in fields:
+        values = list(map(attrgetter(field), of_runs))
+        first = values[0]
+        is_figure = first is not None and not isinstance(first, str)
+        found = Quantiles.of(values) if is_figure else (first, *[""] * (len(lines) - 1))
+        for line, value in zip(lines, found, strict=True):
+            line.append(_cell(value, field))
+    yield from lines
 
 
 def _cell(value: Any, field: str) -> str:

@@ -44,7 +44,7 @@ _WORDS = {
     "merge": (r"<<", "<"),
 }
 _ALWAYS = ("null", "merge")
-"""What is not text even where numbers are taken as they stand."""
+"""Kinds that are not text even where numbers are."""
 
 
 def loads(text: str, words: bool = False) -> Any:
@@ -70,8 +70,10 @@ def loads(text: str, words: bool = False) -> Any:
         mark = error.problem_mark or error.context_mark
         # PyYAML's C reader from 6.0.4 on counts levels, too, up to a thousand, and may do so before
         # it hands out the first.
-        what = nested_too_deeply() if "nesting depth" in (error.problem or "") else _said(error)
-        raise TextError(what, *((mark.line + 1, mark.column + 1) if mark else ())) from None
+        is_too_deep = "nesting depth" in (error.problem or "")
+        what = nested_too_deeply() if is_too_deep else _message(error)
+        position = (mark.line + 1, mark.column + 1) if mark else ()
+        raise TextError(what, *position) from None
     except yaml.reader.ReaderError as error:
         # Its position is in bytes or in characters, whichever reader it is; what it refuses, it
         # refuses at its first place.
@@ -109,7 +111,7 @@ def dump(data: Any) -> str:
 
 
 def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
-    """Return what `place` of JSON does; what a merge brings stands where it is written."""
+    """Return line and column as `place` of JSON does; a merged value has the place of its base."""
     import yaml
 
     node = yaml.compose(text, Loader=_loader())
@@ -124,14 +126,15 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def places(text: str, key: str) -> list[tuple[int, int]]:
-    """Return what `places` of JSON does."""
+    """Return lines and columns as `places` of JSON does."""
     import yaml
 
     node = yaml.compose(text, Loader=_loader())
     listed = None if node is None else _inner(node, key)
     if listed is None or listed.id != "sequence":
         return []
-    return [(one.start_mark.line + 1, one.start_mark.column + 1) for one in listed.value]
+    marks = [item.start_mark for item in listed.value]
+    return [(mark.line + 1, mark.column + 1) for mark in marks]
 
 
 def _inner(node: Any, part: str | int) -> Any:
@@ -143,23 +146,27 @@ def _inner(node: Any, part: str | int) -> Any:
     for name, value in node.value:
         if name.value == part and name.tag == _STR:
             return value
-    bases = (value for name, value in node.value if name.tag == _MERGE)
-    listed = (one for base in bases for one in (base.value if base.id == "sequence" else [base]))
-    return next((found for one in listed if (found := _inner(one, part)) is not None), None)
+    for name, merged in node.value:
+        if name.tag != _MERGE:
+            continue
+        for base in merged.value if merged.id == "sequence" else [merged]:
+            found = _inner(base, part)
+            if found is not None:
+                return found
+    return None
 
 
-def _said(error: Any) -> str:
-    """Return what an error of PyYAML says, on one line."""
+def _message(error: Any) -> str:
+    """Return the message of an error of PyYAML on one line."""
     problem = error.problem or error.context
-    both = (
-        f"{error.context}, {problem}" if error.context and problem.startswith("but ") else problem
-    )
-    return f"not YAML: {both}"
+    if error.context and problem.startswith("but "):
+        problem = f"{error.context}, {problem}"
+    return f"not YAML: {problem}"
 
 
 def _check_events(events: Any) -> None:
-    """Refuse what would take too much memory or stack to build; the C library of PyYAML crashes
-    where it is very deep.
+    """Refuse data that would take too much memory or stack to build; the C library of PyYAML crashes
+    on very deep data.
     """
     import yaml
 
@@ -224,11 +231,9 @@ def _loader(words: bool = False) -> Any:
 
     for name, (pattern, first) in _WORDS.items():
         if not words or name in _ALWAYS:
-            Loader.add_implicit_resolver(
-                _PREFIX + name,
-                re.compile(rf"(?:{pattern})\Z"),
-                ["" if c == "\0" else c for c in first],
-            )
+            whole = re.compile(rf"(?:{pattern})\Z")
+            first_characters = ["" if character == "\0" else character for character in first]
+            Loader.add_implicit_resolver(_PREFIX + name, whole, first_characters)
     for kind, constructor in _CONSTRUCTORS.items():
         Loader.add_constructor(kind and _PREFIX + kind, constructor)
     return Loader
@@ -263,7 +268,7 @@ def _mapping(loader: Any, node: Any) -> dict[str, Any]:
 
 
 def _merged(loader: Any, node: Any) -> dict[str, Any]:
-    """Return what a mapping merges; of several bases the earlier wins."""
+    """Return the merged values of a mapping; of several bases the earlier wins."""
     brought: dict[str, Any] = {}
     for base in node.value if node.id == "sequence" else [node]:
         data = _value(loader, base)
@@ -278,11 +283,9 @@ def _merged(loader: Any, node: Any) -> dict[str, Any]:
 
 def _twice(node: Any, second: Any, value: Any) -> TextError:
     first = next(name for name, _ in node.value if name.value == second.value)
-    # A key that is an alias is the node that it names; its value says where it is.
-    return _at(
-        value if first is second else second,
-        key_given_twice(second.value, first.start_mark.line + 1),
-    )
+    # A key that is an alias is the node that it names; the place is that of its value.
+    place_of = value if first is second else second
+    return _at(place_of, key_given_twice(second.value, first.start_mark.line + 1))
 
 
 def _shown(node: Any) -> str:
@@ -300,8 +303,8 @@ def _text(loader: Any, node: Any) -> Any:
 
 
 def _word(kind: str) -> Any:
-    """Return what constructs a scalar of a kind; one that only its tag calls so must be written as
-    the kind is.
+    """Return a constructor of scalars of a kind; a scalar with an explicit tag must be written like
+    that kind.
     """
     pattern = re.compile(_WORDS[kind][0] + (f"|{_WORDS['int'][0]}" if kind == "float" else ""))
 

@@ -1,7 +1,8 @@
-"""What is kept of groups, clients, topics and brokers beside who owns what: as documents, and back.
+"""Documents of groups, clients, topics and brokers, as the history keeps them beside owners of
+queues, and back.
 
-Left out is what changes all the time and decides nothing: lag, rates, when clients started, which
-broker lists which client.
+Values that change all the time and decide nothing are left out: lag, rates, start times of clients,
+the lists of single brokers.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ def group_text(group: Group) -> str:
 
 
 def client_texts(group: Group) -> dict[str, str]:
-    """Return a document for each client id of a group; one that is listed twice has both in it."""
+    """Return a document for each client id of a group; an id that is listed twice has two clients in
+    it.
+    """
     found: dict[str, list[Client]] = {}
     for client in group.clients:
         owned = None if client.owned is None else ()
-        found.setdefault(client.client_id, []).append(
-            with_fields(client, client_id="", owned=owned, start_timestamp=None)
-        )
+        kept = with_fields(client, client_id="", owned=owned, start_timestamp=None)
+        found.setdefault(client.client_id, []).append(kept)
     return {client_id: _clients_text(clients) for client_id, clients in found.items()}
 
 
@@ -66,7 +68,8 @@ def _clients_text(clients: list[Client]) -> str:
     if found is None:
         if len(_TEXTS) >= _MOST_TEXTS:
             _TEXTS.clear()
-        found = _TEXTS[key] = _text(Snapshot(groups=(Group("", clients=tuple(clients)),)))
+        group = Group("", clients=tuple(clients))
+        found = _TEXTS[key] = _text(Snapshot(groups=(group,)))
     return found
 
 
@@ -95,15 +98,12 @@ def group_of(state: KeptState) -> Group | None:
     for queue, owners in state.owners.items():
         for client_id in owners:
             owned.setdefault(client_id, []).append(queue)
-    clients = [
-        with_fields(
-            one,
-            client_id=client_id,
-            owned=None if one.owned is None else tuple(owned.get(client_id, ())),
-        )
-        for client_id, text in state.clients.items()
-        for one in _clients_of(text)
-    ]
+    clients = []
+    for client_id, text in state.clients.items():
+        queues = tuple(owned.get(client_id, ()))
+        for client in _clients_of(text):
+            mine = None if client.owned is None else queues
+            clients.append(with_fields(client, client_id=client_id, owned=mine))
     return with_fields(group, clients=tuple(clients))
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Protocol
 
 from rmqalloc.history.history_errors import HistoryError
@@ -27,14 +28,14 @@ Owners = Mapping[MessageQueue, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class KeptState:
-    """What lasts of a group, a topic or the brokers.
+    """The lasting state of a group, a topic or the brokers.
 
     Attributes
     ----------
     settings : str or None
-        What is said of it as a document; None where it is gone or not known yet.
+        Document of the subject itself; None where it is gone or not known yet.
     clients : mapping of client id to str
-        What is said of each client, as a document.
+        Document of each client.
     owners : mapping of MessageQueue to tuple of str
         Client ids, () for nobody; a queue that is missing is not known.
     """
@@ -51,11 +52,8 @@ class KeptState:
 
 def texts_of(state: KeptState) -> set[str]:
     """Return all texts that a whole state names."""
-    found = {
-        *state.clients,
-        *state.clients.values(),
-        *(one for owners in state.owners.values() for one in owners),
-    }
+    found = {*state.clients, *state.clients.values()}
+    found.update(*state.owners.values())
     if state.settings is not None:
         found.add(state.settings)
     if state.owners:
@@ -79,24 +77,25 @@ def whole(state: KeptState, texts: Numbered) -> bytes:
     out = [WHOLE, 0 if state.settings is None else number(state.settings), len(state.clients)]
     for client, details in state.clients.items():
         out += (number(client), number(details))
-    names = {client: i for i, client in enumerate(state.clients, 1)}
     queues = sorted(state.owners)
-    found = [state.owners[queue] for queue in queues]
-    more = dict.fromkeys(one for owners in found for one in owners if one not in names)
+    owners_of_queues = [state.owners[queue] for queue in queues]
+    all_owners = dict.fromkeys(chain.from_iterable(owners_of_queues))
+    more = [name for name in all_owners if name not in state.clients]
     out += [len(more), *map(number, more)]
-    names |= {name: i for i, name in enumerate(more, len(names) + 1)}
-    sets = dict.fromkeys(owners for owners in found if len(owners) > 1)
+    names = {name: i for i, name in enumerate([*state.clients, *more], 1)}
+    sets = dict.fromkeys(owners for owners in owners_of_queues if len(owners) > 1)
     out.append(len(sets))
     for owners in sets:
-        out += [len(owners), *(names[one] for one in owners)]
-    numbers = {owners: i for i, owners in enumerate(sets, len(names) + 1)}
+        out += [len(owners), *(names[name] for name in owners)]
     out.append(number(layout_text(queues)) if queues else 0)
-    out += [numbers[o] if len(o) > 1 else names[o[0]] if o else 0 for o in found]
+    single_owners = [(name,) for name in names]
+    numbers = {owners: i for i, owners in enumerate([(), *single_owners, *sets])}
+    out += [numbers[owners] for owners in owners_of_queues]
     return _bytes(out)
 
 
 def difference(before: KeptState, after: KeptState, texts: Numbered) -> bytes | None:
-    """Return what differs as bytes; None where the queues are others."""
+    """Return the differences as bytes; None if the states have different queues."""
     if before.owners.keys() != after.owners.keys():
         return None
     number = texts.id_of
@@ -104,9 +103,13 @@ def difference(before: KeptState, after: KeptState, texts: Numbered) -> bytes | 
     out = [DIFFERENCE, settings]
     if settings:
         out.append(0 if after.settings is None else number(after.settings))
-    gone = [one for one in before.clients if one not in after.clients]
-    come = [(one, text) for one, text in after.clients.items() if before.clients.get(one) != text]
-    out += [len(gone), *map(number, gone), len(come), *(number(x) for pair in come for x in pair)]
+    gone = [client for client in before.clients if client not in after.clients]
+    out += [len(gone), *map(number, gone)]
+    was = before.clients.get
+    changed = {client: text for client, text in after.clients.items() if was(client) != text}
+    out.append(len(changed))
+    for client, details in changed.items():
+        out += (number(client), number(details))
     queues = sorted(after.owners)
     moved = [i for i, queue in enumerate(queues) if before.owners[queue] != after.owners[queue]]
     out.append(len(moved))
@@ -117,7 +120,7 @@ def difference(before: KeptState, after: KeptState, texts: Numbered) -> bytes | 
 
 
 def state_of(bodies: Sequence[bytes], texts: Numbered) -> KeptState:
-    """Return the state of rows, a whole one and the differences after it."""
+    """Return the state of rows: a whole state first, then differences."""
     state = KeptState()
     for i, body in enumerate(bodies):
         numbers = _Numbers(body)
@@ -132,27 +135,29 @@ def state_of(bodies: Sequence[bytes], texts: Numbered) -> KeptState:
 
 
 def _whole_of(numbers: _Numbers, texts: Numbered) -> KeptState:
-    said = numbers.next()
-    clients = {
-        texts.text(numbers.next()): texts.text(numbers.next()) for _ in range(numbers.count())
-    }
-    names = [*clients, *(texts.text(numbers.next()) for _ in range(numbers.count()))]
-    each: list[tuple[str, ...]] = [(), *((name,) for name in names)]
-    each += [
-        tuple(_item(names, numbers.next() - 1) for _ in range(numbers.count()))
-        for _ in range(numbers.count())
-    ]
+    settings = numbers.next()
+    clients = {}
+    for _ in range(numbers.count()):
+        client = texts.text(numbers.next())
+        clients[client] = texts.text(numbers.next())
+    names = list(clients)
+    for _ in range(numbers.count()):
+        names.append(texts.text(numbers.next()))
+    owner_sets: list[tuple[str, ...]] = [(), *((name,) for name in names)]
+    for _ in range(numbers.count()):
+        n_owners = numbers.count()
+        owner_sets.append(tuple(_item(names, numbers.next() - 1) for _ in range(n_owners)))
     layout = numbers.next()
     queues = _queues(texts.text(layout)) if layout else ()
-    owners = {queue: _item(each, numbers.next()) for queue in queues}
-    return KeptState(texts.text(said) if said else None, clients, owners)
+    owners = {queue: _item(owner_sets, numbers.next()) for queue in queues}
+    return KeptState(texts.text(settings) if settings else None, clients, owners)
 
 
 def _changed(state: KeptState, numbers: _Numbers, texts: Numbered) -> KeptState:
     settings, clients, owners = state.settings, dict(state.clients), dict(state.owners)
     if numbers.next():
-        said = numbers.next()
-        settings = texts.text(said) if said else None
+        number = numbers.next()
+        settings = texts.text(number) if number else None
     for _ in range(numbers.count()):
         clients.pop(texts.text(numbers.next()), None)
     for _ in range(numbers.count()):
@@ -161,7 +166,9 @@ def _changed(state: KeptState, numbers: _Numbers, texts: Numbered) -> KeptState:
     queues, i = sorted(owners), 0
     for _ in range(numbers.count()):
         i += numbers.next()
-        owners[_item(queues, i)] = tuple(texts.text(numbers.next()) for _ in range(numbers.count()))
+        n_owners = numbers.count()
+        client_ids = tuple(texts.text(numbers.next()) for _ in range(n_owners))
+        owners[_item(queues, i)] = client_ids
     return KeptState(settings, clients, owners)
 
 
@@ -189,11 +196,10 @@ def layout_text(queues: Iterable[MessageQueue]) -> str:
 
 @lru_cache(maxsize=1000)
 def _queues(layout: str) -> tuple[MessageQueue, ...]:
-    return tuple(
-        MessageQueue(topic, broker, first + i)
-        for topic, broker, first, n in data_of(layout)
-        for i in range(n)
-    )
+    queues: list[MessageQueue] = []
+    for topic, broker, first, n in data_of(layout):
+        queues += [MessageQueue(topic, broker, first + i) for i in range(n)]
+    return tuple(queues)
 
 
 def data_of(text: str) -> Any:

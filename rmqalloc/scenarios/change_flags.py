@@ -57,7 +57,7 @@ def scenario_of_flags(flags: Mapping[str, Sequence[str]]) -> Scenario | None:
     Examples
     --------
     >>> made = scenario_of_flags({"scale": ["6"], "remove_broker": ["broker-a"]})
-    >>> made.name, [type(one).__name__ for one in made.changes]
+    >>> made.name, [type(change).__name__ for change in made.changes]
     ('remove-broker broker-a scale 6', ['RemoveBroker', 'ScaleClients'])
     >>> scenario_of_flags({"add_broker": ["broker-c"]})
     Traceback (most recent call last):
@@ -66,10 +66,13 @@ def scenario_of_flags(flags: Mapping[str, Sequence[str]]) -> Scenario | None:
     given = [name for name in CHANGE_FLAGS if flags.get(name)]
     if not given:
         return None
-    changes = [change for name in given for change in _changes(name, flags[name])]
-    shown = " ".join(f"{name.replace('_', '-')} {one}" for name in given for one in flags[name])
+    changes, words = [], []
+    for name in given:
+        changes += _changes(name, flags[name])
+        words += [f"{name.replace('_', '-')} {value}" for value in flags[name]]
+    scenario = {"name": " ".join(words)[:_LONGEST_NAME], "changes": changes}
     try:
-        [made] = scenarios_of([{"name": shown[:_LONGEST_NAME], "changes": changes}], "flags")
+        [made] = scenarios_of([scenario], "flags")
     except ScenarioError as error:
         raise FlagError.about(given, error.what) from error
     return made
@@ -95,18 +98,19 @@ def _names_leaving(change: Any) -> bool:
 
 
 def _meant(change: Any, client_ids: tuple[str, ...]) -> Any:
-    """Return a change with the clients that its names mean; a name of no client stays."""
+    """Replace names of a change by the clients that they mean; a name of no client stays."""
     if not _names_leaving(change):
         return change
-    meant = [client for text in change.ids for client in clients_meant(text, client_ids) or (text,)]
+    meant: list[str] = []
+    for text in change.ids:
+        meant += clients_meant(text, client_ids) or (text,)
     return replace(change, ids=tuple(dict.fromkeys(meant)))
 
 
 def room_behind(text: str) -> tuple[str, str]:
-    """Return what joins, and its machine room behind the last ``=``; no room if nothing stands
-    there.
+    """Split a text at its last ``=`` into a name or number and a machine room, "" for none.
 
-    Not behind ``@`` or ``:``, which ids of clients and names of brokers hold.
+    ``@`` and ``:`` are no separators: ids of clients and names of brokers contain them.
 
     Examples
     --------
@@ -118,7 +122,7 @@ def room_behind(text: str) -> tuple[str, str]:
 
 
 def _changes(name: str, values: Sequence[str]) -> list[dict[str, Any]]:
-    """Return changes that one kind of flag asks for, as a file of scenarios would have them."""
+    """Return the changes of one kind of flag in the form of a file of scenarios."""
     match name:
         case "scale":
             return [{"scale_clients": _scale(_only(name, values))}]
@@ -129,8 +133,8 @@ def _changes(name: str, values: Sequence[str]) -> list[dict[str, Any]]:
                 ids_in.setdefault(room, []).append(client_id)
             return [{"add_clients": {"ids": ids, **_in_room(room)}} for room, ids in ids_in.items()]
         case "remove_client":
-            patterns = [one for one in values if set(one) & set("*?")]
-            ids = [one for one in values if one not in patterns]
+            patterns = [text for text in values if set(text) & set("*?")]
+            ids = [text for text in values if text not in patterns]
             both = {"ids": ids, "pattern": patterns}
             return [{"remove_clients": {field: names}} for field, names in both.items() if names]
         case "add_broker":
@@ -140,10 +144,7 @@ def _changes(name: str, values: Sequence[str]) -> list[dict[str, Any]]:
         case "set_queues":
             return [{"set_queues": _queues(text)} for text in values]
         case _:
-            strategy, params = _strategy(_only(name, values))
-            return [
-                {"set_strategy": {"strategy": strategy, **({"params": params} if params else {})}}
-            ]
+            return [{"set_strategy": _strategy(_only(name, values))}]
 
 
 def _only(name: str, values: Sequence[str]) -> str:
@@ -152,13 +153,13 @@ def _only(name: str, values: Sequence[str]) -> str:
     return values[0]
 
 
-def _strategy(label: str) -> tuple[str, dict[str, Any]]:
+def _strategy(label: str) -> dict[str, Any]:
     try:
         name, params = from_label(label)
         rule(name, **params)
     except Error as error:
         raise FlagError.about(["to_strategy"], str(error)) from error
-    return name, params
+    return {"strategy": name, "params": params} if params else {"strategy": name}
 
 
 def _in_room(room: str) -> dict[str, str]:

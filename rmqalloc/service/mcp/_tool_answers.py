@@ -1,4 +1,4 @@
-"""The tools: what each is called with, says and answers."""
+"""The tools: the arguments, the description and the answer of each."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class AssistantTool(NamedTuple):
     Attributes
     ----------
     says : str
-        What it answers, for assistants.
+        Description for assistants.
     takes : type of Checked
-        Its arguments.
+        Arguments.
     answers : callable
-        Makes the answer of a subject and such arguments.
+        Returns the answer for a subject and arguments.
     """
 
     says: str
@@ -66,8 +66,8 @@ class AssistantTool(NamedTuple):
     answers: Callable[[Subject, Any], dict[str, Any]]
 
 
-class _Seen(NamedTuple):
-    """What a call looks at."""
+class _Scope(NamedTuple):
+    """The part of a cluster that a call is about."""
 
     known: Known
     groups: Sequence[str]
@@ -75,58 +75,52 @@ class _Seen(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _seen(
+def _scope(
     subject: Subject, given: ScopeArguments, is_planned: bool = False, **stated: Any
-) -> _Seen:
+) -> _Scope:
     groups, topics = given.groups or subject.groups, given.topics or subject.topics
     snapshot, notes = subject.read(groups, topics)
     found = known(snapshot, groups, rooms=subject.rooms, require=subject.require, **stated)
-    said = (*notes, *notes_on(found, evidence_known(found.found), topics, is_planned))
-    return _Seen(found, groups, topics, said)
+    more_notes = notes_on(found, evidence_known(found.found), topics, is_planned)
+    return _Scope(found, groups, topics, (*notes, *more_notes))
 
 
 def groups(subject: Subject, given: GroupsArguments) -> dict[str, Any]:
     """Answer ``groups``."""
-    seen = _seen(subject, given)
-    found = rmqalloc.groups(seen.known, seen.groups, seen.topics)
-    return _answer(
-        subject,
-        seen,
-        _tables(given, groups=rows_where(found.groups, given.where or ())),
-        given.most_rows,
-    )
+    scope = _scope(subject, given)
+    found = rmqalloc.groups(scope.known, scope.groups, scope.topics)
+    table = rows_where(found.groups, given.where or ())
+    return _answer(subject, scope, _tables(given, groups=table), given.most_rows)
 
 
 def show(subject: Subject, given: ShowArguments) -> dict[str, Any]:
     """Answer ``show``."""
-    seen = _seen(subject, given)
-    found = rmqalloc.show(seen.known, seen.groups, seen.topics, given.clients or ALL)
+    scope = _scope(subject, given)
+    found = rmqalloc.show(scope.known, scope.groups, scope.topics, given.clients or ALL)
     table = rows_where(getattr(found, given.by), given.where or ())
-    return _answer(subject, seen, _tables(given, **{given.by: table}), given.most_rows)
+    return _answer(subject, scope, _tables(given, **{given.by: table}), given.most_rows)
 
 
 def check(subject: Subject, given: CheckArguments) -> dict[str, Any]:
     """Answer ``check``."""
-    seen = _seen(subject, given)
-    found = rmqalloc.check(seen.known, seen.groups, seen.topics).at_least(given.severity)
-    return _answer(subject, seen, found.to_dict(), given.most_rows)
+    scope = _scope(subject, given)
+    found = rmqalloc.check(scope.known, scope.groups, scope.topics).at_least(given.severity)
+    return _answer(subject, scope, found.to_dict(), given.most_rows)
 
 
 def plan(subject: Subject, given: PlanArguments) -> dict[str, Any]:
     """Answer ``plan``."""
     scenarios = scenarios_of(given.scenarios)
     accepted = {"assume": given.assume, "allow_partial": given.allow_partial}
-    seen = _seen(subject, given, is_planned=True, **accepted)
-    _check_work(seen, scenarios)
-    made = rmqalloc.plan(seen.known, scenarios, seen.groups, seen.topics)
-    head = {
-        name: value
-        for name, value in made.to_dict().items()
-        if name not in ("tables", "inputs", "undo")
-    }
+    scope = _scope(subject, given, is_planned=True, **accepted)
+    _check_work(scope, scenarios)
+    made = rmqalloc.plan(scope.known, scenarios, scope.groups, scope.topics)
+    head = made.to_dict()
+    for name in ("tables", "inputs", "undo"):
+        head.pop(name, None)
     table = rows_where(_worst_first(made, given.table), given.where or ())
     document = {**head, **_tables(given, **{given.table: table})}
-    return _answer(subject, seen, document, given.most_rows)
+    return _answer(subject, scope, document, given.most_rows)
 
 
 def explain(subject: Subject, given: ExplainArguments) -> dict[str, Any]:
@@ -134,14 +128,20 @@ def explain(subject: Subject, given: ExplainArguments) -> dict[str, Any]:
     from rmqalloc.strategies.by_name import from_label
 
     name, params = (None, None) if given.strategy is None else from_label(given.strategy)
-    scope = ScopeArguments(groups=(literal(given.group),), topics=(literal(given.topic),))
+    queue = ScopeArguments(groups=(literal(given.group),), topics=(literal(given.topic),))
     stated = {"strategy": name, "params": params, "allow_partial": given.allow_partial}
-    seen = _seen(subject, scope, is_planned=True, **stated)
+    scope = _scope(subject, queue, is_planned=True, **stated)
     found = rmqalloc.explain(
-        seen.known, given.group, given.topic, given.broker_name, given.queue_id, name, params or {}
+        scope.known,
+        given.group,
+        given.topic,
+        given.broker_name,
+        given.queue_id,
+        strategy=name,
+        params=params or {},
     )
-    notes = (*seen.notes, *seen.known.decisions(Verb.EXPLAIN, scope.topics or ALL).warnings())
-    return _answer(subject, seen._replace(notes=notes), found.to_dict(), given.most_rows)
+    notes = (*scope.notes, *scope.known.decisions(Verb.EXPLAIN, queue.topics or ALL).warnings())
+    return _answer(subject, scope._replace(notes=notes), found.to_dict(), given.most_rows)
 
 
 def diff(subject: Subject, given: DiffArguments) -> dict[str, Any]:
@@ -150,11 +150,18 @@ def diff(subject: Subject, given: DiffArguments) -> dict[str, Any]:
     before, said = subject.read_before()
     after, notes = subject.read(groups, topics)
     labels = f"file {subject.before}", subject.label
-    found: Diff = rmqalloc.diff(before, after, groups, topics, given.scenario, given.assume, labels)
-    document = found.to_dict()
-    return _answer(
-        subject, _Seen(Known(after), groups, topics, (*said, *notes)), document, given.most_rows
+    found: Diff = rmqalloc.diff(
+        before,
+        after,
+        groups,
+        topics,
+        scenario=given.scenario,
+        assume=given.assume,
+        names=labels,
     )
+    document = found.to_dict()
+    scope = _Scope(Known(after), groups, topics, (*said, *notes))
+    return _answer(subject, scope, document, given.most_rows)
 
 
 TOOLS = {
@@ -194,18 +201,17 @@ TOOLS = {
 """Every tool by its name, which is that of the verb."""
 
 
-def _check_work(seen: _Seen, scenarios: Iterable[Scenario]) -> None:
-    """Refuse scenarios that make so many clients or queues of the groups that are planned that it
-    takes minutes.
+def _check_work(scope: _Scope, scenarios: Iterable[Scenario]) -> None:
+    """Refuse scenarios with so many clients or queues in all planned groups that a plan would take
+    minutes.
     """
-    names = filter(matcher(tuple(seen.groups)), (group.name for group in seen.known.given.groups))
-    per_group = sum(
-        getattr(one, number, None) or 0
-        for each in scenarios
-        for one in each.changes
-        for number in _NUMBERS
-    )
-    work = per_group * sum(1 for _ in names)
+    is_planned = matcher(tuple(scope.groups))
+    n_groups = sum(1 for group in scope.known.given.groups if is_planned(group.name))
+    per_group = 0
+    for scenario in scenarios:
+        for change in scenario.changes:
+            per_group += sum(getattr(change, number, None) or 0 for number in _NUMBERS)
+    work = per_group * n_groups
     if work > MOST_WORK:
         text = f"the scenarios make {work:,} clients and queues of all groups; at most {MOST_WORK:,} are planned"
         raise ArgumentError(f"{text}: name fewer groups")
@@ -218,30 +224,30 @@ def _worst_first(made: Plan, name: str) -> pa.Table:
 
 
 def _tables(given: ScopeArguments, **tables: pa.Table) -> dict[str, Any]:
-    """Return the first rows of tables, and how many rows each has."""
-    return {
-        "n_rows": {name: table.num_rows for name, table in tables.items()},
-        **{name: table.slice(0, given.most_rows).to_pylist() for name, table in tables.items()},
-    }
+    """Return the first rows of tables, and the number of rows of each."""
+    found: dict[str, Any] = {"n_rows": {name: table.num_rows for name, table in tables.items()}}
+    for name, table in tables.items():
+        found[name] = table.slice(0, given.most_rows).to_pylist()
+    return found
 
 
 def _answer(
-    subject: Subject, seen: _Seen, document: dict[str, Any], most_rows: int
+    subject: Subject, scope: _Scope, document: dict[str, Any], most_rows: int
 ) -> dict[str, Any]:
-    """Return a document with where it is from, what is missing there, and what is left out here."""
-    snapshot = seen.known.given
+    """Return a document with its source, failed requests of the source, and rows left out here."""
+    snapshot = scope.known.given
     n_rows = document.pop("n_rows", {})
     kept = bounded(document, most_rows)
     left_out = dict(kept.left_out)
     for name, n in n_rows.items():
         left_out[name] = n - len((kept.document or {}).get(name, ()))
-    lacks = [f"{one.source}: {one.request}: {one.message}" for one in snapshot.errors]
+    lacks = [f"{error.source}: {error.request}: {error.message}" for error in snapshot.errors]
     about = {
         "subject": subject.label,
         "fetched_at": snapshot.fetched_at,
         "is_partial": bool(lacks),
         "lacks": [*first_of(lacks, MOST_NOTES)],
-        "notes": [*first_of([*seen.notes], MOST_NOTES)],
+        "notes": [*first_of([*scope.notes], MOST_NOTES)],
     }
     return {
         **bounded(about, MOST_NOTES + 1).document,

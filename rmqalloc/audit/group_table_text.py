@@ -45,16 +45,24 @@ def group_lines(
     rows = table.slice(0, top).to_pylist()
     names = ["consumer_group", "n_clients", "n_queues", "strategy", "messages", "skew"]
     names += [name for name in _PROBLEMS if (pc.max(table[name]).as_py() or 0) > 0]
-    names += [name for name in ("worst", "not_known") if any(_cell(row, name) for row in rows)]
-    cells = [[_text(row, name) for name in names] for row in rows]
+    for name in ("worst", "not_known"):
+        if any(_cell(row, name) for row in rows):
+            names.append(name)
     headings = [_HEADINGS.get(name, name.replace("_", " ")) for name in names]
-    numbers = set(headings).difference(_TEXTS)
-    left_out = more(table.num_rows - len(rows), "group", " (--top)")
-    unknown = (
-        name for name, *column in zip(headings, *cells, strict=True) if set(column) == {NOTHING}
+    cells = []
+    for row in rows:
+        cells.append([_text(row, name) for name in names])
+    columns = zip(headings, *cells, strict=True)
+    unknown = [heading for heading, *column in columns if set(column) == {NOTHING}]
+    yield from marked_table(
+        headings,
+        cells,
+        marks=map(_mark, rows),
+        numbers=set(headings).difference(_TEXTS),
+        file=file,
+        left_out=more(table.num_rows - len(rows), "group", " (--top)"),
+        spare=(*unknown, *_LEAST_IMPORTANT),
     )
-    spare = (*unknown, *_LEAST_IMPORTANT)
-    yield from marked_table(headings, cells, map(_mark, rows), numbers, file, left_out, spare=spare)
 
 
 def _text(row: Row, name: str) -> str:
@@ -64,13 +72,10 @@ def _text(row: Row, name: str) -> str:
 def _cell(row: Row, name: str) -> str:
     value = row[name]
     if name == "strategy":
-        return (
-            f"{value or NOTHING} ({row['strategy_source']})"
-            if row["strategy_source"]
-            else value or NOTHING
-        )
+        source = row["strategy_source"]
+        return f"{value or NOTHING} ({source})" if source else value or NOTHING
     if name == "not_known":
-        return ", ".join(one for one in value if one != _SEEN_OTHERWISE)
+        return ", ".join(kind for kind in value if kind != _SEEN_OTHERWISE)
     if name == "worst":
         return value or ""
     return skew_text(value) if name == "skew" else figure(value)
@@ -86,22 +91,20 @@ def _mark(row: Row) -> str:
 
 def _headline(found: GroupList) -> str:
     table = found.groups
-    n_errors, n_warnings = (
-        pc.sum(pc.greater(table[one], 0)).as_py() or 0 for one in ("errors", "warnings")
-    )
-    n_dead, n_unknown = (
-        pc.sum(one).as_py() or 0 for one in (pc.equal(table["n_clients"], 0), is_unknown(table))
-    )
+    kinds = {
+        "with errors": pc.greater(table["errors"], 0),
+        "with warnings": pc.greater(table["warnings"], 0),
+        "without clients": pc.equal(table["n_clients"], 0),
+        "with unknown owners": is_unknown(table),
+    }
+    problems = []
+    for what, is_such in kinds.items():
+        n_groups = pc.sum(is_such).as_py()
+        if n_groups:
+            problems.append(f"{n_groups:,} {what}")
     lag = pc.sum(table["messages"]).as_py()
-    kinds = (
-        (n_errors, "with errors"),
-        (n_warnings, "with warnings"),
-        (n_dead, "without clients"),
-        (n_unknown, "with unknown owners"),
-    )
-    problems = [f"{n:,} {what}" for n, what in kinds if n]
     lags = "no lag known" if lag is None else f"{counted(lag, 'message')} waiting"
-    of_none = sum(not one.consumer_group for one in found.findings)
+    of_none = sum(not finding.consumer_group for finding in found.findings)
     others = (
         f"; {counted(of_none, 'finding')} of no group in particular (rmqalloc check)"
         if of_none

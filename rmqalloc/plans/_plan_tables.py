@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -87,7 +87,7 @@ class PlanTables:
     @lazy_property
     def names(self) -> list[str]:
         """The states: before any change, and after every scenario."""
-        return [CURRENT, *(one.name for one in self.scenarios)]
+        return [CURRENT, *(scenario.name for scenario in self.scenarios)]
 
     @property
     def batch(self) -> pa.RecordBatch:
@@ -111,12 +111,7 @@ class PlanTables:
         """Of each unit, whether it is not known who owns its queues before any change."""
         present = self.known.once(present_states)
         groups = {group.name: group for group in self.known.snapshot.groups}
-        units = zip(
-            self.batch.column("consumer_group").to_pylist(),
-            self.batch.column("topic").to_pylist(),
-            strict=True,
-        )
-        found = [present.is_open(groups[group], topic) for group, topic in units]
+        found = [present.is_open(groups[group], topic) for group, topic in _units(self.batch)]
         return np.array(found, bool)
 
     @lazy_property
@@ -134,10 +129,11 @@ class PlanTables:
         """`rmqalloc.plans.Plan.undo`."""
         before, *after = self.evaluated
         rows = unit_rows(self.read, before)
-        return {
-            one.name: ways_back(rows, unit_rows(self.read, state, one), self.inputs.topics)
-            for one, state in zip(self.scenarios, after, strict=True)
-        }
+        found = {}
+        for scenario, state in zip(self.scenarios, after, strict=True):
+            rows_after = unit_rows(self.read, state, scenario)
+            found[scenario.name] = ways_back(rows, rows_after, self.inputs.topics)
+        return found
 
     @lazy_property
     def _numbered(self) -> States:
@@ -166,7 +162,9 @@ class PlanTables:
     def _flows(self) -> list[Flows]:
         """What the clients of every unit gain and lose by every scenario."""
         n_clients = max(len(self._numbers.clients), 1)
-        return [one.flows(self._numbers.rows_of(one.keys), n_clients) for one in self._between]
+        return [
+            queues.flows(self._numbers.rows_of(queues.keys), n_clients) for queues in self._between
+        ]
 
     def _clients_between(self, scenario: int) -> Clients:
         """Return clients of every unit before and after a scenario."""
@@ -306,20 +304,25 @@ def _change(queues: Between) -> NDArray[Any]:
 
 def _lags(snapshot: Snapshot, batch: pa.RecordBatch, numbers: Numbers) -> Lags:
     """Return what the snapshot knows of the queues that are planned."""
-    units = zip(
-        batch.column("consumer_group").to_pylist(), batch.column("topic").to_pylist(), strict=True
-    )
-    row_of = {unit: row for row, unit in enumerate(units)}
-    place = {name: i for i, name in enumerate(numbers.brokers)}
-    found = {
-        (row, place[queue.broker_name], queue.queue_id): lag.messages
-        for group in snapshot.groups
-        for lag in group.lags
-        if (row := row_of.get((group.name, (queue := lag.queue).topic))) is not None
-        and queue.broker_name in place
-        and 0 <= queue.queue_id < numbers.n_queue_ids
-    }
-    parts = np.array(list(found), np.int64).reshape(-1, 3)
-    keys: Keys = numbers.queue_key(*parts.T)
+    row_of = {unit: row for row, unit in enumerate(_units(batch))}
+    broker_of = {name: number for number, name in enumerate(numbers.brokers)}
+    found: dict[tuple[int, int, int], int] = {}
+    for group in snapshot.groups:
+        for lag in group.lags:
+            queue = lag.queue
+            row, broker = row_of.get((group.name, queue.topic)), broker_of.get(queue.broker_name)
+            if row is None or broker is None:
+                continue
+            if 0 <= queue.queue_id < numbers.n_queue_ids:
+                found[row, broker, queue.queue_id] = lag.messages
+    rows, brokers, queue_ids = np.array(list(found), np.int64).reshape(-1, 3).T
+    keys = numbers.queue_key(rows, brokers, queue_ids)
+    messages = np.array(list(found.values()), np.int64)
     order = np.argsort(keys)
-    return Lags(keys[order], np.array(list(found.values()), np.int64)[order])
+    return Lags(keys[order], messages[order])
+
+
+def _units(batch: pa.RecordBatch) -> Iterator[tuple[str, str]]:
+    """Return the consumer group and topic of each row."""
+    groups, topics = batch.column("consumer_group"), batch.column("topic")
+    return zip(groups.to_pylist(), topics.to_pylist(), strict=True)

@@ -7,8 +7,10 @@ that get worse.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from itertools import chain
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,7 +52,6 @@ _MOST_CLIENTS = 50
 _MARKS = {"new": "+", "gone": "-"}
 _CLIENT_COLUMNS = ("client", "before", "after", "gained", "lost")
 _GROUP_COLUMNS = ("group", "topics", "queues", "clients", "moved", "even", "skew")
-_FAULTS, _ALWAYS = ("idle", "unowned", "double_owned"), ("idle", "unowned")
 
 Row = Mapping[str, Any]
 
@@ -94,52 +95,52 @@ def plan_lines(
 
 def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) -> Iterator[str]:
     """Yield a table of all topics of a group together, and one of each topic if there are several."""
-    before, after = (
-        plan.groups.slice(i * plan.n_groups + group, 1).to_pylist()[0] for i in (0, number)
-    )
-    name = before["consumer_group"]
-    clients, in_group = (
-        table.filter(pc.equal(table["consumer_group"], name))
-        for table in (plan.clients, plan.units)
-    )
-    clients = clients.filter(pc.equal(clients["scenario"], after["scenario"]))
-    units = [
-        in_group.filter(pc.equal(in_group["scenario"], one["scenario"])).to_pylist()
-        for one in (before, after)
-    ]
-    befores, afters = ({row["topic"]: row for row in rows} for rows in units)
-    before, befores = present(before), {topic: present(row) for topic, row in befores.items()}
+    before = plan.groups.slice(group, 1).to_pylist()[0]
+    after = plan.groups.slice(number * plan.n_groups + group, 1).to_pylist()[0]
+    befores = {row["topic"]: present(row) for row in _rows_of(plan.units, before).to_pylist()}
+    afters = {row["topic"]: row for row in _rows_of(plan.units, after).to_pylist()}
+    clients = _rows_of(plan.clients, after)
     topics = [topic for topic in befores if afters[topic]["err_code"] == 0]
     topics.sort(key=lambda topic: -afters[topic]["moved"])
     if len(topics) > 1:
-        rules = [{_rule(rows[topic]): None for topic in topics} for rows in (befores, afters)]
-        was, is_ = ({"strategy": "+".join(filter(None, each)) or None} for each in rules)
-        before |= {"queues_cured": int(queues_cured(plan, number)[group])}
-        yield from _table(
-            f"all {len(topics)} topics", before | was, after | is_, _totals(clients), file
-        )
+        was = present(before) | {"strategy": _strategies(befores, topics)}
+        was["queues_cured"] = int(queues_cured(plan, number)[group])
+        will_be = after | {"strategy": _strategies(afters, topics)}
+        yield from _table(f"all {len(topics)} topics", was, will_be, _totals(clients), file)
     for topic in topics[:top]:
-        backlog = {} if len(topics) != 1 else {"backlog_moved": after["backlog_moved"]}
-        rows = clients.filter(pc.equal(clients["topic"], topic))
-        yield from _table(
-            f"topic {printable(topic)}", befores[topic], afters[topic] | backlog, rows, file
-        )
+        row = afters[topic]
+        if len(topics) == 1:
+            row["backlog_moved"] = after["backlog_moved"]
+        of_topic = clients.filter(pc.equal(clients["topic"], topic))
+        yield from _table(f"topic {printable(topic)}", befores[topic], row, of_topic, file)
     for line in more(len(topics) - top, "topic", " (--top)"):
         yield from (line, "")
+
+
+def _rows_of(table: pa.Table, row: Row) -> pa.Table:
+    """Return the rows of the consumer group and scenario of a row."""
+    table = table.filter(pc.equal(table["consumer_group"], row["consumer_group"]))
+    return table.filter(pc.equal(table["scenario"], row["scenario"]))
+
+
+def _strategies(rows: Mapping[str, Row], topics: Sequence[str]) -> str | None:
+    """Return the different strategies of the rows of some topics."""
+    names = dict.fromkeys(_rule(rows[topic]) for topic in topics)
+    return "+".join(filter(None, names)) or None
 
 
 def _meanwhile(row: Row) -> Iterator[str]:
     """Yield a line on the queues that are open only until all clients of a group have followed."""
     found = []
     for which in OPEN:
-        if (
-            row[which] > row[f"{which}_after"] and row[f"{which}_seconds_worst"] != 0
-        ):  # the timers allow no such moment
-            most = bound(f"{row[which]:,}", row[f"{which}_is_exact"])
-            expected, longest = row[f"{which}_expected"], row[f"{which}_seconds_worst"]
-            known = [] if expected is None else [f"{expected:.1f} expected"]
-            known += [] if longest is None else [f"{longest:g} s at most"]
-            found.append(f"{_said(which)} {most}" + (f" ({', '.join(known)})" if known else ""))
+        expected, longest = row[f"{which}_expected"], row[f"{which}_seconds_worst"]
+        if row[which] <= row[f"{which}_after"] or longest == 0:  # the timers allow no such moment
+            continue
+        most = bound(f"{row[which]:,}", row[f"{which}_is_exact"])
+        known = [] if expected is None else [f"{expected:.1f} expected"]
+        known += [] if longest is None else [f"{longest:g} s at most"]
+        details = f" ({', '.join(known)})" if known else ""
+        found.append(f"{_said(which)} {most}{details}")
     if found:
         yield f"Until all clients follow (by {row['informed_by']}), at the worst moment: {'; '.join(found)}."
         yield ""
@@ -158,10 +159,11 @@ def _if_killed(row: Row, crash: Row) -> Iterator[str]:
 def _totals(clients: pa.Table) -> pa.Table:
     """Return the clients over all topics."""
     totals = client_totals(clients, "client_id")
-    status = dict(zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True))
-    return totals.append_column(
-        "status", pa.array([status[one] for one in totals["client_id"].to_pylist()], pa.string())
+    status_of = dict(
+        zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True)
     )
+    status = [status_of[client_id] for client_id in totals["client_id"].to_pylist()]
+    return totals.append_column("status", pa.array(status, pa.string()))
 
 
 def _table(
@@ -185,23 +187,24 @@ def _table(
         if len(rows) <= _MOST_CLIENTS
         else [row for row in rows if _mark(row) != " "][:_MOST_CLIENTS]
     )
-    cells = [
-        [
-            row["client_id"],
-            figure(row["before"]),
-            figure(row["after"]),
-            figure(row["gained"]),
-            figure(row["lost"]),
-        ]
-        for row in shown
-    ]
+    cells = [_client_cells(row) for row in shown]
     left_out = more(len(rows) - len(shown), "client")
     yield from marked_table(
-        _CLIENT_COLUMNS, cells, map(_mark, shown), _CLIENT_COLUMNS[1:], file, left_out
+        _CLIENT_COLUMNS,
+        cells,
+        marks=map(_mark, shown),
+        numbers=_CLIENT_COLUMNS[1:],
+        file=file,
+        left_out=left_out,
     )
     yield from fields(_moved(before, after), file)
     yield from warned(_faults(before, after), file)
     yield ""
+
+
+def _client_cells(row: Row) -> list[str]:
+    figures = (row["before"], row["after"], row["gained"], row["lost"])
+    return [row["client_id"], *map(figure, figures)]
 
 
 def _mark(row: Row) -> str:
@@ -276,18 +279,28 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     """Yield the groups, the worst first: all that get worse, unless a number of rows is asked for,
     and some that only move.
     """
-    n, worst = plan.n_groups, worst_groups(plan, number)
+    n_groups = plan.n_groups
+    worst = worst_groups(plan, number)
     shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
-    before, after = (plan.groups.slice(i * n, n) for i in (0, number))
-    rows_before = [present(row) for row in before.take(shown).to_pylist()]
-    befores = {name: [row[name] for row in rows_before] for name in before.column_names}
-    afters = after.take(shown).to_pydict()
-    faults = [one for one in _FAULTS if one in _ALWAYS or any([*befores[one], *afters[one]])]
-    rows = [*zip(*_ranked_cells(befores, afters, faults), strict=True)]
-    columns = (*_GROUP_COLUMNS, *map(_said, faults))
-    marks = ["!" if one else " " for one in worst.is_worse[shown].tolist()]
+    before = plan.groups.slice(0, n_groups).take(shown)
+    rows = [present(row) for row in before.to_pylist()]
+    befores = {}
+    for name in before.column_names:
+        befores[name] = [row[name] for row in rows]
+    afters = plan.groups.slice(number * n_groups, n_groups).take(shown).to_pydict()
+    faults = ["idle", "unowned"]
+    if any(befores["double_owned"]) or any(afters["double_owned"]):
+        faults.append("double_owned")
+    headings = (*_GROUP_COLUMNS, *map(_said, faults))
+    columns = _ranked_cells(befores, afters, faults)
+    marks = ["!" if is_worse else " " for is_worse in worst.is_worse[shown].tolist()]
     yield from marked_table(
-        columns, rows, marks, columns[1:], file, more(n - shown.size, "group", " (--top)")
+        headings,
+        list(zip(*columns, strict=True)),
+        marks=marks,
+        numbers=headings[1:],
+        file=file,
+        left_out=more(n_groups - shown.size, "group", " (--top)"),
     )
 
 
@@ -299,15 +312,15 @@ def _ranked_cells(
     """Yield the columns of the list of groups."""
     yield after["consumer_group"]
     for name in ("n_topics", "n_queues", "n_clients"):
-        yield _each(arrow, before[name], after[name])
-    yield _each(figure, after["moved"])
-    yield _each(figure, after["least_moves"])
-    yield _each(_skews, before["skew"], after["skew"])
+        yield _texts(arrow, before[name], after[name])
+    yield _texts(figure, after["moved"])
+    yield _texts(figure, after["least_moves"])
+    yield _texts(_skews, before["skew"], after["skew"])
     for name in faults:
-        yield _each(arrow, before[name], after[name])
+        yield _texts(arrow, before[name], after[name])
 
 
-def _each(text_of: Callable[..., str], *columns: list[Any]) -> list[str]:
+def _texts(text_of: Callable[..., str], *columns: list[Any]) -> list[str]:
     """Return a text for each row of some columns; equal rows are made to text once."""
     rows = list(zip(*columns, strict=True))
     texts = {row: text_of(*row) for row in dict.fromkeys(rows)}
@@ -325,8 +338,11 @@ def _skews(before: Any, after: float) -> str:
 # --- The way back ---
 
 
-Step = tuple[tuple[Change, ...], tuple[str, ...]]
-"""Changes, and the topics that they are of."""
+class Step(NamedTuple):
+    """Changes, and the topics that they are of."""
+
+    changes: tuple[Change, ...]
+    topics: tuple[str, ...]
 
 
 def way_back_lines(plan: Plan) -> Iterator[str]:
@@ -336,26 +352,25 @@ def way_back_lines(plan: Plan) -> Iterator[str]:
     its topics; of several such scenarios, the clients and the strategy of their group change in one
     step of all its topics.
     """
-    topics_of: dict[str, set[str]] = {}
+    topics_of = defaultdict[str, set[str]](set)
     for unit in plan.units.select(["consumer_group", "topic"]).to_pylist():
-        topics_of.setdefault(literal(unit["consumer_group"]), set()).add(literal(unit["topic"]))
-    parts_of: dict[str, list[Scenario]] = {}
+        topics_of[literal(unit["consumer_group"])].add(literal(unit["topic"]))
+    parts_of = defaultdict[str, list[Scenario]](list)
     for scenario in plan.scenarios:
         for group in scenario.groups:
-            parts_of.setdefault(group, []).append(scenario)
-    groups_of: dict[Step, list[str]] = {}
+            parts_of[group].append(scenario)
+    groups_of = defaultdict[Step, list[str]](list)
     for group, parts in parts_of.items():
         shared = _of_all_topics(parts, topics_of[group])
-        steps: list[Step] = [(shared, ALL)]
+        if shared:
+            groups_of[Step(shared, ALL)].append(group)
         for part in parts:
             rest = tuple(change for change in part.changes if change not in shared)
-            steps.append((rest, part.topics))
-        for step in steps:
-            if step[0]:
-                groups_of.setdefault(step, []).append(group)
-    for number, ((done, topics), groups) in enumerate(groups_of.items(), start=1):
+            if rest:
+                groups_of[Step(rest, part.topics)].append(group)
+    for number, (step, groups) in enumerate(groups_of.items(), start=1):
         which = f", step {number} of {len(groups_of)}" if len(groups_of) > 1 else ""
-        scenario = Scenario(f"way back{which}", done, tuple(groups), topics)
+        scenario = Scenario(f"way back{which}", step.changes, tuple(groups), step.topics)
         text = json.dumps(scenario.to_data(), ensure_ascii=False)
         yield "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
@@ -364,14 +379,13 @@ def _of_all_topics(parts: Sequence[Scenario], topics: set[str]) -> tuple[Change,
     """Return changes of clients and strategy that several scenarios of a group, together of all its
     topics, have in common.
     """
-    if len(parts) == 1 or not topics.issubset(topic for part in parts for topic in part.topics):
-        return ()
     first, *others = parts
-    return tuple(
-        change
-        for change in first.changes
-        if change.followed_by != ROUTES and all(change in part.changes for part in others)
-    )
+    if not others or not topics.issubset(chain.from_iterable(part.topics for part in parts)):
+        return ()
+    changes = [change for change in first.changes if change.followed_by != ROUTES]
+    for part in others:
+        changes = [change for change in changes if change in part.changes]
+    return tuple(changes)
 
 
 # --- In notebooks ---

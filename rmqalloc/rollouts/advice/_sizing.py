@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from math import gcd, log
+from math import gcd, isqrt, log
 from typing import Any
 
 import numpy as np
@@ -44,17 +44,18 @@ _NOW, _FROM_NOW, _TO_FIRST, _FROM_ABOVE = "now", "from now", "to the first", "fr
 
 def counts_table(present: Present) -> pa.Table:
     """Return a table of groups with other numbers of clients: `COUNTS_SCHEMA`."""
-    n_queues = {
-        group.consumer_group: present.planned.fleet.n_queues[present.units_of(position)].tolist()
-        for position, group in enumerate(present.planned.groups)
-    }
-    n_now = {group.consumer_group: len(group.client_ids) for group in present.planned.groups}
+    planned = present.planned
+    n_queues, n_now = {}, {}
+    for position, group in enumerate(planned.groups):
+        units = present.units_of(position)
+        n_queues[group.consumer_group] = planned.fleet.n_queues[units].tolist()
+        n_now[group.consumer_group] = len(group.client_ids)
 
     def schedule_of(group: GroupAtStart) -> Schedule:
         return _schedule(group, worthwhile(n_queues[group.consumer_group], len(group.client_ids)))
 
     try:
-        steps = play_schedules(present.planned, schedule_of).steps
+        steps = play_schedules(planned, schedule_of).steps
     except InapplicableError:  # all of them are too large
         return COUNTS_SCHEMA.empty_table()
     rows: dict[tuple[str, int], dict[str, Any]] = {}
@@ -83,14 +84,15 @@ def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
     >>> worthwhile([12, 8], 5)
     [1, 2, 4, 5, 6, 12]
     """
+    numbers = {n_clients, max(1, n_clients - 1), n_clients + 1, max(n_queues)}
     even = gcd(*n_queues)
-    divisors = {
-        k for low in range(1, int(even**0.5) + 1) if even % low == 0 for k in (low, even // low)
-    }
-    found = {n_clients, max(1, n_clients - 1), n_clients + 1, max(n_queues)} | divisors
-    found = {one for one in found if one <= max(*n_queues, n_clients)}
-    nearest = sorted(found, key=lambda one: (abs(log(one / n_clients)), one))[:MOST_COUNTS]
-    return sorted({*nearest, n_clients})
+    for divisor in range(1, isqrt(even) + 1):
+        if even % divisor == 0:
+            numbers |= {divisor, even // divisor}
+    most = max(*n_queues, n_clients)
+    candidates = [number for number in numbers if number <= most]
+    candidates.sort(key=lambda number: (abs(log(number / n_clients)), number))
+    return sorted({*candidates[:MOST_COUNTS], n_clients})
 
 
 def _schedule(group: GroupAtStart, counts: list[int]) -> Schedule:

@@ -205,25 +205,24 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
     shown = folded.worst(top)
     if not shown:
         return
-    head, *drawn_ones = _table(shown, file)
-    text_of = dict(zip(map(id, shown), drawn_ones, strict=True))
-    names = list(dict.fromkeys(one.row["consumer_group"] for one in shown))
+    head, *texts = _table(shown, file)
+    of_group: dict[str | None, list[tuple[_Line, str]]] = {}
+    for line, text in zip(shown, texts, strict=True):
+        of_group.setdefault(line.row["consumer_group"], []).append((line, text))
     groups = found.evidence.groups
-    some = groups.filter(
-        pc.is_in(groups["consumer_group"], pa.array(names, pa.string()))
-    ).to_pylist()
-    evidence = {row["consumer_group"]: row for row in some}
-    for name in names:
+    is_shown = pc.is_in(groups["consumer_group"], pa.array(list(of_group), pa.string()))
+    evidence = {row["consumer_group"]: row for row in groups.filter(is_shown).to_pylist()}
+    for name, lines in of_group.items():
         yield ""
         yield from wrapped(_heading(name, folded.of_group(name), evidence.get(name)), file)
         yield f"  {head}"
-        for why, some in groupby(
-            (one for one in shown if one.row["consumer_group"] == name), _Line.why
-        ):
-            yield from (marked(one.mark, text_of[id(one)], file) for one in some)
-            yield from wrapped(f"{_INDENT}{why}", file, _INDENT) if why else ()
+        for why, alike in groupby(lines, key=lambda drawn: drawn[0].why()):
+            for line, text in alike:
+                yield marked(line.mark, text, file)
+            if why:
+                yield from wrapped(f"{_INDENT}{why}", file, _INDENT)
     if folded.n_lines > len(shown):
-        n = found.rows.of_said.size - sum(len(one.queues) for one in shown)
+        n = found.rows.of_said.size - sum(len(line.queues) for line in shown)
         yield ""
         yield from more(folded.n_lines - len(shown), "line", f" of {counted(n, 'queue')} (--top)")
 
@@ -232,16 +231,19 @@ def _table(lines: Sequence[_Line], file: IO[str] | None) -> list[str]:
     """Return the header and the lines; columns of which nothing is known are left out, and queues
     are never cut.
     """
-    cells = [one.cells() for one in lines]
-    width = max(width_of(printable(row[_RANGES])) for row in cells)
-    for row in cells:
+    rows = [line.cells() for line in lines]
+    width = max(width_of(printable(row[_RANGES])) for row in rows)
+    for row in rows:
         row[_RANGES] += " " * (width - width_of(printable(row[_RANGES])))
     headings = list(_HEADER)
     headings[_RANGES] = headings[_RANGES].ljust(width)
-    places = [at for at in range(len(headings)) if any(row[at] != NOTHING for row in cells)]
-    header, cells = [headings[at] for at in places], [[row[at] for at in places] for row in cells]
+    columns = zip(headings, *rows, strict=True)
+    known = [column for column in columns if set(column[1:]) != {NOTHING}]
+    header, *cells = zip(*known, strict=True)
     uncut = (*_UNCUT, headings[_RANGES])
-    return text_table(header, cells, uncut, file, MARK_WIDTH, spare=_LEAST_IMPORTANT)
+    return text_table(
+        header, cells, numbers=uncut, file=file, margin=MARK_WIDTH, spare=_LEAST_IMPORTANT
+    )
 
 
 def _heading(name: str | None, queues: pa.Table, evidence: Row | None) -> str:
@@ -263,41 +265,53 @@ def _heading(name: str | None, queues: pa.Table, evidence: Row | None) -> str:
 
 def _by_client(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:
     rows = found.clients.slice(0, top).to_pylist()
-    cells = [
-        [
-            row["client_id"],
-            row["consumer_group"],
-            figure(row["n_queues"]),
-            _lag(row["messages"], row["n_without_lag"]),
-            "idle" if row["is_idle"] else named(row["topics"] or ()) or NOTHING,
-            row["known"],
-        ]
-        for row in rows
-    ]
-    marks = ["?" if row["is_idle"] is None else "~" if row["is_idle"] else " " for row in rows]
-    left_out = more(found.clients.num_rows - len(rows), "client", " (--top)")
-    header = ("client", "group", "queues", "messages", "topics", "known")
-    yield from (
-        marked_table(header, cells, marks, _NUMBERS, file, left_out) if rows else ("No client.",)
+    if not rows:
+        yield "No client."
+        return
+    yield from marked_table(
+        ("client", "group", "queues", "messages", "topics", "known"),
+        [_client_cells(row) for row in rows],
+        marks=["?" if row["is_idle"] is None else "~" if row["is_idle"] else " " for row in rows],
+        numbers=_NUMBERS,
+        file=file,
+        left_out=more(found.clients.num_rows - len(rows), "client", " (--top)"),
     )
+
+
+def _client_cells(row: Row) -> list[str]:
+    return [
+        row["client_id"],
+        row["consumer_group"],
+        figure(row["n_queues"]),
+        _lag(row["messages"], row["n_without_lag"]),
+        "idle" if row["is_idle"] else named(row["topics"] or ()) or NOTHING,
+        row["known"],
+    ]
 
 
 def _by_host(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:
     rows = found.hosts.slice(0, top).to_pylist()
-    cells = [
-        [
-            row["host"],
-            *(figure(row[name]) for name in ("n_clients", "n_groups", "n_queues")),
-            _lag(row["messages"], row["n_without_lag"]),
-        ]
-        for row in rows
-    ]
-    marks = ["?" if row["n_queues"] is None else " " for row in rows]
-    left_out = more(found.hosts.num_rows - len(rows), "host", " (--top)")
-    header = ("host", "clients", "groups", "queues", "messages")
-    yield from (
-        marked_table(header, cells, marks, _NUMBERS, file, left_out) if rows else ("No host.",)
+    if not rows:
+        yield "No host."
+        return
+    yield from marked_table(
+        ("host", "clients", "groups", "queues", "messages"),
+        [_host_cells(row) for row in rows],
+        marks=["?" if row["n_queues"] is None else " " for row in rows],
+        numbers=_NUMBERS,
+        file=file,
+        left_out=more(found.hosts.num_rows - len(rows), "host", " (--top)"),
     )
+
+
+def _host_cells(row: Row) -> list[str]:
+    return [
+        row["host"],
+        figure(row["n_clients"]),
+        figure(row["n_groups"]),
+        figure(row["n_queues"]),
+        _lag(row["messages"], row["n_without_lag"]),
+    ]
 
 
 _DRAWN: Mapping[str, Callable[[CurrentOwners, IO[str] | None, int], Iterator[str]]] = {

@@ -5,6 +5,7 @@ stand to one another.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,9 @@ def _problems(tables: Tables, states: Sequence[str]) -> Iterator[str]:
                 if pc.any(below).as_py():
                     yield f"{name}.{field.name} is negative in row {_first(below)}"
     for (name, column_name), words in _WORDS.items():
-        other = pc.invert(pc.is_in(tables[name][column_name], pa.array(words)))
-        if pc.any(other).as_py():
-            yield f"{name}.{column_name} must be one of {', '.join(words)}, in row {_first(other)} it is not"
+        wrong = pc.invert(pc.is_in(tables[name][column_name], pa.array(words)))
+        if pc.any(wrong).as_py():
+            yield f"{name}.{column_name} must be one of {', '.join(words)}, in row {_first(wrong)} it is not"
     yield from _readers_lacking(tables["queues"])
     yield from _figures_lacking(tables["units"])
     yield from _out_of_place(tables, states)
@@ -109,41 +110,33 @@ def _figures_lacking(units: pa.Table) -> Iterator[str]:
 
 def _out_of_place(tables: Tables, states: Sequence[str]) -> Iterator[str]:
     """Yield rows that do not stand where their scenario, group and topic belong."""
-    units, n_states = tables["units"], len(states)
-    names = _pairs(units)
-    current = names[::n_states]
-    if units["scenario"].to_pylist() != list(states) * len(current) or names != [
-        one for one in current for _ in states
-    ]:
+    rows = list(zip(_pairs(tables["units"]), tables["units"]["scenario"].to_pylist(), strict=True))
+    units = [pair for pair, _ in rows[:: len(states)]]
+    if rows != list(product(units, states)):
         yield f"units must have a row for each of {', '.join(states)}, unit by unit"
-    if len(set(current)) < len(current):
+    if len(set(units)) < len(units):
         yield "units has a group and topic twice"
-    groups = list(dict.fromkeys(group for group, _ in current))
-    rows = list(
-        zip(
-            *(tables["groups"][name].to_pylist() for name in ("scenario", "consumer_group")),
-            strict=True,
-        )
-    )
-    if rows != [(state, group) for state in states for group in groups]:
+    groups = dict.fromkeys(group for group, _ in units)
+    if _pairs(tables["groups"], "scenario", "consumer_group") != list(product(states, groups)):
         yield "groups must have a row for each group of units, scenario by scenario"
-    place = {name: number for number, name in enumerate(states)}
-    at = {pair: number for number, pair in enumerate(current)}
+    scenario_numbers = {name: number for number, name in enumerate(states)}
+    unit_numbers = {pair: number for number, pair in enumerate(units)}
     for name in ("clients", "queues"):
         table = tables[name]
-        order = [place.get(one, -1) for one in table["scenario"].to_pylist()]
-        unit = [at.get(pair, -1) for pair in _pairs(table)]
-        keys = np.array([order, unit]).reshape(2, -1)
-        if (keys < 0).any():
-            yield f"{name} has a scenario, group or topic that units has not, in row {int(np.argmax((keys < 0).any(0)))}"
-        elif (np.diff(keys[0] * max(len(current), 1) + keys[1]) < 0).any():
+        names = table["scenario"].to_pylist()
+        scenario = np.array([scenario_numbers.get(scenario, -1) for scenario in names], np.int64)
+        unit = np.array([unit_numbers.get(pair, -1) for pair in _pairs(table)], np.int64)
+        is_unknown = (scenario < 0) | (unit < 0)
+        if is_unknown.any():
+            yield f"{name} has a scenario, group or topic that units has not, in row {int(np.argmax(is_unknown))}"
+        elif (np.diff(scenario * max(len(units), 1) + unit) < 0).any():
             yield f"{name} must stand scenario by scenario, and in each in the order of units"
 
 
-def _pairs(table: pa.Table) -> list[tuple[str, str]]:
-    return list(
-        zip(*(table[name].to_pylist() for name in ("consumer_group", "topic")), strict=True)
-    )
+def _pairs(
+    table: pa.Table, first: str = "consumer_group", second: str = "topic"
+) -> list[tuple[str, str]]:
+    return list(zip(table[first].to_pylist(), table[second].to_pylist(), strict=True))
 
 
 def _first(mask: Any) -> int:

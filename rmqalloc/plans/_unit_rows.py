@@ -48,7 +48,7 @@ class UnitRow(NamedTuple):
     @property
     def in_use(self) -> UnitRow:
         """The same without brokers that have no queue."""
-        return self._replace(brokers=tuple(one for one in self.brokers if one[1]))
+        return self._replace(brokers=tuple(broker for broker in self.brokers if broker[1]))
 
 
 _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
@@ -63,20 +63,15 @@ def unit_rows(read: ViewUnits, state: ScenarioState, scenario: Scenario | None =
     """Return the rows of the units that are in a state; those that no scenario can cure are in
     none.
     """
-    names = list(
-        zip(
-            *(read.batch.column(name).to_pylist() for name in ("consumer_group", "topic")),
-            strict=True,
-        )
-    )
+    groups, topics = read.batch.column("consumer_group"), read.batch.column("topic")
+    names = list(zip(groups.to_pylist(), topics.to_pylist(), strict=True))
     methods = _methods(read)
     if scenario is not None:
         methods = [*_methods_after(read, methods, names, scenario)]
-    found = {
-        row: UnitRow(*lists, methods[row], read.dialects.get(row, JAVA))
-        for part in state.parts
-        for row, lists in _lists(part)
-    }
+    found = {}
+    for part in state.parts:
+        for row, clients, brokers in _lists(part):
+            found[row] = UnitRow(clients, brokers, methods[row], read.dialects.get(row, JAVA))
     units: UnitRows = {names[row]: [found[row]] for row in range(read.n_units) if row in found}
     for row, unit in sorted(read.mixed.unit_of.items()):
         if row != unit and unit in found:
@@ -86,17 +81,15 @@ def unit_rows(read: ViewUnits, state: ScenarioState, scenario: Scenario | None =
 
 def _methods(read: ViewUnits) -> list[Method]:
     """Return the strategy of every row before any change."""
-    columns = (
-        read.batch.column(name).to_pylist()
-        for name in ("strategy", "virtual_nodes", "strategy_params")
-    )
+    names = ("strategy", "virtual_nodes", "strategy_params")
+    columns = (read.batch.column(name).to_pylist() for name in names)
     made: dict[tuple[Any, ...], Method] = {}
     rules = list(zip(*columns, strict=True))
     for name, nodes, params in set(rules):
         has_nodes = nodes is not None and inner_class_of(name).virtual_nodes is not None
         given = json.loads(params or "{}") | ({"virtual_nodes": nodes} if has_nodes else {})
         made[name, nodes, params] = Method(name, given)
-    return [made[one] for one in rules]
+    return [made[rule] for rule in rules]
 
 
 def _methods_after(
@@ -105,7 +98,8 @@ def _methods_after(
     """Yield the strategy of every row after a scenario; clients that all read every queue keep
     theirs.
     """
-    changes = [one for one in scenario.changes if isinstance(one, SetStrategy | SetVirtualNodes)]
+    kinds = SetStrategy | SetVirtualNodes
+    changes = [change for change in scenario.changes if isinstance(change, kinds)]
     has_group, has_topic = matcher(tuple(scenario.groups)), matcher(tuple(scenario.topics))
     for row, (method, (group, topic)) in enumerate(zip(methods, names, strict=True)):
         shared = read.mixed.shared.get(row)
@@ -152,31 +146,34 @@ def rows_after(
     if not done:
         return list(rows)
     scenario = Scenario.of({"name": "rows", "changes": done})
+    brokers, broker_rooms, client_ids, client_rooms = [], [], [], []
+    for row in rows:
+        brokers.append([(name, n_queues) for name, n_queues, _ in row.brokers])
+        broker_rooms.append([room for _, _, room in row.brokers])
+        client_ids.append([client_id for client_id, _ in row.clients])
+        client_rooms.append([room for _, room in row.clients])
     columns = {
         "consumer_group": pa.array([""] * len(rows)),
         "topic": pa.array([topic] * len(rows)),
-        "brokers": pa.array([[one[:2] for one in row.brokers] for row in rows], _BROKERS),
-        "broker_rooms": pa.array([[one[2] for one in row.brokers] for row in rows], _TEXTS),
-        "client_ids": pa.array([[one for one, _ in row.clients] for row in rows], _TEXTS),
-        "client_rooms": pa.array([[room for _, room in row.clients] for row in rows], _TEXTS),
+        "brokers": pa.array(brokers, _BROKERS),
+        "broker_rooms": pa.array(broker_rooms, _TEXTS),
+        "client_ids": pa.array(client_ids, _TEXTS),
+        "client_rooms": pa.array(client_rooms, _TEXTS),
     }
     fleet = Fleet.from_arrow(pa.RecordBatch.from_pydict(columns)).sorted()
     made = apply(scenario, fleet, strategy("AVG")).fleet
     reader = _Reader(made)
-    lists = zip(made.unit_client_list.tolist(), made.unit_queue_list.tolist(), strict=True)
-    return [
-        UnitRow(
-            reader.clients(clients),
-            reader.brokers(queues),
-            method_after(row.method, scenario.changes, row.dialect),
-            row.dialect,
-        )
-        for row, (clients, queues) in zip(rows, lists, strict=True)
-    ]
+    found = []
+    for number, row in enumerate(rows):
+        clients = reader.clients(int(made.unit_client_list[number]))
+        queues = reader.brokers(int(made.unit_queue_list[number]))
+        method = method_after(row.method, scenario.changes, row.dialect)
+        found.append(UnitRow(clients, queues, method, row.dialect))
+    return found
 
 
-def _lists(part: EvaluatedUnits) -> Iterator[tuple[int, tuple[Clients, Brokers]]]:
-    """Yield clients and brokers of some units, by row; units that share a list share a tuple."""
+def _lists(part: EvaluatedUnits) -> Iterator[tuple[int, Clients, Brokers]]:
+    """Yield the row, clients and brokers of some units; units that share a list share a tuple."""
     fleet = part.fleet
     reader = _Reader(fleet)
     lists = zip(
@@ -186,7 +183,7 @@ def _lists(part: EvaluatedUnits) -> Iterator[tuple[int, tuple[Clients, Brokers]]
         strict=True,
     )
     for row, clients, queues in lists:
-        yield row, (reader.clients(clients), reader.brokers(queues))
+        yield row, reader.clients(clients), reader.brokers(queues)
 
 
 class _Reader:
@@ -206,9 +203,8 @@ class _Reader:
             room = lists.slot_room
             rooms = [-1] * (end - start) if room is None else room[start:end].tolist()
             ids = lists.client_ids.to_list(start, end)
-            known[number] = tuple(
-                (one, self._rooms[at]) for one, at in zip(ids, rooms, strict=True)
-            )
+            names = [self._rooms[room] for room in rooms]
+            known[number] = tuple(zip(ids, names, strict=True))
         return known[number]
 
     def brokers(self, number: int) -> Brokers:
@@ -221,7 +217,7 @@ class _Reader:
             rooms = [-1] * (behind - first) if room is None else room[first:behind].tolist()
             brokers = lists.route_broker[first:behind].tolist()
             known[number] = tuple(
-                (self._brokers[one], n, self._rooms[at])
-                for one, n, at in zip(brokers, sizes, rooms, strict=True)
+                (self._brokers[broker], n_queues, self._rooms[room])
+                for broker, n_queues, room in zip(brokers, sizes, rooms, strict=True)
             )
         return known[number]

@@ -4,9 +4,10 @@ departure then costs.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -129,22 +130,16 @@ class Comparison(TableResult):
             for _, rows in groupby(self.table.to_pylist(), key=lambda row: row["consumer_group"])
         ]
         most = checked_top(top) or _MOST_GROUPS
-        for mine in by_group[:most]:
-            sizes = next(
-                (
-                    (row["n_queues"], row["n_clients"])
-                    for row in mine
-                    if row["n_queues"] is not None
-                ),
-                (0, 0),
-            )
-            queues, clients = map(counted, sizes, ("queue", "client"))
-            yield from fields(
-                [f"Group {printable(mine[0]['consumer_group'])}", queues, clients], file
-            )
-            yield from text_table(
-                _HEADER, [_cells(row) for row in mine], _HEADER[1:], file, spare=("skew",)
-            )
+        for rows in by_group[:most]:
+            assigned = [row for row in rows if row["n_queues"] is not None]
+            n_queues, n_clients = 0, 0
+            if assigned:
+                n_queues, n_clients = assigned[0]["n_queues"], assigned[0]["n_clients"]
+            head = f"Group {printable(rows[0]['consumer_group'])}"
+            sizes = (counted(n_queues, "queue"), counted(n_clients, "client"))
+            yield from fields([head, *sizes], file)
+            cells = [_cells(row) for row in rows]
+            yield from text_table(_HEADER, cells, _HEADER[1:], file, spare=("skew",))
             yield ""
         yield from more(len(by_group) - most, "group", " (--top)")
         yield from wrapped(_LEGEND, file)
@@ -197,44 +192,36 @@ def compare(
     >>> found.table.select(["strategy", "moved", "departure_mean"]).to_pylist()[1]
     {'strategy': 'AVG_BY_CIRCLE', 'moved': 18, 'departure_mean': 18.0}
     """
-    tried = [
-        Candidate(one, *from_label(one)) if isinstance(one, str) else one for one in candidates
-    ]
-    scenarios = [
-        Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None)))
-        for one in tried
-    ]
+    scenarios = []
+    for candidate in map(_candidate, candidates):
+        new = SetStrategy(candidate.strategy, candidate.params or None)
+        scenarios.append(Scenario(candidate.label, (*changes, new)))
     plan, evaluation, read = planned(
         snapshot, scenarios, groups, topics, strict=True, verb=Verb.COMPARE
     )
-    after = zip(scenarios, evaluation.states[1:], strict=True)
     n_units = plan.units.num_rows // (1 + len(scenarios))
-    costs_of = {
-        (group, one.name): costs
-        for one, state in after
-        for group, costs in _in_dialects(read, one, _departures(state, n_units)).items()
-    }
+    costs_of = {}
+    for scenario, state in zip(scenarios, evaluation.states[1:], strict=True):
+        by_group = _in_dialects(read, scenario, _departures(state, n_units))
+        for group, costs in by_group.items():
+            costs_of[group, scenario.name] = costs
     found = []
     for row in plan.groups.slice(plan.n_groups).to_pylist():
         name, label = row["consumer_group"], row["scenario"]
-        costs = costs_of.get((name, label), [])
-        found.append(
-            {
-                "consumer_group": name,
-                "strategy": label,
-                **{key: row[key] for key in _AFTER},
-                **_of_costs(costs),
-            }
-        )
-        if not row["n_topics"]:
-            found[-1] |= dict.fromkeys(_AFTER)
+        figures = {key: row[key] for key in _AFTER} if row["n_topics"] else {}
+        figures |= _of_costs(costs_of.get((name, label), []))
+        found.append({"consumer_group": name, "strategy": label, **figures})
     table = pa.Table.from_pylist(found, COMPARISON_SCHEMA)
     order = np.arange(table.num_rows).reshape(len(candidates), plan.n_groups).T.reshape(-1)
     longer = {*refused_after(plan.units)}  # `unassigned` says it shorter
-    said = (one for one in plan.warnings if one not in longer)
+    warnings = [warning for warning in plan.warnings if warning not in longer]
     return Comparison(
-        table.take(pa.array(order)), (*said, *unassigned(plan)), tuple(_refused(plan.units))
+        table.take(pa.array(order)), (*warnings, *unassigned(plan)), tuple(_refused(plan.units))
     )
+
+
+def _candidate(given: Candidate | str) -> Candidate:
+    return Candidate(given, *from_label(given)) if isinstance(given, str) else given
 
 
 def _refused(units: pa.Table) -> dict[tuple[str, str], None]:
@@ -258,13 +245,10 @@ class _Cost(NamedTuple):
 
     def plus(self, other: _Cost | None) -> _Cost:
         """Return that of more topics together."""
-        return (
-            self
-            if other is None
-            else _Cost(
-                self.client_id, self.moved + other.moved, self.least_moves + other.least_moves
-            )
-        )
+        if other is None:
+            return self
+        moved = self.moved + other.moved
+        return _Cost(self.client_id, moved, self.least_moves + other.least_moves)
 
 
 def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
@@ -302,21 +286,18 @@ def _in_dialects(
     There nothing is known where ids repeat or are empty, as no scenario names one of their clients
     alone.
     """
-    split = split_groups(read) & found.keys()
-    if not split:
-        return found
-    ids = {name: [cost.client_id for cost in found[name]] for name in split}
-    found |= {name: [] for name in split}
-    for one in mixed_departures(
-        read,
-        scenario,
-        {name: mine for name, mine in ids.items() if len({*mine}) == len(mine) and all(mine)},
-    ):
-        found[one.consumer_group].append(_Cost(*one[1:]))
+    clients = {}
+    for name in split_groups(read) & found.keys():
+        ids = [cost.client_id for cost in found[name]]
+        found[name] = []
+        if all(ids) and len({*ids}) == len(ids):
+            clients[name] = ids
+    for name, client_id, moved, least_moves in mixed_departures(read, scenario, clients):
+        found[name].append(_Cost(client_id, moved, least_moves))
     return found
 
 
-def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
+def _costs(fleet: Fleet, gone: Departures) -> Iterator[tuple[str, int, _Cost]]:
     """Yield departures of clients from their groups: those from all client lists of a group
     together.
 
@@ -325,22 +306,17 @@ def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
     """
     codes, ids = distinct_strings(fleet.client_lists.client_ids)
     group_codes, groups = distinct_strings(fleet.consumer_groups)
-    n_ids, client = max(len(ids), 1), codes[each.slots]
-    repeats = repeats_of(each.units * n_ids + client)
-    n_each = 1 + int(repeats.max(initial=0))
-    holder = (group_codes[each.units].astype(np.int64) * n_ids + client) * n_each + repeats
+    n_ids, client = max(len(ids), 1), codes[gone.slots]
+    repeats = repeats_of(gone.units * n_ids + client)
+    n_repeats = 1 + int(repeats.max(initial=0))
+    holder = (group_codes[gone.units].astype(np.int64) * n_ids + client) * n_repeats + repeats
     keys, place = np.unique(holder, return_inverse=True)
-    moved, least = (
-        np.bincount(place, column, keys.size) for column in (each.moved, each.least_moves)
-    )
-    columns = (
-        *np.divmod(keys // n_each, n_ids),
-        keys % n_each,
-        moved.astype(np.int64),
-        least.astype(np.int64),
-    )
-    for group, one, which, *cost in zip(*(column.tolist() for column in columns), strict=True):
-        yield groups[group], which, _Cost(ids[one], *cost)
+    moved = np.bincount(place, gone.moved, keys.size).astype(np.int64)
+    least_moves = np.bincount(place, gone.least_moves, keys.size).astype(np.int64)
+    group, client = np.divmod(keys // n_repeats, n_ids)
+    columns = (column.tolist() for column in (group, client, keys % n_repeats, moved, least_moves))
+    for group_code, code, which, *cost in zip(*columns, strict=True):
+        yield groups[group_code], which, _Cost(ids[code], *cost)
 
 
 # What the departure of every single client moves in groups whose clients compute a strategy
@@ -363,10 +339,13 @@ class Departure(NamedTuple):
 
 def split_groups(read: ViewUnits) -> set[str]:
     """Return groups with clients of several dialects, where that makes a difference."""
-    names, dialects = read.batch.column("consumer_group"), dict[str, set[str | None]]()
-    for row in read.mixed.unit_of if read.dialects else ():
-        dialects.setdefault(names[row].as_py(), set()).add(read.dialects.get(row))
-    return {name for name, each in dialects.items() if len(each) > 1}
+    if not read.dialects:
+        return set()
+    names = read.batch.column("consumer_group")
+    dialects_of = defaultdict[str, set[str | None]](set)
+    for row in read.mixed.unit_of:
+        dialects_of[names[row].as_py()].add(read.dialects.get(row))
+    return {name for name, dialects in dialects_of.items() if len(dialects) > 1}
 
 
 def mixed_departures(
@@ -374,17 +353,19 @@ def mixed_departures(
 ) -> Iterator[Departure]:
     """Yield the departures of clients from the state behind a scenario."""
     names = read.units.column("consumer_group").to_pylist()
-    every = [*dict.fromkeys(one for ids in clients.values() for one in ids)]
-    for some in (every[start : start + _AT_ONCE] for start in range(0, len(every), _AT_ONCE)):
-        gone = (
-            Scenario(f"{number} leaves", (*scenario.changes, RemoveClients(ids=(one,))))
-            for number, one in enumerate(some, start=1)
-        )
-        states = evaluate_views(read, PlanSpec(scenarios=(scenario, *gone))).states
+    client_ids = list(dict.fromkeys(chain.from_iterable(clients.values())))
+    for start in range(0, len(client_ids), _AT_ONCE):
+        leaving = client_ids[start : start + _AT_ONCE]
+        scenarios = [scenario]
+        for number, client_id in enumerate(leaving, start=1):
+            changes = (*scenario.changes, RemoveClients(ids=(client_id,)))
+            scenarios.append(Scenario(f"{number} leaves", changes))
+        states = evaluate_views(read, PlanSpec(scenarios=tuple(scenarios))).states
         found = numbered(states, read.n_units, read.mixed)
-        for number, one in enumerate(some, start=2):
-            sums = _sums(found, number, [one in clients.get(name, ()) for name in names], names)
-            yield from (Departure(name, one, *figures) for name, figures in sums.items())
+        for number, client_id in enumerate(leaving, start=2):
+            has_it = [client_id in clients.get(name, ()) for name in names]
+            for name, (moved, least_moves) in _sums(found, number, has_it, names).items():
+                yield Departure(name, client_id, moved, least_moves)
 
 
 def _sums(

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,7 @@ from rmqalloc.fleet.columns import Index, Offsets, Strings, list_positions, offs
 from rmqalloc.fleet.lists import QueueLists
 from rmqalloc.ownership.transitions.notification_delay import NotificationDelay
 from rmqalloc.rollouts.planned_groups import PlannedGroups
-from rmqalloc.rollouts.schedule import Mask, Schedule, everyone
+from rmqalloc.rollouts.schedule import ClientView, Mask, Moment, Schedule, Step, everyone
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import Strategy
@@ -108,18 +110,28 @@ class _Views:
     """The views of all schedules as columns."""
 
     def __init__(self, schedules: Sequence[Schedule]) -> None:
-        steps = [
-            (number, step) for schedule in schedules for number, step in enumerate(schedule.steps)
-        ]
-        moments = [moment for _, step in steps for moment in step.moments]
-        views = [view for moment in moments for view in moment.views]
-        self.step = np.array([number for number, step in steps for _ in step.moments], np.int64)
+        moments: list[Moment] = []
+        steps: list[Step] = []  # of each moment, as the next two
+        numbers: list[int] = []
+        to_inform: list[Mask] = []
+        n_moments_of: list[int] = []
+        for schedule in schedules:
+            first = len(moments)
+            nobody = ~everyone(len(schedule.client_ids))
+            for number, step in enumerate(schedule.steps):
+                n_moments = len(step.moments)
+                informed = nobody if step.to_inform is None else step.to_inform
+                moments += step.moments
+                steps += [step] * n_moments
+                numbers += [number] * n_moments
+                to_inform += [informed] * n_moments
+            n_moments_of.append(len(moments) - first)
+        views = list(chain.from_iterable(moment.views for moment in moments))
+        self.step = np.array(numbers, np.int64)
         self.is_final = np.array([moment.is_final for moment in moments], bool)
         self.there = np.array([moment.there for moment in moments], np.int64)
         self.written = np.array([moment.written for moment in moments], np.int64)
-        self.moment_offsets = offsets_of(
-            [sum(len(step.moments) for step in schedule.steps) for schedule in schedules]
-        )
+        self.moment_offsets = offsets_of(n_moments_of)
         n_views_of = np.array([len(moment.views) for moment in moments], np.int64)
         self.moment = np.repeat(np.arange(len(moments)), n_views_of)
         self.row = list_positions(offsets_of(n_views_of)).astype(np.int64)
@@ -128,44 +140,53 @@ class _Views:
         self.offsets = offsets_of(n_views_of)[self.moment_offsets]  # of the views of each group
         self.newest = n_views_of - 1
         present = [moment.views[0].listed for moment in moments]
-        to_inform = [
-            ~everyone(len(schedule.client_ids)) if step.to_inform is None else step.to_inform
-            for schedule in schedules for step in schedule.steps for _ in step.moments
-        ]  # fmt: skip
         self.present, self.to_inform = np.concatenate(present), np.concatenate(to_inform)
-        self.n_present, self.n_to_inform = (
-            np.array([np.count_nonzero(one) for one in some], np.int64)
-            for some in (present, to_inform)
-        )
-        self.is_gradual = np.array(
-            [step.to_inform is not None for _, step in steps for _ in step.moments], bool
-        )
-        self.begins_with_one = np.array(
-            [step.begins_with_one for _, step in steps for _ in step.moments], bool
-        )
-        of_moment = [step.hearing for _, step in steps for _ in step.moments]
-        self.hearings = list(dict.fromkeys(of_moment))
-        self.hearing = np.array([self.hearings.index(one) for one in of_moment], np.int64)
-        self._lay_clients(schedules, [(view.listed, view.acting) for view in views])
+        self.n_present, self.n_to_inform = _counts(present), _counts(to_inform)
+        self.is_gradual = np.array([step.to_inform is not None for step in steps], bool)
+        self.begins_with_one = np.array([step.begins_with_one for step in steps], bool)
+        self.hearings = list(dict.fromkeys(step.hearing for step in steps))
+        hearing = [self.hearings.index(step.hearing) for step in steps]
+        self.hearing = np.array(hearing, np.int64)
+        self._lay_clients(schedules, views)
 
-    def _lay_clients(self, schedules: Sequence[Schedule], masks: list[tuple[Mask, Mask]]) -> None:
+    def _lay_clients(self, schedules: Sequence[Schedule], views: Sequence[ClientView]) -> None:
         """Client lists of all views, as rows of the clients of all schedules laid end to end."""
-        self.ids = Strings.from_list([one for schedule in schedules for one in schedule.client_ids])
-        self.rooms = np.array([room for schedule in schedules for room in schedule.rooms], np.int32)
+        ids = chain.from_iterable(schedule.client_ids for schedule in schedules)
+        rooms = chain.from_iterable(schedule.rooms for schedule in schedules)
+        self.ids = Strings.from_list(list(ids))
+        self.rooms = np.array(list(rooms), np.int32)
         self.client_offsets = offsets_of([len(schedule.client_ids) for schedule in schedules])
-        listed = [np.flatnonzero(one) for one, _ in masks]
+        listed = [np.flatnonzero(view.listed) for view in views]
+        acting = [view.acting[clients] for view, clients in zip(views, listed, strict=True)]
+        sizes = np.array([clients.size for clients in listed], np.int64)
         of_group = np.repeat(np.arange(len(schedules)), np.diff(self.offsets))
-        sizes = np.array([one.size for one in listed], np.int64)
-        nothing = np.zeros(0, np.int64)
-        self.positions = np.concatenate([nothing, *listed])
+        self.positions = np.concatenate([np.zeros(0, np.int64), *listed])
         self.rows = self.positions + np.repeat(self.client_offsets[of_group], sizes)
-        self.acting = np.concatenate(
-            [
-                nothing.astype(bool),
-                *(acting[one] for (_, acting), one in zip(masks, listed, strict=True)),
-            ]
-        )
+        self.acting = np.concatenate([np.zeros(0, bool), *acting])
         self.list_offsets = offsets_of(sizes)
+
+
+def _counts(masks: Sequence[Mask]) -> Positions:
+    """Return how many each mask has."""
+    return np.array([np.count_nonzero(mask) for mask in masks], np.int64)
+
+
+class _ViewFleet(NamedTuple):
+    """The views of planned units as units of a fleet.
+
+    Attributes
+    ----------
+    fleet : Fleet
+    unit, view : ndarray of int64, shape (n_units,)
+        Planned unit, and view, that each unit is.
+    positions : ndarray of int64
+        Position of each queue in its planned unit.
+    """
+
+    fleet: Fleet
+    unit: Positions
+    view: Positions
+    positions: Positions
 
 
 def replay_of(
@@ -179,9 +200,10 @@ def replay_of(
     n_moments = np.diff(views.moment_offsets)[planned.group_of]
     frame_unit = np.repeat(np.arange(base.n_units), n_moments)
     frame_moment = ranges(views.moment_offsets[planned.group_of], n_moments)
-    cell_offsets = offsets_of(base.n_queues[frame_unit].astype(np.int64))
-    masks = np.stack([np.ones(int(base.queue_lists.offsets[-1]), bool), *variants])
-    fleet, unit, view, positions = _fleet(planned, views, masks)
+    n_cells = base.n_queues[frame_unit]
+    cell_offsets = offsets_of(n_cells.astype(np.int64))
+    exist = np.stack([np.ones(int(base.queue_lists.offsets[-1]), bool), *variants])
+    fleet, unit, view, positions = _fleet(planned, views, exist)
     owners, _ = Assigner(fleet).owners(fleet, _rules(planned.rules, rules, views.rule[view], unit))
 
     first_frame = offsets_of(n_moments)[:-1] - views.moment_offsets[planned.group_of]
@@ -190,53 +212,60 @@ def replay_of(
     readers = np.full((int(views.row.max()) + 1, int(cell_offsets[-1])), -1, np.int32)
     readers[np.repeat(views.row[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
 
-    column = ranges(base.queue_starts[frame_unit], base.n_queues[frame_unit])
-    there, written = (
-        of[np.repeat(variant[frame_moment], base.n_queues[frame_unit]), column]
-        for of, variant in (
-            (masks, views.there),
-            (np.stack([planned.written, *variants]), views.written),
-        )
-    )
+    queues = ranges(base.queue_starts[frame_unit], n_cells)
+    there = exist[np.repeat(views.there[frame_moment], n_cells), queues]
+    are_written = np.stack([planned.written, *variants])
+    written = are_written[np.repeat(views.written[frame_moment], n_cells), queues]
     readers[:, ~there] = -1  # a client with an old route may read a queue that no longer exists
     return Replay(
-        schedules, views.moment_offsets, views.step, views.is_final, frame_unit, frame_moment, cell_offsets, readers,
-        there, written & there, views.present, views.to_inform, views.n_present, views.n_to_inform, views.is_gradual,
-        views.begins_with_one, views.newest, views.hearings, views.hearing,
-        np.array([group.is_ordered for group in planned.groups], bool),
-        np.array([schedule.is_split for schedule in schedules], bool),
-    )  # fmt: skip
+        schedules=schedules,
+        moment_offsets=views.moment_offsets,
+        step=views.step,
+        is_final=views.is_final,
+        frame_unit=frame_unit,
+        frame_moment=frame_moment,
+        cell_offsets=cell_offsets,
+        readers=readers,
+        there=there,
+        written=written & there,
+        present=views.present,
+        to_inform=views.to_inform,
+        n_present=views.n_present,
+        n_to_inform=views.n_to_inform,
+        is_gradual=views.is_gradual,
+        begins_with_one=views.begins_with_one,
+        newest=views.newest,
+        hearings=views.hearings,
+        hearing=views.hearing,
+        is_ordered=np.array([group.is_ordered for group in planned.groups], bool),
+        is_split=np.array([schedule.is_split for schedule in schedules], bool),
+    )
 
 
-def _fleet(
-    planned: PlannedGroups, views: _Views, masks: NDArray[np.bool_]
-) -> tuple[Fleet, Positions, Positions, Positions]:
-    """Return a unit for every unit and view; also which these are, and the position of each of its
-    queues in the planned unit.
-    """
+def _fleet(planned: PlannedGroups, views: _Views, masks: NDArray[np.bool_]) -> _ViewFleet:
+    """Return a unit for every unit and view."""
     base = planned.fleet
     n_views = np.diff(views.offsets)[planned.group_of]
     unit = np.repeat(np.arange(base.n_units, dtype=np.int64), n_views)
     view = ranges(views.offsets[planned.group_of], n_views)
-    lists, positions = base.queue_lists, list_positions(base.queue_lists.offsets)
-    queue_lists, column = (
-        _variants(lists, masks) if len(masks) > 1 else (lists, np.arange(positions.size))
-    )
+    lists = queue_lists = base.queue_lists
+    positions = list_positions(lists.offsets)
+    if len(masks) > 1:
+        queue_lists, columns = _variants(lists, masks)
+        positions = positions[columns]
+    first_list = views.queues[view] * (lists.offsets.size - 1)  # of each variant
     rooms = None if base.client_lists.slot_room is None else views.rooms[views.rows]
+    clients = Derived((views.ids,), views.rows)
     fleet = replaced(
         base,
         consumer_groups=base.consumer_groups.take_unchecked(unit),
         unit_topic=base.unit_topic[unit],
-        unit_queue_list=(
-            views.queues[view] * (lists.offsets.size - 1) + base.unit_queue_list[unit]
-        ).astype(np.int32),
+        unit_queue_list=(first_list + base.unit_queue_list[unit]).astype(np.int32),
         unit_client_list=view.astype(np.int32),
         queue_lists=queue_lists,
-        client_lists=DistinctLists.of_slots(
-            views.list_offsets, Derived((views.ids,), views.rows), rooms
-        ),
+        client_lists=DistinctLists.of_slots(views.list_offsets, clients, rooms),
     )
-    return fleet, unit, view, positions[column[fleet.queue_places()]].astype(np.int64)
+    return _ViewFleet(fleet, unit, view, positions[fleet.queue_places()].astype(np.int64))
 
 
 def _variants(lists: QueueLists, masks: NDArray[np.bool_]) -> tuple[QueueLists, Positions]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.arrow import text_array
-from rmqalloc.fleet.columns import Offsets, offsets_of, ranges
+from rmqalloc.fleet.columns import Offsets, Strings, offsets_of, ranges
 from rmqalloc.rollouts._exposure import exposures, step_pairs
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts.planned_groups import PlannedGroups
@@ -67,21 +67,17 @@ def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     rows = by_topic(replay)
     columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
     unit = replay.frame_unit[_final_rows(replay, rows)]
-    columns["topic"] = (
-        text_array(planned.fleet.topics)
-        .take(pa.array(planned.fleet.unit_topic[unit]))
-        .cast(pa.string())
-    )
+    columns["topic"] = _taken(planned.fleet.topics, planned.fleet.unit_topic[unit])
     return _table(columns, TOPICS_SCHEMA)
 
 
 def _table(columns: dict[str, Any], schema: pa.Schema) -> pa.Table:
     """Return columns as a table; what is not known is null."""
-    made = (
-        pa.array(columns[one.name], one.type, from_pandas=pa.types.is_floating(one.type))
-        for one in schema
-    )
-    return pa.table(list(made), schema)
+    made = []
+    for field in schema:
+        is_float = pa.types.is_floating(field.type)
+        made.append(pa.array(columns[field.name], field.type, from_pandas=is_float))
+    return pa.table(made, schema)
 
 
 def group_totals_table(
@@ -176,10 +172,10 @@ def _of_clients(
         return np.add.reduceat(mask, offsets[:-1], dtype=np.int64)
 
     touched = np.zeros(present.size, bool)
-    for one, other in ((now, before), (before, now)):
-        for readers in one:
-            gained = (readers >= 0) & (readers != other).all(axis=0)
-            touched[offsets[row[cells[gained]]] + readers[gained]] = True
+    for here, there in ((now, before), (before, now)):
+        for readers in here:
+            only_here = (readers >= 0) & (readers != there).all(axis=0)
+            touched[offsets[row[cells[only_here]]] + readers[only_here]] = True
     reading = replay.readers >= 0
     clients = offsets[row] + replay.readers
     loads = np.bincount(clients[reading & replay.there], minlength=present.size)
@@ -217,11 +213,9 @@ def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the readers of every queue in ascending order."""
     if len(readers) == 1:
         return readers
-    return (
-        np.sort(readers, axis=0)
-        if len(readers) > 2
-        else np.stack([readers.min(axis=0), readers.max(axis=0)])
-    )
+    if len(readers) == 2:  # faster than sorting
+        return np.stack([readers.min(axis=0), readers.max(axis=0)])
+    return np.sort(readers, axis=0)
 
 
 def _final_rows(replay: Replay, rows: MomentRows) -> Positions:
@@ -246,13 +240,13 @@ def _named(
     names = [group.consumer_group for group in planned.groups]
     step = replay.step[is_final]
     columns = columns | _messages(planned, columns, group)
-    actions = [
-        replay.schedules[g].steps[s].action
-        for g, s in zip(group.tolist(), step.tolist(), strict=True)
-    ]
+    groups = group.tolist()
+    actions = []
+    for position, number in zip(groups, step.tolist(), strict=True):
+        actions.append(replay.schedules[position].steps[number].action)
     return {
         **columns,
-        "consumer_group": [names[g] for g in group.tolist()],
+        "consumer_group": [names[position] for position in groups],
         "step": step,
         "action": actions,
     }
@@ -266,10 +260,8 @@ def _messages(planned: PlannedGroups, columns: Columns, group: Positions) -> Col
     sums = np.append(0, np.cumsum(planned.written))
     of_list = np.diff(sums[fleet.queue_lists.offsets])[fleet.unit_queue_list]
     written = np.bincount(planned.group_of, of_list, len(planned.groups))
-    tps = np.array(
-        [np.nan if one.consume_tps is None else one.consume_tps for one in planned.groups]
-    )
-    rate = (tps / np.maximum(written, 1))[group]
+    tps = [np.nan if of.consume_tps is None else of.consume_tps for of in planned.groups]
+    rate = (np.array(tps) / np.maximum(written, 1))[group]
     return {
         "messages_delayed": rate * columns["unowned_queue_seconds"],
         "messages_twice": rate * columns["double_owned_queue_seconds"],
@@ -281,37 +273,34 @@ def exposed_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     rows = by_topic(replay)
     frames = _while_it_lasts(replay, rows, _final_rows(replay, rows))
     cells = ranges(replay.cell_offsets[:-1][frames], np.diff(replay.cell_offsets)[frames])
-    count = (replay.readers[:, cells] >= 0).sum(axis=0)
-    cells = cells[replay.there[cells] & (count != 1)]
+    n_readers = (replay.readers[:, cells] >= 0).sum(axis=0)
+    is_exposed = replay.there[cells] & (n_readers != 1)
+    cells, n_readers = cells[is_exposed], n_readers[is_exposed]
     frame = np.searchsorted(replay.cell_offsets, cells, side="right") - 1
     unit, moment = replay.frame_unit[frame], replay.frame_moment[frame]
-    fleet = planned.fleet
-    lists, position = (
-        fleet.queue_lists,
-        fleet.queue_starts[unit] + cells - replay.cell_offsets[frame],
-    )
-    group = replay.group_of_moment[moment].tolist()
+    fleet, lists = planned.fleet, planned.fleet.queue_lists
+    position = fleet.queue_starts[unit] + cells - replay.cell_offsets[frame]
+    groups = replay.group_of_moment[moment].tolist()
     step = replay.step[moment]
-    readers = [
-        [replay.schedules[g].client_ids[c] for c in both if c >= 0]
-        for g, both in zip(group, replay.readers[:, cells].T.tolist(), strict=True)
-    ]
-    kinds = np.where(replay.written[cells], "unowned", "unowned_dry")
+    readers, actions = [], []
+    readers_of = replay.readers[:, cells].T.tolist()
+    for group, number, clients in zip(groups, step.tolist(), readers_of, strict=True):
+        schedule = replay.schedules[group]
+        readers.append([schedule.client_ids[client] for client in clients if client >= 0])
+        actions.append(schedule.steps[number].action)
+    unowned = np.where(replay.written[cells], "unowned", "unowned_dry")
     made: dict[str, Any] = {
-        "consumer_group": [planned.groups[g].consumer_group for g in group],
+        "consumer_group": [planned.groups[group].consumer_group for group in groups],
         "step": step,
-        "action": [
-            replay.schedules[g].steps[s].action for g, s in zip(group, step.tolist(), strict=True)
-        ],
-        "topic": text_array(fleet.topics).take(pa.array(fleet.unit_topic[unit])).cast(pa.string()),
-        "broker_name": text_array(fleet.brokers).take(
-            pa.array(lists.route_broker[lists.queue_route[position]])
-        ),
+        "action": actions,
+        "topic": _taken(fleet.topics, fleet.unit_topic[unit]),
+        "broker_name": _taken(fleet.brokers, lists.route_broker[lists.queue_route[position]]),
         "queue_id": lists.queue_ids[position],
-        "exposure": np.where([bool(both) for both in readers], "double_owned", kinds).tolist()
-        if readers
-        else [],
+        "exposure": np.where(n_readers > 0, "double_owned", unowned).tolist(),
         "client_ids": readers,
     }
-    made["broker_name"] = made["broker_name"].cast(pa.string())
-    return pa.table([made[name] for name in EXPOSED_SCHEMA.names], EXPOSED_SCHEMA)
+    return _table(made, EXPOSED_SCHEMA)
+
+
+def _taken(strings: Strings, positions: NDArray[Any]) -> pa.Array:
+    return text_array(strings).take(pa.array(positions)).cast(pa.string())

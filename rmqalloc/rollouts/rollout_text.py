@@ -62,6 +62,9 @@ _STEP_COLUMNS = (
     "at most",
     "action",
 )
+_IF_SEVERAL = {"queues": "n_queues", "dry": "unowned_dry", "idle": "idle"}
+"""Columns that are shown if their figures differ."""
+
 _STEP_SPARE = ("idle", "queues", "min", "max")
 _WAY_SPARE = ("max load", "queue-seconds", "batches", "double-owned")
 
@@ -110,9 +113,8 @@ def rollout_lines(
 def _sentence(totals: pa.Table, n_skipped: int) -> str:
     moved = pc.sum(totals["moved"]).as_py() or 0
     rows = totals.to_pylist()
-    unowned, double = (
-        max(rows, key=itemgetter(f"max_{one}")) for one in ("unowned_written", "double_owned")
-    )
+    unowned = max(rows, key=itemgetter("max_unowned_written"))
+    double = max(rows, key=itemgetter("max_double_owned"))
     open_ones = f"{_worst(unowned, 'unowned', '_written')} unowned and {_worst(double, 'double_owned')} double-owned"
     skipped = f", {counted(n_skipped, 'group')} skipped" if n_skipped else ""
     in_all = f"{counted(moved, 'move')} of queues in {counted(totals.num_rows, 'group')}"
@@ -139,29 +141,30 @@ def _ranked(row: Row) -> list[str]:
 
 def _group(total: Row, steps: list[Row], file: IO[str] | None, top: int) -> Iterator[str]:
     """Yield the steps of a group, and what all of them cost."""
-    batch = [] if total["batch"] is None else [f"batches of {total['batch']:,}"]
-    sizes = [counted(total[f"n_{one}s"], one) for one in ("queue", "client", "step")]
-    yield from fields([f"Group {printable(total['consumer_group'])}", *sizes, *batch], file)
+    head = [f"Group {printable(total['consumer_group'])}"]
+    head += [counted(total[f"n_{noun}s"], noun) for noun in ("queue", "client", "step")]
+    if total["batch"] is not None:
+        head.append(f"batches of {total['batch']:,}")
+    yield from fields(head, file)
     columns = [name for name in _STEP_COLUMNS if _is_worth(name, steps)]
-    cells = [[_CELLS[name](row) for name in columns] for row in steps[:top]]
+    cells = []
+    for row in steps[:top]:
+        cells.append([_CELLS[name](row) for name in columns])
     yield from text_table(columns, cells, columns[:-1], file, prose=("action",), spare=_STEP_SPARE)
     yield from more(len(steps) - top, "step", " (--top)")
     loads = f"min/max {total['min_load']:,}/{total['max_load']:,}"
     moved = f"Moved {total['moved']:,} ({tenths(total['moved_per_queue'])} per queue)"
     yield from fields([moved, f"clients touched {total['clients_touched']:,}", loads], file)
     yield from wrapped(f"At the worst moment: {_meanwhile(total)}.", file)
-    yield from (
-        wrapped(f"Over all steps: {'; '.join(in_all)}.", file)
-        if (in_all := _over_all(total))
-        else ()
-    )
+    in_all = _over_all(total)
+    if in_all:
+        yield from wrapped(f"Over all steps: {'; '.join(in_all)}.", file)
 
 
 def _meanwhile(total: Row) -> str:
     """Return the most queues that are open at one moment, and for how long."""
-    expected, longest, p99 = (
-        total[f"max_unowned_{one}"] for one in ("expected", "seconds_worst", "seconds_p99")
-    )
+    expected = total["max_unowned_expected"]
+    longest, p99 = total["max_unowned_seconds_worst"], total["max_unowned_seconds_p99"]
     known = [] if expected is None else [f"{tenths(expected)} expected"]
     known += [] if longest is None else [f"{duration(longest)} at most"]
     known += [] if p99 is None or p99 == longest else [f"{duration(p99)} in 99 of 100"]
@@ -206,16 +209,8 @@ def _is_worth(column: str, steps: list[Row]) -> bool:
     """Return whether a column of steps says something: figures that are not the same in all, times
     that are not all zero.
     """
-    if column in ("queues", "dry", "idle"):
-        return (
-            len(
-                {
-                    row[{"queues": "n_queues", "dry": "unowned_dry"}.get(column, column)]
-                    for row in steps
-                }
-            )
-            > 1
-        )
+    if column in _IF_SEVERAL:
+        return len({row[_IF_SEVERAL[column]] for row in steps}) > 1
     return column != "at most" or any(row["unowned_seconds_worst"] for row in steps)
 
 
@@ -245,28 +240,35 @@ def _ways_lines(ways: list[Row], file: IO[str] | None, top: int) -> Iterator[str
     of a batch, and why the first is the best.
     """
     best = ways[0]
-    kept = sum(way["keeps_gates"] for way in ways)
-    said = [f"{counted(len(ways), 'way')} tried"]
-    said += [f"{counted(kept, 'keeps', 'keep')} the gates"] * (kept < len(ways))
-    yield from fields([f"Group {printable(best['consumer_group'])}", *said], file)
+    n_kept = sum(way["keeps_gates"] for way in ways)
+    head = [f"Group {printable(best['consumer_group'])}", f"{counted(len(ways), 'way')} tried"]
+    if n_kept < len(ways):
+        head.append(f"{counted(n_kept, 'keeps', 'keep')} the gates")
+    yield from fields(head, file)
     best_of_size = {way["batch"]: way for way in reversed(ways)}
     shown = [way for way in ways if way["rank"] <= 3 or way is best_of_size[way["batch"]]][:top]
-    columns = [
-        name
-        for name in WAY_CELLS
-        if name != "unread" or any(way["max_unowned_after"] for way in ways)
-    ]
-    cells = [[WAY_CELLS[name](way) for name in columns] for way in shown]
-    marks = ["*" if way is best else " " for way in shown]
-    left_out = more(len(ways) - len(shown), "way", " (--show ways)")
-    numbers = set(columns) - {"surge", "order", "lost by"}
-    yield from marked_table(columns, cells, marks, numbers, file, left_out, spare=_WAY_SPARE)
+    columns = list(WAY_CELLS)
+    if not any(way["max_unowned_after"] for way in ways):
+        columns.remove("unread")
+    yield from marked_table(
+        columns,
+        [_way_cells(way, columns) for way in shown],
+        marks=["*" if way is best else " " for way in shown],
+        numbers=set(columns) - {"surge", "order", "lost by"},
+        file=file,
+        left_out=more(len(ways) - len(shown), "way", " (--show ways)"),
+        spare=_WAY_SPARE,
+    )
     options = f"--batch {best['batch']}{' --surge' * best['surge']} --order {best['order']}"
     why = f"; the next one is worse in {ways[1]['lost_by']}" if len(ways) > 1 else ""
     yield from wrapped(f"Best way: {options}{why}.", file)
-    if not kept:
+    if not n_kept:
         yield from warned(["no way tried keeps the gates; this one exceeds them least"], file)
     yield ""
+
+
+def _way_cells(way: Row, columns: list[str]) -> list[str]:
+    return [WAY_CELLS[name](way) for name in columns]
 
 
 WAY_CELLS: Mapping[str, Any] = {
@@ -289,9 +291,7 @@ def _best_of_groups(ways: list[Row], file: IO[str] | None, top: int) -> Iterator
     """Yield the best way of each of many groups."""
     best = [way for way in ways if way["rank"] == 1]
     columns = [name for name in WAY_CELLS if name not in ("unread", "lost by")]
-    cells = [
-        [way["consumer_group"], *(WAY_CELLS[name](way) for name in columns)] for way in best[:top]
-    ]
+    cells = [[way["consumer_group"], *_way_cells(way, columns)] for way in best[:top]]
     numbers = set(columns) - {"surge", "order"}
     yield from text_table(["group", *columns], cells, numbers, file)
     yield from more(len(best) - top, "group", " (--show ways)")

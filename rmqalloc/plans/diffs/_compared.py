@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.lazy import lazy_property
-from rmqalloc.ownership.between import Between, Flows
+from rmqalloc.ownership.between import Between
 from rmqalloc.ownership.named_states import KnownOwners, NamedQueues
 from rmqalloc.ownership.reader_sets import Keys
 
 _CHANGE = ("moved", "new", "gone", "unowned", "double_owned", "repaired")
+
+
+class ClientFlows(NamedTuple):
+    """Queues that clients gain and lose of their groups, and own before and after."""
+
+    of: Keys
+    clients: Keys
+    gained: Keys
+    lost: Keys
+    had: Keys
+    has: Keys
 
 
 class Compared:
@@ -41,7 +53,7 @@ class Compared:
         has one owner and had none or several; "moved" is any other.
         """
         both = self.between.some(self.rows)
-        had, has = (both.sets.sizes(owners) for owners in (both.before, both.after))
+        had, has = both.sets.sizes(both.before), both.sets.sizes(both.after)
         ways = [(both.is_new, 1), (~both.is_, 2), (has == 0, 3), ((has > 1) & (had < 2), 4)]
         ways.append(((has == 1) & (had != 1), 5))
         codes = np.select([where for where, _ in ways], [code for _, code in ways], 0)
@@ -50,7 +62,7 @@ class Compared:
     def figures(self) -> dict[str, Keys]:
         """Return counts of every group, by the names of `rmqalloc.plans.diffs.Diff.groups`."""
         count, both = self.queues.counted, self.between
-        had, has = (both.sets.sizes(owners) for owners in (both.before, both.after))
+        had, has = both.sets.sizes(both.before), both.sets.sizes(both.after)
         return {
             "queues_before": count(both.was),
             "queues_after": count(both.is_),
@@ -73,10 +85,8 @@ class Compared:
             found[self.queues.group_numbers[group]] = n
         return found
 
-    def clients(self) -> tuple[Flows, Keys, Keys]:
-        """Return what every client gains and loses of its group's queues, and how many it owns
-        before and after.
-        """
+    def clients(self) -> ClientFlows:
+        """Return queues of its group that every client gains, loses and owns."""
         n_ids, both = max(len(self.queues.client_ids), 1), self.between
         flows = both.flows(self.queues.group, n_ids)
         keys = flows.of * n_ids + flows.clients
@@ -88,4 +98,4 @@ class Compared:
             )
             at = np.searchsorted(owned, keys)
             counts.append(np.where(np.append(owned, -1)[at] == keys, np.append(n_owned, 0)[at], 0))
-        return flows, counts[0], counts[1]
+        return ClientFlows(*flows, *counts)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
-from rmqalloc.ownership.named_states import by_name
+from rmqalloc.ownership.named_states import KnownOwners, by_name
 from rmqalloc.plans.diffs._changes_between import changes_between
 from rmqalloc.plans.diffs._compared import Compared
 from rmqalloc.plans.diffs._diff_result import PLANNED_SCHEMA, ComparedState, Diff
@@ -45,33 +45,45 @@ def diff_sides(
     changes = changes_between(before, after)
     differing = _differing(before, after)
     apart = groups_apart(differing, sides, changes)
-    mine = [name for name in differing if name not in apart]
-    states = [side.owners([name for name in mine if name in side.groups]) for side in sides]
+    names = [name for name in differing if name not in apart]
+    states = [_owners(side, names) for side in sides]
     units = {**states[0].unknown, **states[1].unknown, **units_hidden(changes, readers)}
     states = [state.without(units) for state in states]
-    known = [
-        name for name in mine if all(name in one and is_replayable(one[name]) for one in groups)
-    ]
-    on_the_way = moments(before, after, known)
+    replayable = [name for name in names if _is_replayable(name, before, after)]
+    on_the_way = moments(before, after, replayable)
     compared = Compared(by_name([*states, *(moment.state for moment in on_the_way)]), states)
-    queues, found = compared.queues, replayed(compared.queues, on_the_way, known)
-    figures = compared.figures() | {
-        "replayed": queues.counted(found.agrees),
-        "not_explained": queues.counted(found.moved[CAUSES.index(NOT_EXPLAINED)]),
-    }
+    queues, found = compared.queues, replayed(compared.queues, on_the_way, replayable)
+    not_explained = found.moved[CAUSES.index(NOT_EXPLAINED)]
+    figures = compared.figures()
+    figures["replayed"] = queues.counted(found.agrees)
+    figures["not_explained"] = queues.counted(not_explained)
     notes = notes_of(apart, units)
-    lags = lags_of(before.groups, mine), lags_of(after.groups, mine)
+    facts = GroupFacts(groups, changes, {*names}, queues.group_numbers, figures, notes)
+    lags = lags_of(before.groups, names), lags_of(after.groups, names)
     return Diff(
         *seen,
-        groups=GroupFacts(groups, changes, {*mine}, queues.group_numbers, figures, notes).table(),
+        groups=facts.table(),
         queues=queues_table(compared, causes_column(found.moved[:, compared.rows]), None, lags),
-        clients=clients_table(compared, changes, groups, {*mine}),
+        clients=clients_table(compared, changes, groups, {*names}),
         changes=changes_table(changes),
         causes=causes_table(compared, found, changes, readers),
         planned=PLANNED_SCHEMA.empty_table(),
         warnings=tuple(warnings_of(notes, seen)),
         doubtful=refused(apart, sides),
     )
+
+
+def _owners(side: SnapshotSide, names: list[str]) -> KnownOwners:
+    """Return the owners of the groups that a side has."""
+    return side.owners([name for name in names if name in side.groups])
+
+
+def _is_replayable(name: str, before: SnapshotSide, after: SnapshotSide) -> bool:
+    """Return whether a group is replayable on both sides."""
+    old, new = before.groups.get(name), after.groups.get(name)
+    if old is None or new is None:
+        return False
+    return is_replayable(old) and is_replayable(new)
 
 
 def _readers(before: SnapshotSide, after: SnapshotSide) -> Mapping[str, list[str]]:
@@ -85,7 +97,7 @@ def _readers(before: SnapshotSide, after: SnapshotSide) -> Mapping[str, list[str
 
 
 def _all_but(cls: type[Any], *names: str) -> Callable[[Any], tuple[Any, ...]]:
-    return attrgetter(*(one.name for one in fields(cls) if one.name not in names))
+    return attrgetter(*(field.name for field in fields(cls) if field.name not in names))
 
 
 # Of no interest to owners are when clients started, and which expressions brokers hold.
@@ -93,11 +105,11 @@ _of_group = _all_but(Group, "clients", "filters", "lags", "consume_tps")
 _of_client = _all_but(Client, "start_timestamp")
 
 
-def _are_alike(one: Group, other: Group) -> bool:
+def _are_alike(old: Group, new: Group) -> bool:
     """Return whether all is equal that decides who owns what."""
-    return _of_group(one) == _of_group(other) and [*map(_of_client, one.clients)] == [
-        *map(_of_client, other.clients)
-    ]
+    if _of_group(old) != _of_group(new):
+        return False
+    return [*map(_of_client, old.clients)] == [*map(_of_client, new.clients)]
 
 
 def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
@@ -105,9 +117,9 @@ def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
     topics = changed_topics(before, after)
 
     def differs(name: str) -> bool:
-        one, other = before.groups.get(name), after.groups.get(name)
-        if one is None or other is None or not _are_alike(one, other):
+        old, new = before.groups.get(name), after.groups.get(name)
+        if old is None or new is None or not _are_alike(old, new):
             return True
-        return not topics.isdisjoint(one.subscriptions)
+        return not topics.isdisjoint(old.subscriptions)
 
     return [name for name in dict.fromkeys([*before.groups, *after.groups]) if differs(name)]

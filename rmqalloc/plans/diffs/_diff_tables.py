@@ -22,13 +22,10 @@ from rmqalloc.plans.diffs._diff_result import (
     QUEUES_SCHEMA,
 )
 from rmqalloc.plans.diffs._replayed_moves import CAUSES, Replayed
-from rmqalloc.snapshot.snapshot import Group
+from rmqalloc.snapshot.snapshot import Group, Lag
 
 Lags = Mapping[tuple[str, MessageQueue], int]
 _IN_ORDER = [(name, "ascending") for name in ("consumer_group", "topic", "broker_name", "queue_id")]
-_ELSEWHERE = {"clients_joined": 0, "clients_left": 1}
-"""The side on which a client is not that joined or left; but if another one of its id is there, the id stays."""
-
 _MOST, _LEAST = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
 
@@ -46,22 +43,19 @@ def queues_table(
 ) -> pa.Table:
     """`rmqalloc.plans.diffs.Diff.queues`."""
     queues, rows = compared.queues, compared.rows
-    groups, topics, brokers = (
-        names.take(pa.array(numbers[rows]))
-        for names, numbers in (
-            (queues.groups, queues.group),
-            (queues.topics, queues.topic),
-            (queues.brokers, queues.broker),
-        )
-    )
     first_before, others_before = queues.names_of(compared.between.before[rows])
     first_after, others_after = queues.names_of(compared.between.after[rows])
     columns = {
-        "consumer_group": groups, "topic": topics, "broker_name": brokers,
+        "consumer_group": queues.groups.take(pa.array(queues.group[rows])),
+        "topic": queues.topics.take(pa.array(queues.topic[rows])),
+        "broker_name": queues.brokers.take(pa.array(queues.broker[rows])),
         "queue_id": queues.queue_id[rows].astype(np.int32),
-        "owner_before": first_before, "others_before": others_before,
-        "owner_after": first_after, "others_after": others_after, "change": compared.change(),
-    }  # fmt: skip
+        "owner_before": first_before,
+        "others_before": others_before,
+        "owner_after": first_after,
+        "others_after": others_after,
+        "change": compared.change(),
+    }
     for name, column in (("causes", causes), ("planned", planned)):
         columns[name] = (
             pa.nulls(rows.size, QUEUES_SCHEMA.field(name).type) if column is None else column
@@ -76,11 +70,10 @@ def _lag_column(table: pa.Table, known: Lags) -> pa.Array:
     """Return messages not yet consumed of queues."""
     if not known:
         return pa.nulls(table.num_rows, pa.int64())
-    names = (table[name].to_pylist() for name in QUEUES_SCHEMA.names[:4])
-    return pa.array(
-        [known.get((group, MessageQueue(*queue))) for group, *queue in zip(*names, strict=True)],
-        pa.int64(),
-    )
+    columns = (table[name].to_pylist() for name in QUEUES_SCHEMA.names[:4])
+    rows = zip(*columns, strict=True)
+    messages = [known.get((group, MessageQueue(*queue))) for group, *queue in rows]
+    return pa.array(messages, pa.int64())
 
 
 def causes_column(moved: NDArray[np.bool_]) -> pa.Array:
@@ -98,33 +91,31 @@ def clients_table(
     known: Container[str],
 ) -> pa.Table:
     """`rmqalloc.plans.diffs.Diff.clients`."""
-    ids = [{name: set(group.client_ids) for name, group in side.items()} for side in sides]
-    status = {
-        (one.consumer_group, one.client_id): one.change.removeprefix("client_")
-        for one in changes
-        if one.step in _ELSEWHERE
-        and one.client_id not in ids[_ELSEWHERE[one.step]][one.consumer_group or ""]
-    }
-    (flows, had, has), queues = compared.clients(), compared.queues
-    groups, ids = (
-        queues.groups.take(pa.array(flows.of)),
-        queues.client_ids.take(pa.array(flows.clients)),
-    )
-    figures = np.stack([had, has, flows.gained, flows.lost])
-    found = dict(
-        zip(zip(groups.to_pylist(), ids.to_pylist(), strict=True), figures.T.tolist(), strict=True)
-    )
+    ids_before, ids_after = map(_ids_by_group, sides)
+    elsewhere = {"clients_joined": ids_before, "clients_left": ids_after}
+    status = {}
+    for change in changes:
+        # If another client of its id is on the other side, the id stays.
+        ids = elsewhere.get(change.step or "")
+        if ids is not None and change.client_id not in ids[change.consumer_group or ""]:
+            key = change.consumer_group, change.client_id
+            status[key] = change.change.removeprefix("client_")
+    queues, flows = compared.queues, compared.clients()
+    groups = queues.groups.take(pa.array(flows.of)).to_pylist()
+    client_ids = queues.client_ids.take(pa.array(flows.clients)).to_pylist()
+    figures = np.stack([flows.had, flows.has, flows.gained, flows.lost]).T.tolist()
+    found = dict(zip(zip(groups, client_ids, strict=True), figures, strict=True))
     for key in status:
-        found.setdefault(key, [0 if key[0] in known else None] * 4)
+        group, _ = key
+        found.setdefault(key, [0 if group in known else None] * 4)
     rows = [(*key, status.get(key, "stays"), *counts) for key, counts in sorted(found.items())]
-    columns = zip(*rows, strict=True) if rows else ((),) * len(CLIENTS_SCHEMA)
-    return pa.table(
-        [
-            pa.array(column, field.type)
-            for column, field in zip(columns, CLIENTS_SCHEMA, strict=True)
-        ],
-        schema=CLIENTS_SCHEMA,
-    )
+    if not rows:
+        return CLIENTS_SCHEMA.empty_table()
+    return pa.table(list(zip(*rows, strict=True)), schema=CLIENTS_SCHEMA)
+
+
+def _ids_by_group(groups: Mapping[str, Group]) -> dict[str, set[str]]:
+    return {name: set(group.client_ids) for name, group in groups.items()}
 
 
 def causes_table(
@@ -134,70 +125,66 @@ def causes_table(
     readers: Mapping[str, Sequence[str]],
 ) -> pa.Table:
     """`rmqalloc.plans.diffs.Diff.causes`."""
-    queues = compared.queues
-    moved = (
-        np.stack([queues.counted(each) for each in found.moved])
-        if len(queues.groups)
-        else np.zeros((len(CAUSES), 0), np.int64)
-    )
     n_changes: Counter[tuple[str, str]] = Counter()
-    for one in changes:
-        if one.step is not None:
-            groups = (
-                [one.consumer_group]
-                if one.consumer_group is not None
-                else readers.get(one.topic or "", ())
-            )
-            n_changes.update((group, one.step) for group in groups)
-    cause, group = np.nonzero(moved)
-    names = queues.groups.take(pa.array(group)).to_pylist()
-    counts = {
-        (name, CAUSES[c]): int(moved[c, g])
-        for name, c, g in zip(names, cause.tolist(), group.tolist(), strict=True)
-    }
-    keys = sorted({*counts, *n_changes}, key=lambda key: (key[0], CAUSES.index(key[1])))
+    for change in changes:
+        if change.step is None:
+            continue
+        of_topic = readers.get(change.topic or "", ())
+        groups = of_topic if change.consumer_group is None else [change.consumer_group]
+        n_changes.update((group, change.step) for group in groups)
+    queues = compared.queues
+    n_moved: dict[tuple[str, str], int] = {}
+    for cause, moved in zip(CAUSES, found.moved, strict=True):
+        counts = queues.counted(moved)
+        at = np.flatnonzero(counts)
+        names = queues.groups.take(pa.array(at)).to_pylist()
+        for name, count in zip(names, counts[at].tolist(), strict=True):
+            n_moved[name, cause] = count
+    keys = sorted({*n_moved, *n_changes}, key=lambda key: (key[0], CAUSES.index(key[1])))
     columns = [
-        [key[0] for key in keys],
-        [key[1] for key in keys],
+        [group for group, _ in keys],
+        [cause for _, cause in keys],
         [n_changes[key] for key in keys],
-        [counts.get(key, 0) for key in keys],
+        [n_moved.get(key, 0) for key in keys],
     ]
-    return pa.table(
-        [
-            pa.array(column, field.type)
-            for column, field in zip(columns, CAUSES_SCHEMA, strict=True)
-        ],
-        schema=CAUSES_SCHEMA,
-    )
+    return pa.table(columns, schema=CAUSES_SCHEMA)
 
 
 def lags_of(groups: Mapping[str, Group], names: Iterable[str]) -> Lags:
     """Return messages not yet consumed, by group and queue."""
-    return {
-        (name, lag.queue): min(lag.messages, _MOST)
-        for name in names
-        if name in groups
-        for lag in groups[name].lags
-    }
+    found = {}
+    for name in names:
+        if name in groups:
+            for lag in groups[name].lags:
+                found[name, lag.queue] = min(lag.messages, _MOST)
+    return found
 
 
 def lag_figures(before: Group | None, after: Group | None) -> dict[str, int | None]:
     """Return messages not yet consumed of a group, and how many were produced and consumed
     meanwhile.
     """
-    if not any(group is not None and group.lags for group in (before, after)):
-        return dict.fromkeys(("lag_before", "lag_after", "produced", "consumed"))
-    old, new = (
-        {lag.queue: lag for lag in group.lags} if group is not None else {}
-        for group in (before, after)
-    )
-    both = [(old[queue], new[queue]) for queue in old.keys() & new.keys()]
-    figures = {
-        "lag_before": sum(lag.messages for lag in old.values()) if old else None,
-        "lag_after": sum(lag.messages for lag in new.values()) if new else None,
-        "produced": sum(b.broker_offset - a.broker_offset for a, b in both) if both else None,
-        "consumed": sum(max(0, b.consumer_offset) - max(0, a.consumer_offset) for a, b in both)
-        if both
-        else None,
-    }
-    return {name: None if n is None else max(min(n, _MOST), _LEAST) for name, n in figures.items()}
+    figures = dict.fromkeys(("lag_before", "lag_after", "produced", "consumed"))
+    old, new = _lags_by_queue(before), _lags_by_queue(after)
+    if old:
+        figures["lag_before"] = _clipped(sum(lag.messages for lag in old.values()))
+    if new:
+        figures["lag_after"] = _clipped(sum(lag.messages for lag in new.values()))
+    produced = consumed = 0
+    in_both = old.keys() & new.keys()
+    for queue in in_both:
+        was, is_now = old[queue], new[queue]
+        produced += is_now.broker_offset - was.broker_offset
+        consumed += max(0, is_now.consumer_offset) - max(0, was.consumer_offset)
+    if in_both:
+        figures["produced"], figures["consumed"] = _clipped(produced), _clipped(consumed)
+    return figures
+
+
+def _lags_by_queue(group: Group | None) -> dict[MessageQueue, Lag]:
+    return {} if group is None else {lag.queue: lag for lag in group.lags}
+
+
+def _clipped(number: int) -> int:
+    """Return the nearest number that a column can hold."""
+    return max(min(number, _MOST), _LEAST)

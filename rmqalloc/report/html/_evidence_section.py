@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import floor
 from typing import Any
 
@@ -31,7 +32,7 @@ SOURCES = {
 }
 """What the sources of a strategy are called, the surest first but for the last, which asks for a look."""
 
-_UNTOLD = "the snapshot does not say when it was taken"
+_TIME_UNKNOWN = "the snapshot does not say when it was taken"
 Row = Mapping[str, Any]
 
 
@@ -44,26 +45,21 @@ def plan_evidence(plan: Plan) -> pa.Table:
 
 def _of_plan(plan: Plan) -> pa.Table:
     """Return strategies before any change, and the time of the snapshot."""
-    current = plan.units.take(
-        pa.array(range(0, plan.units.num_rows, len(plan.scenarios) + 1), pa.int64())
-    )
-    known = current.filter(pc.is_valid(current["strategy"])).group_by(
-        ["consumer_group", "strategy"], use_threads=False
-    )
-    names: dict[str, dict[str, None]] = {
-        group: {} for group in plan.groups["consumer_group"].unique().to_pylist()
-    }
-    for row in known.aggregate([]).to_pylist():
-        names[row["consumer_group"]].update(dict.fromkeys(row["strategy"].split("+")))
-    rows = [
-        {
-            "consumer_group": group,
-            "strategy": " + ".join(each) or None,
-            "fetched_at": plan.snapshot_time,
-        }
-        | {"source": BY_CLIENT if len(each) > 1 else None}
-        for group, each in names.items()
-    ]
+    n_states = len(plan.scenarios) + 1
+    current = plan.units.take(pa.array(range(0, plan.units.num_rows, n_states), pa.int64()))
+    known = current.filter(pc.is_valid(current["strategy"]))
+    pairs = known.group_by(["consumer_group", "strategy"], use_threads=False).aggregate([])
+    strategies_of: dict[str, dict[str, None]] = {}
+    for row in pairs.to_pylist():
+        names = strategies_of.setdefault(row["consumer_group"], {})
+        names.update(dict.fromkeys(row["strategy"].split("+")))
+    rows = []
+    for group in plan.groups["consumer_group"].unique().to_pylist():
+        names = strategies_of.get(group, {})
+        row = {"consumer_group": group, "strategy": " + ".join(names) or None}
+        row["fetched_at"] = plan.snapshot_time
+        row["source"] = BY_CLIENT if len(names) > 1 else None
+        rows.append(row)
     return pa.Table.from_pylist(rows, EVIDENCE_SCHEMA)
 
 
@@ -124,17 +120,18 @@ def _said(text: str) -> Markup:
 def _together(rows: Sequence[Row]) -> str:
     counts = Counter(row["source"] for row in rows)
     parts = [f"{counts[source]:,} {said}" for source, said in SOURCES.items() if counts[source]]
-    parts += [
-        f"{n:,} {_short(source)}"
-        for source, n in counts.items()
-        if source and source not in SOURCES
-    ]
-    known = [f"strategies of {counted(len(rows), 'group')}: {', '.join(parts)}"] if parts else []
-    partly = sum(map(_is_partial, rows))
-    known += [f"{counted(partly, 'group')} not wholly explained"] if partly else []
-    faults = list(dict.fromkeys(fault for row in rows for fault in _faults(row)))
+    for source, n_groups in counts.items():
+        if source and source not in SOURCES:
+            parts.append(f"{n_groups:,} {_short(source)}")
     first = _snapshot(rows[0])
-    return "; ".join([first[0].upper() + first[1:], *known, *first_of(faults, 2)]) + "."
+    sentences = [first[0].upper() + first[1:]]
+    if parts:
+        sentences.append(f"strategies of {counted(len(rows), 'group')}: {', '.join(parts)}")
+    n_partial = sum(map(_is_partial, rows))
+    if n_partial:
+        sentences.append(f"{counted(n_partial, 'group')} not wholly explained")
+    faults = dict.fromkeys(chain.from_iterable(map(_faults, rows)))
+    return "; ".join([*sentences, *first_of(list(faults), 2)]) + "."
 
 
 def _strategy(row: Row) -> str:
@@ -144,7 +141,7 @@ def _strategy(row: Row) -> str:
     parameters = ", ".join(
         f"{key}={value}" for key, value in json.loads(row["parameters"] or "{}").items()
     )
-    given = [_short(one) for one in (row["strategy"], parameters) if one]
+    given = [_short(text) for text in (row["strategy"], parameters) if text]
     source = row["source"]
     said = [f"Strategy {' '.join(given) or 'not known'}"]
     said += [SOURCES.get(source, _short(source))] if source else []
@@ -164,16 +161,15 @@ def _faults(row: Row) -> list[str]:
     not agree.
     """
     errors, cut, differs = row["errors"] or (), row["may_be_cut"] or (), row["differs"] or 0
-    doubt = (
-        row["doubt"] if row["source"] != BY_CLIENT else ""
-    )  # such a group is planned exactly, client by client
-    told = (
+    # A group known client by client is planned exactly.
+    doubt = "" if row["source"] == BY_CLIENT else row["doubt"]
+    faults = (
         (len(doubt or ""), _short(doubt)),
         (len(errors), counted(len(errors), "request was", "requests were") + " not answered"),
         (len(cut), f"mqadmin may have cut {_short(named(cut))}"),
         (differs, counted(differs, "queue has", "queues have") + " other owners than computed"),
     )
-    return [words for n, words in told if n]
+    return [words for n, words in faults if n]
 
 
 def _short(value: object) -> str:
@@ -191,10 +187,10 @@ def _is_partial(row: Row) -> bool:
 
 
 def _snapshot(row: Row) -> str:
-    """Of when the snapshot is."""
+    """Return when the snapshot was taken."""
     taken, age = row["fetched_at"], row["age_seconds"]
     if taken is None:
-        return _UNTOLD
+        return _TIME_UNKNOWN
     return f"snapshot of {_short(taken)}" + ("" if age is None else f", {age_text(age)} old")
 
 

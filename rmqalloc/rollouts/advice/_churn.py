@@ -8,6 +8,7 @@ and back. A strategy that reads slot numbers in client ids is replayed with ids 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -60,16 +61,13 @@ class WeighedStrategy(NamedTuple):
 
 def candidates() -> tuple[list[WeighedStrategy], list[Method]]:
     """Return the strategies to weigh, and the methods of those that are not the group's own."""
-    every, tried = [WeighedStrategy(NOW, 0)], list[Method]()
-    for name, made in STRATEGIES.items():
-        for params in made.weighed:
-            tried.append(method_set(name, params))
-            every.append(
-                WeighedStrategy(
-                    ":".join([name, *map(str, params.values())]), len(tried), made.reads_slots
-                )
-            )
-    return every, tried
+    weighed, methods = [WeighedStrategy(NOW, 0)], list[Method]()
+    for name, entry in STRATEGIES.items():
+        for params in entry.weighed:
+            methods.append(method_set(name, params))
+            label = ":".join([name, *map(str, params.values())])
+            weighed.append(WeighedStrategy(label, len(methods), entry.reads_slots))
+    return weighed, methods
 
 
 def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
@@ -79,38 +77,38 @@ def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
     Groups with lists by client id or with machine rooms are left out.
     """
     planned = present.planned
-    can = [not (one.is_listed or one.reads_rooms) for one in planned.rules.table]
+    can = [not (rule.is_listed or rule.reads_rooms) for rule in planned.rules.table]
     chosen = [unit for unit, rule in enumerate(planned.rules.of_unit.tolist()) if can[rule]]
     if not chosen:
         return CHURN_SCHEMA.empty_table(), []
     part = planned.part(distinct(planned.group_of[chosen]).tolist())
-    every, rules = candidates()
+    weighed, methods = candidates()
+
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        return _schedule(group, _to_have(group, weighed, methods))
+
     try:
-        played = play_schedules(
-            part,
-            lambda group: _schedule(group, _to_have(group, every, rules)),
-            rules,
-            lost_brokers(part.fleet),
-        )
+        played = play_schedules(part, schedule_of, methods, lost_brokers(part.fleet))
     except InapplicableError:
         return CHURN_SCHEMA.empty_table(), [group.consumer_group for group in part.groups]
     units = np.searchsorted(part.group_of, np.arange(len(part.groups)))
     labels = [part.rules.table[rule].get_name() for rule in part.rules.of_unit[units].tolist()]
     names = {group.consumer_group: label for group, label in zip(part.groups, labels, strict=True)}
-    table = pa.Table.from_pylist([*_rows(played.steps.to_pylist(), every, names)], CHURN_SCHEMA)
-    return table, played.skipped["consumer_group"].to_pylist()
+    rows = _rows(played.steps.to_pylist(), weighed, names)
+    return pa.Table.from_pylist([*rows], CHURN_SCHEMA), played.skipped["consumer_group"].to_pylist()
 
 
 def _to_have(
-    group: GroupAtStart, every: Sequence[WeighedStrategy], rules: Sequence[Method]
+    group: GroupAtStart, weighed: Sequence[WeighedStrategy], methods: Sequence[Method]
 ) -> list[WeighedStrategy]:
     """Return the strategies that clients of all languages of a group have."""
     dialects = {kind.dialect for kind in (*group.kinds, group.joining)}
-    return [
-        one
-        for one in every
-        if not one.rule or all(has_form(rules[one.rule - 1], each) for each in dialects)
-    ]
+    found = []
+    for candidate in weighed:
+        is_own = candidate.rule == 0
+        if is_own or all(has_form(methods[candidate.rule - 1], dialect) for dialect in dialects):
+            found.append(candidate)
+    return found
 
 
 def lost_brokers(fleet: Fleet) -> list[Mask]:
@@ -119,37 +117,31 @@ def lost_brokers(fleet: Fleet) -> list[Mask]:
     n_routes = np.diff(lists.list_routes)
     rank = np.arange(int(lists.list_routes[-1])) - np.repeat(lists.list_routes[:-1], n_routes)
     lost = np.arange(MOST_BROKERS)[:, None] * np.repeat(n_routes, n_routes) // MOST_BROKERS
-    return [(rank != one)[lists.queue_route[: int(lists.offsets[-1])]] for one in lost]
+    route = lists.queue_route[: int(lists.offsets[-1])]
+    return [(rank != lost_rank)[route] for lost_rank in lost]
 
 
-def _schedule(group: GroupAtStart, every: Sequence[WeighedStrategy]) -> Schedule:
+def _schedule(group: GroupAtStart, weighed: Sequence[WeighedStrategy]) -> Schedule:
     ids = group.client_ids
     n = len(ids)
-    slotted = [f"10.0.{i // 250}.{i % 250}@slot-{i}" for i in range(n)]
     fresh = _back_with_new_addresses(ids)
     joiner = next(joining_names({*ids, *fresh}))
+    slotted = [f"10.0.{i // 250}.{i % 250}@slot-{i}" for i in range(n)]
     slotted_joiner = f"10.0.0.251@slot-{n}"
     everyone = sort_client_ids({*ids, *fresh, *slotted, joiner, slotted_joiner})
-    place = {one: i for i, one in enumerate(everyone)}
-    now, back, by_slot = (
-        np.array([place[one] for one in some], np.int64) for some in (ids, fresh, slotted)
-    )
+    position_of = {client_id: i for i, client_id in enumerate(everyone)}
+
+    def positions(client_ids: list[str]) -> NDArray[np.int64]:
+        return np.array([position_of[client_id] for client_id in client_ids], np.int64)
+
+    plain = _Actors(positions(ids), positions(fresh), position_of[joiner])
+    with_slots = _Actors(positions(slotted), positions(slotted), position_of[slotted_joiner])
     steps: list[Step] = []
-    for one in every:
-        actors = (
-            (by_slot, by_slot, place[slotted_joiner])
-            if one.needs_slots
-            else (now, back, place[joiner])
-        )
-        steps += _history(one, len(everyone), *actors)
-    was = dict(
-        [
-            *zip(fresh, ids, strict=True),
-            *zip(slotted, ids, strict=True),
-            *((one, one) for one in ids),
-        ]
-    )
-    kinds = group.kinds_of([was.get(one, one) for one in everyone])
+    for candidate in weighed:
+        actors = with_slots if candidate.needs_slots else plain
+        steps += _history(candidate, len(everyone), actors)
+    original = dict(zip([*fresh, *slotted, *ids], ids * 3, strict=True))
+    kinds = group.kinds_of([original.get(client_id, client_id) for client_id in everyone])
     return Schedule(everyone, [-1] * len(everyone), steps, kinds=kinds)
 
 
@@ -161,28 +153,42 @@ def _back_with_new_addresses(client_ids: list[str]) -> list[str]:
     return fresh
 
 
-def _history(
-    one: WeighedStrategy, n_ids: int, now: NDArray[np.int64], back: NDArray[np.int64], joiner: int
-) -> Iterator[Step]:
+class _Actors(NamedTuple):
+    """Positions of the clients of a history.
+
+    Attributes
+    ----------
+    now, restarted : ndarray of int64
+        Clients, and the same after a restart.
+    joiner : int
+        A client that joins.
+    """
+
+    now: NDArray[np.int64]
+    restarted: NDArray[np.int64]
+    joiner: int
+
+
+def _history(candidate: WeighedStrategy, n_ids: int, actors: _Actors) -> Iterator[Step]:
     there = np.zeros(n_ids, bool)
-    there[now] = True
+    there[actors.now] = True
 
     def step(kind: str, variant: int = 0) -> Step:
         listed = there.copy()
-        view = ClientView(listed, listed, one.rule, variant)
-        return Step(f"{one.label} {kind}", (Moment((view,), there=variant),))
+        view = ClientView(listed, listed, candidate.rule, variant)
+        return Step(f"{candidate.label} {kind}", (Moment((view,), there=variant),))
 
     yield step(NOW)
-    for i in (
-        distinct(np.linspace(0, now.size - 1, MOST_RESTARTED).astype(int)) if now.size > 1 else ()
-    ):
-        there[now[i]] = False
-        yield step(RESTART_STOP)
-        there[back[i]] = True
-        yield step(RESTART_START)
-    there[joiner] = True
+    n_clients = actors.now.size
+    if n_clients > 1:
+        for i in distinct(np.linspace(0, n_clients - 1, MOST_RESTARTED).astype(int)):
+            there[actors.now[i]] = False
+            yield step(RESTART_STOP)
+            there[actors.restarted[i]] = True
+            yield step(RESTART_START)
+    there[actors.joiner] = True
     yield step(JOIN)
-    there[joiner] = False
+    there[actors.joiner] = False
     yield step(BACK)
     for variant in range(1, MOST_BROKERS + 1):
         yield step(GONE, variant)
@@ -190,34 +196,37 @@ def _history(
 
 
 def _rows(
-    steps: Sequence[dict[str, Any]], every: Sequence[WeighedStrategy], names: dict[str, str]
+    steps: Sequence[dict[str, Any]], weighed: Sequence[WeighedStrategy], names: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
-    found: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
+    figures: dict[tuple[str, str], dict[str, Any]] = {}
+    moved_by: dict[tuple[str, str], defaultdict[str, list[int]]] = {}
     for row in steps:
         label, kind = row["action"].split(" ")
-        found.setdefault((row["consumer_group"], label), {}).setdefault(kind, []).append(row)
+        key = row["consumer_group"], label
+        if kind == NOW:
+            figures.setdefault(key, row)
+        moved_by.setdefault(key, defaultdict(list))[kind].append(row["moved"])
     for group, name in names.items():
-        for one in every:
-            kinds = found.get((group, one.label))
-            if kinds is None or (one.rule and one.label == name):
+        for candidate in weighed:
+            is_own = candidate.rule == 0
+            key = group, candidate.label
+            if key not in figures or (candidate.label == name and not is_own):
                 continue
-            first, stops = kinds[NOW][0], kinds.get(RESTART_STOP, [])
-            moved = {kind: [row["moved"] for row in rows] for kind, rows in kinds.items()}
-            share = len(stops) / first["n_clients"]
-            whole = (
-                (sum(moved.get(RESTART_STOP, ())) + sum(moved.get(RESTART_START, ()))) / share
-                if stops
-                else None
-            )
+            now, moved = figures[key], moved_by[key]
+            stops = moved[RESTART_STOP]
+            share = len(stops) / now["n_clients"]
+            whole = (sum(stops) + sum(moved[RESTART_START])) / share if stops else None
             yield {
                 "consumer_group": group,
-                "strategy": name if one.rule == 0 else one.label,
-                "is_now": one.rule == 0,
-                "needs_slots": one.needs_slots,
-                **{key: first[key] for key in ("idle", "min_load", "max_load")},
-                "restart_per_queue": None if whole is None else whole / first["n_queues"],
+                "strategy": name if is_own else candidate.label,
+                "is_now": is_own,
+                "needs_slots": candidate.needs_slots,
+                "idle": now["idle"],
+                "min_load": now["min_load"],
+                "max_load": now["max_load"],
+                "restart_per_queue": None if whole is None else whole / now["n_queues"],
                 "is_sampled": 0 < share < 1,
-                "leave": float(np.mean(moved[RESTART_STOP])) if stops else None,
+                "leave": float(np.mean(stops)) if stops else None,
                 "join": moved[JOIN][0],
                 "broker_lost": float(np.mean(moved[GONE])),
                 "year": None if whole is None else round(whole * DEPLOYS_A_YEAR),

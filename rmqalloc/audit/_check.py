@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules import RULES
 from rmqalloc.audit._signed_groups import ChosenGroups, chosen_groups
 from rmqalloc.audit._signs import Sign
-from rmqalloc.audit.finding import SEVERITIES
+from rmqalloc.audit.finding import SEVERITIES, Finding
 from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known
 from rmqalloc.audit.reach import reach_of
@@ -96,30 +95,29 @@ def findings_of(
     """Return what some rules find in groups that were chosen already."""
     snapshot, has_topic, is_whole = known.snapshot, looked_at.has_topic, looked_at.is_whole
     if "differs-from-expected" in rules:
-        others = (
-            one.audited for one in looked_at.all if one.signs & Sign.OWNED and not one.is_ordinary
-        )
-        _fit_strategies([one for one in others if one.elsewhere], snapshot)
-    odd = [one for one in looked_at.all if one.signs]
-    found = (one for signed in odd for name in rules for one in RULES[name].findings(name, signed))
-    names = {one.name for one in snapshot.groups}
-    absent = absent_groups(planned or {}, names) if "differs-from-plan" in rules else ()
-    gone = (
-        one
-        for one in absent
-        if looked_at.has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues)
-    )
-    kept = (
-        finding
-        for finding in chain(found, gone)
-        if finding.topic is None or has_topic(finding.topic)
-    )
-    by_group = sorted(
-        dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))
-    )
+        owned = [group for group in looked_at.all if group.signs & Sign.OWNED]
+        audited = [group.audited for group in owned if not group.is_ordinary]
+        _fit_strategies([group for group in audited if group.elsewhere], snapshot)
+    found: list[Finding] = []
+    for group in looked_at.all:
+        if group.signs:
+            for name in rules:
+                found += RULES[name].findings(name, group)
+    if "differs-from-plan" in rules:
+        names = {group.name for group in snapshot.groups}
+        for finding in absent_groups(planned or {}, names):
+            has_queue = any(has_topic(queue.topic) for queue in finding.queues)
+            if has_queue and looked_at.has_name(finding.consumer_group):
+                found.append(finding)
+    kept = [finding for finding in found if finding.topic is None or has_topic(finding.topic)]
+    in_order = sorted(dict.fromkeys(kept), key=_by_group_and_severity)
     reach = reach_of(looked_at.all, snapshot, has_topic, is_whole)
     missing = not_known(looked_at.all, snapshot, rules, has_topic, is_whole)
-    return Findings(by_group, reach, evidence_known(known), missing)
+    return Findings(in_order, reach, evidence_known(known), missing)
+
+
+def _by_group_and_severity(finding: Finding) -> tuple[str, int]:
+    return finding.consumer_group, SEVERITIES.index(finding.severity)
 
 
 def _known_rules(rules: Iterable[str]) -> list[str]:
@@ -131,22 +129,16 @@ def _known_rules(rules: Iterable[str]) -> list[str]:
     return [name for name in RULES if name in wanted]
 
 
-def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:
+def _fit_strategies(audited_groups: list[AuditedGroup], snapshot: Snapshot) -> None:
     """Find the strategies that explain the actual owners of groups."""
     owned = []
-    for audited in audited_list:
+    for audited in audited_groups:
         units = [unit for unit in audited.units if not unit.is_pop]
         ids = tuple(sort_client_ids(audited.group.client_ids))
-        owned.append(
-            OwnedQueues(
-                audited.group.name,
-                ids,
-                [u.queues for u in units],
-                [audited.reported.single(u) for u in units],
-            )
-        )
+        queues = [unit.queues for unit in units]
+        owners = [audited.reported.single(unit) for unit in units]
+        owned.append(OwnedQueues(audited.group.name, ids, queues, owners))
     rooms = Rooms.of(snapshot)
-    for audited, fit in zip(
-        audited_list, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True
-    ):
+    fits = fits_of(owned, [candidates(rooms)] * len(owned), rooms)
+    for audited, fit in zip(audited_groups, fits, strict=True):
         audited.fit = fit

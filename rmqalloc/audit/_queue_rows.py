@@ -55,11 +55,17 @@ class CodedNames(NamedTuple):
     codes: NDArray[Any]
 
     @classmethod
+    def of(cls, names: list[str]) -> CodedNames:
+        """Number names."""
+        coded = pa.array(names, pa.string()).dictionary_encode()
+        return cls(coded.dictionary, coded.indices.to_numpy())
+
+    @classmethod
     def joined(cls, parts: Sequence[CodedNames]) -> CodedNames:
         """Return several columns end to end."""
-        coded = pa.concat_arrays([one.names for one in parts]).dictionary_encode()
-        starts = offsets_of(len(one.names) for one in parts)[:-1]
-        places = [one.codes + start for one, start in zip(parts, starts, strict=True)]
+        coded = pa.concat_arrays([part.names for part in parts]).dictionary_encode()
+        starts = offsets_of(len(part.names) for part in parts)[:-1]
+        places = [part.codes + start for part, start in zip(parts, starts, strict=True)]
         return cls(coded.dictionary, coded.indices.to_numpy()[np.concatenate(places)])
 
     def text(self) -> pa.Array:
@@ -70,6 +76,13 @@ class CodedNames(NamedTuple):
         """Return numbers in the order of the names."""
         found: Keys = ranks(self.names)[self.codes]
         return found
+
+
+class RowLags(NamedTuple):
+    """Messages not yet consumed of each row, 0 if unknown."""
+
+    messages: Keys
+    is_known: Mask
 
 
 class QueueRows(NamedTuple):
@@ -88,18 +101,19 @@ class QueueRows(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[QueueRows]) -> QueueRows:
         """Return several parts end to end."""
-        starts = offsets_of(one.said.num_rows for one in parts)[:-1]
-        sizes = np.concatenate([np.diff(one.reader_offsets) for one in parts])
+        starts = offsets_of(part.said.num_rows for part in parts)[:-1]
+        of_said = [part.of_said + start for part, start in zip(parts, starts, strict=True)]
+        sizes = np.concatenate([np.diff(part.reader_offsets) for part in parts])
         return cls(
-            pa.concat_tables([one.said for one in parts]).combine_chunks(),
-            np.concatenate([one.group for one in parts]),
-            np.concatenate([one.of_said + start for one, start in zip(parts, starts, strict=True)]),
-            CodedNames.joined([one.brokers for one in parts]),
-            np.concatenate([one.queue_ids for one in parts]),
-            offsets_of(sizes),
-            CodedNames.joined([one.readers for one in parts]),
-            pa.concat_arrays([one.messages for one in parts]),
-            pa.concat_arrays([one.last_consumed for one in parts]),
+            said=pa.concat_tables([part.said for part in parts]).combine_chunks(),
+            group=np.concatenate([part.group for part in parts]),
+            of_said=np.concatenate(of_said),
+            brokers=CodedNames.joined([part.brokers for part in parts]),
+            queue_ids=np.concatenate([part.queue_ids for part in parts]),
+            reader_offsets=offsets_of(sizes),
+            readers=CodedNames.joined([part.readers for part in parts]),
+            messages=pa.concat_arrays([part.messages for part in parts]),
+            last_consumed=pa.concat_arrays([part.last_consumed for part in parts]),
         )
 
     def take(self, places: Keys) -> QueueRows:
@@ -118,8 +132,8 @@ class QueueRows(NamedTuple):
 
     def worst_first(self) -> QueueRows:
         """Return the rows in order: by what they are, then the largest lag first, then by name."""
-        (lags, is_known), worst = self.lags(), self.worst()[self.of_said]
-        order = np.lexsort((self.by_name(), -lags, ~is_known, worst))
+        lags, worst = self.lags(), self.worst()[self.of_said]
+        order = np.lexsort((self.by_name(), -lags.messages, ~lags.is_known, worst))
         return self if np.array_equal(order, np.arange(order.size)) else self.take(order)
 
     def of_reader(self) -> Keys:
@@ -134,11 +148,10 @@ class QueueRows(NamedTuple):
         ).to_numpy()
         return found
 
-    def lags(self) -> tuple[Keys, Mask]:
-        """Return the lag of every queue, 0 if unknown, and whether it is known."""
-        return self.messages.fill_null(0).to_numpy(), self.messages.is_valid().to_numpy(
-            zero_copy_only=False
-        )
+    def lags(self) -> RowLags:
+        """Return the lag of every queue."""
+        is_known = self.messages.is_valid().to_numpy(zero_copy_only=False)
+        return RowLags(self.messages.fill_null(0).to_numpy(), is_known)
 
     def by_name(self) -> Keys:
         """Return numbers in the order of group, topic, broker and queue id."""
@@ -177,11 +190,11 @@ def numbered(keys: Iterable[Keys]) -> Keys:
     """
     first, *others = keys
     numbers: Keys = first.astype(np.int64)
-    for one in others:
-        n = 2 + int(one.max(initial=0))
+    for key in others:
+        n = 2 + int(key.max(initial=0))
         if int(numbers.max(initial=0)) >= np.iinfo(np.int64).max // n - 1:
             numbers = np.unique(numbers, return_inverse=True)[1]
-        numbers = (numbers + 1) * n + one
+        numbers = (numbers + 1) * n + key
     return numbers
 
 
@@ -204,22 +217,21 @@ def queue_rows(chosen: ChosenGroups, answers: Iterable[Answer]) -> QueueRows:
     others, the worst first.
     """
     place = {id(signed): at for at, signed in enumerate(chosen.all)}
+    owners = chosen.owners
+    if owners is None:
+        return QueueRows.joined([_one_by_one(list(answers), place, None)]).worst_first()
     whole, rows, others = list[Answer](), list[int](), list[Answer]()
-    for one in answers:
-        row = -1 if chosen.owners is None else _row_of(one, chosen.owners)
+    for answer in answers:
+        row = _row_of(answer, owners)
         if row < 0:
-            others.append(one)
+            others.append(answer)
         else:
-            whole.append(one)
+            whole.append(answer)
             rows.append(row)
-    parts = [_one_by_one(others, place, chosen.owners)]
-    if chosen.owners is not None:
-        parts.append(_read_whole(chosen, chosen.owners))
-        said, group = _said_in(whole, place)
-        lags = _lags(whole, [len(one.queues) for one in whole])
-        parts.append(
-            _of_state(chosen.owners, np.array(rows, np.int64), said, group)._replace(**lags)
-        )
+    said, group = _said_in(whole, place)
+    lags = _lags(whole, [len(answer.queues) for answer in whole])
+    of_whole = _of_state(owners, np.array(rows, np.int64), said, group)._replace(**lags)
+    parts = [_one_by_one(others, place, owners), _read_whole(chosen, owners), of_whole]
     return QueueRows.joined(parts).worst_first()
 
 
@@ -228,45 +240,36 @@ def _row_of(answer: Answer, owners: ComputedOwners) -> int:
     there is none.
     """
     signed, written = answer.signed, answer.written
-    if (
-        signed is None
-        or written is None
-        or answer.queues is not written.visible
-        or not signed.is_ordinary
-    ):
+    if signed is None or written is None or not signed.is_ordinary:
+        return -1
+    if answer.queues is not written.visible:
         return -1
     return owners.row_of.get((signed.group.name, answer.topic), -1)
 
 
 def _read_whole(chosen: ChosenGroups, owners: ComputedOwners) -> QueueRows:
     """Return the rows of groups of which all queues are read: no answer is asked for of these."""
-    place, topics = (
-        {signed.group.name: at for at, signed in enumerate(chosen.all)},
-        owners.units.topics,
-    )
-    of_row = np.array([place[one.name] for one in owners.units.groups], np.int64)[
-        owners.units.group_of
-    ]
+    place = {signed.group.name: at for at, signed in enumerate(chosen.all)}
+    units, topics = owners.units, owners.units.topics
+    positions = np.array([place[group.name] for group in units.groups], np.int64)
+    of_row = positions[units.group_of]
     is_wanted = np.array([signed.reads_all for signed in chosen.all], bool)[of_row]
-    is_wanted &= np.array([bool(chosen.has_topic(one)) for one in topics], bool)
+    is_wanted &= np.array([bool(chosen.has_topic(topic)) for topic in topics], bool)
     rows = np.flatnonzero(is_wanted)
     group = of_row[rows]
     is_reported = np.array([bool(signed.signs & Sign.OWNED) for signed in chosen.all], bool)[group]
-    for at in np.flatnonzero(is_reported & owners.units.is_retry[rows]).tolist():
+    for at in np.flatnonzero(is_reported & units.is_retry[rows]).tolist():
         is_reported[at] = reports(chosen.all[group[at]], topics[rows[at]])
     names = pa.array([signed.group.name or None for signed in chosen.all], pa.string())
-    known = pa.array(["computed", "reported"]).take(pa.array(is_reported.astype(np.int8)))
-    columns = [
-        names.take(pa.array(group)),
-        pa.array([topics[row] or None for row in rows.tolist()], pa.string()),
-        known,
-    ]
-    columns += [
-        pa.repeat("read", rows.size),
-        pa.repeat("owner", rows.size),
-        pa.nulls(rows.size, pa.string()),
-    ]
-    return _of_state(owners, rows, pa.table(columns, schema=_SAID), group)
+    said = {
+        "consumer_group": names.take(pa.array(group)),
+        "topic": pa.array([topics[row] or None for row in rows.tolist()], pa.string()),
+        "known": pa.array(["computed", "reported"]).take(pa.array(is_reported.astype(np.int8))),
+        "state": pa.repeat("read", rows.size),
+        "reason": pa.repeat("owner", rows.size),
+        "detail": pa.nulls(rows.size, pa.string()),
+    }
+    return _of_state(owners, rows, pa.table(said, schema=_SAID), group)
 
 
 def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -> QueueRows:
@@ -274,19 +277,21 @@ def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -
     groups one reads each.
     """
     state, numbers = owners.state, owners.numbers
-    first, end = (np.searchsorted(state.queues, at * numbers.stride) for at in (rows, rows + 1))
-    places = ranges(first, end - first)
-    brokers, queue_ids = np.divmod(state.queues[places], numbers.n_queue_ids)
+    first = np.searchsorted(state.queues, rows * numbers.stride)
+    sizes = np.searchsorted(state.queues, (rows + 1) * numbers.stride) - first
+    places = ranges(first, sizes)
+    routes, queue_ids = np.divmod(state.queues[places], numbers.n_queue_ids)
+    broker_names = pa.array(numbers.brokers, pa.string())
     return QueueRows(
-        said,
-        group,
-        np.repeat(np.arange(rows.size), end - first),
-        CodedNames(pa.array(numbers.brokers, pa.string()), brokers % max(len(numbers.brokers), 1)),
-        queue_ids,
-        np.arange(places.size + 1),
-        CodedNames(text_array(numbers.clients), state.owners[places]),
-        pa.nulls(places.size, pa.int64()),
-        pa.nulls(places.size, pa.timestamp("ms")),
+        said=said,
+        group=group,
+        of_said=np.repeat(np.arange(rows.size), sizes),
+        brokers=CodedNames(broker_names, routes % max(len(numbers.brokers), 1)),
+        queue_ids=queue_ids,
+        reader_offsets=np.arange(places.size + 1),
+        readers=CodedNames(text_array(numbers.clients), state.owners[places]),
+        messages=pa.nulls(places.size, pa.int64()),
+        last_consumed=pa.nulls(places.size, _TIME),
     )
 
 
@@ -295,21 +300,17 @@ def _one_by_one(
 ) -> QueueRows:
     """Return the rows of answers, each queue of which is looked at."""
     said, group = _said_in(answers, place)
-    queues = [queue for one in answers for queue in one.queues]
-    readers = [ids for one in answers for ids in _owners_of(one, owners)]
-    sizes = [len(one.queues) for one in answers]
-    brokers, ids = (
-        pa.array(texts, pa.string()).dictionary_encode()
-        for texts in ([one.broker_name for one in queues], list(chain.from_iterable(readers)))
-    )
+    sizes = [len(answer.queues) for answer in answers]
+    queues = list(chain.from_iterable(answer.queues for answer in answers))
+    readers = list(chain.from_iterable(_owners_of(answer, owners) for answer in answers))
     return QueueRows(
-        said,
-        group,
-        np.repeat(np.arange(len(answers)), sizes),
-        CodedNames(brokers.dictionary, brokers.indices.to_numpy()),
-        np.array([one.queue_id for one in queues], np.int64),
-        offsets_of(map(len, readers)),
-        CodedNames(ids.dictionary, ids.indices.to_numpy()),
+        said=said,
+        group=group,
+        of_said=np.repeat(np.arange(len(answers)), sizes),
+        brokers=CodedNames.of([queue.broker_name for queue in queues]),
+        queue_ids=np.array([queue.queue_id for queue in queues], np.int64),
+        reader_offsets=offsets_of(map(len, readers)),
+        readers=CodedNames.of(list(chain.from_iterable(readers))),
         **_lags(answers, sizes),
     )
 
@@ -329,13 +330,12 @@ def _owners_of(answer: Answer, owners: ComputedOwners | None) -> Iterable[Ids]:
 
 def _said_in(answers: Sequence[Answer], place: Mapping[int, int]) -> tuple[pa.Table, Keys]:
     """Return what answers say, and the positions of their groups."""
-    texts = {
-        name: pa.array([getattr(one, name) or None for one in answers], pa.string())
-        for name in _SAID.names
-    }
-    return pa.table(texts, _SAID), np.array(
-        [place.get(id(one.signed), -1) for one in answers], np.int64
-    )
+    texts = {}
+    for name in _SAID.names:
+        values = [getattr(answer, name) or None for answer in answers]
+        texts[name] = pa.array(values, pa.string())
+    groups = [place.get(id(answer.signed), -1) for answer in answers]
+    return pa.table(texts, _SAID), np.array(groups, np.int64)
 
 
 def _lags(answers: Sequence[Answer], sizes: Sequence[int]) -> dict[str, pa.Array]:
@@ -359,14 +359,11 @@ def _times_of(answers: Iterable[Answer]) -> Iterator[dict[MessageQueue, int | No
     """
     last: SignedGroup | None = None
     times = dict[MessageQueue, int | None]()
-    for one in answers:
-        if one.signed is not last and one.waiting:
-            last = one.signed
-            times = (
-                {}
-                if last is None
-                else {lag.queue: _time(lag.last_timestamp) for lag in last.group.lags}
-            )
+    for answer in answers:
+        if answer.signed is not last and answer.waiting:
+            last = answer.signed
+            lags = () if last is None else last.group.lags
+            times = {lag.queue: _time(lag.last_timestamp) for lag in lags}
         yield times
 
 

@@ -159,7 +159,7 @@ class Findings(TableResult, Sequence[Finding]):
         """What is not known and decides something here; without findings, ``check`` ends with 4 for
         it.
         """
-        return tuple(one for one in self.not_known if not one.is_scope)
+        return tuple(fact for fact in self.not_known if not fact.is_scope)
 
     def at_least(self, severity: str) -> Findings:
         """Return those that are as grave or graver.
@@ -196,14 +196,15 @@ class Findings(TableResult, Sequence[Finding]):
             colour.
         """
         most, is_known = checked_top(most, "most"), not self.missing
-        above = (
-            []
-            if self._reach is None
-            else ["\n".join(reach_lines(self._reach, most, file, is_known, self._named_below()))]
-        )
-        facts = [f"not known: {words}" for words in words_by_kind(self._unnamed())]
-        end = [line for text in (self._counts(), *facts) for line in wrapped(text, file)]
-        return "\n\n".join([*above, *_blocks(self, most, file), "\n".join(end)])
+        blocks = []
+        if self._reach is not None:
+            lines = reach_lines(self._reach, most, file, is_known, self._named_below())
+            blocks.append("\n".join(lines))
+        blocks += _blocks(self, most, file)
+        end = list(wrapped(self._counts(), file))
+        for words in words_by_kind(self._unnamed()):
+            end += wrapped(f"not known: {words}", file)
+        return "\n\n".join([*blocks, "\n".join(end)])
 
     def _unnamed(self) -> list[NotKnown]:
         """Return what is not known and decides something, but for what a finding says."""
@@ -236,13 +237,13 @@ class Findings(TableResult, Sequence[Finding]):
 
     def text_table(self) -> pa.Table:
         """Return the same with queues and clients as text."""
-        names = (
-            {"queues": ", ".join(_queue_names(one)), "clients": ", ".join(one.clients)}
-            for one in self
-        )
-        return pa.Table.from_pylist(
-            [_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA
-        )
+        rows = []
+        for finding in self:
+            row = _row(finding)
+            row["queues"] = ", ".join(_queue_names(finding))
+            row["clients"] = ", ".join(finding.clients)
+            rows.append(row)
+        return pa.Table.from_pylist(rows, _TEXT_SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
         """Return one document: messages that nobody reads, how many findings there are of each
@@ -263,15 +264,17 @@ class Findings(TableResult, Sequence[Finding]):
             ),
             "counts": {severity: counts[severity] for severity in SEVERITIES},
             "findings": list(map(_row, self)),
-            "not_known": [one._asdict() for one in self.not_known],
+            "not_known": [fact._asdict() for fact in self.not_known],
             **({} if self.evidence is None else {"evidence": self.evidence.groups.to_pylist()}),
         }
 
 
 def _blocks(findings: Sequence[Finding], most: int | None, file: IO[str] | None) -> Iterator[str]:
-    for group, some in groupby(findings, key=lambda finding: finding.consumer_group):
-        head = f"Group {printable(group)}" if group else "All groups"
-        yield "\n".join([head, *(line for one in some for line in _lines(one, most, file))])
+    for group, of_group in groupby(findings, key=lambda finding: finding.consumer_group):
+        lines = [f"Group {printable(group)}" if group else "All groups"]
+        for finding in of_group:
+            lines += _lines(finding, most, file)
+        yield "\n".join(lines)
 
 
 def _lines(finding: Finding, most: int | None, file: IO[str] | None) -> Iterator[str]:
@@ -308,7 +311,7 @@ def _folded(names: Sequence[str], most: int | None) -> str:
 
 def _summary(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.severity for finding in findings)
-    parts = [counted(counts[one], one) for one in SEVERITIES if counts[one]]
+    parts = [counted(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
     return ": ".join(filter(None, [counted(len(findings), "finding"), ", ".join(parts)]))
 
 

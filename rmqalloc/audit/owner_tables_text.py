@@ -126,7 +126,7 @@ class _Folded:
         self.n_lines = sizes.size
         self._ends = np.cumsum(sizes)
         first = self._order[self._ends - sizes]
-        lags = exact_sums(rows.lags()[0], line, sizes.size)
+        lags = exact_sums(rows.lags().messages, line, sizes.size)
         names = rows.by_name()
         least = names[first]
         np.minimum.at(least, line, names)

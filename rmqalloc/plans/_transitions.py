@@ -4,6 +4,7 @@ of a plan's groups.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from rmqalloc.ownership.transitions.open_shared_queues import ReadersOfStep, cor
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
 from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios.scenario import DEPLOYMENT, ROUTES
-from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot
+from rmqalloc.snapshot.snapshot import PERM_WRITE, Group, Snapshot
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, Any]
@@ -70,26 +71,44 @@ def transitions_table(
         n = len(groups.names)
         columns |= {"scenario": pa.repeat(scenario.name, n), "informed_by": pa.repeat(followed, n)}
         columns["consumer_group"] = groups.names
-        arrays = [_array(columns[one.name], one.type) for one in TRANSITIONS_SCHEMA]
+        arrays = [_array(columns[field.name], field.type) for field in TRANSITIONS_SCHEMA]
         parts.append(pa.table(arrays, TRANSITIONS_SCHEMA))
     return pa.concat_tables(parts).combine_chunks()
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    return (
-        values
-        if isinstance(values, pa.Array)
-        else pa.array(values, kind, from_pandas=pa.types.is_floating(kind))
-    )
+    if isinstance(values, pa.Array):
+        return values
+    return pa.array(values, kind, from_pandas=pa.types.is_floating(kind))
+
+
+def _most_brokers(group: Group, n_brokers: Mapping[str, int]) -> int:
+    """Return the most brokers of a topic that a group subscribes to."""
+    return max((n_brokers.get(topic, 1) for topic in group.subscriptions), default=1)
+
+
+class _WrittenRoutes(NamedTuple):
+    """Topics on brokers.
+
+    Attributes
+    ----------
+    keys : ndarray of int64
+        Numbers of topic and broker as one, ascending.
+    written, writable : ndarray of int64
+        Queues there that producers write to, and a bound of the ids of those they may write to.
+    """
+
+    keys: Keys
+    written: Keys
+    writable: Keys
 
 
 class _Groups:
     """The groups of a plan, and what the snapshot knows of them."""
 
     def __init__(self, planned: PlannedStates) -> None:
-        coded, topics = (
-            planned.batch.column(name).dictionary_encode() for name in ("consumer_group", "topic")
-        )
+        coded = planned.batch.column("consumer_group").dictionary_encode()
+        topics = planned.batch.column("topic").dictionary_encode()
         self._numbers = planned.states.numbers
         self._stride = max(self._numbers.client_numbers.n, 1)
         self._is_shared = planned.states.is_shared
@@ -99,35 +118,30 @@ class _Groups:
         known = {group.name: group for group in planned.snapshot.groups}
         groups = [known[name] for name in self.names.to_pylist()]
         self._ordered = np.array([group.is_ordered for group in groups], bool)
-        tps = (group.consume_tps for group in groups)
-        self._tps = np.array([np.nan if one is None else one for one in tps], np.float64)
-        brokers = {topic.name: len(topic.brokers) for topic in planned.snapshot.topics}
-        most = (
-            max((brokers.get(topic, 1) for topic in group.subscriptions), default=1)
-            for group in groups
-        )
-        self._n_brokers = np.array(list(most), np.int64)
-        self._routes, self._written, self._writable = self._n_written(
-            planned.snapshot, topics.dictionary.to_pylist()
-        )
+        tps = [np.nan if group.consume_tps is None else group.consume_tps for group in groups]
+        self._tps = np.array(tps, np.float64)
+        n_brokers = {topic.name: len(topic.brokers) for topic in planned.snapshot.topics}
+        most = [_most_brokers(group, n_brokers) for group in groups]
+        self._n_brokers = np.array(most, np.int64)
+        self._routes = self._written_routes(planned.snapshot, topics.dictionary.to_pylist())
 
-    def _n_written(self, snapshot: Snapshot, topics: list[str]) -> tuple[Keys, Keys, Keys]:
-        """Return topics and brokers as one number, ascending, how many queues producers write to
-        there, and how many they may.
-        """
-        broker = {name: i for i, name in enumerate(self._numbers.brokers)}
-        topic = {name: i for i, name in enumerate(topics)}
-        found = {
-            topic[each.name] * len(broker) + broker[one.broker_name]: one
-            for each in snapshot.topics
-            if each.name in topic
-            for one in each.brokers
-            if one.broker_name in broker
-        }
+    def _written_routes(self, snapshot: Snapshot, topics: list[str]) -> _WrittenRoutes:
+        """Return what producers write to, and may write to."""
+        broker_numbers = {name: number for number, name in enumerate(self._numbers.brokers)}
+        topic_numbers = {name: number for number, name in enumerate(topics)}
+        found = {}
+        for topic in snapshot.topics:
+            if topic.name not in topic_numbers:
+                continue
+            first = topic_numbers[topic.name] * len(broker_numbers)
+            for broker in topic.brokers:
+                if broker.broker_name in broker_numbers:
+                    found[first + broker_numbers[broker.broker_name]] = broker
         brokers = [found[key] for key in sorted(found)]
-        written = [one.n_written_queues for one in brokers]
-        writable = [self._numbers.n_queue_ids if one.perm & PERM_WRITE else 0 for one in brokers]
-        return (
+        all_queues = self._numbers.n_queue_ids
+        written = [broker.n_written_queues for broker in brokers]
+        writable = [all_queues if broker.perm & PERM_WRITE else 0 for broker in brokers]
+        return _WrittenRoutes(
             np.array(sorted(found), np.int64),
             np.array(written, np.int64),
             np.array(writable, np.int64),
@@ -137,17 +151,16 @@ class _Groups:
         """Return whether producers write to queues: of new ones, to all of a broker that they may
         write to.
         """
-        rows, (route, queue_id) = (
-            self._numbers.rows_of(queues.keys),
-            np.divmod(queues.keys, self._numbers.n_queue_ids),
-        )
-        n_brokers = max(len(self._numbers.brokers), 1)
-        pairs = self._topic[rows] * n_brokers + route % n_brokers
-        at = np.minimum(np.searchsorted(self._routes, pairs), max(self._routes.size - 1, 0))
-        if not self._routes.size:
+        routes = self._routes
+        if not routes.keys.size:
             return np.ones(queues.keys.size, bool)
-        n_written = np.where(queues.is_new, self._writable[at], self._written[at])
-        found: Mask = (self._routes[at] != pairs) | (queue_id < n_written)
+        rows = self._numbers.rows_of(queues.keys)
+        route, queue_id = np.divmod(queues.keys, self._numbers.n_queue_ids)
+        n_brokers = max(len(self._numbers.brokers), 1)
+        keys = self._topic[rows] * n_brokers + route % n_brokers
+        at = np.minimum(np.searchsorted(routes.keys, keys), routes.keys.size - 1)
+        n_written = np.where(queues.is_new, routes.writable[at], routes.written[at])
+        found: Mask = (routes.keys[at] != keys) | (queue_id < n_written)
         return found
 
     @property
@@ -164,14 +177,15 @@ class _Groups:
     ) -> tuple[list[NotificationDelay | None], Keys]:
         """Return how clients are informed, and which of these holds for each group."""
         if followed in (DEPLOYMENT, ROUTES):
-            return [None if followed == DEPLOYMENT else BY_ROUTES], np.zeros(
-                self._n_groups, np.int64
-            )
+            hearing = None if followed == DEPLOYMENT else BY_ROUTES
+            return [hearing], np.zeros(self._n_groups, np.int64)
         kinds, way = np.unique(2 * self._n_brokers + self._ordered, return_inverse=True)
-        found = [
-            hearing_of(followed, n_brokers=n // 2, is_ordered=bool(n % 2)) for n in kinds.tolist()
-        ]
-        return [one.of_a_join() if joins_alone else one for one in found], way.astype(np.int64)
+        found: list[NotificationDelay | None] = []
+        for kind in kinds.tolist():
+            n_brokers, is_ordered = divmod(kind, 2)
+            hearing = hearing_of(followed, n_brokers=n_brokers, is_ordered=bool(is_ordered))
+            found.append(hearing.of_a_join() if joins_alone else hearing)
+        return found, way.astype(np.int64)
 
     def figures(
         self, queues: Between, before: State, after: State, followed: str, joins_alone: bool
@@ -181,64 +195,61 @@ class _Groups:
         rows, written = self._numbers.rows_of(queues.keys), self._is_written(queues)
         group, shared = self._of_row[rows], self._is_shared[rows]
         present = self._present(after.assigned_rows)
-        joins, never = (
-            ~among(present, self._present(before.client_rows)),
-            np.zeros(self._n_groups, bool),
-        )
-        offsets = np.searchsorted(present, np.arange(self._n_groups + 1) * self._stride).astype(
-            np.int64
-        )
-        old, new = (
-            _ReadersAfter.of(queues.sets, owners, group * self._stride, present)
-            for owners in (queues.readers_before, queues.readers_after)
-        )
+        joins = ~among(present, self._present(before.client_rows))
+        never = np.zeros(self._n_groups, bool)
+        bounds = np.arange(self._n_groups + 1) * self._stride
+        offsets = np.searchsorted(present, bounds).astype(np.int64)
+        firsts = group * self._stride
+        old = _ReadersAfter.of(queues.sets, queues.readers_before, firsts, present)
+        new = _ReadersAfter.of(queues.sets, queues.readers_after, firsts, present)
         handovers = Handovers(
-            offsets, np.arange(present.size), group, old.first, new.first, old.first >= 0, new.first >= 0, written,
-            never, joins,
-        )  # fmt: skip
-        hearings, way = self._hearings(followed, joins_alone)
-        unowned, double = (
-            open_queues(some, hearings, way)
-            for some in (handovers.unowned(written), handovers.double_owned(~shared))
+            offsets=offsets,
+            informee=np.arange(present.size),
+            row=group,
+            old=old.first,
+            new=new.first,
+            inform_old=old.first >= 0,
+            inform_new=new.first >= 0,
+            written=written,
+            needs_one=never,
+            joins=joins,
         )
+        hearings, way = self._hearings(followed, joins_alone)
+        unowned = open_queues(handovers.unowned(written), hearings, way)
+        double = open_queues(handovers.double_owned(~shared), hearings, way)
         several = distinct(group[(old.n > 1) | (new.n > 1)])
         order = np.argsort(group, kind="stable")
-        for one in several.tolist():
-            mine, clients = (
-                order[slice(*np.searchsorted(group[order], [one, one + 1]))],
-                slice(*offsets[one : one + 2]),
-            )
-            n, hearing = offsets[one + 1] - offsets[one], hearings[way[one]]
-            was, is_ = (side.as_rows(mine, int(offsets[one])) for side in (old, new))
+        in_order = group[order]
+        for number in several.tolist():
+            start, end = offsets[number : number + 2].tolist()
+            of_group = order[slice(*np.searchsorted(in_order, [number, number + 1]))]
             step = ReadersOfStep(
-                was,
-                is_,
-                written[mine],
-                np.ones(n, bool),
-                joins[clients],
-                False,
-                hearing,
-                shared[mine],
+                old=old.as_rows(of_group, start),
+                new=new.as_rows(of_group, start),
+                written=written[of_group],
+                to_inform=np.ones(end - start, bool),
+                joins=joins[start:end],
+                begins_with_one=False,
+                hearing=hearings[way[number]],
+                shared=shared[of_group],
             )
-            correct_row(one, step, {"unowned_written": unowned}, double)
-        rate = self._tps / np.maximum(np.bincount(group[written], minlength=self._n_groups), 1)
-        columns = self._named("unowned", unowned, never) | self._named(
-            "double_owned", double, self._ordered
-        )
-        return columns | {
-            "messages_delayed": rate * columns["unowned_queue_seconds"],
-            "messages_twice": rate * columns["double_owned_queue_seconds"],
-        }
+            correct_row(number, step, {"unowned_written": unowned}, double)
+        columns = self._named("unowned", unowned, never)
+        columns |= self._named("double_owned", double, self._ordered)
+        n_written = np.bincount(group[written], minlength=self._n_groups)
+        rate = self._tps / np.maximum(n_written, 1)
+        columns["messages_delayed"] = rate * columns["unowned_queue_seconds"]
+        columns["messages_twice"] = rate * columns["double_owned_queue_seconds"]
+        return columns
 
     @staticmethod
     def _named(name: str, found: Open, locked: Mask) -> Columns:
         """Return figures by the names of their columns; no seconds where a broker's locks keep the
         second reader waiting.
         """
-        columns = {
-            f"{name}_{field}": np.where(locked, 0, value) if "seconds" in field else value
-            for field, value in found._asdict().items()
-        }
+        columns = {}
+        for field, value in found._asdict().items():
+            columns[f"{name}_{field}"] = np.where(locked, 0, value) if "seconds" in field else value
         columns[name] = columns.pop(f"{name}_most")
         return columns
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
@@ -88,10 +89,9 @@ class Verification:
             "not recomputed": self.not_recomputed,
             "not verified, for only the file states them": stated,
         }
-        for what, lines in named.items():
-            yield from (
-                part for line in lines for part in wrapped(f"{what}: {message(line)}", file)
-            )
+        for what, texts in named.items():
+            for text in texts:
+                yield from wrapped(f"{what}: {message(text)}", file)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -216,13 +216,13 @@ def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
         return
     if canonical(read_gates.to_data()) != canonical(dict(gates)):
         yield "gates are not as rmqalloc writes them"
-    yield from (f"gate not kept: {one}" for one in read_gates.broken(again))
+    yield from (f"gate not kept: {broken}" for broken in read_gates.broken(again))
 
 
 def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
     """Yield what stands in the file otherwise than it is recomputed."""
     made = again.parts()
-    given = {name: one for name, one in file.data.items() if name != "digest"}
+    given = {name: part for name, part in file.data.items() if name != "digest"}
     for name in sorted((made.keys() | given.keys()) - {"tables"}):
         if (text := canonical(given.get(name))) != (right := canonical(made.get(name))):
             at = next(
@@ -290,18 +290,17 @@ def check_size(inputs: PlanInputs, scenarios: Sequence[Scenario]) -> None:
     batch = batch_of(read.pairs)
     sizes, n_states = Sizes.of(batch, scenarios), 1 + len(scenarios)
     clients = sizes.clients.astype(np.float64) * n_states
-    nodes = np.array(
-        batch.column("virtual_nodes")
-        .fill_null(DEFAULT_VIRTUAL_NODES)
-        .to_numpy(zero_copy_only=False)
-    )
-    given = [_nodes_set(change) for scenario in scenarios for change in scenario.changes]
-    points = float((clients * np.maximum(nodes, max(given, default=0))).sum())
-    for what, n, most in (
+    known_nodes = batch.column("virtual_nodes").fill_null(DEFAULT_VIRTUAL_NODES)
+    nodes = np.array(known_nodes.to_numpy(zero_copy_only=False))
+    changes = chain.from_iterable(scenario.changes for scenario in scenarios)
+    most_set = max(map(_nodes_set, changes), default=0)
+    n_points = float((clients * np.maximum(nodes, most_set)).sum())
+    limits = (
         ("queues", float(sizes.all_queues.sum()), MOST_QUEUES),
         ("clients", float(clients.sum()), MOST_CLIENTS),
-        ("points of rings", points, MOST_POINTS),
-    ):
+        ("points of rings", n_points, MOST_POINTS),
+    )
+    for what, n, most in limits:
         if n > most:
             raise PlanError(
                 f"the plan may have {n:,.0f} {what} in all states; at most {most:,} are replayed"

@@ -55,14 +55,11 @@ def ways_back(before: UnitRows, after: UnitRows, topics: Sequence[str] = ALL) ->
             is_whole = changed == topics_of[group] and (is_of_all or not _changes_routes(text))
             some = None if is_whole else json.dumps(sort_client_ids(changed))
             made.setdefault((text, some), []).append(group)
-    return [
-        {
-            "groups": sort_client_ids(groups),
-            **({} if some is None else {"topics": json.loads(some)}),
-            **json.loads(text),
-        }
-        for (text, some), groups in made.items()
-    ]
+    backs = []
+    for (text, some), names in made.items():
+        of_topics = {} if some is None else {"topics": json.loads(some)}
+        backs.append({"groups": sort_client_ids(names), **of_topics, **json.loads(text)})
+    return backs
 
 
 def _changes_routes(back: str) -> bool:
@@ -73,13 +70,13 @@ def _changes_routes(back: str) -> bool:
 
 def differ(before: Sequence[UnitRow], after: Sequence[UnitRow]) -> bool:
     """Return whether a unit is not as it was; brokers without queues make no difference."""
-    return [one.in_use for one in before] != [one.in_use for one in after]
+    return [row.in_use for row in before] != [row.in_use for row in after]
 
 
 def _back(topic: str, before: Sequence[UnitRow], after: Sequence[UnitRow]) -> Back:
     """Return changes that lead a unit back, or the reason why there are none."""
     goal, now = before[0], after[0]
-    if len(before) > 1 and {one for one, _ in goal.clients} - {one for one, _ in now.clients}:
+    if len(before) > 1 and _ids(goal) - _ids(now):
         return {"reason": OTHER_VIEWS}
     rule = []
     if now.method != goal.method:
@@ -105,21 +102,25 @@ def _back(topic: str, before: Sequence[UnitRow], after: Sequence[UnitRow]) -> Ba
 
 def _clients(now: UnitRow, goal: UnitRow) -> Iterator[Change]:
     """Yield clients that go, and those that come back, room by room."""
-    leaving = list(dict.fromkeys(one for one, _ in Counter(now.clients) - Counter(goal.clients)))
+    gone = Counter(now.clients) - Counter(goal.clients)
+    leaving = list(dict.fromkeys(client_id for client_id, _ in gone))
     if leaving:
         yield {"remove_clients": {"ids": _texts(leaving)}}
     stay = Counter(client for client in now.clients if client[0] not in leaving)
-    rooms: dict[str | None, list[str]] = {}
-    for one, room in (Counter(goal.clients) - stay).elements():
-        rooms.setdefault(room, []).append(one)
-    for room, ids in rooms.items():
-        yield {
-            "add_clients": {"ids": _texts(ids), **({} if room is None else {"machine_room": room})}
-        }
+    ids_by_room: dict[str | None, list[str]] = {}
+    for client_id, room in (Counter(goal.clients) - stay).elements():
+        ids_by_room.setdefault(room, []).append(client_id)
+    for room, ids in ids_by_room.items():
+        in_room = {} if room is None else {"machine_room": room}
+        yield {"add_clients": {"ids": _texts(ids), **in_room}}
+
+
+def _ids(row: UnitRow) -> set[str]:
+    return {client_id for client_id, _ in row.clients}
 
 
 def _has_distinct_ids(row: UnitRow) -> bool:
-    return len({one for one, _ in row.clients}) == len(row.clients)
+    return len(_ids(row)) == len(row.clients)
 
 
 def _in_rooms(row: UnitRow) -> dict[str, tuple[int, str | None]]:
@@ -132,14 +133,19 @@ def _same_queues(topic: str, now: UnitRow, goal: UnitRow) -> list[Change]:
     make, are not reached by it.
     """
     want = _in_rooms(goal)
-    counts = {n for n, _ in want.values()}
+    counts = {n_queues for n_queues, _ in want.values()}
     rooms = {name: room for name, (_, room) in want.items()}
     # A broker without queues would get some, too; whether a scenario leaves such, only the state
     # before it shows.
-    is_alike = all({name: room for name, _, room in row.brokers} == rooms for row in (goal, now))
+    is_alike = _rooms(goal) == rooms == _rooms(now)
     if len(counts) != 1 or topic.startswith(RETRY_PREFIX) or not is_alike:
         return []
     return [{"set_queues": {"read_queue_nums": counts.pop()}}]
+
+
+def _rooms(row: UnitRow) -> dict[str, str | None]:
+    """Return the machine room of every broker."""
+    return {name: room for name, _, room in row.brokers}
 
 
 def _brokers(topic: str, now: UnitRow, goal: UnitRow) -> Iterator[Change]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -54,20 +55,14 @@ class _Members(NamedTuple):
 def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     """Evaluate all views of units before any change and after every scenario."""
     large = too_large_rows(read.batch, spec)
-    mixed = read.mixed
-    read_by_all = np.array(
-        sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64
-    )
+    mixed, dialects, scenarios = read.mixed, read.dialects, spec.scenarios
+    shared = sorted(row for row, shared in mixed.shared.items() if shared.pop_share is None)
+    read_by_all = np.array(shared, np.int64)
     partial = np.array(sorted(mixed.partial), np.int64)
-    brought_back, unseen = _brought_back(read, spec.scenarios), _unseen(read, spec.scenarios)
-    if (
-        not partial.size
-        and not read_by_all.size
-        and not read.dialects
-        and not brought_back
-        and not unseen
-    ):
-        return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
+    brought_back, unseen = _brought_back(read, scenarios), _unseen(read, scenarios)
+    is_mixed = partial.size or read_by_all.size or dialects or brought_back or unseen
+    if not is_mixed:
+        return evaluate(read_batch(read.batch, spec.rule(), large), scenarios, with_names=True)
     work = _Work(read.batch, spec, large, Bad(), brought_back)
     rows = np.arange(read.batch.num_rows)
     others = rows[~among(rows, np.append(partial, read_by_all))]
@@ -75,35 +70,25 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     alone, others = others[is_alone], others[~is_alone]
     is_stale = among(others, brought_back)
     stale, others = others[is_stale], others[~is_stale]
-    parts = [
-        work.evaluated(rows, _in_dialect(spec.scenarios, dialect))
-        for dialect, rows in _by_dialect(others, read.dialects)
-    ]
-    parts += [
-        work.evaluated_with_rooms(rows, _in_dialect(spec.scenarios, dialect))
-        for dialect, rows in _by_dialect(stale, read.dialects)
-    ]
-    parts += [
-        work.evaluated_with_rooms(
-            rows, _in_dialect(_in_rooms(spec.scenarios, unseen[row]), dialect)
-        )
-        for row in alone.tolist()
-        for dialect, rows in _by_dialect(np.array([row]), read.dialects)
-    ]
+    parts = []
+    for dialect, some in _by_dialect(others, dialects):
+        parts.append(work.evaluated(some, _in_dialect(scenarios, dialect)))
+    for dialect, some in _by_dialect(stale, dialects):
+        parts.append(work.evaluated_with_rooms(some, _in_dialect(scenarios, dialect)))
+    for row in alone.tolist():
+        in_rooms = _in_rooms(scenarios, unseen[row])
+        set_up = _in_dialect(in_rooms, dialects.get(row, JAVA))
+        parts.append(work.evaluated_with_rooms(np.array([row], np.int64), set_up))
     if read_by_all.size:
-        rest = [_with_changes(one, _but_for_strategies(one.changes)) for one in spec.scenarios]
+        rest = [
+            _with_changes(scenario, _but_for_strategies(scenario.changes)) for scenario in scenarios
+        ]
         parts.append(work.evaluated(read_by_all, rest))
     whole = _together(parts)
-    parts += [
-        _partial(
-            work,
-            rows,
-            [mixed.unit_of[row] for row in rows.tolist()],
-            whole,
-            _in_dialect(spec.scenarios, dialect),
-        )
-        for dialect, rows in _by_dialect(partial, read.dialects)
-    ]
+    parts = [whole]
+    for dialect, some in _by_dialect(partial, dialects):
+        units = [mixed.unit_of[row] for row in some.tolist()]
+        parts.append(_partial(work, some, units, whole, _in_dialect(scenarios, dialect)))
     return Evaluation(_together(parts), work.spoiled)
 
 
@@ -112,15 +97,16 @@ def _by_dialect(rows: Rows, dialects: Mapping[int, str]) -> Iterator[tuple[str, 
     found: dict[str, list[int]] = {}
     for row in rows.tolist():
         found.setdefault(dialects.get(row, JAVA), []).append(row)
-    yield from ((dialect, np.array(mine, np.int64)) for dialect, mine in found.items())
+    for dialect, of_dialect in found.items():
+        yield dialect, np.array(of_dialect, np.int64)
 
 
 def _together(parts: Sequence[Sequence[ScenarioState]]) -> list[ScenarioState]:
     """Return states of different rows as states of all."""
-    return [
-        ScenarioState(tuple(one for state in each for one in state.parts))
-        for each in zip(*parts, strict=True)
-    ]
+    found = []
+    for states in zip(*parts, strict=True):
+        found.append(ScenarioState(tuple(chain.from_iterable(state.parts for state in states))))
+    return found
 
 
 class _Work(NamedTuple):
@@ -141,58 +127,57 @@ class _Work(NamedTuple):
         fits = ~among(rows, self.large)
         left_out = {row: Reason(ErrCode.TOO_LARGE, self.large[row]) for row in rows[~fits].tolist()}
         batch = self.batch.take(pa.array(rows)) if batch is None else batch
-        read = read_batch(batch.filter(pa.array(fits)), self.spec.rule(), {}).among(
-            rows[fits], left_out
-        )
-        found = evaluate(read, [one for one in scenarios if one is not None], with_names=True)
+        read = read_batch(batch.filter(pa.array(fits)), self.spec.rule(), {})
+        read = read.among(rows[fits], left_out)
+        changing = [scenario for scenario in scenarios if scenario is not None]
+        found = evaluate(read, changing, with_names=True)
         self.spoiled.update(found.spoiled)
         before, *after = found.states
         behind = iter(after)
-        return [before, *(before if one is None else next(behind) for one in scenarios)]
+        return [before, *(before if scenario is None else next(behind) for scenario in scenarios)]
 
     def evaluated_with_rooms(
         self, rows: Rows, scenarios: Sequence[Scenario]
     ) -> list[ScenarioState]:
         """Evaluate rows some of whose brokers stand in a known machine room only after a scenario."""
         batch = self.batch.take(pa.array(rows))
-        after = (
-            self.evaluated(rows, [one], self.with_rooms(batch, rows, one))[-1] for one in scenarios
-        )
-        return [*self.evaluated(rows, [], batch), *after]
+        states = self.evaluated(rows, [], batch)
+        for scenario in scenarios:
+            _, after = self.evaluated(rows, [scenario], self.with_rooms(batch, rows, scenario))
+            states.append(after)
+        return states
 
     def with_rooms(self, batch: pa.RecordBatch, rows: Rows, scenario: Scenario) -> pa.RecordBatch:
         """Return the same rows with the machine rooms of brokers that a scenario brings back."""
+        if not self.brought_back:
+            return batch
         given = _rooms_given(scenario)
-        fits = {
-            name: matcher(patterns)
-            for name, patterns in (("consumer_group", scenario.groups), ("topic", scenario.topics))
-        }
+        has_group, has_topic = matcher(scenario.groups), matcher(scenario.topics)
+        groups, topics = batch.column("consumer_group"), batch.column("topic")
+        brokers, broker_rooms = batch.column("brokers"), batch.column("broker_rooms")
         rooms = dict[int, list[str | None]]()
         for at, row in enumerate(rows.tolist()):
-            if row in self.brought_back and all(
-                fit(batch.column(name)[at].as_py()) for name, fit in fits.items()
-            ):
-                mine = {name: given[name] for name in self.brought_back[row] & given.keys()}
-                pairs = zip(
-                    batch.column("brokers")[at].as_py(),
-                    batch.column("broker_rooms")[at].as_py(),
-                    strict=True,
-                )
-                rooms[at] = [mine.get(broker["broker_name"], room) for broker, room in pairs]
+            if row not in self.brought_back:
+                continue
+            if not (has_group(groups[at].as_py()) and has_topic(topics[at].as_py())):
+                continue
+            room_of = {name: given[name] for name in self.brought_back[row] & given.keys()}
+            pairs = zip(brokers[at].as_py(), broker_rooms[at].as_py(), strict=True)
+            rooms[at] = [room_of.get(broker["broker_name"], room) for broker, room in pairs]
         if not rooms:
             return batch
-        kept = batch.column("broker_rooms").to_pylist()
-        return _with_columns(
-            batch, broker_rooms=[rooms.get(at, each) for at, each in enumerate(kept)]
-        )
+        all_rooms = broker_rooms.to_pylist()
+        for at, changed in rooms.items():
+            all_rooms[at] = changed
+        return _with_columns(batch, broker_rooms=all_rooms)
 
 
 def _rooms_given(scenario: Scenario) -> dict[str, str]:
-    """Machine rooms of the brokers that a scenario adds; of one that it adds twice the first time
-    counts, as for the topic.
+    """Return machine rooms of the brokers that a scenario adds; of one that it adds twice the first
+    time counts, as for the topic.
     """
-    added = [one for one in scenario.changes if isinstance(one, AddBroker)]
-    first = {one.broker_name: one.machine_room for one in reversed(added)}
+    added = [change for change in scenario.changes if isinstance(change, AddBroker)]
+    first = {change.broker_name: change.machine_room for change in reversed(added)}
     return {name: room for name, room in first.items() if room is not None}
 
 
@@ -200,27 +185,29 @@ def _unseen(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, dict[st
     """Return by row of a view the rooms of brokers that its topic is on, that its clients do not
     see and a scenario adds.
     """
-    added = {
-        one.broker_name
-        for scenario in scenarios
-        for one in scenario.changes
-        if isinstance(one, AddBroker)
-    }
+    added = set()
+    for change in chain.from_iterable(scenario.changes for scenario in scenarios):
+        if isinstance(change, AddBroker):
+            added.add(change.broker_name)
     if not added or "broker_rooms" not in read.batch.schema.names:
         return {}
     brokers, rooms = read.batch.column("brokers"), read.batch.column("broker_rooms")
-
     found = {}
     for row, unit in read.mixed.unit_of.items():
-        names = [one["broker_name"] for one in brokers[unit].as_py()]
-        seen = {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
-        known = dict(zip(names, rooms[unit].as_py(), strict=True))
-        mine = {
-            name: room for name in added & known.keys() - seen if (room := known[name]) is not None
-        }
-        if row != unit and mine:
-            found[row] = mine
+        if row == unit:
+            continue
+        names = [broker["broker_name"] for broker in brokers[unit].as_py()]
+        room_of = dict(zip(names, rooms[unit].as_py(), strict=True))
+        unseen = (added & room_of.keys()) - _brokers_seen(brokers[row])
+        known = {name: room_of[name] for name in unseen if room_of[name] is not None}
+        if known:
+            found[row] = known
     return found
+
+
+def _brokers_seen(brokers: pa.Scalar) -> set[str]:
+    """Return the brokers of a view that have queues."""
+    return {broker["broker_name"] for broker in brokers.as_py() if broker["read_queue_nums"]}
 
 
 def _in_rooms(scenarios: Sequence[Scenario], room_of: Mapping[str, str]) -> list[Scenario]:
@@ -231,7 +218,9 @@ def _in_rooms(scenarios: Sequence[Scenario], room_of: Mapping[str, str]) -> list
             return replace(change, machine_room=room_of[change.broker_name])
         return change
 
-    return [replace(one, changes=tuple(map(placed, one.changes))) for one in scenarios]
+    return [
+        replace(scenario, changes=tuple(map(placed, scenario.changes))) for scenario in scenarios
+    ]
 
 
 def _brought_back(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, frozenset[str]]:
@@ -240,20 +229,17 @@ def _brought_back(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, f
 
     Nothing where no machine rooms are known, for scenarios that ask for one are refused there.
     """
-    given = frozenset(name for scenario in scenarios for name in _rooms_given(scenario))
+    given = frozenset[str]().union(*map(_rooms_given, scenarios))
     if not given or "broker_rooms" not in read.batch.schema.names:
         return {}
     brokers = read.batch.column("brokers")
-
-    def seen(row: int) -> set[str]:
-        return {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
-
-    found = {
-        row: given & seen(row) - seen(unit)
-        for row, unit in read.mixed.unit_of.items()
-        if row != unit
-    }
-    return {row: names for row, names in found.items() if names}
+    found = {}
+    for row, unit in read.mixed.unit_of.items():
+        if row != unit:
+            names = given & _brokers_seen(brokers[row]) - _brokers_seen(brokers[unit])
+            if names:
+                found[row] = names
+    return found
 
 
 def _partial(
@@ -273,7 +259,7 @@ def _partial(
     for scenario, now in zip(scenarios, after, strict=True):
         pairs = [(before.get(unit), now.get(unit)) for unit in units]
         made = [_list_after(ids, *pair) for ids, pair in zip(lists, pairs, strict=True)]
-        rooms = [{} if one is None else one.room_of for _, one in pairs]
+        rooms = [{} if members is None else members.room_of for _, members in pairs]
         rest = _with_changes(scenario, _but_for_clients(scenario.changes))
         now_listed = work.with_rooms(_with_lists(batch, made, rooms), rows, scenario)
         states.append(work.evaluated(rows, [rest], now_listed)[-1])
@@ -284,14 +270,15 @@ def _members(state: ScenarioState, units: Rows) -> dict[int, _Members]:
     """Return the clients of units by their rows."""
     found = {}
     for part in state.parts:
-        fleet, room = part.fleet, part.fleet.client_lists.slot_room
+        fleet, slot_room = part.fleet, part.fleet.client_lists.slot_room
         names = [*fleet.rooms.to_list(), None]
         for unit in np.flatnonzero(among(part.rows, units)).tolist():
             start, ids = int(fleet.slot_starts[unit]), fleet.client_ids_of(unit)
-            rooms = [-1] * len(ids) if room is None else room[start : start + len(ids)].tolist()
-            found[int(part.rows[unit])] = _Members(
-                Counter(ids), dict(zip(ids, (names[one] for one in rooms), strict=True))
-            )
+            slots = slice(start, start + len(ids))
+            numbers = [-1] * len(ids) if slot_room is None else slot_room[slots].tolist()
+            rooms = [names[number] for number in numbers]
+            room_of = dict(zip(ids, rooms, strict=True))
+            found[int(part.rows[unit])] = _Members(Counter(ids), room_of)
     return found
 
 
@@ -309,7 +296,7 @@ def _with_lists(
     """Return the same rows with other client lists."""
     if "client_rooms" not in batch.schema.names:
         return _with_columns(batch, client_ids=lists)
-    of_slot = [[room_of.get(one) for one in ids] for ids, room_of in zip(lists, rooms, strict=True)]
+    of_slot = [list(map(room_of.get, ids)) for ids, room_of in zip(lists, rooms, strict=True)]
     return _with_columns(batch, client_ids=lists, client_rooms=of_slot)
 
 
@@ -318,9 +305,9 @@ def _with_columns(
 ) -> pa.RecordBatch:
     """Return the same rows with other columns of those names."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    return pa.RecordBatch.from_pydict(
-        columns | {name: pa.array(each, columns[name].type) for name, each in others.items()}
-    )
+    for name, values in others.items():
+        columns[name] = pa.array(values, columns[name].type)
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _but_for_clients(changes: Sequence[Change]) -> Iterator[Change]:
@@ -345,10 +332,11 @@ def _in_dialect(scenarios: Sequence[Scenario], dialect: str) -> list[Scenario]:
     """
     if dialect == JAVA:
         return list(scenarios)
-    return [
-        replace(one, changes=tuple(_as_set(change, dialect) for change in one.changes))
-        for one in scenarios
-    ]
+    found = []
+    for scenario in scenarios:
+        changes = tuple(_as_set(change, dialect) for change in scenario.changes)
+        found.append(replace(scenario, changes=changes))
+    return found
 
 
 def _as_set(change: Change, dialect: str) -> Change:

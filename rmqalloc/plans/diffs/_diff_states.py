@@ -64,50 +64,46 @@ def diff(
     >>> found.causes.to_pylist()
     [{'consumer_group': 'g', 'cause': 'clients_left', 'changes': 1, 'moved': 3}]
     """
-    plans = [one for one in (before, after) if isinstance(one, Plan)]
+    plans = [state for state in (before, after) if isinstance(state, Plan)]
     if len(plans) == 2:
         raise ArgumentError("both are plans; give a snapshot and a plan, or two snapshots")
-    sides = [
-        SnapshotSide.of(one, groups, topics, assume)
-        for one in (before, after)
-        if not isinstance(one, Plan)
-    ]
-    before, after = (one.given if isinstance(one, Known) else one for one in (before, after))
+    snapshots = [state for state in (before, after) if not isinstance(state, Plan)]
+    sides = [SnapshotSide.of(snapshot, groups, topics, assume) for snapshot in snapshots]
+    before, after = _given(before), _given(after)
     of_groups, of_topics = _matching(groups, topics, (before, after))
-    if not plans:
+    wanted = scenario_of(plans[0], scenario) if plans else None
+    seen = _seen(before, names[0], wanted), _seen(after, names[1], wanted)
+    if wanted is None:
         with no_collection():
-            return diff_sides(
-                sides[0], sides[1], (_seen(before, names[0], None), _seen(after, names[1], None))
-            )
-    wanted = scenario_of(plans[0], scenario)
-    planned = PlanSide(plans[0], wanted, of_groups, of_topics)
-    return diff_with_plan(
-        planned, sides[0], (_seen(before, names[0], wanted), _seen(after, names[1], wanted))
-    )
+            return diff_sides(sides[0], sides[1], seen)
+    return diff_with_plan(PlanSide(plans[0], wanted, of_groups, of_topics), sides[0], seen)
 
 
-def _seen(one: Snapshot | Plan, name: str, scenario: str | None) -> ComparedState:
-    if isinstance(one, Plan):
-        return ComparedState(name, one.snapshot_time, scenario)
-    return ComparedState(name, one.fetched_at, None, len(one.errors))
+def _given(state: Snapshot | Known | Plan) -> Snapshot | Plan:
+    return state.given if isinstance(state, Known) else state
+
+
+def _seen(state: Snapshot | Plan, name: str, scenario: str | None) -> ComparedState:
+    if isinstance(state, Plan):
+        return ComparedState(name, state.snapshot_time, scenario)
+    return ComparedState(name, state.fetched_at, None, len(state.errors))
 
 
 def _matching(
     groups: Sequence[str], topics: Sequence[str], sides: Sequence[Snapshot | Plan]
 ) -> tuple[list[str], list[str]]:
     """Return names of all groups and topics of both sides that match."""
-    names: tuple[dict[str, None], dict[str, None]] = {}, {}
+    of_groups: dict[str, None] = {}
+    of_topics: dict[str, None] = {}
     for side in sides:
         if isinstance(side, Plan):
-            of_groups, of_topics = (
-                pc.unique(side.units[name]).to_pylist() for name in ("consumer_group", "topic")
-            )
+            of_groups |= dict.fromkeys(pc.unique(side.units["consumer_group"]).to_pylist())
+            of_topics |= dict.fromkeys(pc.unique(side.units["topic"]).to_pylist())
         else:
-            of_groups = [group.name for group in side.groups]
-            of_topics = [topic for group in side.groups for topic in group.subscriptions]
-            of_topics += [topic.name for topic in side.topics]
-        names[0].update(dict.fromkeys(of_groups))
-        names[1].update(dict.fromkeys(of_topics))
+            for group in side.groups:
+                of_groups[group.name] = None
+                of_topics |= dict.fromkeys(group.subscriptions)
+            of_topics |= dict.fromkeys(topic.name for topic in side.topics)
     snapshot = next((side for side in sides if not isinstance(side, Plan)), None)
-    mine = chosen(groups, names[0], "consumer group", snapshot)
-    return list(mine), list(chosen(topics, names[1], "topic", snapshot))
+    chosen_groups = chosen(groups, of_groups, "consumer group", snapshot)
+    return list(chosen_groups), list(chosen(topics, of_topics, "topic", snapshot))

@@ -22,7 +22,8 @@ def groups_apart(
     names: Iterable[str], sides: Sequence[SnapshotSide], changes: Iterable[ClusterChange]
 ) -> dict[str, str]:
     """Return why the owners of groups are not compared, of those of which they are not."""
-    hidden = {one.consumer_group for one in changes if _is_unseen(one) and one.topic is None}
+    unseen = [change for change in changes if _is_unseen(change)]
+    hidden = {change.consumer_group for change in unseen if change.topic is None}
     found = {}
     for name in names:
         reasons = [_CLIENTS_HIDDEN] if name in hidden else []
@@ -37,8 +38,12 @@ def units_hidden(
     changes: Iterable[ClusterChange], readers: Mapping[str, Iterable[str]]
 ) -> dict[Unit, str]:
     """Return groups and topics of which a partial snapshot may lack queues."""
-    topics = {one.topic for one in changes if _is_unseen(one) and one.topic is not None}
-    return {(group, topic): QUEUES_HIDDEN for topic in topics for group in readers.get(topic, ())}
+    found = {}
+    for change in changes:
+        if _is_unseen(change) and change.topic is not None:
+            for group in readers.get(change.topic, ()):
+                found[group, change.topic] = QUEUES_HIDDEN
+    return found
 
 
 def _is_unseen(change: ClusterChange) -> bool:
@@ -51,10 +56,10 @@ def notes_of(apart: Mapping[str, str], units: Mapping[Unit, str]) -> dict[str, s
     topics: dict[str, dict[str, list[str]]] = {}
     for (group, topic), why in units.items():
         topics.setdefault(group, {}).setdefault(why, []).append(topic)
-    notes = {
-        group: "; ".join(f"topic {named(names)}: {why}" for why, names in reasons.items())
-        for group, reasons in topics.items()
-    }
+    notes = {}
+    for group, reasons in topics.items():
+        parts = [f"topic {named(names)}: {why}" for why, names in reasons.items()]
+        notes[group] = "; ".join(parts)
     return notes | dict(apart)
 
 

@@ -56,31 +56,23 @@ class ScenarioTotals(NamedTuple):
 
 def summary_section(plan: Plan, gates: Gates) -> str:
     """Return the section with the figures of every scenario, broken bounds and warnings."""
-    totals = [
-        _totals(plan, one) for one in (CURRENT, *(scenario.name for scenario in plan.scenarios))
-    ]
+    names = [CURRENT, *(scenario.name for scenario in plan.scenarios)]
+    totals = [_totals(plan, name) for name in names]
+    before, *after = totals
     kept, broken = _gates(plan, gates)
-    said = summaries(plan)[:MOST_HEADLINES]
-    shown = "".join(
-        _headline(one, plan.n_groups, totals[0], after)
-        for one, after in zip(said, totals[1:], strict=False)
-    )
-    if len(totals) == 1:
-        shown = (
-            f"<p>There is no scenario: this is the current state.</p>{_tiles(totals[0], totals[0])}"
-        )
-    more = len(totals) - 1 - MOST_HEADLINES
-    shown += (
-        f'<p class="soft">{counted(more, "more scenario")} in the table below.</p>'
-        if more > 0
-        else ""
-    )
-    columns = [
-        TableColumn("scenario"),
-        *(TableColumn(one, True, one in _LESSER) for one in (*_SUMS, _SKEW)),
-    ]
-    rows = ([one.scenario, *one.figures.values()] for one in totals)
-    inside = f"{shown}{_list(broken)}{_rising(totals)}{_warnings(plan.warnings)}{html_table(_CAPTION, columns, rows)}"
+    if after:
+        headlines = zip(summaries(plan)[:MOST_HEADLINES], after, strict=False)
+        parts = [_headline(summary, plan.n_groups, before, of) for summary, of in headlines]
+    else:
+        parts = ["<p>There is no scenario: this is the current state.</p>", _tiles(before, before)]
+    n_more = len(after) - MOST_HEADLINES
+    if n_more > 0:
+        parts.append(f'<p class="soft">{counted(n_more, "more scenario")} in the table below.</p>')
+    columns = [TableColumn("scenario")]
+    columns += [TableColumn(heading, True, heading in _LESSER) for heading in (*_SUMS, _SKEW)]
+    rows = ([of.scenario, *of.figures.values()] for of in totals)
+    parts += [_list(broken), _rising(totals), _warnings(plan.warnings)]
+    inside = "".join([*parts, html_table(_CAPTION, columns, rows)])
     return section("summary", "Figures", inside, kept)
 
 
@@ -92,18 +84,14 @@ def of_scenario(rows: pa.Table, scenario: str) -> pa.Table:
 def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
     """Return the sums over all groups, and the largest skew."""
     groups = of_scenario(plan.groups, scenario)
-    figures = {said: pc.sum(groups[column]).as_py() for said, column in _SUMS.items()}
+    figures = {heading: pc.sum(groups[column]).as_py() for heading, column in _SUMS.items()}
     figures[_SKEW] = pc.max(groups["skew"]).as_py()
     if scenario == CURRENT:
         figures |= dict.fromkeys(_OF_MOVES)
         planned = groups.filter(pc.greater(groups["n_topics"], 0))
-        columns = {**_SUMS, _SKEW: "skew"}
-        unknown = (
-            said
-            for said, column in columns.items()
-            if column in PRESENT and planned[column].null_count
-        )
-        figures |= dict.fromkeys(unknown, NOT_KNOWN)
+        for heading, column in {**_SUMS, _SKEW: "skew"}.items():
+            if column in PRESENT and planned[column].null_count:
+                figures[heading] = NOT_KNOWN
     return ScenarioTotals(scenario, figures)
 
 
@@ -128,24 +116,29 @@ def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
     """Return what moves and what gets worse or better; a figure that gets worse has a sign before
     its colour.
     """
-    tiles = [(number(after.figures["moved"]), "moved", "")]
-    for head in (*_WORSE, _SKEW):
-        was, is_ = before.figures[head], after.figures[head]
-        is_worse = head != _SKEW and _grows(was, is_)
-        tiles.append((BeforeAfter(was, is_).text(head), head, "warn" if is_worse else ""))
-    items = (
-        f"<li><b{class_of([kind] if kind else [])}>{'! ' if kind else ''}{escaped(said)}</b><span>{escaped(what)}</span></li>"
-        for said, what, kind in tiles
-    )
+    items = [_tile(number(after.figures["moved"]), "moved", False)]
+    for heading in (*_WORSE, _SKEW):
+        was, is_now = before.figures[heading], after.figures[heading]
+        is_worse = heading != _SKEW and _grows(was, is_now)
+        items.append(_tile(BeforeAfter(was, is_now).text(heading), heading, is_worse))
     return f'<ul class="tiles">{"".join(items)}</ul>'
+
+
+def _tile(figure: str, heading: str, is_worse: bool) -> str:
+    kind, sign = (class_of(["warn"]), "! ") if is_worse else ("", "")
+    return f"<li><b{kind}>{sign}{escaped(figure)}</b><span>{escaped(heading)}</span></li>"
 
 
 def _gates(plan: Plan, gates: Gates) -> tuple[str, list[str]]:
     """Return as markup whether the plan keeps its bounds, and the bounds that are not kept."""
     if gates.is_open:
         return "", []
-    given = ((one.name, getattr(gates, one.name), one.default) for one in fields(gates))
-    bounds = ", ".join(f"{bound} {value}" for bound, value, default in given if value != default)
+    given = []
+    for field in fields(gates):
+        value = getattr(gates, field.name)
+        if value != field.default:
+            given.append(f"{field.name} {value}")
+    bounds = ", ".join(given)
     broken = list(map(str, gates.broken(plan)))
     if not broken:
         return f'<p class="good">✓ Every group keeps the bounds ({escaped(bounds)}).</p>', []
@@ -155,14 +148,15 @@ def _gates(plan: Plan, gates: Gates) -> tuple[str, list[str]]:
 
 def _rising(totals: Sequence[ScenarioTotals]) -> str:
     """Return lines on what gets worse in a scenario: idle clients, unowned and double-owned queues."""
-    before = totals[0].figures
-    said = [
-        f"{name(one.scenario)}: {escaped(f'{said} {number(before[what])} → {number(one.figures[what])}')}"
-        for one in totals[1:]
-        for what, said in _WORSE.items()
-        if _grows(before[what], one.figures[what])
-    ]
-    return "".join(f'<p class="warn">! {one}</p>' for one in said[:MOST_LISTED])
+    before, *scenarios = totals
+    lines = []
+    for after in scenarios:
+        for heading, noun in _WORSE.items():
+            was, is_now = before.figures[heading], after.figures[heading]
+            if _grows(was, is_now):
+                text = escaped(f"{noun} {number(was)} → {number(is_now)}")
+                lines.append(f'<p class="warn">! {name(after.scenario)}: {text}</p>')
+    return "".join(lines[:MOST_LISTED])
 
 
 def _warnings(warnings: Sequence[str]) -> str:
@@ -202,16 +196,9 @@ def failed_section(plan: Plan) -> str:
     if not failed.num_rows:
         return ""
     columns = [TableColumn(title) for title in ("group", "topic", "scenario", "why")]
-    rows = (
-        failed.select(["consumer_group", "topic", "scenario", "err_msg"])
-        .slice(0, MOST_FAILED)
-        .to_pylist()
-    )
-    caption = f"{counted(failed.num_rows, 'row')} without figures" + (
-        f"; the first {MOST_FAILED}, all are in the saved plan"
-        if failed.num_rows > MOST_FAILED
-        else ""
-    )
-    return section(
-        "failed", "Not planned", html_table(caption, columns, [list(row.values()) for row in rows])
-    )
+    shown = failed.select(["consumer_group", "topic", "scenario", "err_msg"]).slice(0, MOST_FAILED)
+    rows = [list(row.values()) for row in shown.to_pylist()]
+    caption = f"{counted(failed.num_rows, 'row')} without figures"
+    if failed.num_rows > MOST_FAILED:
+        caption += f"; the first {MOST_FAILED}, all are in the saved plan"
+    return section("failed", "Not planned", html_table(caption, columns, rows))

@@ -34,33 +34,29 @@ def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
     """Return a scenario of one group: a timeline of what is before, while its clients hear of the
     change, and after; and a table.
     """
-    calm = [
-        (Exposure(one["unowned"] or 0), Exposure(one["double_owned"] or 0))
-        for one in (before, after)
-    ]
     steps = [
-        TransitionStep("before", "before the change", calm[0]),
+        TransitionStep("before", "before the change", _at_rest(before)),
         TransitionStep("change", "while clients hear of it", _exposures(row)),
-        TransitionStep("after", "after the change", calm[1]),
+        TransitionStep("after", "after the change", _at_rest(after)),
     ]
     n_queues = max(before["n_queues"] or 0, after["n_queues"] or 0)
     known = [column for column in EXPECTED if row.get(column) is not None]
-    columns = [
-        TableColumn("moment"),
-        *number_columns("unowned", "double-owned", *map(EXPECTED.__getitem__, known)),
-    ]
-    rows = [
-        [
-            step.action,
-            *(Markup(escaped(one.text()), one.worst) for one in step.exposures),
-            *(others.get(c) for c in known),
-        ]
-        for step, others in zip(steps, ({}, row, {}), strict=True)
-    ]
+    headings = ["unowned", "double-owned", *(EXPECTED[column] for column in known)]
+    columns = [TableColumn("moment"), *number_columns(*headings)]
+    none = [None] * len(known)
+    expected = (none, [row[column] for column in known], none)
+    rows = []
+    for step, figures in zip(steps, expected, strict=True):
+        worst = [Markup(escaped(exposure.text()), exposure.worst) for exposure in step.exposures]
+        rows.append([step.action, *worst, *figures])
     table = html_table(
         "Most queues at one moment, while clients hear of the change and else", columns, rows
     )
     return transition_figure(ident, steps, n_queues) + folded("The same as a table", table)
+
+
+def _at_rest(row: Row) -> tuple[Exposure, Exposure]:
+    return Exposure(row["unowned"] or 0), Exposure(row["double_owned"] or 0)
 
 
 def _exposures(row: Row) -> tuple[Exposure, Exposure]:

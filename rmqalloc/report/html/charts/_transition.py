@@ -5,6 +5,7 @@ its worst moment.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from rmqalloc.report.html.charts._svg import box, figure, text
@@ -66,34 +67,40 @@ def transition_figure(ident: str, steps: Sequence[TransitionStep], n_queues: int
     size = -(-len(steps) // MOST_BARS)
     bars = [_worst_of(steps[at : at + size]) for at in range(0, len(steps), size)]
     caption = "Bars: the worst moment of a step, whichever clients have heard of it by then"
-    if any(one.expected is not None for step in steps for one in step.exposures):
+    if any(exposure.expected is not None for exposure in _exposures(steps)):
         caption += "; lines: the number to expect"
     caption += f"; each bar is the worst of {size} steps" if size > 1 else ""
-    said = [worst_moment(steps, kind, n_queues) for kind in (0, 1)]
+    sentences = [worst_moment(steps, kind, n_queues) for kind in (0, 1)]
+    strong = "<br>".join(f"<strong>{escaped(sentence)}</strong>" for sentence in sentences)
     return figure(
         f"{ident}-transition",
-        f"{escaped(caption)}.<br>{'<br>'.join(f'<strong>{escaped(one)}</strong>' for one in said)}",
-        "Queues without an owner and with several, step by step",
-        " ".join(said),
-        TOP + 2 * (HEAD + PANEL) + BELOW,
-        [*_panel(bars, 0), *_panel(bars, 1), *_labels(bars)],
+        caption=f"{escaped(caption)}.<br>{strong}",
+        title="Queues without an owner and with several, step by step",
+        description=" ".join(sentences),
+        height=TOP + 2 * (HEAD + PANEL) + BELOW,
+        parts=[*_panel(bars, 0), *_panel(bars, 1), *_labels(bars)],
         width=WIDTH,
         classes="small",
     )
 
 
+def _exposures(steps: Sequence[TransitionStep]) -> Iterator[Exposure]:
+    return chain.from_iterable(step.exposures for step in steps)
+
+
 def worst_moment(steps: Sequence[TransitionStep], kind: int, n_queues: int) -> str:
     """Return the worst moment of one kind, as a sentence."""
-    worst = steps[_peak(steps, kind)]
-    one = worst.exposures[kind]
-    if not one.worst:
+    step = steps[_peak(steps, kind)]
+    worst = step.exposures[kind]
+    if not worst.worst:
         return f"No queue is ever {KINDS[kind]}."
-    times = [] if one.seconds_worst is None else [f"for {seconds_text(one.seconds_worst)} at most"]
-    times += (
-        [] if one.seconds_p99 is None else [f"{seconds_text(one.seconds_p99)} in 99 of 100 cases"]
-    )
+    times = []
+    if worst.seconds_worst is not None:
+        times.append(f"for {seconds_text(worst.seconds_worst)} at most")
+    if worst.seconds_p99 is not None:
+        times.append(f"{seconds_text(worst.seconds_p99)} in 99 of 100 cases")
     how_long = f", {', '.join(times)}" if times else ""
-    return f"Worst moment: {worst.action}, {one.text()} of {counted(n_queues, 'queue')} {KINDS[kind]}{how_long}."
+    return f"Worst moment: {step.action}, {worst.text()} of {counted(n_queues, 'queue')} {KINDS[kind]}{how_long}."
 
 
 def seconds_text(seconds: float) -> str:
@@ -101,7 +108,7 @@ def seconds_text(seconds: float) -> str:
 
     Examples
     --------
-    >>> [seconds_text(one) for one in (0.0423, 2.345, 30.0, 3600.0, float("inf"))]
+    >>> [seconds_text(seconds) for seconds in (0.0423, 2.345, 30.0, 3600.0, float("inf"))]
     ['42 ms', '2.3 s', '30 s', '60 min', 'ever']
     """
     if seconds == float("inf"):
@@ -122,11 +129,16 @@ def _worst_of(steps: Sequence[TransitionStep]) -> TransitionStep:
     """Return several steps as one bar."""
     if len(steps) == 1:
         return steps[0]
-    worst = [steps[_peak(steps, kind)].exposures[kind] for kind in (0, 1)]
-    expected = [[one.exposures[kind].expected for one in steps] for kind in (0, 1)]
-    most = [max((n for n in some if n is not None), default=None) for some in expected]
-    exposures = (worst[0]._replace(expected=most[0]), worst[1]._replace(expected=most[1]))
+    exposures = _worst_exposure(steps, 0), _worst_exposure(steps, 1)
     return TransitionStep(steps[0].label, f"{steps[0].action} to {steps[-1].action}", exposures)
+
+
+def _worst_exposure(steps: Sequence[TransitionStep], kind: int) -> Exposure:
+    """Return the exposure of the worst step, with the most that is expected in any."""
+    worst = steps[_peak(steps, kind)].exposures[kind]
+    expected = [step.exposures[kind].expected for step in steps]
+    known = [number for number in expected if number is not None]
+    return worst._replace(expected=max(known, default=None))
 
 
 def _places(n: int) -> tuple[float, float]:
@@ -137,7 +149,7 @@ def _places(n: int) -> tuple[float, float]:
 
 def _panel(bars: Sequence[TransitionStep], kind: int) -> Iterator[str]:
     """Yield the bars of one kind, with the mark at the worst."""
-    most = max(one.worst for step in bars for one in step.exposures)
+    most = max(exposure.worst for exposure in _exposures(bars))
     floor = TOP + HEAD + PANEL + kind * (HEAD + PANEL)
     scale, (width, bar) = PANEL / max(most, 1), _places(len(bars))
     yield text(0, floor - PANEL - HEAD + 22, f"Queues {KINDS[kind]}", "head", most=60)
@@ -145,14 +157,16 @@ def _panel(bars: Sequence[TransitionStep], kind: int) -> Iterator[str]:
     yield text(LEFT - 6, floor + 4, "0", "end soft")
     if most:
         yield text(LEFT - 6, floor - PANEL + 8, number(most), "end soft")
+    colour = "s1" if kind == 0 else "s3"
     for i, step in enumerate(bars):
-        one, x = step.exposures[kind], LEFT + width * (i + 0.5) - bar / 2
-        if one.worst:
-            classes = f"worst {'s1' if kind == 0 else 's3'}{'' if one.is_exact else ' bound'}"
-            said = f"{step.action}: {one.text()} {KINDS[kind]}"
-            yield box(x, floor - one.worst * scale, bar, one.worst * scale, classes, said)
-        if one.expected:
-            y = floor - one.expected * scale
+        exposure, x = step.exposures[kind], LEFT + width * (i + 0.5) - bar / 2
+        if exposure.worst:
+            classes = f"worst {colour}" if exposure.is_exact else f"worst {colour} bound"
+            height = exposure.worst * scale
+            description = f"{step.action}: {exposure.text()} {KINDS[kind]}"
+            yield box(x, floor - height, bar, height, classes=classes, description=description)
+        if exposure.expected:
+            y = floor - exposure.expected * scale
             yield f'<line class="expected" x1="{x - 1:.2f}" x2="{x + bar + 1:.2f}" y1="{y:.2f}" y2="{y:.2f}"/>'
     yield from _mark(bars, kind, floor, scale)
 
@@ -160,14 +174,17 @@ def _panel(bars: Sequence[TransitionStep], kind: int) -> Iterator[str]:
 def _mark(bars: Sequence[TransitionStep], kind: int, floor: float, scale: float) -> Iterator[str]:
     """Yield an arrow over the worst bar, and what it is."""
     at = _peak(bars, kind)
-    one, (width, _) = bars[at].exposures[kind], _places(len(bars))
-    if not one.worst:
+    worst, (width, _) = bars[at].exposures[kind], _places(len(bars))
+    if not worst.worst:
         yield text(LEFT + 6, floor - 8, "none at any moment", "soft")
         return
-    x, y = LEFT + width * (at + 0.5), floor - one.worst * scale
+    x, y = LEFT + width * (at + 0.5), floor - worst.worst * scale
     yield f'<path class="peak" d="M{x - 5:.2f} {y - 9:.2f}h10l-5 7z"/>'
-    on_left = x > WIDTH / 2
-    yield text(x + (-9 if on_left else 9), y - 3, f"worst: {one.text()}", "end" if on_left else "")
+    label = f"worst: {worst.text()}"
+    if x > WIDTH / 2:
+        yield text(x - 9, y - 3, label, "end")
+    else:
+        yield text(x + 9, y - 3, label, "")
 
 
 def _labels(bars: Sequence[TransitionStep]) -> Iterator[str]:

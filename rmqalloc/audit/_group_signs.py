@@ -19,20 +19,30 @@ from rmqalloc.snapshot.unknown import KINDS, Unknowns
 _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""
 
+_NEEDED = [kind for kind in KINDS if kind != "lags"]
+"""Kinds of facts that decide who owns what."""
+
 
 def signs_of(
     snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()
-) -> tuple[list[int], ComputedOwners | None]:
-    """Return the signs of some groups, and the owners of those that may be ordinary, if there are
-    any.
-    """
+) -> GroupSigns:
+    """Return the signs of some groups."""
     reading = _Reading(snapshot)
-    signs = [reading.of_group(one) | (Sign.PLAN if one.name in planned else NONE) for one in groups]
+    signs = []
+    for group in groups:
+        signs.append(reading.of_group(group) | (Sign.PLAN if group.name in planned else NONE))
     plain = [at for at, found in enumerate(signs) if not found & OF_OWNERS]
     owners = computed_owners([groups[at] for at in plain], snapshot.topics)
     for at, found in zip(plain, owners.signs if owners is not None else (), strict=True):
         signs[at] |= found
-    return signs, owners
+    return GroupSigns(signs, owners)
+
+
+class GroupSigns(NamedTuple):
+    """Signs of groups, and the owners of those that may be ordinary, if there are any."""
+
+    signs: list[int]
+    owners: ComputedOwners | None
 
 
 class _Reading:
@@ -41,11 +51,10 @@ class _Reading:
     def __init__(self, snapshot: Snapshot) -> None:
         self._routes = {topic.name: topic for topic in snapshot.topics}
         self._unknown = Unknowns(snapshot)
-        self._lacks_something = self._unknown.anything is not None or any(
-            True for _ in self._unknown
-        )
-        odd = any(one.role != "MASTER" or one.is_silent for one in snapshot.brokers)
-        self._of_all = Sign.BROKERS if odd else NONE
+        has_facts = any(True for _ in self._unknown)
+        self._lacks_something = self._unknown.anything is not None or has_facts
+        is_odd = any(broker.role != "MASTER" or broker.is_silent for broker in snapshot.brokers)
+        self._of_all = Sign.BROKERS if is_odd else NONE
         self._of_topic: dict[str, int] = {}
         self._of_brokers: dict[int, _BrokerSigns] = {}
         self._n_queues: dict[str, int] = {}  # of topics that were looked at
@@ -54,10 +63,8 @@ class _Reading:
     def of_group(self, group: Group) -> int:
         """Return the signs of a group, but for those of who owns what."""
         found = self._of_all
-        subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
-        topics = sorted(
-            {*group.subscriptions, *(topic for one in subscribed for topic in one or ())}
-        )
+        of_clients = {client.subscriptions or () for client in group.clients}
+        topics = sorted({*group.subscriptions}.union(*of_clients))
         for topic in topics:
             found |= self._topic_signs(topic)
         retry = RETRY_PREFIX + group.name
@@ -69,19 +76,18 @@ class _Reading:
             for topic in topics:
                 check_queue_count(topic, self._n_queues.get(topic, 0))
             found |= self._of_clients(group, len(topics) > len(set(group.subscriptions)))
-        if self._lacks_something and any(
-            self._unknown.why(kind, group.name) for kind in KINDS if kind != "lags"
-        ):
+        if self._lacks_something and any(self._unknown.why(kind, group.name) for kind in _NEEDED):
             found |= Sign.UNKNOWN
-        for is_there, sign in (
-            (group.lags, Sign.LAGS),
-            (group.strategy_doubt is not None, Sign.DOUBT),
-            (group.paused_brokers, Sign.PAUSED),
-            (group.lite_topic is not None, Sign.VIEWS),
-            (group.filters or any(one.filters for one in group.clients), Sign.FILTERS),
-        ):
-            if is_there:
-                found |= sign
+        if group.lags:
+            found |= Sign.LAGS
+        if group.strategy_doubt is not None:
+            found |= Sign.DOUBT
+        if group.paused_brokers:
+            found |= Sign.PAUSED
+        if group.lite_topic is not None:
+            found |= Sign.VIEWS
+        if group.filters or any(client.filters for client in group.clients):
+            found |= Sign.FILTERS
         return found
 
     def _of_clients(self, group: Group, reads_more: bool) -> int:
@@ -95,17 +101,13 @@ class _Reading:
         )
         if is_odd or not _is_plain(method):
             found |= Sign.VIEWS
-        if (
-            len(
-                {
-                    (one.strategy, one.virtual_nodes, one.language, one.version)
-                    for one in group.clients
-                }
-            )
-            > 1
-        ):
+        kinds = {
+            (client.strategy, client.virtual_nodes, client.language, client.version)
+            for client in group.clients
+        }
+        if len(kinds) > 1:
             found |= Sign.KINDS
-        n_reporting = sum(one.owned is not None for one in group.clients)
+        n_reporting = sum(client.owned is not None for client in group.clients)
         if n_reporting:
             found |= Sign.OWNED
             if n_reporting < len(group.clients) or group.strategy_explains != 1.0:
@@ -125,9 +127,11 @@ class _Reading:
 
     def _has_rooms(self, group: Group) -> bool:
         """Return whether the room of every client and of every broker of the topics is known."""
-        routes = (self._routes[name] for name in group.subscriptions if name in self._routes)
-        rooms = [broker.machine_room for route in routes for broker in route.brokers]
-        return all([*rooms, *(one.machine_room for one in group.clients)])
+        for name in group.subscriptions:
+            brokers = self._routes[name].brokers if name in self._routes else ()
+            if not all(broker.machine_room for broker in brokers):
+                return False
+        return all(client.machine_room for client in group.clients)
 
     def _topic_signs(self, topic: str) -> int:
         if topic not in self._of_topic:
@@ -158,12 +162,12 @@ class _BrokerSigns(NamedTuple):
 
 def _signs_of_brokers(brokers: Sequence[TopicBroker]) -> _BrokerSigns:
     found = NONE
-    if len({one.broker_name for one in brokers}) < len(brokers):
+    if len({broker.broker_name for broker in brokers}) < len(brokers):
         found |= Sign.VIEWS
-    is_read = any(one.is_readable and one.read_queue_nums for one in brokers)
+    is_read = any(broker.is_readable and broker.read_queue_nums for broker in brokers)
     if not is_read or cut_brokers(brokers) or not all(map(_is_whole, brokers)):
         found |= Sign.ROUTES
-    return _BrokerSigns(found, sum(one.read_queue_nums for one in brokers))
+    return _BrokerSigns(found, sum(broker.read_queue_nums for broker in brokers))
 
 
 def _is_whole(broker: TopicBroker) -> bool:
@@ -173,5 +177,5 @@ def _is_whole(broker: TopicBroker) -> bool:
 
 def _is_plain(method: Method) -> bool:
     """Return whether a strategy gives every queue one owner by what rows of units hold of it."""
-    simple = all(isinstance(one, bool | int | float | str) for one in method.params.values())
+    simple = all(isinstance(value, bool | int | float | str) for value in method.params.values())
     return simple and method.problem is None and not method.is_config

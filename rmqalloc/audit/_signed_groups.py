@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import NamedTuple
 
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
@@ -114,9 +115,11 @@ class SignedGroups:
         self._snapshot, self._planned, self._ages = snapshot, planned or {}, seen_for or {}
         self._laid, self._present = known.once(laid_groups), known.once(present_states)
         groups = sorted(filter(wanted, snapshot.groups), key=lambda group: group.name)
-        signs, self.owners = signs_of(snapshot, groups, self._planned)
+        found = signs_of(snapshot, groups, self._planned)
+        self.owners = found.owners
         self.all: Sequence[SignedGroup] = [
-            SignedGroup(*pair, self._audited) for pair in zip(groups, signs, strict=True)
+            SignedGroup(group, signs, self._audited)
+            for group, signs in zip(groups, found.signs, strict=True)
         ]
         self._laid.lay_out(signed.group for signed in self.all if not signed.is_ordinary)
 
@@ -178,28 +181,30 @@ def _chosen(
     seen_for: Ages | None,
 ) -> ChosenGroups:
     snapshot = known.snapshot
-    subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
+    names = chain.from_iterable(group.subscriptions for group in snapshot.groups)
+    subscribed = dict.fromkeys(names)
     chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group", snapshot)
     chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic", snapshot)
     has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
 
+    is_of_all_topics = tuple(topics) == ALL
+
     def is_wanted(group: Group) -> bool:
-        return bool(has_name(group.name)) and (
-            tuple(topics) == ALL or any(map(has_topic, group.subscriptions))
-        )
+        has_wanted = is_of_all_topics or any(map(has_topic, group.subscriptions))
+        return bool(has_name(group.name)) and has_wanted
 
-    has_retry = matcher(tuple(one for one in topics if one.startswith(RETRY_PREFIX)))
+    has_retry = matcher(tuple(name for name in topics if name.startswith(RETRY_PREFIX)))
 
-    def counts(topic: str) -> object:
+    def counts_topic(topic: str) -> object:
         return (has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic)
 
     signed = SignedGroups(known, is_wanted, planned, seen_for)
     return ChosenGroups(
-        signed.all,
-        has_name,
-        has_topic,
-        counts,
-        tuple(groups) == ALL,
-        tuple(topics) == ALL,
-        signed.owners,
+        all=signed.all,
+        has_name=has_name,
+        has_topic=has_topic,
+        counts_topic=counts_topic,
+        is_whole=tuple(groups) == ALL,
+        is_of_all_topics=is_of_all_topics,
+        owners=signed.owners,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import SignedGroup
@@ -64,7 +65,7 @@ def not_known(
     is_whole: bool,
 ) -> tuple[NotKnown, ...]:
     """Return facts that some of the rules need and that are not known, by kind."""
-    kinds = {kind for rule in rules for kind in NEEDS.get(rule, ())}
+    kinds = set(chain.from_iterable(NEEDS.get(rule, ()) for rule in rules))
     if "no-consumer" in rules:  # who reads what is looked at too
         kinds.update(_OF_READERS)
     found: dict[NotKnown, None] = {}
@@ -74,7 +75,7 @@ def not_known(
     found |= dict.fromkeys(_lags(looked_at, Unknowns(snapshot)))
     if is_whole:
         found |= dict.fromkeys(_of_all(snapshot, has_topic))
-    return tuple(sorted(one for one in found if one.kind in kinds))
+    return tuple(sorted(fact for fact in found if fact.kind in kinds))
 
 
 def not_known_of_group(
@@ -83,11 +84,8 @@ def not_known_of_group(
     """Return facts of these kinds that are not known of one group; lags aside."""
     if not signed.signs & _LACKING:
         return ()
-    return tuple(
-        sorted(
-            one for one in dict.fromkeys(_of_group(signed.audited, has_topic)) if one.kind in kinds
-        )
-    )
+    found = dict.fromkeys(_of_group(signed.audited, has_topic))
+    return tuple(sorted(fact for fact in found if fact.kind in kinds))
 
 
 def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
@@ -133,11 +131,14 @@ def _lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> Iterator[NotKn
 
 def _without_lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> dict[str, str]:
     """Return groups of which not all lags are known, and why."""
-    groups = [one.group for one in looked_at if is_clustering(one.group)]
-    whys = {one.name: unknown.why("lags", one.name) for one in groups}
-    return {
-        one.name: whys[one.name] or _NO_LAGS for one in groups if not one.lags or whys[one.name]
-    }
+    found = {}
+    for group in (signed.group for signed in looked_at):
+        if not is_clustering(group):
+            continue
+        why = unknown.why("lags", group.name)
+        if why or not group.lags:
+            found[group.name] = why or _NO_LAGS
+    return found
 
 
 def not_known_kinds(
@@ -146,10 +147,10 @@ def not_known_kinds(
     """Return kinds of facts that are not known of groups, by group; only groups that lack some."""
     found: dict[str, set[str]] = {}
     for signed in looked_at:
-        if signed.signs & _LACKING and (
-            kinds := {one.kind for one in _of_group(signed.audited, has_topic)}
-        ):
-            found[signed.group.name] = kinds
+        if signed.signs & _LACKING:
+            kinds = {fact.kind for fact in _of_group(signed.audited, has_topic)}
+            if kinds:
+                found[signed.group.name] = kinds
     for name in _without_lags(looked_at, Unknowns(snapshot)):
         found.setdefault(name, set()).add("lags")
     return {name: sorted(kinds, key=KINDS.index) for name, kinds in found.items()}
@@ -162,14 +163,14 @@ def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[
     if not snapshot.topics and not snapshot.groups:
         yield NotKnown("routes", "", "the snapshot has neither a topic nor a group")
     unknown = Unknowns(snapshot)
-    declared = {(one.kind, one.reason): one for one in unknown.scope()}
+    declared = {(fact.kind, fact.reason) for fact in unknown.scope()}
     for kind in ("subscriptions", "routes"):
         if why := unknown.why_more(kind):
             is_at_stake = kind == "subscriptions" and topics_without_group(snapshot, has_topic)
             yield NotKnown(kind, "", why, (kind, why) in declared and not is_at_stake)
-    yield from (
-        one for one in unknown if one.kind == "routes" and one.subject and has_topic(one.subject)
-    )
+    for fact in unknown:
+        if fact.kind == "routes" and fact.subject and has_topic(fact.subject):
+            yield fact
 
 
 def not_known_words(found: Iterable[NotKnown]) -> str:
@@ -191,17 +192,18 @@ def scope_words(found: Iterable[NotKnown]) -> str:
     >>> scope_words([NotKnown("lags", "a", "none are known", True), NotKnown("lags", "b", "none are known", True)])
     'lags of a, b: none are known'
     """
-    return "; ".join(
-        f"{kind} of {named([printable(one) for one in subjects])}: {printable(reason)}"
-        if all(subjects)
-        else printable(reason)
-        for (kind, reason), subjects in _by_reason(found).items()
-    )
+    parts = []
+    for (kind, reason), subjects in _by_reason(found).items():
+        text = printable(reason)
+        if all(subjects):
+            text = f"{kind} of {named([*map(printable, subjects)])}: {text}"
+        parts.append(text)
+    return "; ".join(parts)
 
 
 def _by_reason(found: Iterable[NotKnown]) -> dict[tuple[str, str], list[str]]:
     """Return what each kind and reason is about, in the order in which they first come."""
     by_reason: dict[tuple[str, str], list[str]] = {}
-    for one in found:
-        by_reason.setdefault((one.kind, one.reason), []).append(one.subject)
+    for fact in found:
+        by_reason.setdefault((fact.kind, fact.reason), []).append(fact.subject)
     return by_reason

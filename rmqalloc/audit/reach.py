@@ -153,9 +153,9 @@ def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
     >>> list(queue_ranges(MessageQueue("t", *one) for one in (("a", 0), ("a", 1), ("a", 7), ("b", 3))))
     ['a:0-1,7', 'b:3']
     """
-    for broker_name, some in groupby(queues, key=lambda queue: queue.broker_name):
+    for broker_name, on_broker in groupby(queues, key=lambda queue: queue.broker_name):
         ranges: list[list[int]] = []
-        for queue in some:
+        for queue in on_broker:
             if ranges and queue.queue_id == ranges[-1][1] + 1:
                 ranges[-1][1] = queue.queue_id
             else:
@@ -165,18 +165,18 @@ def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
         )
 
 
-def unread_row(one: Answer) -> dict[str, Any]:
+def unread_row(answer: Answer) -> dict[str, Any]:
     """Return an answer as a row of `UNREAD_SCHEMA`."""
     return {
-        "consumer_group": one.consumer_group,
-        "topic": one.topic,
-        "reason": one.reason,
-        "queues": " ".join(queue_ranges(one.queues)),
-        "n_queues": len(one.queues),
-        "n_written": one.n_written,
-        "messages": one.messages,
-        "n_without_lag": one.n_without_lag,
-        "detail": one.detail,
+        "consumer_group": answer.consumer_group,
+        "topic": answer.topic,
+        "reason": answer.reason,
+        "queues": " ".join(queue_ranges(answer.queues)),
+        "n_queues": len(answer.queues),
+        "n_written": answer.n_written,
+        "messages": answer.messages,
+        "n_without_lag": answer.n_without_lag,
+        "detail": answer.detail,
     }
 
 
@@ -191,25 +191,26 @@ def _together(answers: Iterable[Answer]) -> Iterator[Answer]:
         yield replace(same[0], queues=tuple(sort_queues(queues))) if len(same) > 1 else same[0]
 
 
-def _by_backlog(one: Answer) -> tuple[object, ...]:
-    n = one.messages
-    is_none = n == 0 and not one.n_without_lag
-    return -(n or 0), is_none, -len(one.queues), one.topic, one.consumer_group or "", one.reason
+def _by_backlog(answer: Answer) -> tuple[object, ...]:
+    n = answer.messages
+    is_none = n == 0 and not answer.n_without_lag
+    names = answer.topic, answer.consumer_group or "", answer.reason
+    return -(n or 0), is_none, -len(answer.queues), *names
 
 
-def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> Iterator[Answer]:
+def _lasting(answer: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> Iterator[Answer]:
     """Yield an answer, or what becomes of it if only some of its queues were unread before."""
-    if one.state != "unread":
-        yield one
+    if answer.state != "unread":
+        yield answer
         return
-    still = tuple(queue for queue in one.queues if (one.consumer_group, queue) in seen)
+    still = tuple(queue for queue in answer.queues if (answer.consumer_group, queue) in seen)
     if still:
-        yield replace(one, queues=still)
-    if len(still) < len(one.queues):
+        yield replace(answer, queues=still)
+    if len(still) < len(answer.queues):
         kept = set(still)
-        new = tuple(queue for queue in one.queues if queue not in kept)
+        new = tuple(queue for queue in answer.queues if queue not in kept)
         detail = "it was not unread at the look before"
-        yield replace(one, reason="unknown", queues=new, detail=detail, known=UNKNOWN)
+        yield replace(answer, reason="unknown", queues=new, detail=detail, known=UNKNOWN)
 
 
 # --- Topics that no group subscribes to ---
@@ -217,24 +218,14 @@ def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> 
 
 def topics_without_group(snapshot: Snapshot, has_topic: Callable[[str], object]) -> list[str]:
     """Return topics to which no known group subscribes, those aside that RocketMQ makes for itself."""
-    subscribed = {topic for group in snapshot.groups for topic in group.subscriptions}
-    subscribed.update(
-        t
-        for group in snapshot.groups
-        for client in group.clients
-        for t in client.subscriptions or ()
-    )
-    own = {
-        one.broker_name for one in snapshot.brokers
-    }  # every broker has a topic that bears its name
-    return sorted(
-        topic.name
-        for topic in snapshot.topics
-        if topic.name not in subscribed
-        and topic.name not in own
-        and not is_system_topic(topic.name)
-        and has_topic(topic.name)
-    )
+    # Every broker has a topic that bears its name.
+    left_out = {broker.broker_name for broker in snapshot.brokers}
+    for group in snapshot.groups:
+        left_out.update(group.subscriptions)
+        for client in group.clients:
+            left_out.update(client.subscriptions or ())
+    names = [topic.name for topic in snapshot.topics if topic.name not in left_out]
+    return sorted(name for name in names if not is_system_topic(name) and has_topic(name))
 
 
 def _without_group(
@@ -262,21 +253,15 @@ def _may_subscribe(snapshot: Snapshot) -> str:
     unknown = Unknowns(snapshot)
     if unknown.why_more("subscriptions"):
         return "not all groups are known"
-    without_clients = {
-        one.name
-        for one in snapshot.groups
-        if not one.clients and not unknown.why("clients", one.name)
-    }
-    perhaps = sorted(
-        {one.subject for one in unknown if one.kind in ("clients", "subscriptions")}
-        - {""}
-        - without_clients
-    )
-    return (
-        f"not known is what {named(perhaps)} {'subscribes' if len(perhaps) == 1 else 'subscribe'} to"
-        if perhaps
-        else ""
-    )
+    perhaps = {fact.subject for fact in unknown if fact.kind in ("clients", "subscriptions")}
+    perhaps.discard("")
+    for group in snapshot.groups:
+        if not group.clients and not unknown.why("clients", group.name):
+            perhaps.discard(group.name)
+    if not perhaps:
+        return ""
+    verb = "subscribes" if len(perhaps) == 1 else "subscribe"
+    return f"not known is what {named(sorted(perhaps))} {verb} to"
 
 
 def _offsets(
@@ -302,9 +287,11 @@ def _without_subscriptions(snapshot: Snapshot) -> list[str]:
     """Return groups of which it is not known what they read: brokers know that of groups with
     clients alone.
     """
-    return sorted(
-        one.name for one in snapshot.groups if not (one.clients or one.subscriptions or one.lags)
-    )
+    silent = []
+    for group in snapshot.groups:
+        if not (group.clients or group.subscriptions or group.lags):
+            silent.append(group.name)
+    return sorted(silent)
 
 
 def _who_was(holders: Sequence[str], silent: Sequence[str]) -> str:

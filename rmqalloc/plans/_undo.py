@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow.compute as pc
@@ -62,7 +62,8 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
     ValueError
         The plan has no such scenario, or several and none is named.
     """
-    chosen = next(one for one in plan.scenarios if one.name == _name(plan, scenario))
+    name = _name(plan, scenario)
+    chosen = next(applied for applied in plan.scenarios if applied.name == name)
     before, after = _states(plan.inputs, chosen)
     if not any(differ(rows, after[unit]) for unit, rows in before.items()):
         raise UndoError("the scenario changes nothing, so there is nothing to undo")
@@ -78,13 +79,14 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
         raise UndoError(f"the cluster has moved since: {error}") from None
     _check_moved(before, after, now, set(joining_ids([chosen])))
     ways = ways_back(before, now, plan.inputs.topics)
-    if without := [one for one in ways if "reason" in one]:
-        groups = [name for one in without for name in one["groups"]]
+    without = [way for way in ways if "reason" in way]
+    if without:
+        groups = list(chain.from_iterable(way["groups"] for way in without))
         raise UndoError(f"no way back can be planned for {named(groups)}: {without[0]['reason']}")
     if len(ways) > MOST_WAYS:
         raise UndoError(f"groups have {len(ways):,} different ways back; plan fewer groups at once")
     scenarios = list(_scenarios(ways, chosen.name))
-    changed = [literal(name) for one in ways for name in one["groups"]]
+    changed = list(map(literal, chain.from_iterable(way["groups"] for way in ways)))
     topics = list(dict.fromkeys(literal(topic) for _, topic in before))
     made = plan_snapshot(snapshot, scenarios, changed, topics, plan.inputs.with_retry)
     _check_owners(plan, made, ways)
@@ -93,7 +95,7 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
 
 def _name(plan: Plan, scenario: str | None) -> str:
     """Return the scenario that is meant."""
-    names = [one.name for one in plan.scenarios]
+    names = [applied.name for applied in plan.scenarios]
     if scenario is None and len(names) == 1:
         return names[0]
     if scenario is None:
@@ -141,7 +143,10 @@ def _check_moved(before: UnitRows, after: UnitRows, now: UnitRows, named_ids: se
     """Raise unless the cluster is as the scenario leaves it."""
 
     def differences(planned: UnitRows, ids: set[str]) -> list[str]:
-        return [text for unit in before for text in _differences(unit, before, planned, now, ids)]
+        found: list[str] = []
+        for unit in before:
+            found += _differences(unit, before, planned, now, ids)
+        return found
 
     found = differences(after, named_ids)
     if found and not differences(before, set()):
@@ -160,27 +165,34 @@ def _differences(
         yield f"{group} topic {topic} is not there"
         return
     now, planned_row = units[unit][0], after[unit][0]
-    was = {one for one, _ in before[unit][0].clients}
-    generated = [one for one, _ in planned_row.clients if one not in was and one not in named_ids]
-    ids, wanted = (Counter(one for one, _ in row.clients) for row in (now, planned_row))
+    was = set(_client_ids(before[unit][0]))
+    ids, wanted = Counter(_client_ids(now)), Counter(_client_ids(planned_row))
     more, fewer = ids - wanted, wanted - ids
-    stand_in = [one for one in more if one not in was]
-    if (
-        [*more.elements()] != stand_in
-        or not fewer <= Counter(generated)
-        or len(stand_in) != fewer.total()
-    ):
-        for what, some in (("has joined", more), ("has left", fewer)):
-            yield from (f"client {one} {what} {group}" for one in islice(some, _SHOWN))
-    queues, planned_queues = (
-        {name: n for name, n, _ in row.in_use.brokers} for row in (now, planned_row)
-    )
+    # Clients that join under generated names may have any.
+    stated = was | named_ids
+    generated = [client_id for client_id in _client_ids(planned_row) if client_id not in stated]
+    stand_in = [client_id for client_id in more if client_id not in was]
+    are_stand_ins = [*more.elements()] == stand_in and len(stand_in) == fewer.total()
+    if not are_stand_ins or not fewer <= Counter(generated):
+        for client_id in islice(more, _SHOWN):
+            yield f"client {client_id} has joined {group}"
+        for client_id in islice(fewer, _SHOWN):
+            yield f"client {client_id} has left {group}"
+    queues, planned_queues = _queues_by_broker(now), _queues_by_broker(planned_row)
     for name in sorted(queues.keys() | planned_queues.keys()):
         have, want = queues.get(name, 0), planned_queues.get(name, 0)
         if have != want:
             yield f"topic {topic} has {counted(have, 'read queue')} on {name}, planned are {want}"
     if _rule(now.method) != _rule(planned_row.method):
         yield f"{group} divides by {_rule(now.method)}, planned is {_rule(planned_row.method)}"
+
+
+def _client_ids(row: UnitRow) -> list[str]:
+    return [client_id for client_id, _ in row.clients]
+
+
+def _queues_by_broker(row: UnitRow) -> dict[str, int]:
+    return {name: n_queues for name, n_queues, _ in row.in_use.brokers}
 
 
 def _rule(method: Method) -> str:
@@ -192,27 +204,30 @@ def _rule(method: Method) -> str:
 
 def _scenarios(ways: Sequence[Mapping[str, Any]], name: str) -> Iterator[dict[str, Any]]:
     """Yield ways back as scenarios of their groups."""
-    for number, one in enumerate(ways, start=1):
+    for number, way in enumerate(ways, start=1):
         which = f" ({number} of {len(ways)})" if len(ways) > 1 else ""
-        topics = {"topics": [*map(literal, one["topics"])]} if "topics" in one else {}
-        groups = [*map(literal, one["groups"])]
-        yield {"name": f"undo {name}{which}", "changes": one["changes"], "groups": groups, **topics}
+        topics = {"topics": [*map(literal, way["topics"])]} if "topics" in way else {}
+        groups = [*map(literal, way["groups"])]
+        yield {"name": f"undo {name}{which}", "changes": way["changes"], "groups": groups, **topics}
 
 
 def _check_owners(plan: Plan, made: Plan, ways: Sequence[Mapping[str, Any]]) -> None:
     """Raise unless all queues that the ways back concern end with the owners that they had."""
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")
-    had = {tuple(row[:4]): row[4:] for row in _rows(plan, CURRENT, columns)}
+    had = {}
+    for *queue, owner, others in _rows(plan, CURRENT, columns):
+        had[tuple(queue)] = owner, others
     for scenario, way in zip(made.scenarios, ways, strict=True):
-        rows = [row for row in _rows(made, scenario.name, columns) if row[0] in way["groups"]]
-        wrong = [
-            row
-            for row in rows
-            if row[1] in way.get("topics", [row[1]]) and had.get(tuple(row[:4])) != row[4:]
-        ]
+        wrong = []
+        for row in _rows(made, scenario.name, columns):
+            *queue, owner, others = row
+            group, topic, *_ = queue
+            is_concerned = group in way["groups"] and topic in way.get("topics", [topic])
+            if is_concerned and had.get(tuple(queue)) != (owner, others):
+                wrong.append(row)
         if wrong:
             group, topic, broker, queue_id, owner, _ = wrong[0]
-            was = had.get((group, topic, broker, queue_id), (None,))[0]
+            was, _ = had.get((group, topic, broker, queue_id), (None, None))
             raise UndoError(
                 f"the way back leaves {counted(len(wrong), 'queue')} with other owners than before, as queue {queue_id} of "
                 f"{broker}, topic {topic}, group {group}: {owner}, before {was}; {OTHER_VIEWS}"

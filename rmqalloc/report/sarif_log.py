@@ -109,36 +109,32 @@ def sarif(
     >>> sarif([])["runs"][0]["tool"]["driver"]["name"]
     'rmqalloc'
     """
-    numbers = {name: i for i, name in enumerate(RULES)}
-    driver = {
-        "name": "rmqalloc",
-        "version": __version__,
-        "rules": [
-            {
-                "id": name,
-                "shortDescription": {"text": rule.title},
-                "fullDescription": {"text": rule.description},
-                "help": {"text": rule.help},
-                "defaultConfiguration": {"level": rule.severity},
-            }
-            for name, rule in RULES.items()
-        ],
-    }
-    results = [
-        {
-            "ruleId": one.rule,
-            "ruleIndex": numbers[one.rule],
-            "level": one.severity,
-            "message": {"text": f"{one.message} {one.advice}".translate(_SARIF_TEXT)},
-            "locations": [_location(one, source, places or {})],
-            "partialFingerprints": {"place/v1": _fingerprint(one)},
-            "properties": {
-                "queues": [queue._asdict() for queue in one.queues],
-                "clients": list(one.clients),
-            },
+    rules = []
+    for name, rule in RULES.items():
+        entry = {
+            "id": name,
+            "shortDescription": {"text": rule.title},
+            "fullDescription": {"text": rule.description},
+            "help": {"text": rule.help},
+            "defaultConfiguration": {"level": rule.severity},
         }
-        for one in findings
-    ]
+        rules.append(entry)
+    driver = {"name": "rmqalloc", "version": __version__, "rules": rules}
+    numbers = {name: i for i, name in enumerate(RULES)}
+    results = []
+    for finding in findings:
+        message = f"{finding.message} {finding.advice}".translate(_SARIF_TEXT)
+        queues = [queue._asdict() for queue in finding.queues]
+        result = {
+            "ruleId": finding.rule,
+            "ruleIndex": numbers[finding.rule],
+            "level": finding.severity,
+            "message": {"text": message},
+            "locations": [_location(finding, source, places or {})],
+            "partialFingerprints": {"place/v1": _fingerprint(finding)},
+            "properties": {"queues": queues, "clients": list(finding.clients)},
+        }
+        results.append(result)
     return {
         "$schema": SARIF_SCHEMA,
         "version": "2.1.0",

@@ -14,7 +14,7 @@ from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
 from rmqalloc.snapshot.matching import no_match
-from rmqalloc.snapshot.snapshot import Client, Snapshot
+from rmqalloc.snapshot.snapshot import Client, Snapshot, Topic
 from rmqalloc.text import matcher
 
 
@@ -72,33 +72,32 @@ def _reading(
     there.
     """
     has_name, wanted = matcher(tuple(groups)), matcher(tuple(topics))
-    holding = {
-        topic.name
-        for topic in snapshot.topics
-        if any(
-            one.broker_name == broker and one.is_readable and one.read_queue_nums
-            for one in topic.brokers
-        )
-    }
-    chosen = [group for group in snapshot.groups if has_name(group.name)]
-    read = [
-        tuple(name for name in group.subscriptions if name in holding and wanted(name))
-        for group in chosen
-    ]
-    if not any(read):
-        brokers = {one.broker_name for topic in snapshot.topics for one in topic.brokers}
+    holding = {topic.name for topic in snapshot.topics if _is_read_from(topic, broker)}
+    reading = []
+    for group in snapshot.groups:
+        if not has_name(group.name):
+            continue
+        names = tuple(name for name in group.subscriptions if name in holding and wanted(name))
+        if names:
+            clients = tuple(map(_as_group, group.clients))
+            reading.append(replace(group, subscriptions=names, clients=clients))
+    if not reading:
+        brokers: set[str] = set()
+        for topic in snapshot.topics:
+            brokers |= {route.broker_name for route in topic.brokers}
         if broker not in brokers:
             raise no_match(broker, brokers, "broker", snapshot)
         raise ArgumentError(
             f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}: it holds "
             f"{len(holding):,} topics of the snapshot"
         )
-    reading = (
-        replace(group, subscriptions=names, clients=tuple(map(_as_group, group.clients)))
-        for group, names in zip(chosen, read, strict=True)
-        if names
-    )
     return replace(snapshot, groups=tuple(reading))
+
+
+def _is_read_from(topic: Topic, broker: str) -> bool:
+    """Return whether a topic has queues on a broker from which consumers may read."""
+    routes = [route for route in topic.brokers if route.broker_name == broker]
+    return any(route.is_readable and route.read_queue_nums for route in routes)
 
 
 def _as_group(client: Client) -> Client:

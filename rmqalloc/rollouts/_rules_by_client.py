@@ -8,6 +8,7 @@ act on a view do not, the view becomes several beside one another, one for each 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -31,16 +32,19 @@ class RulesByClient:
     --------
     >>> from rmqalloc.evidence.other_dialects import method_set
     >>> rules = RulesByClient([method_set("CONSISTENT_HASH", None)])
-    >>> [rules.number(1, ClientKind(one)) for one in ("java", "go", "cpp", "go")], [s.dialect for s in rules.table]
+    >>> [rules.number(1, ClientKind(dialect)) for dialect in ("java", "go", "cpp", "go")], [s.dialect for s in rules.table]
     ([1, 2, 3, 2], ['java', 'go', 'java'])
     """
 
     def __init__(self, added: Sequence[Method | Strategy]) -> None:
         self._added = added
-        self.table = [
-            rule(one.name, **one.params) if isinstance(one, Method) else one for one in added
-        ]
-        self._numbers = {one: k for k, one in reversed([*enumerate(added, start=1)])}
+        self.table: list[Strategy] = []
+        self._numbers: dict[Method | Strategy, int] = {}
+        for number, given in enumerate(added, start=1):
+            self.table.append(
+                rule(given.name, **given.params) if isinstance(given, Method) else given
+            )
+            self._numbers.setdefault(given, number)
 
     def number(self, k: int, kind: ClientKind) -> int:
         """Return the number of what clients of a kind compute by rule ``k`` of a schedule; 0 is
@@ -60,32 +64,29 @@ class RulesByClient:
         kinds = schedule.kinds or group.kinds_of(schedule.client_ids)
         if not kinds:
             return schedule
-        clients_of = {
-            kind: np.array([one == kind for one in kinds]) for kind in dict.fromkeys(kinds)
-        }
-        steps = [
-            step._replace(
-                moments=tuple(self._moment(moment, clients_of) for moment in step.moments)
-            )
-            for step in schedule.steps
-        ]
-        n_views = [
-            [len(moment.views) for step in some for moment in step.moments]
-            for some in (schedule.steps, steps)
-        ]
-        return schedule._replace(steps=steps, is_split=n_views[0] != n_views[1])
+        clients_of = {}
+        for kind in dict.fromkeys(kinds):
+            clients_of[kind] = np.array([of_client == kind for of_client in kinds])
+        steps = []
+        is_split = False
+        for step in schedule.steps:
+            moments = tuple(self._moment(moment, clients_of) for moment in step.moments)
+            pairs = zip(step.moments, moments, strict=True)
+            is_split = is_split or any(len(old.views) != len(new.views) for old, new in pairs)
+            steps.append(step._replace(moments=moments))
+        return schedule._replace(steps=steps, is_split=is_split)
 
     def _moment(self, moment: Moment, clients_of: dict[ClientKind, Mask]) -> Moment:
-        return moment._replace(
-            views=tuple(one for view in moment.views for one in self._views(view, clients_of))
-        )
+        views = chain.from_iterable(self._views(view, clients_of) for view in moment.views)
+        return moment._replace(views=tuple(views))
 
     def _views(self, view: ClientView, clients_of: dict[ClientKind, Mask]) -> list[ClientView]:
-        acting: dict[int, Mask] = {}
-        for kind, mine in clients_of.items():
+        clients_by_rule: dict[int, Mask] = {}
+        for kind, clients in clients_of.items():
             number = self.number(view.rule, kind)
-            acting[number] = acting[number] | mine if number in acting else mine
-        parts = [
-            view._replace(rule=number, acting=view.acting & mine) for number, mine in acting.items()
-        ]
-        return [one for one in parts if one.acting.any()] or parts[:1]
+            known = clients_by_rule.get(number)
+            clients_by_rule[number] = clients if known is None else known | clients
+        parts = []
+        for number, clients in clients_by_rule.items():
+            parts.append(view._replace(rule=number, acting=view.acting & clients))
+        return [part for part in parts if part.acting.any()] or parts[:1]

@@ -62,27 +62,27 @@ class PlanSide:
         self, plan: Plan, scenario: str, groups: Sequence[str], topics: Sequence[str]
     ) -> None:
         wanted = {"scenario": [scenario], "consumer_group": groups, "topic": topics}
-        self._units, self._queues, clients = (
-            _chosen(table, wanted) for table in (plan.units, plan.queues, plan.clients)
-        )
+        self._units = _chosen(plan.units, wanted)
+        self._queues = _chosen(plan.queues, wanted)
         self.units = _units_of(self._units)
         ids: dict[str, dict[str, None]] = {name: {} for name, _ in sorted(self.units)}
-        columns = (clients[name].to_pylist() for name in ("consumer_group", "client_id", "status"))
         joining: dict[str, None] = {}
+        clients = _chosen(plan.clients, wanted)
+        columns = (clients[name].to_pylist() for name in ("consumer_group", "client_id", "status"))
         for group, client_id, status in zip(*columns, strict=True):
             if status != "gone":
                 ids[group][client_id] = None
             if status == "new":
                 joining[client_id] = None
         self.groups = {name: _of_ids(Group(name), of) for name, of in ids.items()}
-        changes = [
-            change for one in plan.scenarios if one.name == scenario for change in one.changes
-        ]
-        is_made_up = any(
-            isinstance(one, ScaleClients) or (isinstance(one, AddClients) and one.count)
-            for one in changes
-        )
-        given = {name for one in changes if isinstance(one, AddClients) for name in one.ids or ()}
+        is_made_up, given = False, set[str]()
+        changes = (done.changes for done in plan.scenarios if done.name == scenario)
+        for change in chain.from_iterable(changes):
+            if isinstance(change, ScaleClients):
+                is_made_up = True
+            elif isinstance(change, AddClients):
+                is_made_up = is_made_up or bool(change.count)
+                given.update(change.ids or ())
         self.made_up = [name for name in joining if is_made_up and name not in given]
 
     @property
@@ -134,7 +134,9 @@ class _Comparison:
         self._plan, self._side, self._seen = planned, side, seen
         self._names = list(planned.groups)
         self._now = {
-            name: _with_listed(one) for name, one in side.groups.items() if name in planned.groups
+            name: _with_listed(group)
+            for name, group in side.groups.items()
+            if name in planned.groups
         }
         self._groups = self._in_order(planned.groups, self._now)
         self._changes = list(self._changes_of_groups())
@@ -144,43 +146,38 @@ class _Comparison:
 
     def _in_order(self, of_plan: T, of_snapshot: T) -> tuple[T, T]:
         """Return what belongs to the plan and to the snapshot, that of the first side first."""
-        return (
-            (of_plan, of_snapshot) if self._seen[0].scenario is not None else (of_snapshot, of_plan)
-        )
+        is_plan_first = self._seen[0].scenario is not None
+        return (of_plan, of_snapshot) if is_plan_first else (of_snapshot, of_plan)
 
     def _changes_of_groups(self) -> Iterator[ClusterChange]:
         """Yield groups that are not there, and clients that are on one side alone."""
+        groups_before, groups_after = self._groups
+        unknown = self._side.unknown
         for name in self._names:
-            before, after = (of.get(name) for of in self._groups)
-            unknown = self._side.unknown
+            before, after = groups_before.get(name), groups_after.get(name)
             if before is None or after is None:
-                yield presence_of_group(
-                    name, after is not None, self._in_order(False, unknown.hides_group(name))
-                )
+                hidden = self._in_order(False, unknown.hides_group(name))
+                yield presence_of_group(name, after is not None, hidden)
             else:
-                yield from changes_of_clients(
-                    name, before, after, self._in_order(False, unknown.hides_clients(name))
-                )
+                hidden = self._in_order(False, unknown.hides_clients(name))
+                yield from changes_of_clients(name, before, after, hidden)
 
     def _compare(self) -> None:
         """Lay the owners that are planned and those of the snapshot beside one another."""
         planned, side = self._plan, self._side
         actual = side.owners([name for name in self._mine if name in self._now], planned.with_retry)
-        was, is_ = (planned.owners(when, actual) for when in ("before", "after"))
+        was, to_be = planned.owners("before", actual), planned.owners("after", actual)
         others = dict.fromkeys(sorted(_units_of(actual.queues) - planned.units), _NOT_PLANNED)
-        self._units = {**actual.unknown, **is_.unknown, **others, **_hidden(is_.queues, side)}
-        left_out = {*self._units, *(unit for unit in planned.units if unit[0] in self._apart)}
-        actual, was, is_ = (state.without(left_out) for state in (actual, was, is_))
-        states = self._in_order(is_, actual)
-        self._compared = Compared(by_name([*states, was]), states)
-        before, (after, now) = (
-            self._compared.queues.owners[2],
-            self._in_order(*self._compared.queues.owners[:2]),
-        )
-        is_moved, is_there = (
-            (before != after) & (before != ABSENT) & (after != ABSENT),
-            after == now,
-        )
+        hidden = _hidden(to_be.queues, side)
+        self._units = {**actual.unknown, **to_be.unknown, **others, **hidden}
+        apart = [unit for unit in planned.units if unit[0] in self._apart]
+        left_out = {*self._units, *apart}
+        states = self._in_order(to_be.without(left_out), actual.without(left_out))
+        self._compared = Compared(by_name([*states, was.without(left_out)]), states)
+        first, second, before = self._compared.queues.owners
+        after, now = self._in_order(first, second)
+        is_moved = (before != after) & (before != ABSENT) & (after != ABSENT)
+        is_there = after == now
         self._as_planned = is_moved & is_there
         self._verdicts = [
             is_moved & ~is_there & (now == before),
@@ -196,17 +193,21 @@ class _Comparison:
             name: group for name, group in side.groups.items() if name not in self._plan.groups
         }
         groups = self._in_order(self._plan.groups, {**self._now, **others})
-        numbers, figures = compared.queues.group_numbers, compared.figures()
-        verdict = words_column(
-            _VERDICTS, np.select([each[compared.rows] for each in self._verdicts], range(3), 0)
+        facts = GroupFacts(
+            sides=groups,
+            changes=self._changes,
+            compared={*mine},
+            numbers=compared.queues.group_numbers,
+            figures=compared.figures(),
+            notes=notes,
+            not_in_plan=others,
         )
+        verdicts = np.select([mask[compared.rows] for mask in self._verdicts], range(3), 0)
         lags = lags_of(groups[0], mine), lags_of(groups[1], mine)
         return Diff(
             *self._seen,
-            groups=GroupFacts(
-                groups, self._changes, {*mine}, numbers, figures, notes, others
-            ).table(),
-            queues=queues_table(compared, None, verdict, lags),
+            groups=facts.table(),
+            queues=queues_table(compared, None, words_column(_VERDICTS, verdicts), lags),
             clients=clients_table(compared, self._changes, groups, {*mine}),
             changes=changes_table(self._changes),
             causes=CAUSES_SCHEMA.empty_table(),
@@ -218,18 +219,19 @@ class _Comparison:
     def _planned_table(self) -> pa.Table:
         """`rmqalloc.plans.diffs.Diff.planned`."""
         queues = self._compared.queues
-        counts = [queues.counted(each) for each in (self._as_planned, *self._verdicts)]
-        counts = [counts[0] + counts[1] + counts[2], *counts]
+        as_planned = queues.counted(self._as_planned)
+        not_yet, elsewhere, unplanned = map(queues.counted, self._verdicts)
+        planned = as_planned + not_yet + elsewhere
         places = [queues.group_numbers.get(name) for name in self._mine]
-        columns = [
-            [0 if place is None else int(column[place]) for place in places] for column in counts
-        ]
-        return pa.table([pa.array(self._mine, pa.string()), *columns], schema=PLANNED_SCHEMA)
+        columns = [pa.array(self._mine, pa.string())]
+        for counts in (planned, as_planned, not_yet, elsewhere, unplanned):
+            columns.append([0 if place is None else int(counts[place]) for place in places])
+        return pa.table(columns, schema=PLANNED_SCHEMA)
 
     def _made_up(self) -> Iterator[str]:
         """Yield that the plan names clients that nobody has, if that explains differences."""
-        known = {client for group in self._now.values() for client in group.client_ids}
-        names = [one for one in self._plan.made_up if one not in known]
+        known = set(chain.from_iterable(group.client_ids for group in self._now.values()))
+        names = [name for name in self._plan.made_up if name not in known]
         if names:
             yield (
                 f"the plan made up names of clients that join: {named(names)}; a queue that is to go to one of them is "
@@ -247,18 +249,16 @@ def _hidden(queues: pa.Table, side: SnapshotSide) -> dict[Unit, str]:
     """Return groups and topics with planned queues that a partial snapshot may lack."""
     if not side.is_partial:
         return {}
-    pairs = queues.group_by(["consumer_group", "topic", "broker_name"]).aggregate([])
-    columns = (pairs[name].to_pylist() for name in ("consumer_group", "topic", "broker_name"))
-    there = {
-        (name, broker.broker_name)
-        for name, topic in side.topics.items()
-        for broker in topic.brokers
-    }
-    return {
-        (group, topic): QUEUES_HIDDEN
-        for group, topic, broker in zip(*columns, strict=True)
-        if side.unknown.hides_topic(topic) and (topic, broker) not in there
-    }
+    there = set()
+    for name, topic in side.topics.items():
+        there |= {(name, broker.broker_name) for broker in topic.brokers}
+    names = ["consumer_group", "topic", "broker_name"]
+    routes = queues.group_by(names).aggregate([])
+    hidden = {}
+    for group, name, broker in zip(*(routes[column].to_pylist() for column in names), strict=True):
+        if side.unknown.hides_topic(name) and (name, broker) not in there:
+            hidden[group, name] = QUEUES_HIDDEN
+    return hidden
 
 
 def _with_listed(group: Group) -> Group:

@@ -59,12 +59,13 @@ class SnapshotSide:
         by_name(given.groups, "consumer groups")
         found = known(given, groups, assume=True) if assume else Known.of(snapshot, groups)
         is_wanted, is_read = matcher(tuple(groups)), matcher(tuple(topics))
-        mine = {one.name: one for one in found.snapshot.groups if is_wanted(one.name)}
+        wanted = [group for group in found.snapshot.groups if is_wanted(group.name)]
         if tuple(topics) != ALL:
-            mine = {name: _on_topics(group, is_read) for name, group in mine.items()}
-            mine = {name: group for name, group in mine.items() if group.subscriptions}
-        read = {name: one for name, one in routes.items() if is_read(name)}
-        return cls(given, mine, read, Unknowns(given))
+            wanted = [_on_topics(group, is_read) for group in wanted]
+            wanted = [group for group in wanted if group.subscriptions]
+        by_group = {group.name: group for group in wanted}
+        read = {name: topic for name, topic in routes.items() if is_read(name)}
+        return cls(given, by_group, read, Unknowns(given))
 
     @property
     def is_partial(self) -> bool:
@@ -89,33 +90,31 @@ class SnapshotSide:
         group = _accepted(self.groups[name])
         if not _all_report(group):
             return group
-        reported = {queue for client in group.clients for queue in client.owned or ()}
-        mine = (self.topics[one] for one in group.subscriptions if one in self.topics)
-        there = (
-            queue
-            for topic in mine
-            if not topic.name.startswith(RETRY_PREFIX)
-            for queue in topic.queues()
-        )
-        # A strategy may explain all queues that have an owner, and give others to clients that do
-        # not own them.
-        return group if reported.issuperset(there) else with_fields(group, strategy_explains=None)
+        reported: set[MessageQueue] = set()
+        for client in group.clients:
+            reported.update(client.owned or ())
+        for topic in group.subscriptions:
+            if topic not in self.topics or topic.startswith(RETRY_PREFIX):
+                continue
+            if not reported.issuperset(self.topics[topic].queues()):
+                # A strategy may explain all queues that have an owner, and give others to clients
+                # that do not own them.
+                return with_fields(group, strategy_explains=None)
+        return group
 
 
 def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
     """Return topics that are not the same on both sides."""
     alike: dict[tuple[int, int], bool] = {}  # topics on equal brokers mostly share them
-
-    def differ(one: Topic, other: Topic) -> bool:
-        key = id(one.brokers), id(other.brokers)
+    changed = before.topics.keys() ^ after.topics.keys()
+    for name in before.topics.keys() & after.topics.keys():
+        old, new = before.topics[name], after.topics[name]
+        key = id(old.brokers), id(new.brokers)
         if key not in alike:
-            alike[key] = one.brokers == other.brokers
-        return not alike[key] or one.unknown != other.unknown
-
-    mine, others = before.topics, after.topics
-    return (mine.keys() ^ others.keys()) | {
-        name for name, one in mine.items() if name in others and differ(one, others[name])
-    }
+            alike[key] = old.brokers == new.brokers
+        if not alike[key] or old.unknown != new.unknown:
+            changed.add(name)
+    return changed
 
 
 def owners_of(
@@ -137,18 +136,14 @@ def _unread(units: pa.Table, topics: Iterable[Topic]) -> pa.Table:
     routes = {topic.name: topic for topic in topics} if units.num_rows else {}
     queues_of: dict[str, list[MessageQueue]] = {}
     rows: list[tuple[Any, ...]] = []
-    for group, topic in zip(
-        units["consumer_group"].to_pylist(), units["topic"].to_pylist(), strict=True
-    ):
+    groups, names = units["consumer_group"].to_pylist(), units["topic"].to_pylist()
+    for group, topic in zip(groups, names, strict=True):
         if topic not in queues_of:
             queues_of[topic] = list(routes[topic].queues()) if topic in routes else []
-        rows += [(group, *queue) for queue in queues_of[topic]]
-    columns = [*zip(*rows, strict=True)] if rows else [()] * len(_QUEUE_NAMES)
-    nobody = [None] * len(rows)
-    fields = zip((*columns, nobody, nobody), OWNERS_SCHEMA, strict=True)
-    return pa.table(
-        [pa.array(column, field.type) for column, field in fields], schema=OWNERS_SCHEMA
-    )
+        rows += [(group, *queue, None, None) for queue in queues_of[topic]]
+    if not rows:
+        return OWNERS_SCHEMA.empty_table()
+    return pa.table(list(zip(*rows, strict=True)), schema=OWNERS_SCHEMA)
 
 
 def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
@@ -201,6 +196,4 @@ def _all_report(group: Group) -> bool:
 
 def _on_topics(group: Group, is_wanted: Callable[[str], object]) -> Group:
     """Return the group as if it subscribed to wanted topics alone."""
-    return with_fields(
-        group, subscriptions=tuple(one for one in group.subscriptions if is_wanted(one))
-    )
+    return with_fields(group, subscriptions=tuple(filter(is_wanted, group.subscriptions)))

@@ -41,47 +41,47 @@ def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table 
     evidence.
     """
     scenario, ident = plan.scenarios[number - 1], f"s{number}"
-    groups, first = (
-        plan.groups.slice(number * plan.n_groups, plan.n_groups),
-        worst_groups(plan, number),
-    )
+    groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
+    first = worst_groups(plan, number)
     shown_groups = first.positions[: max(LEAST_GROUPS, MOST_GROUPS // len(plan.scenarios))]
     worst, kinds = groups.take(shown_groups), _kinds(groups, first, shown_groups)
     now = plan.groups.slice(0, plan.n_groups).take(shown_groups)
     current = {row["consumer_group"]: row for row in now.to_pylist()}
     changes = escaped(shortened(json.dumps(scenario.to_data(), ensure_ascii=False), 1500))
     shown = worst["consumer_group"].slice(0, pictured)
-    tables = [
-        _of_groups(of_scenario(rows, scenario.name), shown)
-        for rows in (plan.clients, plan.queues, plan.units)
-    ]
-    tables.append(_of_groups(of_scenario(plan.units, CURRENT), shown))
+    clients = _of_groups(of_scenario(plan.clients, scenario.name), shown)
+    queues = _of_groups(of_scenario(plan.queues, scenario.name), shown)
+    units = _of_groups(of_scenario(plan.units, scenario.name), shown)
+    units_before = _of_groups(of_scenario(plan.units, CURRENT), shown)
     transitions = _of_groups(of_scenario(plan.transitions(), scenario.name), shown)
-    told = None if evidence is None else _of_groups(evidence, shown)
-    details = [
-        group_details(
-            f"{ident}g{i}",
-            GroupTables(
-                current[row["consumer_group"]], row, *(_of_group(rows, row) for rows in tables)
-            ),
-            _only(told, row),
-            _only(transitions, row),
-            kinds[i],
+    known = None if evidence is None else _of_groups(evidence, shown)
+    details = []
+    for i, row in enumerate(worst.slice(0, pictured).to_pylist()):
+        tables = GroupTables(
+            before=current[row["consumer_group"]],
+            after=row,
+            clients=_of_group(clients, row),
+            queues=_of_group(queues, row),
+            units=_of_group(units, row),
+            units_before=_of_group(units_before, row),
         )
-        for i, row in enumerate(worst.slice(0, pictured).to_pylist())
-    ]
+        of_group, transition = _only(known, row), _only(transitions, row)
+        details.append(group_details(f"{ident}g{i}", tables, of_group, transition, kinds[i]))
     more = groups.num_rows - len(details)
     rest = (
         f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>'
         if more
         else ""
     )
-    inside = (
-        f'<p>{escaped(scenario_summary(plan, number).sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
-        f"{_filters(scenario.name, worst.num_rows)}{_group_table(groups, worst, current, kinds, first.n_worse)}"
-        f"{''.join(details)}{rest}"
-    )
-    return section(ident, scenario.name, inside)
+    sentence = escaped(scenario_summary(plan, number).sentence(plan.n_groups))
+    parts = [
+        f'<p>{sentence}</p><p class="soft"><code>{changes}</code></p>',
+        _filters(scenario.name, worst.num_rows),
+        _group_table(groups, worst, current, kinds, first.n_worse),
+        *details,
+        rest,
+    ]
+    return section(ident, scenario.name, "".join(parts))
 
 
 def _of_groups(rows: pa.Table, groups: pa.ChunkedArray) -> pa.Table:
@@ -130,14 +130,16 @@ def _group_table(
     n_worse: int,
 ) -> str:
     moves = [name for name in _MOVES if groups[name].null_count < groups.num_rows]
-    lesser = number_columns("topics", *map(_MOVES.__getitem__, moves), is_lesser=True)
+    headings = [_MOVES[name] for name in moves]
+    lesser = number_columns("topics", *headings, is_lesser=True)
     columns = [TableColumn("group"), *FIGURES, *lesser]
     rows = []
     for row, kind in zip(worst.to_pylist(), kinds, strict=True):
         before = current[row["consumer_group"]]
         sign = '<span class="warn">!</span> ' if "w" in kind.split() else ""
         group = Markup(f"{sign}{name(row['consumer_group'])}", row["consumer_group"][:80])
-        rows.append([group, *figures(before, row), row["n_topics"], *(row[one] for one in moves)])
+        moved = [row[name] for name in moves]
+        rows.append([group, *figures(before, row), row["n_topics"], *moved])
     caption = f"Groups over all their topics, before → after, {LEAST}; "
     caption += (
         f"{n_worse:,} get worse (!) and stand first"

@@ -8,17 +8,17 @@ so giving the larger targets to the clients that own most keeps most.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rollouts.advice._owners_now import Present
 from rmqalloc.rollouts.advice.advice import ConfigLists
-from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 
 BALANCES = ("topic", "total")
 """What is balanced: the queues of each topic, or those of all topics together."""
@@ -62,41 +62,46 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigL
     if balance not in BALANCES:
         raise ArgumentError(f"balance must be one of {', '.join(BALANCES)}, got {balance!r}")
     fleet = present.planned.fleet
-    queue_list = fleet.unit_queue_list
-    first = dict(zip(queue_list[::-1].tolist(), range(fleet.n_units - 1, -1, -1), strict=True))
-    queues_of = {
-        number: fleet.queues_of(unit) for number, unit in first.items()
-    }  # topics have many groups
+    queue_list = fleet.unit_queue_list.tolist()
+    queues_of: dict[int, list[MessageQueue]] = {}  # topics have many groups
+    groups = {group.name: group for group in snapshot.groups}
+    routes = {topic.name: topic for topic in snapshot.topics}
     made = []
     for position, group in enumerate(present.planned.groups):
         units = present.units_of(position).tolist()
-        now, n_clients = present.actual[present.cells_of(position)], len(group.client_ids)
+        queues: list[MessageQueue] = []
+        for unit in units:
+            number = queue_list[unit]
+            if number not in queues_of:
+                queues_of[number] = fleet.queues_of(unit)
+            queues += queues_of[number]
+        now = present.actual[present.cells_of(position)]
         sizes = [now.size] if balance == "total" else fleet.n_queues[units].tolist()
-        after = _balanced_parts(now, sizes, n_clients)
-        queues = [queue for unit in units for queue in queues_of[int(queue_list[unit])]]
-        ids, actual = group.client_ids, bool(present.is_actual[position])
-        made.append(
-            ConfigLists(group.consumer_group, actual, ids, queues, after.tolist(), now.tolist())
+        after = _balanced_parts(now, sizes, len(group.client_ids))
+        lists = ConfigLists(
+            consumer_group=group.consumer_group,
+            from_actual=bool(present.is_actual[position]),
+            client_ids=group.client_ids,
+            queues=queues,
+            owners=after.tolist(),
+            owners_now=now.tolist(),
+            left_out=_left_out(groups[group.consumer_group], queues, routes),
         )
-    return [
-        one._replace(left_out=missing)
-        for one, missing in zip(made, _left_out(made, snapshot), strict=True)
-    ]
+        made.append(lists)
+    return made
 
 
-def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
-    """Yield for every group the topics that have queues, or may have some, and are in none of its
-    lists.
-    """
-    groups, routes = (
-        {one.name: one for one in snapshot.groups},
-        {one.name: one for one in snapshot.topics},
-    )
-    for one in made:
-        wanted = [*groups[one.consumer_group].subscriptions, RETRY_PREFIX + one.consumer_group]
-        there = {queue.topic for queue in one.queues}
-        empty = {name for name in wanted if name in routes and not any(routes[name].queues())}
-        yield tuple(name for name in dict.fromkeys(wanted) if name not in there | empty)
+def _left_out(
+    group: Group, queues: Iterable[MessageQueue], routes: Mapping[str, Topic]
+) -> tuple[str, ...]:
+    """Return the topics of a group that have queues, or may have some, and are in none of its lists."""
+    listed = {queue.topic for queue in queues}
+    found = []
+    for name in dict.fromkeys([*group.subscriptions, RETRY_PREFIX + group.name]):
+        is_empty = name in routes and not any(routes[name].queues())
+        if name not in listed and not is_empty:
+            found.append(name)
+    return tuple(found)
 
 
 def _balanced_parts(

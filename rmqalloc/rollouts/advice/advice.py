@@ -113,7 +113,7 @@ class ConfigLists(NamedTuple):
     @property
     def moved(self) -> int:
         """Return the number of queues that change their client."""
-        return sum(one != other for one, other in zip(self.owners, self.owners_now, strict=True))
+        return sum(then != now for then, now in zip(self.owners, self.owners_now, strict=True))
 
     def of_clients(self) -> dict[str, list[MessageQueue]]:
         """Return the list of each client."""
@@ -184,7 +184,8 @@ class Advice(TableResult):
         for name in names[:most]:
             first, *others = map(printable, self.sentences[name])
             yield from wrapped(first, file)
-            yield from (line for one in others for line in wrapped(f"  - {one}", file, "    "))
+            for sentence in others:
+                yield from wrapped(f"  - {sentence}", file, "    ")
             yield ""
         for line in more(len(names) - most, "group", " (--top)"):
             yield from (line, "")
@@ -196,40 +197,35 @@ class Advice(TableResult):
 
     def summary(self) -> str:
         """Return a sentence on all groups."""
-        n_clients, idle = (pc.sum(self.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
+        n_clients = pc.sum(self.groups["n_clients"]).as_py() or 0
+        n_idle = pc.sum(self.groups["idle"]).as_py() or 0
         concerned = pc.sum(pc.greater(self.groups["idle"], 0)).as_py() or 0
-        lacking = (
-            f"{counted(idle, 'has', 'have')} no work, in {counted(concerned, 'group')}."
-            if idle
-            else "all have work."
-        )
-        return (
-            f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}: {lacking}"
-        )
+        lacking = "all have work."
+        if n_idle:
+            groups = counted(concerned, "group")
+            lacking = f"{counted(n_idle, 'has', 'have')} no work, in {groups}."
+        sizes = f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}"
+        return f"{sizes}: {lacking}"
 
     @property
     def lists(self) -> pa.Table:
         """Return `assignments` as a table, a row for each queue: `LISTS_SCHEMA`."""
-        rows = [
-            (
-                one.consumer_group,
-                one.client_ids[owner],
-                *queue,
-                one.client_ids[now] if now >= 0 else None,
-            )
-            for one in self.assignments
-            for queue, owner, now in zip(one.queues, one.owners, one.owners_now, strict=True)
-        ]
-        return pa.Table.from_pylist(
-            [dict(zip(LISTS_SCHEMA.names, row, strict=True)) for row in rows], LISTS_SCHEMA
-        )
+        rows: list[dict[str, Any]] = []
+        for lists in self.assignments:
+            ids = lists.client_ids
+            owners = zip(lists.queues, lists.owners, lists.owners_now, strict=True)
+            for queue, owner, now in owners:
+                row = {"consumer_group": lists.consumer_group, "client_id": ids[owner]}
+                client_id_now = ids[now] if now >= 0 else None
+                rows.append({**row, **queue._asdict(), "client_id_now": client_id_now})
+        return pa.Table.from_pylist(rows, LISTS_SCHEMA)
 
     @property
     def left_out(self) -> str | None:
         """Return a sentence on topics that the lists lack, None if they lack none."""
-        missing = [
-            f"{topic} of {one.consumer_group}" for one in self.assignments for topic in one.left_out
-        ]
+        missing = []
+        for lists in self.assignments:
+            missing += [f"{topic} of {lists.consumer_group}" for topic in lists.left_out]
         if not missing:
             return None
         return f"the lists for CONFIG leave out {named(missing)}: under CONFIG nobody consumes what is in no list"
@@ -247,17 +243,19 @@ def config_document(advice: Advice) -> dict[str, Any]:
     >>> config_document(advice)["groups"][0]["clients"][1]
     {'client_id': 'c2', 'message_queues': [{'topic': 'T', 'broker_name': 'b', 'queue_id': 1}]}
     """
-    groups = [
-        {
-            "name": one.consumer_group,
-            "begins_with": "actual owners" if one.from_actual else "owners by strategy",
-            "moved": one.moved,
-            "left_out": list(one.left_out),
-            "clients": [
-                {"client_id": client_id, "message_queues": [queue._asdict() for queue in queues]}
-                for client_id, queues in one.of_clients().items()
-            ],
-        }
-        for one in advice.assignments
-    ]
+    groups = [_group_document(lists) for lists in advice.assignments]
     return {"apiVersion": "rmqalloc/v1", "kind": "ConfigLists", "groups": groups}
+
+
+def _group_document(lists: ConfigLists) -> dict[str, Any]:
+    clients = []
+    for client_id, queues in lists.of_clients().items():
+        message_queues = [queue._asdict() for queue in queues]
+        clients.append({"client_id": client_id, "message_queues": message_queues})
+    return {
+        "name": lists.consumer_group,
+        "begins_with": "actual owners" if lists.from_actual else "owners by strategy",
+        "moved": lists.moved,
+        "left_out": list(lists.left_out),
+        "clients": clients,
+    }

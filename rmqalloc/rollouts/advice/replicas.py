@@ -106,16 +106,15 @@ def replica_counts(
     Of three clients the last would own nothing but the two queues of ``b`` that nobody writes to.
     """
     found = Known.of(snapshot, groups).snapshot
-    mine = chosen(groups, by_name(found.groups, "consumer groups"), "consumer group", found)
+    wanted = chosen(groups, by_name(found.groups, "consumer groups"), "consumer group", found)
     routes = by_name(found.topics, "topics")
-    read = {name: Topic(name) for group in mine.values() for name in group.subscriptions}
-    layouts = {
-        name: _layout(one)
-        for name, one in chosen(topics, read | routes, "topic", found).items()
-        if name in read
-    }
+    read: dict[str, Topic] = {}
+    for group in wanted.values():
+        read |= {name: Topic(name) for name in group.subscriptions}
+    of_topics = chosen(topics, read | routes, "topic", found)
+    layouts = {name: _layout(topic) for name, topic in of_topics.items() if name in read}
     answers = _Answers()
-    rows = [_row(group, layouts, answers) for group in mine.values()]
+    rows = [_row(group, layouts, answers) for group in wanted.values()]
     return ReplicaCounts(pa.Table.from_pylist(rows, REPLICAS_SCHEMA))
 
 

@@ -60,15 +60,15 @@ class ComputedOwners:
         """Return the owner of each queue of a unit by broker and queue id."""
         ends = np.searchsorted(self.state.queues, np.array([row, row + 1]) * self.numbers.stride)
         queues = slice(*ends.tolist())
-        brokers, ids = np.divmod(self.state.queues[queues], self.numbers.n_queue_ids)
-        brokers %= max(len(self.numbers.brokers), 1)
-        names = self._client_names
-        return {
-            (self.numbers.brokers[broker], queue_id): names[owner]
-            for broker, queue_id, owner in zip(
-                brokers.tolist(), ids.tolist(), self.state.owners[queues].tolist(), strict=True
-            )
-        }
+        routes, queue_ids = np.divmod(self.state.queues[queues], self.numbers.n_queue_ids)
+        brokers = routes % max(len(self.numbers.brokers), 1)
+        owners = self.state.owners[queues]
+        names, broker_names = self._client_names, self.numbers.brokers
+        found = {}
+        rows = zip(brokers.tolist(), queue_ids.tolist(), owners.tolist(), strict=True)
+        for broker, queue_id, owner in rows:
+            found[broker_names[broker], queue_id] = names[owner]
+        return found
 
     @lazy_property
     def _client_names(self) -> list[str]:

@@ -122,28 +122,27 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
     names = [signed.group.name for signed in chosen.all]
     lacking = [kinds.get(name, []) for name in names]
     # Who owns what is not computed without these kinds of facts.
-    decided = [
-        name for name, missing in zip(names, lacking, strict=True) if _DECIDING.isdisjoint(missing)
-    ]
-    owned, of_groups = _owned(known.snapshot, chosen), _strategies(findings)
+    are_decided = [_DECIDING.isdisjoint(missing) for missing in lacking]
+    owned = _owned(known.snapshot, chosen)
+    for name, is_decided in zip(names, are_decided, strict=True):
+        if not is_decided:
+            owned.pop(name, None)
+    unread, counts = _unread(known.snapshot, chosen), _counts(findings)
     columns: dict[str, Any] = {
         "consumer_group": names,
         "not_known": lacking,
         **_facts(known.snapshot, chosen, lacking),
     }
     for found, default, keys in (
-        (
-            {name: of_groups[name] for name in names if name in of_groups},
-            None,
-            ("strategy", "strategy_source"),
-        ),
-        ({name: owned[name] for name in decided if name in owned}, None, _OF_OWNERS),
-        (_unread(known.snapshot, chosen), 0, ("unread",)),
-        (_counts(findings), 0, tuple(_NO_FINDINGS)),
-        (_counts(findings), None, ("worst",)),
+        (_strategies(findings), None, ("strategy", "strategy_source")),
+        (owned, None, _OF_OWNERS),
+        (unread, 0, ("unread",)),
+        (counts, 0, tuple(_NO_FINDINGS)),
+        (counts, None, ("worst",)),
     ):
         rows = [found.get(name, _NOTHING) for name in names]
-        columns |= {key: [row.get(key, default) for row in rows] for key in keys}
+        for key in keys:
+            columns[key] = [row.get(key, default) for row in rows]
     for at, signed in enumerate(chosen.all):
         if not signed.is_ordinary and (sharing := sharing_of(signed.group)) is not None:
             columns["strategy"][at] = sharing.name
@@ -268,9 +267,9 @@ def _counts(findings: Findings) -> dict[str, dict[str, Any]]:
     severe.
     """
     found: dict[str, dict[str, Any]] = {}
-    for one in findings:
-        row = found.setdefault(one.consumer_group, {"worst": one.rule, **_NO_FINDINGS})
-        row[f"{one.severity}s"] += 1
+    for finding in findings:
+        row = found.setdefault(finding.consumer_group, {"worst": finding.rule, **_NO_FINDINGS})
+        row[f"{finding.severity}s"] += 1
     return found
 
 
@@ -279,9 +278,11 @@ def _unread(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, int
     known.
     """
     counts: dict[str, Counter[str]] = {}
-    open_ones = [one for one in chosen.all if not one.reads_all]
-    for one in reach_of(open_ones, snapshot, chosen.has_topic, with_all_groups=False).answers:
-        counts.setdefault(str(one.consumer_group), Counter())[one.state] += len(one.queues)
+    open_groups = [signed for signed in chosen.all if not signed.reads_all]
+    reach = reach_of(open_groups, snapshot, chosen.has_topic, with_all_groups=False)
+    for answer in reach.answers:
+        of_group = counts.setdefault(str(answer.consumer_group), Counter())
+        of_group[answer.state] += len(answer.queues)
     return {
         name: {"unread": n["unread"] if n["unread"] or not n["unknown"] else None}
         for name, n in counts.items()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -174,8 +175,8 @@ def current_owners(
     known = Known.of(snapshot, groups)
     chosen = chosen_groups(known, groups, topics)
     is_wanted = _wanted(chosen, clients, known.snapshot)
-    open_ones = [one for one in chosen.all if not one.reads_all]
-    reach = reach_of(open_ones, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
+    open_groups = [signed for signed in chosen.all if not signed.reads_all]
+    reach = reach_of(open_groups, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
     rows = queue_rows(chosen, reach.answers)
     make_clients = partial(_clients, chosen, rows, is_wanted)
     return CurrentOwners(
@@ -191,7 +192,7 @@ def _wanted(chosen: ChosenGroups, patterns: Sequence[str], snapshot: Snapshot) -
     """
     if tuple(patterns) == ALL:
         return None
-    ids = {one: None for signed in chosen.all for one in signed.client_ids}
+    ids = dict.fromkeys(chain.from_iterable(signed.client_ids for signed in chosen.all))
     wanted: set[str] = set()
     for pattern in patterns:
         meant = clients_meant(pattern, ids)
@@ -212,7 +213,7 @@ def _read_by(rows: QueueRows, is_wanted: IsWanted) -> QueueRows:
 def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) -> pa.Table:
     """Return the table of wanted clients, the largest lag first."""
     groups, names, known = _listed(chosen, rows, is_wanted)
-    counts = [bool(chosen.counts_topic(one)) for one in rows.said["topic"].to_pylist()]
+    counts = [bool(chosen.counts_topic(topic)) for topic in rows.said["topic"].to_pylist()]
     counted = np.array(counts, bool) & (rows.group >= 0)
     counted &= pc.not_equal(rows.said["known"], "unknown").to_numpy(zero_copy_only=False)
     places = rows.of_reader()
@@ -225,36 +226,32 @@ def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) 
     listed = groups * stride + pc.index_in(names, ids).fill_null(len(ids)).to_numpy()
     at = np.searchsorted(pairs, listed)
     at[np.append(pairs, -1)[at] != listed] = pairs.size  # behind all: nothing is owned
-    lags, is_known = rows.lags()
-    has_lag = is_known[places]
-    n_queues, n_without_lag = (
-        np.bincount(one, minlength=pairs.size + 1)[at] for one in (of_pair, of_pair[~has_lag])
-    )
-    is_unknown = np.array([one == "unknown" for one in known], bool)
+    lags, n_pairs = rows.lags(), pairs.size + 1
+    n_queues = np.bincount(of_pair, minlength=n_pairs)[at]
+    n_without_lag = np.bincount(of_pair[~lags.is_known[places]], minlength=n_pairs)[at]
+    is_unknown = np.array([how == UNKNOWN for how in known], bool)
     figures = {
         "n_queues": n_queues,
-        "messages": exact_sums(lags[places], of_pair, pairs.size + 1)[at],
+        "messages": exact_sums(lags.messages[places], of_pair, n_pairs)[at],
         "n_without_lag": n_without_lag,
         "is_idle": n_queues == 0,
     }
     is_null = {"messages": is_unknown | ((n_queues > 0) & (n_queues == n_without_lag))}
     kinds = OWNING_CLIENTS_SCHEMA
     columns = {
-        name: pa.array(one, kinds.field(name).type, mask=is_null.get(name, is_unknown))
-        for name, one in figures.items()
+        name: pa.array(column, kinds.field(name).type, mask=is_null.get(name, is_unknown))
+        for name, column in figures.items()
     }
+    all_groups = pa.array([signed.group.name for signed in chosen.all], pa.string())
+    topics = _topics(rows, places, of_pair, n_pairs).take(pa.array(at))
     columns |= {
-        "consumer_group": pa.array([one.group.name for one in chosen.all], pa.string()).take(
-            pa.array(groups)
-        )
+        "consumer_group": all_groups.take(pa.array(groups)),
+        "client_id": names,
+        "host": hosts_of(names),
+        "topics": nulls_where(is_unknown, topics),
+        "known": pa.array(known, pa.string()),
     }
-    columns |= {"client_id": names, "host": hosts_of(names)}
-    columns |= {
-        "topics": nulls_where(
-            is_unknown, _topics(rows, places, of_pair, pairs.size + 1).take(pa.array(at))
-        )
-    }
-    made = pa.table(columns | {"known": pa.array(known, pa.string())}, OWNING_CLIENTS_SCHEMA)
+    made = pa.table(columns, OWNING_CLIENTS_SCHEMA)
     idle_first = made.append_column("idle", made["is_idle"].cast(pa.int8()))  # truths have no order
     return made.take(order_of(idle_first, "-messages,-idle,consumer_group,client_id"))
 
@@ -280,18 +277,15 @@ def _listed(
 
 def _perhaps(chosen: ChosenGroups, rows: QueueRows) -> dict[int, set[str]]:
     """Return by group the clients that perhaps own a queue that counts, where that is not known."""
-    texts = (rows.said[name].to_pylist() for name in ("topic", "known"))
-    said = zip(rows.group.tolist(), *texts, strict=True)
-    is_open = [
-        group >= 0 and known == UNKNOWN and bool(chosen.counts_topic(topic))
-        for group, topic, known in said
-    ]
+    topics, known = rows.said["topic"].to_pylist(), rows.said["known"].to_pylist()
     found: dict[int, set[str]] = {}
-    for group, counts in zip(rows.group.tolist(), is_open, strict=True):
-        if counts:
-            found.setdefault(group, set())
+    is_open = np.zeros(rows.group.size, bool)
+    for at, group in enumerate(rows.group.tolist()):
+        if group >= 0 and known[at] == UNKNOWN and chosen.counts_topic(topics[at]):
+            is_open[at] = True
+            found[group] = set()
     places = rows.of_reader()
-    of_open = np.array(is_open, bool)[rows.of_said[places]]
+    of_open = is_open[rows.of_said[places]]
     groups = rows.group[rows.of_said[places[of_open]]].tolist()
     names = rows.readers.names.take(pa.array(rows.readers.codes[of_open])).to_pylist()
     for group, client_id in zip(groups, names, strict=True):
@@ -316,9 +310,11 @@ def _topics(rows: QueueRows, places: Keys, owners: Keys, n_owners: int) -> pa.Ar
     names = topics.take(pc.array_sort_indices(topics))
     rank = pc.index_in(rows.said["topic"], names).to_numpy().astype(np.int64)
     stride = len(names) + 1
-    owner, topic = np.divmod(distinct(owners * stride + rank[rows.of_said[places]]), stride)
-    offsets = offsets_of(np.bincount(owner, minlength=n_owners)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), names.take(pa.array(topic)))
+    pairs = distinct(owners * stride + rank[rows.of_said[places]])
+    owner, topic = np.divmod(pairs, stride)
+    sizes = np.bincount(owner, minlength=n_owners)
+    offsets = pa.array(offsets_of(sizes).astype(np.int32))
+    return pa.ListArray.from_arrays(offsets, names.take(pa.array(topic)))
 
 
 def _hosts(clients: pa.Table) -> pa.Table:

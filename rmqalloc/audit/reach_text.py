@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import IO
 
 from rmqalloc.audit.reach import Reach, queue_ranges
@@ -31,15 +31,18 @@ def reach_lines(
     yield from wrapped(headline(reach, is_known), file)
     if unread:
         shown = unread[:most]
-        rows = [_row(one, most is None) for one in shown]
-        details = any(one.detail for one in shown)
-        header, rows = (_HEADER, rows) if details else (_HEADER[:-1], [row[:-1] for row in rows])
+        header: Sequence[str] = _HEADER
+        rows = [_row(answer, most is None) for answer in shown]
+        if not any(answer.detail for answer in shown):
+            header, rows = _HEADER[:-1], [row[:-1] for row in rows]
         yield from text_table(header, rows, ("messages", ""), file, prose=("detail",))
         yield from more(len(unread) - len(shown), "row", ": -o wide shows all")
-        found = {one.reason for one in shown}
-        meanings = [f"{reason}: {REASONS[reason].meaning}" for reason in REASONS if reason in found]
-        yield from (line for one in meanings for line in wrapped(one, file))
-    yield from wrapped(unknown_words(reach, named_below), file) if reach.unknown else ()
+        found = {answer.reason for answer in shown}
+        for reason in REASONS:
+            if reason in found:
+                yield from wrapped(f"{reason}: {REASONS[reason].meaning}", file)
+    if reach.unknown:
+        yield from wrapped(unknown_words(reach, named_below), file)
 
 
 def headline(reach: Reach, is_known: bool = True) -> str:
@@ -55,15 +58,19 @@ def headline(reach: Reach, is_known: bool = True) -> str:
             if reach.unknown or not is_known
             else f"Every written queue of {topics} is read."
         )
-    n, names = sum(len(one.queues) for one in reach.unread), {one.topic for one in reach.unread}
-    known = [one.messages for one in reach.unread if one.messages is not None]
-    is_least = any(one.n_without_lag for one in reach.unread)
-    wait = (
-        "backlog not known"
-        if not known
-        else f"{'at least ' if is_least else ''}{counted(sum(known), 'message')} waiting"
-    )
-    return f"Messages nobody reads: {counted(n, 'queue')} of {counted(len(names), 'topic')}, {wait}"
+    known = [answer.messages for answer in reach.unread if answer.messages is not None]
+    wait = "backlog not known"
+    if known:
+        is_least = any(answer.n_without_lag for answer in reach.unread)
+        wait = f"{'at least ' if is_least else ''}{counted(sum(known), 'message')} waiting"
+    return f"Messages nobody reads: {_sizes(reach.unread)}, {wait}"
+
+
+def _sizes(answers: Sequence[Answer]) -> str:
+    """Return how many queues and topics answers are about."""
+    n_queues = sum(len(answer.queues) for answer in answers)
+    topics = {answer.topic for answer in answers}
+    return f"{counted(n_queues, 'queue')} of {counted(len(topics), 'topic')}"
 
 
 def unknown_words(reach: Reach, named_below: Collection[str] = ()) -> str:
@@ -72,33 +79,31 @@ def unknown_words(reach: Reach, named_below: Collection[str] = ()) -> str:
     """
     if not reach.unknown:
         return ""
-    n, topics = sum(len(one.queues) for one in reach.unknown), {one.topic for one in reach.unknown}
     details = dict.fromkeys(answer.detail for answer in reach.unknown)
     whys = [printable(why) for why in details if why and why not in named_below]
-    return f"Not known is who reads {counted(n, 'queue')} of {counted(len(topics), 'topic')}{': ' if whys else ''}{named(whys)}"
+    return f"Not known is who reads {_sizes(reach.unknown)}{': ' if whys else ''}{named(whys)}"
 
 
-def messages_text(one: Answer) -> str:
+def messages_text(answer: Answer) -> str:
     """Return the backlog of an answer: a bound if some queues are not known, ``-`` if none is."""
-    if one.messages is None:
+    if answer.messages is None:
         return "-"
-    return f"{'≥ ' if one.n_without_lag else ''}{one.messages:,}"
+    return f"{'≥ ' if answer.n_without_lag else ''}{answer.messages:,}"
 
 
-def ranges_text(one: Answer, is_whole: bool = False) -> str:
+def ranges_text(answer: Answer, is_whole: bool = False) -> str:
     """Return the queues of an answer by broker, those of the first few brokers."""
-    return " ".join(
-        first_of([*queue_ranges(one.queues)], None if is_whole else _MOST_RANGES, "broker")
-    )
+    most = None if is_whole else _MOST_RANGES
+    return " ".join(first_of([*queue_ranges(answer.queues)], most, "broker"))
 
 
-def _row(one: Answer, is_whole: bool) -> list[str]:
+def _row(answer: Answer, is_whole: bool) -> list[str]:
     return [
-        messages_text(one),
-        "(none)" if one.consumer_group is None else one.consumer_group,
-        one.topic,
-        one.reason,
-        f"{len(one.queues):,}",
-        ranges_text(one, is_whole),
-        one.detail,
+        messages_text(answer),
+        "(none)" if answer.consumer_group is None else answer.consumer_group,
+        answer.topic,
+        answer.reason,
+        f"{len(answer.queues):,}",
+        ranges_text(answer, is_whole),
+        answer.detail,
     ]

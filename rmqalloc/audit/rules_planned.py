@@ -38,12 +38,10 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     rows = rows.filter(pc.not_equal(rows["change"], "gone"))
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")
     owners: dict[str, dict[MessageQueue, str | tuple[str, ...] | None]] = {}
-    for group, topic, broker, number, owner, others in zip(
-        *(rows[name].to_pylist() for name in columns), strict=True
-    ):
-        owners.setdefault(group, {})[MessageQueue(topic, broker, number)] = (
-            (owner, *others) if others else owner
-        )
+    queues = zip(*(rows[name].to_pylist() for name in columns), strict=True)
+    for group, topic, broker, number, owner, others in queues:
+        queue = MessageQueue(topic, broker, number)
+        owners.setdefault(group, {})[queue] = (owner, *others) if others else owner
     return owners
 
 

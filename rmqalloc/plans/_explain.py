@@ -215,17 +215,16 @@ def _by_steps(
     row = _unit(snapshot, group, topic)
     made = _strategy(row) if strategy is None else rule(strategy, **(params or {}))
     _check_sizes(row, made)
-    queues = sort_queues(
-        MessageQueue(topic, broker["broker_name"], i)
-        for broker in row["brokers"]
-        for i in range(broker["read_queue_nums"])
-    )
+    readable = []
+    for broker in row["brokers"]:
+        name, n_queues = broker["broker_name"], broker["read_queue_nums"]
+        readable += [MessageQueue(topic, name, queue_id) for queue_id in range(n_queues)]
+    queues = sort_queues(readable)
     if queue not in queues:
         raise ArgumentError(_no_queue(queue, queues))
     rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
-    clients = sorted(
-        zip(row["client_ids"], rooms, strict=True), key=lambda client: utf16(client[0])
-    )
+    clients = list(zip(row["client_ids"], rooms, strict=True))
+    clients.sort(key=lambda client: utf16(client[0]))
     ids = [client_id for client_id, _ in clients]
     names = [broker["broker_name"] for broker in row["brokers"]]
     brokers = list(zip(names, row.get("broker_rooms") or [None] * len(names), strict=True))

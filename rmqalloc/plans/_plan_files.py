@@ -142,11 +142,9 @@ def plan_schema() -> dict[str, Any]:
     {'enum': ['Plan']}
     """
     body = record(_Fields).schema()
-    columns = {
-        name: {one.name: _column_schema(one.type) for one in schema}
-        for name, schema in SCHEMAS.items()
-    }
-    tables = {name: _of_fields(properties) for name, properties in columns.items()}
+    tables = {}
+    for name, schema in SCHEMAS.items():
+        tables[name] = _of_fields({field.name: _column_schema(field.type) for field in schema})
     scenarios = {**scenarios_schema()["properties"]["scenarios"], "minItems": 0}
     body["properties"] |= {"scenarios": scenarios, "tables": _of_fields(tables)}
     return document_schema("Plan of rmqalloc", body)
@@ -169,12 +167,24 @@ def _read(data: Any) -> PlanFile:
     file: _Fields = record(_Fields).read(data)
     scenarios = scenarios_of(file.scenarios) if file.scenarios != [] else ()
     tables = read_tables(file.tables, [scenario.name for scenario in scenarios])
-    groups, clients, queues = (tables[name] for name in ("groups", "clients", "queues"))
-    details = StoredDetails(groups, clients, queues, file.inputDigest, _inputs(file), file.undo)
+    details = StoredDetails(
+        tables["groups"],
+        tables["clients"],
+        tables["queues"],
+        input_digest=file.inputDigest,
+        inputs=_inputs(file),
+        undo=file.undo,
+    )
     plan = Plan(
-        tables["units"], scenarios, file.warnings, file.toolVersion, details, file.snapshotTime, file.gates,
-        file.semanticsVersion,
-    )  # fmt: skip
+        tables["units"],
+        scenarios,
+        warnings=file.warnings,
+        tool_version=file.toolVersion,
+        details=details,
+        snapshot_time=file.snapshotTime,
+        gates=file.gates,
+        semantics=file.semanticsVersion,
+    )
     digest = hashlib.sha256("".join(_content(data)).encode()).hexdigest()
     return PlanFile(plan, data, digest == file.digest)
 
@@ -195,8 +205,10 @@ def _content(data: Mapping[str, Any]) -> Iterator[str]:
     """
     head = data.keys() - {*_BEHIND, *_AROUND}
     yield canonical({name: data[name] for name in head})[:-1]
-    for name in (one for one in _BEHIND if one in data):
-        yield f',"{name}":{plain_text(data[name]) if name != "tables" else plain_text(_in_order(data[name]))}'
+    for name in _BEHIND:
+        if name in data:
+            part = _in_order(data[name]) if name == "tables" else data[name]
+            yield f',"{name}":{plain_text(part)}'
 
 
 def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,12 +218,10 @@ def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in sorted(tables, key=[*SCHEMAS, *tables].index):
         known = SCHEMAS[name].names if name in SCHEMAS else []
-        columns = (
-            (key, tables[name][key])
-            for key in sorted(tables[name], key=[*known, *tables[name]].index)
-        )
-        found[name] = {
-            key: dict(sorted(one.items())) if isinstance(one, Mapping) else one
-            for key, one in columns
-        }
+        columns = tables[name]
+        found[name] = {}
+        for key in sorted(columns, key=[*known, *columns].index):
+            column = columns[key]
+            is_mapping = isinstance(column, Mapping)
+            found[name][key] = dict(sorted(column.items())) if is_mapping else column
     return found

@@ -305,18 +305,22 @@ def _costs(fleet: Fleet, gone: Departures) -> Iterator[tuple[str, int, _Cost]]:
     back; which it is comes with each.
     """
     codes, ids = distinct_strings(fleet.client_lists.client_ids)
-    group_codes, groups = distinct_strings(fleet.consumer_groups)
-    n_ids, client = max(len(ids), 1), codes[gone.slots]
-    repeats = repeats_of(gone.units * n_ids + client)
+    group_codes, names = distinct_strings(fleet.consumer_groups)
+    clients = codes[gone.slots]
+    groups = group_codes[gone.units].astype(np.int64)
+    n_ids = max(len(ids), 1)
+    repeats = repeats_of(gone.units * n_ids + clients)
     n_repeats = 1 + int(repeats.max(initial=0))
-    holder = (group_codes[gone.units].astype(np.int64) * n_ids + client) * n_repeats + repeats
-    keys, place = np.unique(holder, return_inverse=True)
-    moved = np.bincount(place, gone.moved, keys.size).astype(np.int64)
-    least_moves = np.bincount(place, gone.least_moves, keys.size).astype(np.int64)
-    group, client = np.divmod(keys // n_repeats, n_ids)
-    columns = (column.tolist() for column in (group, client, keys % n_repeats, moved, least_moves))
-    for group_code, code, which, *cost in zip(*columns, strict=True):
-        yield groups[group_code], which, _Cost(ids[code], *cost)
+    leavers = (groups * n_ids + clients) * n_repeats + repeats
+    leavers, place = np.unique(leavers, return_inverse=True)
+    moved = np.bincount(place, gone.moved, leavers.size).astype(np.int64)
+    least_moves = np.bincount(place, gone.least_moves, leavers.size).astype(np.int64)
+    pairs, repeats = np.divmod(leavers, n_repeats)
+    groups, clients = np.divmod(pairs, n_ids)
+    columns = (groups, clients, repeats, moved, least_moves)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for group, client, which, n_moved, least in rows:
+        yield names[group], which, _Cost(ids[client], n_moved, least)
 
 
 # What the departure of every single client moves in groups whose clients compute a strategy

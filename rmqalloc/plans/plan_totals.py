@@ -122,7 +122,7 @@ class Summary(NamedTuple):
 
 def scenario_of(plan: Plan, scenario: str | None = None) -> str:
     """Return the name of a scenario of a plan."""
-    names = [one.name for one in plan.scenarios] or [CURRENT]
+    names = [planned.name for planned in plan.scenarios] or [CURRENT]
     if scenario is None and len(names) > 1:
         raise ArgumentError(
             f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}"
@@ -145,16 +145,24 @@ def scenario_summary(plan: Plan, number: int) -> Summary:
     before, after = group_states(plan, number)
     worst = worst_groups(plan, number)
     is_better = np.logical_or.reduce([change < 0 for change in worst.changes.values()])
+    moved, unowned, double_owned, idle, gain, lose = (_total(after, name) or 0 for name in _SUMS)
     return Summary(
-        plan.scenarios[number - 1].name,
-        int(pc.sum(pc.greater(after["moved"], 0)).as_py() or 0),
-        worst.n_worse,
-        int(np.count_nonzero(is_better)),
-        int(np.count_nonzero(worst.is_unknown)),
-        tuple(_turned(before, after, worst, 1)),
-        tuple(_turned(before, after, worst, -1)),
-        *(_total(after, name) or 0 for name in _SUMS),
-        *(_total(before, name) for name in _FAULTS),
+        scenario=plan.scenarios[number - 1].name,
+        groups_moving=int(pc.sum(pc.greater(after["moved"], 0)).as_py() or 0),
+        groups_worse=worst.n_worse,
+        groups_better=int(np.count_nonzero(is_better)),
+        groups_unknown=int(np.count_nonzero(worst.is_unknown)),
+        worse=tuple(_turned(before, after, worst, 1)),
+        better=tuple(_turned(before, after, worst, -1)),
+        moved=moved,
+        unowned=unowned,
+        double_owned=double_owned,
+        idle=idle,
+        gain=gain,
+        lose=lose,
+        unowned_before=_total(before, "unowned"),
+        double_owned_before=_total(before, "double_owned"),
+        idle_before=_total(before, "idle"),
     )
 
 
@@ -169,7 +177,8 @@ def _turned(before: pa.Table, after: pa.Table, worst: WorstFirst, sign: int) -> 
         if n and after.num_rows > 1:
             yield f"{said} {n:,}"
         elif n and name == "skew":
-            yield f"skew {arrow(*skews_apart(before[name][0].as_py(), after[name][0].as_py()))}"
+            was, is_now = before[name][0].as_py(), after[name][0].as_py()
+            yield f"skew {arrow(*skews_apart(was, is_now))}"
         elif n:
             yield said
 
@@ -224,19 +233,15 @@ def client_totals(clients: pa.Table, *by: str) -> pa.Table:
         raise ArgumentError(f"by must be some of {', '.join(KEYS)}, got {by!r}")
     keys = ["scenario", *by]
     number = np.zeros(clients.num_rows, np.int64)
-    for key in keys:  # a text has the number of its first row, so few numbers are large, and each step makes them small again
-        codes = (
-            clients[key]
-            .combine_chunks()
-            .dictionary_encode(null_encoding="encode")
-            .indices.to_numpy()
-        )
-        _, firsts, number = np.unique(
-            number * (clients.num_rows + 1) + codes, return_index=True, return_inverse=True
-        )
+    # A text has the number of its first row, so few numbers are large, and each step makes them
+    # small again.
+    for key in keys:
+        coded = clients[key].combine_chunks().dictionary_encode(null_encoding="encode")
+        pairs = number * (clients.num_rows + 1) + coded.indices.to_numpy()
+        _, firsts, number = np.unique(pairs, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     sums = {"n_units": np.bincount(number, minlength=firsts.size)}
     sums |= {name: np.bincount(number, clients[name].to_numpy(), firsts.size) for name in _FLOWS}
-    totals = {name: pa.array(each[order].astype(np.int64)) for name, each in sums.items()}
+    totals = {name: pa.array(column[order].astype(np.int64)) for name, column in sums.items()}
     named = clients.select(keys).take(pa.array(firsts[order]))
     return pa.table({**dict(zip(keys, named.columns, strict=True)), **totals})

@@ -127,17 +127,14 @@ def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
     write queues.
     """
     lists = fleet.queue_lists
-    numbers = {
-        (topic.name, one.broker_name): one.n_written_queues
-        for topic in snapshot.topics
-        for one in topic.brokers
-    }
+    n_written = {}
+    for topic in snapshot.topics:
+        for route in topic.brokers:
+            n_written[topic.name, route.broker_name] = route.n_written_queues
     topics, brokers = fleet.topics.to_list(), fleet.brokers.to_list()
-    pairs = zip(lists.route_topic.tolist(), lists.route_broker.tolist(), strict=True)
-    of_route = np.array(
-        [numbers[topics[topic], brokers[broker]] for topic, broker in pairs], np.int64
-    )
-    return first_queues(fleet, of_route)
+    routes = zip(lists.route_topic.tolist(), lists.route_broker.tolist(), strict=True)
+    of_route = [n_written[topics[topic], brokers[broker]] for topic, broker in routes]
+    return first_queues(fleet, np.array(of_route, np.int64))
 
 
 def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:

@@ -66,8 +66,8 @@ def play_schedules(
 
     for part, schedules, n_cells in _parts(planned, of_group, left_out):
         pieces = (
-            (replay_of(part, one, by_client.table, variants), at)
-            for one, at in _pieces(schedules, n_cells)
+            (replay_of(part, piece, by_client.table, variants), before)
+            for piece, before in _pieces(schedules, n_cells)
         )
         tables.append(_tables(part, schedules, pieces, detail))
     by_step, by_topic, in_all, named = map(pa.concat_tables, zip(*tables, strict=True))
@@ -95,10 +95,8 @@ def _tables(
             topics.append(_own_steps(topics_table(replay, part), before))
             exposed.append(_own_steps(exposed_table(replay, part), before))
     by_step = pa.concat_tables(steps)
-    by_topic, named = (
-        _by_topic(some or [schema.empty_table()], part)
-        for some, schema in ((topics, TOPICS_SCHEMA), (exposed, EXPOSED_SCHEMA))
-    )
+    by_topic = _by_topic(topics or [TOPICS_SCHEMA.empty_table()], part)
+    named = _by_topic(exposed or [EXPOSED_SCHEMA.empty_table()], part)
     return [by_step, by_topic, group_totals_table(by_step, schedules, part), named]
 
 
@@ -123,9 +121,8 @@ def _parts(
 
     Reasons of other groups go to ``left_out``.
     """
-    n_queues = np.bincount(
-        planned.group_of, weights=planned.fleet.n_queues, minlength=len(planned.groups)
-    ).astype(np.int64)
+    sums = np.bincount(planned.group_of, planned.fleet.n_queues, len(planned.groups))
+    n_queues = sums.astype(np.int64)
     schedules: dict[int, Schedule] = {}
     cells = 0
     for position, group in enumerate(planned.groups):
@@ -152,15 +149,18 @@ def _pieces(schedules: list[Schedule], n_cells: int) -> Iterator[tuple[list[Sche
     A step is described by the state before it and its own, so the figures of a piece are those that
     the whole has.
     """
-    steps = schedules[0].steps
-    at_once = max(STEPS_AT_ONCE, len(steps) * CELLS_AT_ONCE // max(n_cells, 1))
-    if len(schedules) > 1 or at_once >= len(steps):
+    schedule, *others = schedules
+    steps, n_steps = schedule.steps, len(schedule.steps)
+    at_once = max(STEPS_AT_ONCE, n_steps * CELLS_AT_ONCE // max(n_cells, 1))
+    if others or at_once >= n_steps:
         yield schedules, None
         return
-    yield [schedules[0]._replace(steps=steps[:at_once])], None
-    for start in range(at_once, len(steps), at_once):
-        before = Step(steps[start - 1].action, steps[start - 1].moments[-1:])
-        yield [schedules[0]._replace(steps=[before, *steps[start : start + at_once]])], start - 1
+    yield [schedule._replace(steps=steps[:at_once])], None
+    for start in range(at_once, n_steps, at_once):
+        previous = steps[start - 1]
+        before = Step(previous.action, previous.moments[-1:])
+        piece = [before, *steps[start : start + at_once]]
+        yield [schedule._replace(steps=piece)], start - 1
 
 
 def _own_steps(table: pa.Table, before: int | None) -> pa.Table:
@@ -182,9 +182,8 @@ def _by_topic(pieces: list[pa.Table], part: PlannedGroups) -> pa.Table:
     if len(pieces) == 1:
         return table
     names = [part.fleet.topic(unit) for unit in range(part.fleet.n_units)]
-    return table.take(
-        np.argsort(pc.index_in(table["topic"], pa.array(names)).to_numpy(), kind="stable")
-    )
+    ranks = pc.index_in(table["topic"], pa.array(names)).to_numpy()
+    return table.take(np.argsort(ranks, kind="stable"))
 
 
 def _cells_of(group: GroupAtStart, schedule: Schedule, n_queues: int) -> int:

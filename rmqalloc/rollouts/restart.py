@@ -173,11 +173,11 @@ def _before_and_after(
         fresh.append(new_id(client_id, ids, taken.keys()))
         taken |= {client_id: room, fresh[-1]: room}
     everyone = sort_client_ids(taken)
+    rooms = [taken[client_id] for client_id in everyone]
     position = {client_id: i for i, client_id in enumerate(everyone)}
-    old, new = (
-        np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh)
-    )
-    return everyone, [taken[one] for one in everyone], old, new
+    old = np.array([position[client_id] for client_id in group.client_ids], np.int64)
+    new = np.array([position[client_id] for client_id in fresh], np.int64)
+    return everyone, rooms, old, new
 
 
 def _uninformed(before: Mask, after: Mask) -> Moment:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.evidence.client_method import method_of_group
@@ -78,7 +79,7 @@ def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[ClusterCh
 
 
 def _union(*names: Iterable[T]) -> list[T]:
-    return list(dict.fromkeys(name for each in names for name in each))
+    return list(dict.fromkeys(chain.from_iterable(names)))
 
 
 def _presence(what: str, is_there: bool, hidden: Iterable[bool], words: tuple[str, str]) -> str:
@@ -97,20 +98,20 @@ _JOINED = ("joined", "left")
 
 def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[ClusterChange]:
     """Yield brokers of the cluster, where both snapshots name those that were asked."""
-    one, other = (
-        {broker.broker_name: broker for broker in side.snapshot.brokers} for side in (before, after)
-    )
-    if not one or not other:
+    old = {broker.broker_name: broker for broker in before.snapshot.brokers}
+    new = {broker.broker_name: broker for broker in after.snapshot.brokers}
+    if not old or not new:
         return
-    for name in _union(one, other):
-        if name not in one or name not in other:
-            hidden = before.unknown.anything is not None, after.unknown.anything is not None
-            yield ClusterChange(
-                _presence("broker", name in other, hidden, _APPEARED), None, broker_name=name
-            )
-        elif (one[name].role, one[name].address) != (other[name].role, other[name].address):
-            texts = map(_broker_text, (one[name], other[name]))
-            yield ClusterChange("broker", None, None, None, name, None, *texts)
+    hidden = before.unknown.anything is not None, after.unknown.anything is not None
+    for name in _union(old, new):
+        if name not in old or name not in new:
+            change = _presence("broker", name in new, hidden, _APPEARED)
+            yield ClusterChange(change, None, broker_name=name)
+            continue
+        was, is_now = old[name], new[name]
+        if (was.role, was.address) != (is_now.role, is_now.address):
+            texts = {"before": _broker_text(was), "after": _broker_text(is_now)}
+            yield ClusterChange("broker", None, broker_name=name, **texts)
 
 
 def _broker_text(broker: Broker) -> str:
@@ -118,26 +119,27 @@ def _broker_text(broker: Broker) -> str:
 
 
 def _of_topic(
-    name: str, one: Topic | None, other: Topic | None, hidden: tuple[bool, ...]
+    name: str, before: Topic | None, after: Topic | None, hidden: tuple[bool, ...]
 ) -> Iterator[ClusterChange]:
-    if one is None or other is None:
-        yield ClusterChange(
-            _presence("topic", other is not None, hidden, _APPEARED), "topics", topic=name
-        )
+    if before is None or after is None:
+        change = _presence("topic", after is not None, hidden, _APPEARED)
+        yield ClusterChange(change, "topics", topic=name)
         return
-    old, new = ({broker.broker_name: broker for broker in topic.brokers} for topic in (one, other))
+    old = {broker.broker_name: broker for broker in before.brokers}
+    new = {broker.broker_name: broker for broker in after.brokers}
     for broker in _union(old, new):
+        of_broker = ClusterChange("", "topics", topic=name, broker_name=broker)
         if broker not in old or broker not in new:
-            change = _presence("topic_broker", broker in new, hidden, _APPEARED)
-            texts = (_queues_text(side.get(broker)) for side in (old, new))
-            yield ClusterChange(change, "topics", None, name, broker, None, *texts)
+            yield of_broker._replace(
+                change=_presence("topic_broker", broker in new, hidden, _APPEARED),
+                before=_queues_text(old.get(broker)),
+                after=_queues_text(new.get(broker)),
+            )
             continue
         for field, change in _OF_ROUTES.items():
-            was, is_ = getattr(old[broker], field), getattr(new[broker], field)
-            if was != is_:
-                yield ClusterChange(
-                    change, "topics", None, name, broker, None, _text(was), _text(is_)
-                )
+            was, is_now = getattr(old[broker], field), getattr(new[broker], field)
+            if was != is_now:
+                yield of_broker._replace(change=change, before=_text(was), after=_text(is_now))
 
 
 def _queues_text(broker: TopicBroker | None) -> str | None:
@@ -145,34 +147,33 @@ def _queues_text(broker: TopicBroker | None) -> str | None:
 
 
 def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[ClusterChange]:
-    one, other = before.groups.get(name), after.groups.get(name)
-    if one is None or other is None:
+    old, new = before.groups.get(name), after.groups.get(name)
+    if old is None or new is None:
         hidden = before.unknown.hides_group(name), after.unknown.hides_group(name)
-        yield presence_of_group(name, other is not None, hidden)
+        yield presence_of_group(name, new is not None, hidden)
         return
-    for topic in sorted({*one.subscriptions} ^ {*other.subscriptions}):
-        change = "subscribed" if topic in other.subscriptions else "unsubscribed"
+    for topic in sorted({*old.subscriptions} ^ {*new.subscriptions}):
+        change = "subscribed" if topic in new.subscriptions else "unsubscribed"
         yield ClusterChange(change, "subscriptions", name, topic)
-    if (one.strategy, one.strategy_params) != (other.strategy, other.strategy_params):
-        was, is_ = map(_strategy_text, (one, other))
-        if was != is_:
-            yield ClusterChange("strategy", "strategies", name, before=was, after=is_)
+    if (old.strategy, old.strategy_params) != (new.strategy, new.strategy_params):
+        was, is_now = _strategy_text(old), _strategy_text(new)
+        if was != is_now:
+            yield ClusterChange("strategy", "strategies", name, before=was, after=is_now)
     for field, change in _OF_GROUPS.items():
-        texts = _text(getattr(one, field)), _text(getattr(other, field))
+        texts = _text(getattr(old, field)), _text(getattr(new, field))
         if texts[0] != texts[1]:
-            yield ClusterChange(change, "strategies", name, None, None, None, *texts)
-    if one.clients != other.clients:
+            yield ClusterChange(change, "strategies", name, before=texts[0], after=texts[1])
+    if old.clients != new.clients:
         hidden = before.unknown.hides_clients(name), after.unknown.hides_clients(name)
-        yield from changes_of_clients(name, one, other, hidden)
-    if one.broker_client_ids != other.broker_client_ids:
-        yield ClusterChange(
-            "client_lists", "views", name, before=_lists_text(one), after=_lists_text(other)
-        )
+        yield from changes_of_clients(name, old, new, hidden)
+    if old.broker_client_ids != new.broker_client_ids:
+        lists = _lists_text(old), _lists_text(new)
+        yield ClusterChange("client_lists", "views", name, before=lists[0], after=lists[1])
 
 
 def presence_of_group(name: str, is_after: bool, hidden: Iterable[bool]) -> ClusterChange:
-    """Return that a group is there on one side alone; ``hidden`` says of either side whether a
-    partial snapshot may lack it.
+    """Return the change of a group that is on one side alone; ``hidden`` says of either side
+    whether a partial snapshot may lack it.
     """
     return ClusterChange(_presence("group", is_after, hidden, _APPEARED), None, name)
 
@@ -195,37 +196,37 @@ def _lists_text(group: Group) -> str:
 
 
 def changes_of_clients(
-    name: str, one: Group, other: Group, hidden: Iterable[bool]
+    name: str, before: Group, after: Group, hidden: Iterable[bool]
 ) -> Iterator[ClusterChange]:
     """Yield clients of a group that joined, left or are no longer what they were; ``hidden`` as for
     `presence_of_group`."""
     hidden = tuple(hidden)
-    old, new = by_slot(one.clients), by_slot(other.clients)
+    old, new = by_slot(before.clients), by_slot(after.clients)
     for slot in _union(old, new):
         if slot not in old or slot not in new:
-            is_joined = slot in new
-            step = "clients_joined" if is_joined else "clients_left"
-            yield ClusterChange(
-                _presence("client", is_joined, hidden, _JOINED), step, name, client_id=slot[0]
-            )
+            client_id, _ = slot
+            change = _presence("client", slot in new, hidden, _JOINED)
+            step = "clients_joined" if slot in new else "clients_left"
+            yield ClusterChange(change, step, name, client_id=client_id)
         elif old[slot] != new[slot]:
             yield from _of_client(name, old[slot], new[slot])
 
 
-def _of_client(name: str, one: Client, other: Client) -> Iterator[ClusterChange]:
+def _of_client(name: str, old: Client, new: Client) -> Iterator[ClusterChange]:
+    of_client = ClusterChange("", None, name, client_id=old.client_id)
     for field, (change, step) in _OF_CLIENTS.items():
-        texts = _text(getattr(one, field)), _text(getattr(other, field))
-        if texts[0] != texts[1]:
-            yield ClusterChange(change, step, name, None, None, one.client_id, *texts)
-    with_filters = one.filters is not None and other.filters is not None
-    texts = _topics_text(one, with_filters), _topics_text(other, with_filters)
-    if texts[0] != texts[1]:
-        yield ClusterChange(
-            "client_subscriptions", "subscriptions", name, None, None, one.client_id, *texts
+        was, is_now = _text(getattr(old, field)), _text(getattr(new, field))
+        if was != is_now:
+            yield of_client._replace(change=change, step=step, before=was, after=is_now)
+    with_filters = old.filters is not None and new.filters is not None
+    was, is_now = _topics_text(old, with_filters), _topics_text(new, with_filters)
+    if was != is_now:
+        yield of_client._replace(
+            change="client_subscriptions", step="subscriptions", before=was, after=is_now
         )
-    if one.sees_read_queue_nums != other.sees_read_queue_nums:
-        texts = _routes_text(one.sees_read_queue_nums), _routes_text(other.sees_read_queue_nums)
-        yield ClusterChange("client_route", "views", name, None, None, one.client_id, *texts)
+    if old.sees_read_queue_nums != new.sees_read_queue_nums:
+        was, is_now = _routes_text(old.sees_read_queue_nums), _routes_text(new.sees_read_queue_nums)
+        yield of_client._replace(change="client_route", step="views", before=was, after=is_now)
 
 
 def _topics_text(client: Client, with_filters: bool) -> str | None:
@@ -233,11 +234,13 @@ def _topics_text(client: Client, with_filters: bool) -> str | None:
     if client.subscriptions is None:
         return None
     filters = client.filters if with_filters and client.filters else {}
-    names = sorted(set(client.subscriptions))
-    return ", ".join(
-        f"{one} ({filters[one].type} {filters[one].expression})" if one in filters else one
-        for one in names
-    )
+    texts = []
+    for topic in sorted(set(client.subscriptions)):
+        expression = filters.get(topic)
+        texts.append(
+            topic if expression is None else f"{topic} ({expression.type} {expression.expression})"
+        )
+    return ", ".join(texts)
 
 
 def _routes_text(routes: Mapping[str, Mapping[str, int]] | None) -> str | None:

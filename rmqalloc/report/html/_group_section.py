@@ -119,16 +119,13 @@ def _pictures(ident: str, clients: pa.Table, queues: pa.Table, units: list[list[
     if not clients.num_rows:
         return "<p>It has no clients, before or after, or could not be planned.</p>"
     order = pc.unique(clients["client_id"]).to_pylist()
-    loads = Loads.of(clients, *({row["topic"]: row["mean_load"] for row in rows} for rows in units))
-    drawn = (
-        owners_figure(ident, loads),
-        flows_figure(ident, queues, order),
-        heat_figure(ident, loads),
+    means = ({row["topic"]: row["mean_load"] for row in rows} for rows in units)
+    loads = Loads.of(clients, *means)
+    return (
+        f"<h4>Owners</h4>{owners_figure(ident, loads)}"
+        f"<h4>Movement</h4>{flows_figure(ident, queues, order)}"
+        f"<h4>Evenness</h4>{heat_figure(ident, loads)}{_tables(clients, units)}"
     )
-    heads = ("Owners", "Movement", "Evenness")
-    return "".join(
-        f"<h4>{head}</h4>{one}" for head, one in zip(heads, drawn, strict=True)
-    ) + _tables(clients, units)
 
 
 def _tables(clients: pa.Table, units: list[list[Row]], is_folded: bool = False) -> str:
@@ -162,10 +159,9 @@ def _topic_table(before: list[Row], after: list[Row]) -> str:
     """Return a row per topic; one without figures has its reason in a section of its own."""
     was = {row["topic"]: row for row in before}
     ordered = sorted(after, key=lambda row: (-(row["moved"] or 0), row["topic"]))
-    rows = [
-        [row["topic"], *figures(was[row["topic"]], row), row["least_moves"]]
-        for row in ordered[:MOST_ROWS]
-    ]
+    rows = []
+    for row in ordered[:MOST_ROWS]:
+        rows.append([row["topic"], *figures(was[row["topic"]], row), row["least_moves"]])
     columns = [TableColumn("topic"), *FIGURES, *number_columns("least", is_lesser=True)]
     caption = f"Topics, before → after, {LEAST}" + how_many(len(rows), len(after), "topic")
     return html_table(caption, columns, rows)

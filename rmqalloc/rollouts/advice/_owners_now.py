@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.evidence import Known
+from rmqalloc.fleet.columns import ranges
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.present_states import present_states
 from rmqalloc.ownership.queue_states import REPORTED, OwnerStates
@@ -47,17 +48,12 @@ class Present:
         """Return the queues of every client that give it work: written ones, of any topic but the
         retry topic.
         """
-        fleet, owners, units = (
-            self.planned.fleet,
-            self.planned.owners[self.cells_of(group)],
-            self.units_of(group),
-        )
-        is_written = np.concatenate(
-            [self.planned.written[start : start + n] for start, n in zip(
-                fleet.queue_starts[units].tolist(), fleet.n_queues[units].tolist(), strict=True)]
-        )  # fmt: skip
+        fleet, units = self.planned.fleet, self.units_of(group)
+        n_queues = fleet.n_queues[units]
+        owners = self.planned.owners[self.cells_of(group)]
+        is_written = self.planned.written[ranges(fleet.queue_starts[units], n_queues)]
         is_retry = np.array([fleet.topic(unit).startswith(RETRY_PREFIX) for unit in units.tolist()])
-        gives = (owners >= 0) & is_written & ~np.repeat(is_retry, fleet.n_queues[units])
+        gives = (owners >= 0) & is_written & ~np.repeat(is_retry, n_queues)
         return np.bincount(owners[gives], minlength=len(self.planned.groups[group].client_ids))
 
 

@@ -1,56 +1,46 @@
-"""Every rule RocketMQ ships for splitting queues among clients, one file per family.
+"""Rules for splitting queues among clients: RocketMQ's and some of our own, one file per family.
 
-A new strategy joins by one line in `STRATEGIES` and one in the contract test's list.
+A class joins `STRATEGIES` by a keyword, as in ``class Rotated(..., name="ROTATED/1")``. Its file is
+found by its name, which begins with an underscore.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from importlib import import_module
 from typing import Any, Literal, TypeVar, overload
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
-from rmqalloc.strategies._canary import Canary
 from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
-from rmqalloc.strategies._consistent_hash_bounded import ConsistentHashBounded
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
-from rmqalloc.strategies._machine_room_nearby_pooled import MachineRoomNearbyPooled
 from rmqalloc.strategies._names import divided, split, unknown
 from rmqalloc.strategies._ordinal import Ordinal, Ordinal2
 from rmqalloc.strategies._pop import FleetShares, Pop
-from rmqalloc.strategies._rotated import Rotated
 from rmqalloc.strategies._stable import Stable
-from rmqalloc.strategies._sticky import Sticky
-from rmqalloc.strategies._weighted import Weighted
-from rmqalloc.strategies.base import ExclusiveStrategy, SharingStrategy, Strategy
+from rmqalloc.strategies.base import REGISTERED, ExclusiveStrategy, SharingStrategy, Strategy
 from rmqalloc.strategies.config import Config, ConfigByClient
 from rmqalloc.strategies.consistent_hash import ConsistentHash, HashFunction
 from rmqalloc.strategies.dialects import JAVA, dialect_named
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    "AVG": Averagely,
-    "AVG_BY_CIRCLE": AveragelyByCircle,
-    "CONSISTENT_HASH": ConsistentHash,
-    "CONFIG": Config,
-    "MACHINE_ROOM": MachineRoom,
-    "MACHINE_ROOM_NEARBY": MachineRoomNearby,
-    "POP": Pop,
-    "ORDINAL/1": Ordinal,
-    "ORDINAL/2": Ordinal2,
-    "STABLE/1": Stable,
-    "ROTATED/1": Rotated,
-    "CONSISTENT_HASH_BOUNDED/1": ConsistentHashBounded,
-    "CANARY/1": Canary,
-    "MACHINE_ROOM_NEARBY_POOLED/1": MachineRoomNearbyPooled,
-    "STICKY": Sticky,
-    "WEIGHTED/1": Weighted,
-}
+for _file in os.listdir(os.path.dirname(__file__)):
+    _module, _end = os.path.splitext(_file)
+    if _end == ".py" and _module[0] == "_" and _module != "__init__":
+        import_module(f"{__name__}.{_module}")
 
+# The order in which lists name them; a strategy that is not here comes after these, by its name.
+_FIRST = (
+    *("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"),
+    *("POP", "ORDINAL/1", "ORDINAL/2", "STABLE/1", "ROTATED/1", "CONSISTENT_HASH_BOUNDED/1"),
+    *("CANARY/1", "MACHINE_ROOM_NEARBY_POOLED/1", "STICKY", "WEIGHTED/1"),
+)
+STRATEGIES = {name: REGISTERED[name] for name in [*_FIRST, *sorted({*REGISTERED} - {*_FIRST})]}
 
 _Inner = TypeVar("_Inner", bound=Strategy)
 

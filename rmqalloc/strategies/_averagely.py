@@ -103,7 +103,7 @@ def _in_circles(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: An
     return queue % n_clients
 
 
-class Averagely(Even):
+class Averagely(Even, name="AVG"):
     """Contiguous blocks in client order; the first ``n mod m`` clients take one more.
 
     Notes
@@ -168,7 +168,7 @@ class Averagely(Even):
         return reasons
 
 
-class AveragelyByCircle(Even):
+class AveragelyByCircle(Even, name="AVG_BY_CIRCLE"):
     """Queue after queue to client after client, round and round.
 
     Notes

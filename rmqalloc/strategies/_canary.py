@@ -36,7 +36,7 @@ GRAY = "*@gray"
 POINTS = 10_000  # of a share in one
 
 
-class Canary(ExclusiveOver[Inner]):
+class Canary(ExclusiveOver[Inner], name="CANARY/1"):
     """Clients whose ids match a pattern get the first queues of every broker, the others all else.
 
     Notes
@@ -77,8 +77,8 @@ class Canary(ExclusiveOver[Inner]):
         """Share of the queues of each broker that canary clients get."""
         return Decimal(self.points) / POINTS
 
-    def _over(self, inner: Strategy) -> Strategy:
-        return Canary(self.share, self.pattern, inner)
+    def _over(self, inner: Any) -> Strategy:
+        return type(self)(self.share, self.pattern, inner)
 
     def get_name(self) -> str:
         """``CANARY/1-`` and the inner strategy's name."""

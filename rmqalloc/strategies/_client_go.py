@@ -97,7 +97,7 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
                 f"virtual_nodes must be at least 1, got {virtual_nodes}: client-go finds an empty circle"
             )
         super().__init__(virtual_nodes)
-        self.has_shared_points = False
+        self._is_md5 = self.has_shared_points = False
 
     def with_virtual_nodes(self, virtual_nodes: int) -> GoConsistentHash:
         """Return the same with another number of points per client.
@@ -107,7 +107,7 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
         >>> GoConsistentHash().with_virtual_nodes(160).virtual_nodes
         160
         """
-        return GoConsistentHash(virtual_nodes)
+        return type(self)(virtual_nodes)
 
     def _points_of(self, client_ids: Sequence[str]) -> Ring:
         return {
@@ -174,6 +174,8 @@ class GoMachineRoom(_GoFunction, MachineRoom):
     [0, 1, -1, -1]
     """
 
+    decided_by = "positions"
+    reads_topic = False
     dialect = "go"
 
     def __init__(self, machine_rooms: Iterable[str] | None = None) -> None:

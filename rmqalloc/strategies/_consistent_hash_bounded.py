@@ -39,7 +39,7 @@ DEFAULT_LOAD_FACTOR = Decimal("1.25")
 MOST_PERCENT = 10**8
 
 
-class ConsistentHashBounded(ExclusiveStrategy):
+class ConsistentHashBounded(ExclusiveStrategy, name="CONSISTENT_HASH_BOUNDED/1"):
     """A queue goes up the ring of ``CONSISTENT_HASH`` to the first client that has fewer queues
     than all may have.
 
@@ -86,7 +86,7 @@ class ConsistentHashBounded(ExclusiveStrategy):
 
     def with_virtual_nodes(self, virtual_nodes: int) -> ConsistentHashBounded:
         """Return the same with another number of points per client."""
-        return ConsistentHashBounded(self.load_factor, virtual_nodes)
+        return type(self)(self.load_factor, virtual_nodes)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return the reasons of the plain ring, the cap, and how far the queue goes beyond its

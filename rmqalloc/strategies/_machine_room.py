@@ -21,7 +21,7 @@ from rmqalloc.strategies.parameters import Parameter
 NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 
 
-class MachineRoom(ExclusiveStrategy):
+class MachineRoom(ExclusiveStrategy, name="MACHINE_ROOM"):
     """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other
     queues are unowned.
 

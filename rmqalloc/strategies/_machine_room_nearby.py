@@ -44,7 +44,7 @@ _Rooms = dict[str, list[int]]
 IN_ROOMS: DecidedBy = "positions in rooms"
 
 
-class MachineRoomNearby(OverParts[Inner]):
+class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
     """Every room's queues are split among its own clients by an inner strategy, those of a room
     without clients among all.
 
@@ -113,18 +113,18 @@ class MachineRoomNearby(OverParts[Inner]):
             "positions": IN_ROOMS,
             "ids": "ids",
         }
-        self.decided_by = within.get(inner.decided_by, "anything")
+        if self._has_hook_of(MachineRoomNearby):
+            self.decided_by = within.get(inner.decided_by, "anything")
 
-    def _over(self, inner: Strategy) -> Strategy:
-        return MachineRoomNearby(inner, self.broker_room, self.client_room)
+    def _over(self, inner: Any) -> Strategy:
+        return type(self)(inner, self.broker_room, self.client_room)
 
     def with_rooms(
         self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None
     ) -> Strategy:
         """Return the same strategy with the machine rooms of brokers and clients by name."""
-        return MachineRoomNearby(
-            self.inner.with_rooms(broker_room, client_room), broker_room, client_room
-        )
+        inner: Any = self.inner.with_rooms(broker_room, client_room)
+        return type(self)(inner, broker_room, client_room)
 
     def by_room(self, fleet: Fleet) -> tuple[UnitParts, Strategy]:
         """Return a fleet as units of one machine room each, and the inner strategy."""

@@ -24,7 +24,7 @@ from rmqalloc.strategies.base import Inner, Owners, Strategy
 Mask = NDArray[np.bool_]
 
 
-class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
+class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_POOLED/1"):
     """As ``MACHINE_ROOM_NEARBY``, but the queues of all rooms without clients are one pool.
 
     Queues of a room with clients are divided among these by the inner strategy. Those of all other
@@ -57,16 +57,15 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
         self._nearby = MachineRoomNearby(self.inner, broker_room, client_room)
         self.broker_room, self.client_room = broker_room, client_room
 
-    def _over(self, inner: Strategy) -> Strategy:
-        return MachineRoomNearbyPooled(inner, self.broker_room, self.client_room)
+    def _over(self, inner: Any) -> Strategy:
+        return type(self)(inner, self.broker_room, self.client_room)
 
     def with_rooms(
         self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None
     ) -> Strategy:
         """Return the same strategy with the machine rooms of brokers and clients by name."""
-        return MachineRoomNearbyPooled(
-            self.inner.with_rooms(broker_room, client_room), broker_room, client_room
-        )
+        inner: Any = self.inner.with_rooms(broker_room, client_room)
+        return type(self)(inner, broker_room, client_room)
 
     def get_name(self) -> str:
         """``MACHINE_ROOM_NEARBY_POOLED/1-`` and the inner strategy's name."""
@@ -128,7 +127,7 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
         is_open = np.ones(out.size, bool)
         parts = self._parts(fleet)
         if parts.queue_places.size:
-            self._divide(parts, out, threads)
+            self._divide_parts(parts, out, threads)
             is_open[parts.queue_places] = False
         lists = fleet.client_lists
         slots = ranges(fleet.slot_starts, fleet.n_clients)

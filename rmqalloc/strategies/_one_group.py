@@ -4,7 +4,6 @@ again.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ from rmqalloc.strategies.base import ExclusiveStrategy, Owners
 class DividesOneGroup(ExclusiveStrategy):
     """A strategy with a kernel for one group of plain objects; all others go the way of fleets."""
 
-    @abstractmethod
     def _divide(
         self,
         queues: tuple[Any, ...],
@@ -27,6 +25,7 @@ class DividesOneGroup(ExclusiveStrategy):
         """Return the queues of one client, or write all owners to `out`; None if the kernel does
         not take the group.
         """
+        return None
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         queues, client_ids = tuple(mq_all), tuple(cid_all)  # the kernel reads them twice

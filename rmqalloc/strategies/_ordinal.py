@@ -43,7 +43,7 @@ DIGITS = 6
 FILE = "ordinal-tables.txt"
 
 
-class Ordinal(DividesOneGroup):
+class Ordinal(DividesOneGroup, name="ORDINAL/1"):
     """Queues stay with slot numbers that survive a restart; a slot below the highest that leaves
     moves no others.
 
@@ -197,11 +197,6 @@ class Ordinal(DividesOneGroup):
             else slots.own_group(queues, client_ids, *self._around, self._is_chained, position, out)
         )
 
-    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
-        if self.tables and (errors := self.fleet_errors(group_fleet(mq_all, cid_all))):
-            raise ArgumentError(errors[0].reason)
-        return super()._group_owners(mq_all, cid_all)
-
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return the numbers of the clients, and whether the queue stands in for one that is
         missing.
@@ -232,7 +227,7 @@ class Ordinal(DividesOneGroup):
         return reasons
 
 
-class Ordinal2(Ordinal):
+class Ordinal2(Ordinal, name="ORDINAL/2"):
     """Queues stay with slot numbers; a slot that leaves moves no others, be it the highest or not.
 
     Lost brokers and added queues move more than under ``ORDINAL/1`` where a group has unusually few

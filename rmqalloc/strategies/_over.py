@@ -46,9 +46,9 @@ class OverParts(WrappingStrategy[Inner]):
         """
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        self._divide(self._parts(fleet), out, threads)
+        self._divide_parts(self._parts(fleet), out, threads)
 
-    def _divide(self, parts: UnitParts, out: Owners, threads: int) -> None:
+    def _divide_parts(self, parts: UnitParts, out: Owners, threads: int) -> None:
         owners = fresh_owners(parts.fleet)
         self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
         out[parts.queue_places] = parts.original(owners)

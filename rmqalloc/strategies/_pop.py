@@ -60,7 +60,7 @@ class FleetShares(NamedTuple):
     refused: NDArray[np.bool_]
 
 
-class Pop(WrappingStrategy[Inner], SharingStrategy):
+class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
     """Each client gets its own share and those of the ``pop_share_queue_num`` clients after it.
 
     Parameters
@@ -110,8 +110,8 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
         super().__init__(inner)
         self.pop_share_queue_num = int(pop_share_queue_num)
 
-    def _over(self, inner: Strategy) -> Strategy:
-        return Pop(inner, self.pop_share_queue_num)
+    def _over(self, inner: Any) -> Strategy:
+        return type(self)(inner, self.pop_share_queue_num)
 
     def get_name(self) -> str:
         """``POP``; in Java it is a mode of the broker, not a named strategy."""

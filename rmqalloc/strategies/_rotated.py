@@ -15,12 +15,10 @@ from rmqalloc.strategies._numbers import Numbers, java_hashes, mix64, topic_hash
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies._unit_parts import UnitParts
-from rmqalloc.strategies.base import DecidedBy, Inner, Strategy
-
-BY_POSITION: DecidedBy = "positions"
+from rmqalloc.strategies.base import Inner, Strategy
 
 
-class Rotated(ExclusiveOver[Inner]):
+class Rotated(ExclusiveOver[Inner], name="ROTATED/1"):
     """The inner strategy gets the clients from one on that the topic decides, and those before it
     behind the last.
 
@@ -46,12 +44,12 @@ class Rotated(ExclusiveOver[Inner]):
         super().__init__(inner)
         # Numbers decide where the list begins and who gets what from there on. Ids do not: where
         # points of a ring collide the order of clients decides, and that changes if one leaves.
-        self.decided_by = (
-            BY_POSITION if self.inner.decided_by in ("counts", "positions") else "anything"
-        )
+        by_place = self.inner.decided_by in ("counts", "positions")
+        if by_place and self._has_hook_of(Rotated):
+            self.decided_by = "positions"
 
-    def _over(self, inner: Strategy) -> Strategy:
-        return Rotated(inner)
+    def _over(self, inner: Any) -> Strategy:
+        return type(self)(inner)
 
     def get_name(self) -> str:
         """``ROTATED/1-`` and the inner strategy's name."""

@@ -21,7 +21,7 @@ from rmqalloc.strategies.owner_vectors import vacate
 from rmqalloc.strategies.parameters import Parameter
 
 
-class Stable(DividesOneGroup):
+class Stable(DividesOneGroup, name="STABLE/1"):
     """Every queue and client have a score for each other, and the best pairs come first, as far as
     there is room.
 

@@ -18,7 +18,7 @@ from rmqalloc.strategies.parameters import Parameter
 _Key = tuple[str, str, int]
 
 
-class Sticky(ExclusiveStrategy):
+class Sticky(ExclusiveStrategy, name="STICKY"):
     """Queues stay where they are as far as loads that differ by one at most allow.
 
     It reads who owned the queues so far, so clients could divide by it only if all of them knew

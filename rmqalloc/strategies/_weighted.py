@@ -27,7 +27,7 @@ LEAST_QUEUES = 1 << 12  # queues that are worth a thread
 Weights = NDArray[np.int64]
 
 
-class Weighted(ExclusiveStrategy):
+class Weighted(ExclusiveStrategy, name="WEIGHTED/1"):
     """The greatest load over capacity of any client is made small, a load being the weights of the
     queues that it has.
 

@@ -32,6 +32,16 @@ DecidedBy = Literal["counts", "positions", "positions in rooms", "ids", "anythin
 
 _LISTS = (tuple, list)
 
+REGISTERED: dict[str, type[Strategy]] = {}
+"""Classes by the name that they were declared with; `rmqalloc.strategies.STRATEGIES` has an order."""
+
+# What says something of the owners that `_owners` writes, or finds them in another way.
+_OF_THE_HOOK = (
+    *("decided_by", "formula", "has_shared_points", "is_listed", "is_shared", "is_server_side"),
+    *("reads_topic", "_takes_empty", "_explain", "allocate", "assign", "assign_fleet", "by_room"),
+    *("owner_of", "_divide", "_group_owners", "_owners_by_count", "_queues_of"),
+)
+
 NO_CURRENT = "currentCID is empty"
 NO_QUEUES = "mqAll is null or mqAll empty"
 NO_CLIENTS = "cidAll is null or cidAll empty"
@@ -43,6 +53,10 @@ class Strategy(ABC):
     A strategy holds its parameters and no state. Subclasses write one hook, `_owners`. Strategies
     do not sort: RocketMQ's rebalance sorts queues and clients before it asks, and so does the
     caller here (`sort_queues`, `sort_client_ids`, ``sort=True``, `Fleet.sorted`).
+
+    A class of this package joins `STRATEGIES` by a keyword, ``class Rotated(..., name="ROTATED/1")``.
+    A class that writes the hook anew inherits nothing that rests on the hook of its base: neither
+    faster ways to the owners nor what is declared of them.
 
     What else the product has to know of a strategy is declared by its class, so that no other room
     asks for its name. All defaults are safe: they promise nothing.
@@ -110,6 +124,17 @@ class Strategy(ABC):
     dialect: ClassVar[str] = "java"
 
     _takes_empty = False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues unowned
+
+    def __init_subclass__(cls, name: str | None = None) -> None:
+        super().__init_subclass__()
+        if name is not None:
+            REGISTERED[name] = cls
+        hooks = (cls._owners, Strategy._owners)
+        for attribute in _OF_THE_HOOK:
+            holders = [base for base in cls.__mro__ if attribute in vars(base)]
+            fitting = [base for base in holders if getattr(base, "_owners", hooks[1]) in hooks]
+            if fitting != [] and fitting[0] is not holders[0]:
+                setattr(cls, attribute, vars(fitting[0])[attribute])
 
     @abstractmethod
     def get_name(self) -> str:
@@ -201,7 +226,9 @@ class Strategy(ABC):
         return Assignment(self._group_owners(mq_all, cid_all), mq_all, cid_all)
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
-        fleet = group_fleet(mq_all, cid_all)
+        fleet = self._prepared(group_fleet(mq_all, cid_all))
+        for error in self._errors(fleet):
+            raise ArgumentError(error.reason)
         out = np.empty(len(mq_all), np.int32)
         self._owners(fleet, out)
         return out
@@ -351,6 +378,10 @@ class Strategy(ABC):
         out[:] = self.formula.owner(
             NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients
         )
+
+    def _has_hook_of(self, made: type[Strategy]) -> bool:
+        """Return False in a subclass that writes the hook anew."""
+        return type(self)._owners is made._owners
 
     def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
         """Return the same strategy with another number of points per client on its ring; itself if

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
-from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.fleet.positions import position as checked_position
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields
 from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies.base import Owners, SharingStrategy, Strategy, as_of_now, group_fleet
+from rmqalloc.strategies.base import Owners, SharingStrategy, Strategy, as_of_now
 from rmqalloc.strategies.ordering import sort_client_ids
 from rmqalloc.strategies.parameters import Parameter
 from rmqalloc.text import counted
 
 
-class Config(SharingStrategy, Generic[Queue]):
+class Config(SharingStrategy, Generic[Queue], name="CONFIG"):
     """A fixed list of queues, for every client that is configured with it.
 
     Parameters
@@ -183,11 +183,6 @@ class ConfigByClient(Strategy):
                     reasons.setdefault(
                         unit, f"{queue} is in the lists of {' and '.join(both)}, who all consume it"
                     )
-
-    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
-        for error in self.fleet_errors(group_fleet(mq_all, cid_all)):
-            raise ArgumentError(error.reason)
-        return super()._group_owners(mq_all, cid_all)
 
 
 def listed_queues(queues: Any) -> list[MessageQueue]:

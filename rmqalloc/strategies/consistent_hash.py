@@ -65,7 +65,7 @@ COMMON_VIRTUAL_NODES = (
 ROUNDS = 8
 
 
-class ConsistentHash(DividesOneGroup):
+class ConsistentHash(DividesOneGroup, name="CONSISTENT_HASH"):
     """Every client puts virtual nodes on a ring; a queue belongs to the first node at or after its
     own hash.
 
@@ -129,7 +129,8 @@ class ConsistentHash(DividesOneGroup):
             )
         self.virtual_nodes = int(virtual_nodes)
         self.hash_function = hash_function
-        self.has_shared_points = hash_function is None and self.virtual_nodes > 0
+        self._is_md5 = hash_function is None and self.virtual_nodes > 0
+        self.has_shared_points = self._is_md5 and self._has_hook_of(ConsistentHash)
 
     def with_virtual_nodes(self, virtual_nodes: int) -> ConsistentHash:
         """Return the same with another number of points per client.
@@ -139,7 +140,7 @@ class ConsistentHash(DividesOneGroup):
         >>> ConsistentHash().with_virtual_nodes(160).virtual_nodes
         160
         """
-        return ConsistentHash(virtual_nodes, self.hash_function)
+        return type(self)(virtual_nodes, self.hash_function)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return the first point at or after the queue's hash."""
@@ -223,8 +224,7 @@ class ConsistentHash(DividesOneGroup):
         if self.virtual_nodes == 0:
             out.fill(-1)
             return
-        is_md5 = self.has_shared_points
-        if is_md5 and is_small(fleet, self.virtual_nodes):
+        if self._is_md5 and is_small(fleet, self.virtual_nodes):
             ring_at_once(fleet, self.virtual_nodes, out)
             return
         if (
@@ -235,7 +235,7 @@ class ConsistentHash(DividesOneGroup):
         # An empty list begins where another one does, so its units would stand between those of
         # that list.
         vacate(fleet, empty, out)
-        if fleet.is_regular or not is_md5:
+        if fleet.is_regular or not self._is_md5:
             units = np.delete(np.arange(fleet.n_units), empty) if empty.size else None
             if units is None or units.size:
                 self._ring(fleet, Pieces.of(fleet, units), out, threads)

@@ -183,7 +183,7 @@ wheel-of-%:
 # and docs/evidence.md has the figures. They look at the checkout's tests and at the package that is installed.
 EVIDENCE := build/evidence
 PROOF    := PYTHONPATH=proofs:tests:tests/support $(BIN)/python -m
-MOVEMENT := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
+MOVEMENT := PYTHONPATH=benchmarks:tests:tests/support $(BIN)/python -m movement
 # Packages of a program that are none of the product's.
 NEEDS_fuzz      := $(if $(QUICK),,"atheris>=3")
 NEEDS_platforms := ziglang lief

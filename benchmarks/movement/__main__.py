@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from movement.bounds import checks
-from movement.contenders import KAFKA, strategies
+from movement.contenders import KAFKA, STRATEGIES
 from movement.kafka import why_missing
 from movement.page import page
 from movement.run import FULL, QUICK, run
@@ -38,7 +38,7 @@ def main() -> int:
     if missing and options.report:
         parser.error(f"the page needs Kafka's assignors: {missing}")
     kafka = KAFKA if not options.no_kafka and missing is None else []
-    results = run(QUICK if options.quick else FULL, [*strategies(), *kafka])
+    results = run(QUICK if options.quick else FULL, [*STRATEGIES, *kafka])
     text = page(results)
     print(text)
     if options.report:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from movement.contenders import PROMISES
 from movement.groups import GroupShape, IdKind
 from movement.histories import RESTARTS
 from movement.run import Results
@@ -11,22 +12,14 @@ RING = "CONSISTENT_HASH(10)"
 UNIFORM = "Kafka KIP-848 uniform"
 
 SLOTS: tuple[IdKind, ...] = ("slot", "slot, new address")
-LEAVE_AND_JOIN = {
-    "STABLE": {"24/4": 2.5, "64/16": 4.4, "192/48": 5.9, "1024/100": 7.2},
-    "STABLE, slack 1": {"24/4": 2.3, "64/16": 3.0, "192/48": 3.9, "1024/100": 4.9},
-}
-SPREADS = {"ORDINAL": 1, "ORDINAL/2": 1, "STABLE": 1, "STABLE, slack 1": 2, "ROTATED-AVG": 1}
-ORDINAL_EVENTS = {"leave": 1.0, "2nd leave": 1.4, "3rd leave": 1.4, "walk": 2.2}
-ORDINALS = {"ORDINAL": ORDINAL_EVENTS, "ORDINAL/2": {**ORDINAL_EVENTS, "scale in": 1.0}}
-RESTART = {"ORDINAL": 2.02, "ORDINAL/2": 2.0}
-GROWTH = {"ORDINAL": 1.0, "ORDINAL/2": 1.4}
-SKEWS = {"ORDINAL": 1.25, "ORDINAL/2": 1.25, "ROTATED-AVG": 1.25}
-FLEETS = {"ORDINAL": 5.0, "ORDINAL/2": 5.0, "STABLE": 1.3}
-GROUPS = {
-    "ORDINAL": {"24/4": 1.5, "64/16": 1.5, "192/48": 1.5},
-    "ORDINAL/2": {"24/4": 1.5, "64/16": 1.5, "192/48": 1.5},
-    "STABLE": {"24/4": 1.0, "64/16": 1.0, "192/48": 1.0, "1024/100": 1.3},
-}
+LEAVE_AND_JOIN = {one.label: one.leave_and_join for one in PROMISES}
+SPREADS = {one.label: one.spread for one in PROMISES if one.spread is not None}
+OVER_LEAST = {one.label: one.over_least for one in PROMISES}
+RESTART = {one.label: one.restart for one in PROMISES if one.restart is not None}
+GROWTH = {one.label: one.growth for one in PROMISES if one.growth is not None}
+SKEWS = {one.label: one.skew for one in PROMISES if one.skew is not None}
+FLEETS = {one.label: one.fleet_time for one in PROMISES if one.fleet_time is not None}
+GROUPS = {one.label: one.group_time for one in PROMISES}
 
 
 class Check(NamedTuple):
@@ -49,8 +42,8 @@ def checks(results: Results) -> list[Check]:
     """
     parts: tuple[Callable[[Results], Iterator[Check]], ...] = (
         _evenness,
-        _ordinal,
-        _stable,
+        _slots,
+        _random_ids,
         _lists,
         _times,
     )
@@ -74,26 +67,21 @@ def _evenness(results: Results) -> Iterator[Check]:
             )
 
 
-def _ordinal(results: Results) -> Iterator[Check]:
+def _slots(results: Results) -> Iterator[Check]:
     for (shape, label, kind), found in results.figures.items():
-        if label not in ORDINALS or kind not in SLOTS:
+        if kind not in SLOTS:
             continue
-        for name, most in ORDINALS[label].items():
+        for name, most in OVER_LEAST.get(label, {}).items():
             if name in found.over_least:
-                yield Check(
-                    label, f"{name} over the least at {shape}", found.over_least[name].value, most
-                )
-        for way in RESTARTS[:2]:
+                over = found.over_least[name].value
+                yield Check(label, f"{name} over the least at {shape}", over, most)
+        for way in RESTARTS[:2] if label in RESTART else ():
             moved = found.restarts[way.label].value
-            yield Check(
-                label,
-                f"moves per queue of a restart {way.label} at {shape}, ids {kind}",
-                moved,
-                RESTART[label],
-            )
+            what = f"moves per queue of a restart {way.label} at {shape}, ids {kind}"
+            yield Check(label, what, moved, RESTART[label])
 
 
-def _stable(results: Results) -> Iterator[Check]:
+def _random_ids(results: Results) -> Iterator[Check]:
     """The mean client that is one of n + 1 owns m / (n + 1) queues: a join is counted by that."""
     for (shape, label, kind), found in results.figures.items():
         most = LEAVE_AND_JOIN.get(label, {}).get(str(shape))

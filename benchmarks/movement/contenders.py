@@ -1,11 +1,13 @@
-"""Who is compared: a new strategy joins by one line of `STRATEGIES`."""
+"""Who is compared: a new strategy joins by a list ``PROMISES`` in its test file."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from strategy_declarations import Promise, declared
+
 from rmqalloc import strategy
-from rmqalloc.strategies import STRATEGIES as REGISTERED
 from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.by_name import reads_rooms
 
 
 def broker_room(queue: Any) -> str:
@@ -32,29 +34,23 @@ class Contender(NamedTuple):
         return "broker_room" in self.parameters
 
     def strategy(self) -> Strategy:
-        """Make the strategy; an inner one is given by its name."""
-        inner = {"inner": strategy(self.parameters["inner"])} if "inner" in self.parameters else {}
-        return strategy(self.name, **{**self.parameters, **inner})
+        """Make the strategy."""
+        return strategy(self.name, **self.parameters)
 
 
-_ROOMS = {"inner": "AVG", "broker_room": broker_room, "client_room": client_room}
+_ROOMS = {"broker_room": broker_room, "client_room": client_room}
 
+PROMISES: list[Promise] = declared("PROMISES")
 STRATEGIES = [
     Contender("AVG", "AVG"),
     Contender("AVG_BY_CIRCLE", "AVG_BY_CIRCLE"),
     Contender("CONSISTENT_HASH(10)", "CONSISTENT_HASH", {"virtual_nodes": 10}),
     Contender("CONSISTENT_HASH(160)", "CONSISTENT_HASH", {"virtual_nodes": 160}),
-    Contender("CONSISTENT_HASH_BOUNDED(1.25)", "CONSISTENT_HASH_BOUNDED", {"load_factor": 1.25}),
-    Contender("MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY", _ROOMS),
-    Contender("MACHINE_ROOM_NEARBY_POOLED-AVG", "MACHINE_ROOM_NEARBY_POOLED", _ROOMS),
-    Contender("ROTATED-AVG", "ROTATED", {"inner": "AVG"}),
-    Contender("CANARY-AVG", "CANARY", {"inner": "AVG", "share": 0.25, "pattern": "*@consumer-1"}),
-    Contender("WEIGHTED", "WEIGHTED"),
-    Contender("ORDINAL", "ORDINAL"),
-    Contender("ORDINAL/2", "ORDINAL/2"),
-    Contender("STABLE", "STABLE"),
-    Contender("STABLE, slack 1", "STABLE", {"slack": 1}),
+    Contender("MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY-AVG", _ROOMS),
 ]
+for _own in PROMISES:
+    _asked = _ROOMS if reads_rooms(_own.name) else {}
+    STRATEGIES.append(Contender(_own.label, _own.name, {**_own.parameters, **_asked}))
 
 KAFKA = [
     Contender(f"Kafka {name}", name, is_kafka=True)
@@ -67,11 +63,3 @@ KAFKA = [
         "KIP-848 range",
     )
 ]
-
-
-def strategies() -> list[Contender]:
-    """Those of `STRATEGIES` that this version of the engine has; names of our own are registered
-    with a version.
-    """
-    known = REGISTERED.keys() | {name.partition("/")[0] for name in REGISTERED}
-    return [one for one in STRATEGIES if one.name in known]

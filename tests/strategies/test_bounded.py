@@ -8,10 +8,36 @@ import reference
 import reference_own
 from hypothesis import given
 from hypothesis import strategies as st
-from strategy_cases import client_names, numbered
+from strategy_cases import Rule, client_names, numbered
+from strategy_declarations import JavaCases, Promise
 
 from rmqalloc import Fleet, strategy
 from rmqalloc._engine import ring
+
+CASES = [
+    Rule(
+        "BOUNDED",
+        lambda: strategy("CONSISTENT_HASH_BOUNDED"),
+        reference_own.ConsistentHashBounded(),
+    ),
+    Rule(
+        "BOUNDED-1",
+        lambda: strategy("CONSISTENT_HASH_BOUNDED", load_factor=1, virtual_nodes=1),
+        reference_own.ConsistentHashBounded(100, 1),
+    ),
+]
+PROMISES = [
+    Promise("CONSISTENT_HASH_BOUNDED(1.25)", "CONSISTENT_HASH_BOUNDED", {"load_factor": 1.25}),
+]
+JAVA_CASES = [
+    JavaCases(
+        "CONSISTENT_HASH_BOUNDED",
+        lambda random, _: {
+            "load_factor": random.choice([1, 1.01, 1.1, 1.25, 1.29, 2, 5.75]),
+            "virtual_nodes": random.choice([1, 2, 10, 10, 100]),
+        },
+    )
+]
 
 SIZES = st.tuples(st.integers(1, 300), st.integers(1, 60))
 FACTORS = st.integers(100, 300).map(lambda percent: f"{percent / 100:.2f}")

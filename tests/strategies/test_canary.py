@@ -4,11 +4,41 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import reference
+import reference_own
 from hypothesis import given
 from hypothesis import strategies as st
-from strategy_cases import numbered
+from strategy_cases import Rule, avg, nearby, nearby_reference, numbered, over
+from strategy_declarations import JavaCases, Promise
 
 from rmqalloc import Fleet, MessageQueue, strategy
+
+
+def twin(inner):
+    return reference_own.Canary(inner, 3000, lambda client: client.endswith("1"))
+
+
+CASES = [
+    Rule("CANARY-AVG", over("CANARY", avg, share="0.3", pattern="*1"), twin(reference.Avg())),
+    Rule(
+        "CANARY-ROTATED-NEARBY-AVG",
+        over("CANARY", over("ROTATED", nearby(avg)), share="0.3", pattern="*1"),
+        twin(reference_own.Rotated(nearby_reference(reference.Avg()))),
+    ),
+]
+PROMISES = [
+    Promise("CANARY-AVG", "CANARY-AVG", {"share": 0.25, "pattern": "*@consumer-1"}),
+]
+JAVA_CASES = [
+    JavaCases(
+        "CANARY",
+        lambda random, inner: {
+            "inner": inner,
+            "share": random.choice([0, 0.0001, 0.05, 0.1, 0.25, 0.29, 0.5, 0.9999, 1]),
+            "pattern": random.choice(["*@gray", "10.*", "*1*", "*?@*-?", "*", "a@b-[0]", "中*"]),
+        },
+    )
+]
 
 CLIENTS = ["c1@gray", "c1@main", "c2@gray", "c2@main", "c3@main"]
 IS_CANARY = np.array([True, False, True, False, False])

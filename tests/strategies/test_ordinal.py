@@ -12,9 +12,24 @@ import specified
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
+from strategy_declarations import Promise
 
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.strategies._ordinal import EVEN, tables
+
+PROMISES = [
+    Promise(
+        "ORDINAL",
+        "ORDINAL",
+        spread=1,
+        skew=1.25,
+        over_least={"leave": 1.0, "2nd leave": 1.4, "3rd leave": 1.4, "walk": 2.2},
+        restart=2.02,
+        growth=1.0,
+        fleet_time=5.0,
+        group_time={"24/4": 1.5, "64/16": 1.5, "192/48": 1.5},
+    )
+]
 
 ODD_IDS = [
     "x",

@@ -11,8 +11,23 @@ import strategy_vectors
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
+from strategy_declarations import Promise
 
 from rmqalloc import Fleet, strategy
+
+PROMISES = [
+    Promise(
+        "ORDINAL/2",
+        "ORDINAL/2",
+        spread=1,
+        skew=1.25,
+        over_least={"leave": 1.0, "2nd leave": 1.4, "3rd leave": 1.4, "walk": 2.2, "scale in": 1.0},
+        restart=2.0,
+        growth=1.4,
+        fleet_time=5.0,
+        group_time={"24/4": 1.5, "64/16": 1.5, "192/48": 1.5},
+    )
+]
 
 TOPICS = st.text(st.characters(codec="utf-16"), max_size=5)
 

@@ -2,11 +2,35 @@
 
 import numpy as np
 import pytest
+import reference
+import reference_own
 from hypothesis import given
 from hypothesis import strategies as st
+from strategy_cases import BY_ROOM, Rule, avg, broker_room, client_room, over, ring
+from strategy_declarations import JavaCases, Promise
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.fleet import Fleet
+
+
+def pooled(inner):
+    return over("MACHINE_ROOM_NEARBY_POOLED", inner, **BY_ROOM)
+
+
+def twin(inner):
+    return reference_own.MachineRoomNearbyPooled(inner, broker_room, client_room)
+
+
+CASES = [
+    Rule("POOLED-NEARBY-AVG", pooled(avg), twin(reference.Avg())),
+    Rule(
+        "POOLED-NEARBY-ROTATED-RING",
+        pooled(over("ROTATED", ring())),
+        twin(reference_own.Rotated(reference.ConsistentHash())),
+    ),
+]
+PROMISES = [Promise("MACHINE_ROOM_NEARBY_POOLED-AVG", "MACHINE_ROOM_NEARBY_POOLED-AVG")]
+JAVA_CASES = [JavaCases("MACHINE_ROOM_NEARBY_POOLED", lambda _, inner: {"inner": inner})]
 
 ROOMS = st.lists(
     st.tuples(st.sampled_from("abcdef"), st.integers(1, 7)),

@@ -6,11 +6,45 @@ import reference
 import reference_own
 from hypothesis import given
 from hypothesis import strategies as st
-from strategy_cases import client_names, numbered
+from strategy_cases import (
+    Rule,
+    avg,
+    client_names,
+    crowded,
+    nearby,
+    nearby_reference,
+    numbered,
+    over,
+    ring,
+    rooms,
+)
+from strategy_declarations import JavaCases, Promise
 
 from rmqalloc import Fleet, sort_client_ids, strategy
 from rmqalloc.fleet.columns import Strings
 from rmqalloc.strategies._numbers import java_hashes, mix64
+
+TWIN = reference_own.Rotated
+CASES = [
+    Rule("ROTATED-AVG", over("ROTATED", avg), TWIN(reference.Avg())),
+    Rule(
+        "ROTATED-crowded",
+        over("ROTATED", ring(virtual_nodes=4, hash_function=crowded)),
+        TWIN(reference.ConsistentHash(4, crowded)),
+    ),
+    Rule(
+        "ROTATED-MACHINE_ROOM",
+        over("ROTATED", rooms({"hz", "a"})),
+        TWIN(reference.MachineRoom({"hz", "a"})),
+    ),
+    Rule(
+        "NEARBY-ROTATED-AVG",
+        nearby(over("ROTATED", avg)),
+        nearby_reference(TWIN(reference.Avg())),
+    ),
+]
+PROMISES = [Promise("ROTATED-AVG", "ROTATED-AVG", spread=1, skew=1.25)]
+JAVA_CASES = [JavaCases("ROTATED", lambda _, inner: {"inner": inner})]
 
 
 @given(st.lists(st.text(max_size=8)))

@@ -11,9 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 from instruction_sets import isas_of
+from strategy_declarations import Promise
 
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc._engine import preferences
+
+PROMISES = [
+    Promise(
+        "STABLE",
+        "STABLE",
+        spread=1,
+        leave_and_join={"24/4": 2.5, "64/16": 4.4, "192/48": 5.9, "1024/100": 7.2},
+        fleet_time=1.3,
+        group_time={"24/4": 1.0, "64/16": 1.0, "192/48": 1.0, "1024/100": 1.3},
+    ),
+    Promise(
+        "STABLE, slack 1",
+        "STABLE",
+        {"slack": 1},
+        spread=2,
+        leave_and_join={"24/4": 2.3, "64/16": 3.0, "192/48": 3.9, "1024/100": 4.9},
+    ),
+]
 
 TWINS = [
     "Aa",

@@ -9,8 +9,11 @@ import reference_own
 from hypothesis import given
 from hypothesis import strategies as st
 from strategy_cases import client_names, numbered
+from strategy_declarations import Promise
 
 from rmqalloc import Fleet, MessageQueue, strategy
+
+PROMISES = [Promise("WEIGHTED", "WEIGHTED")]
 
 
 def owners_of(weights, capacities):

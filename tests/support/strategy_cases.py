@@ -1,6 +1,6 @@
 """Every strategy twice, by the package and by the reference, and how their answers are compared.
 
-A new strategy joins the contract of ``test_strategies.py`` by being added to ``RULES``.
+A new strategy joins the contract of ``test_strategies.py`` by a list ``CASES`` in its test file.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import go_reference
 import pytest
 import reference
-import reference_own
+from strategy_declarations import declared
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
@@ -61,10 +61,15 @@ def ring(**parameters):
     return lambda: strategy("CONSISTENT_HASH", **parameters)
 
 
+def over(name, inner, **parameters):
+    return lambda: strategy(name, inner=inner(), **parameters)
+
+
+BY_ROOM = {"broker_room": broker_room, "client_room": client_room}
+
+
 def nearby(inner):
-    return lambda: strategy(
-        "MACHINE_ROOM_NEARBY", inner=inner(), broker_room=broker_room, client_room=client_room
-    )
+    return over("MACHINE_ROOM_NEARBY", inner, **BY_ROOM)
 
 
 def nearby_reference(inner):
@@ -72,7 +77,7 @@ def nearby_reference(inner):
 
 
 def pop(share, inner):
-    return lambda: strategy("POP", inner=inner(), pop_share_queue_num=share)
+    return over("POP", inner, pop_share_queue_num=share)
 
 
 def avg():
@@ -83,41 +88,20 @@ def circle():
     return strategy("AVG_BY_CIRCLE")
 
 
-def bounded(**parameters):
-    return lambda: strategy("CONSISTENT_HASH_BOUNDED", **parameters)
-
-
-def canary(inner, share="0.3", pattern="*1"):
-    return lambda: strategy("CANARY", share=share, pattern=pattern, inner=inner())
-
-
-def canary_reference(inner, points=3000, is_canary=lambda client: client.endswith("1")):
-    return reference_own.Canary(inner, points, is_canary)
-
-
-def pooled(inner):
-    return lambda: strategy(
-        "MACHINE_ROOM_NEARBY_POOLED",
-        inner=inner(),
-        broker_room=broker_room,
-        client_room=client_room,
-    )
-
-
-def pooled_reference(inner):
-    return reference_own.MachineRoomNearbyPooled(inner, broker_room, client_room)
-
-
-def rotated(inner):
-    return lambda: strategy("ROTATED", inner=inner())
-
-
 def rooms(names):
     return lambda: strategy("MACHINE_ROOM", machine_rooms=names)
 
 
 def go_rooms(names):
     return lambda: strategy("MACHINE_ROOM", dialect="go", machine_rooms=names)
+
+
+def numbered(n_queues, broker_name="hz@b", topic="T"):
+    return [MessageQueue(topic, broker_name, i) for i in range(n_queues)]
+
+
+def client_names(n_clients):
+    return [f"10.0.0.{i}@{i * 7}#{i * 10**12}" for i in range(n_clients)]
 
 
 RULES = [
@@ -164,40 +148,7 @@ RULES = [
         nearby(nearby(avg)),
         nearby_reference(nearby_reference(reference.Avg())),
     ),
-    Rule("BOUNDED", bounded(), reference_own.ConsistentHashBounded()),
-    Rule(
-        "BOUNDED-1",
-        bounded(load_factor=1, virtual_nodes=1),
-        reference_own.ConsistentHashBounded(100, 1),
-    ),
-    Rule("CANARY-AVG", canary(avg), canary_reference(reference.Avg())),
-    Rule(
-        "CANARY-ROTATED-NEARBY-AVG",
-        canary(rotated(nearby(avg))),
-        canary_reference(reference_own.Rotated(nearby_reference(reference.Avg()))),
-    ),
-    Rule("POOLED-NEARBY-AVG", pooled(avg), pooled_reference(reference.Avg())),
-    Rule(
-        "POOLED-NEARBY-ROTATED-RING",
-        pooled(rotated(ring())),
-        pooled_reference(reference_own.Rotated(reference.ConsistentHash())),
-    ),
-    Rule("ROTATED-AVG", rotated(avg), reference_own.Rotated(reference.Avg())),
-    Rule(
-        "ROTATED-crowded",
-        rotated(ring(virtual_nodes=4, hash_function=crowded)),
-        reference_own.Rotated(reference.ConsistentHash(4, crowded)),
-    ),
-    Rule(
-        "ROTATED-MACHINE_ROOM",
-        rotated(rooms({"hz", "a"})),
-        reference_own.Rotated(reference.MachineRoom({"hz", "a"})),
-    ),
-    Rule(
-        "NEARBY-ROTATED-AVG",
-        nearby(rotated(avg)),
-        nearby_reference(reference_own.Rotated(reference.Avg())),
-    ),
+    *declared("CASES"),
     Rule(
         "CONFIG",
         lambda: strategy("CONFIG", message_queues=CONFIGURED),
@@ -275,11 +226,3 @@ def pairs(assigned):
             for queue, owner in zip(assigned.mq_all, owners, strict=True)
         )
     )
-
-
-def numbered(n_queues, broker_name="hz@b", topic="T"):
-    return [MessageQueue(topic, broker_name, i) for i in range(n_queues)]
-
-
-def client_names(n_clients):
-    return [f"10.0.0.{i}@{i * 7}#{i * 10**12}" for i in range(n_clients)]

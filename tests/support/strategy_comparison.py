@@ -8,13 +8,19 @@ from random import Random, SystemRandom
 from typing import Any
 
 import pytest
-from strategy_vectors import StrategyCase, first_character, random_case, random_wrapped_case
+from strategy_vectors import (
+    WRAPPED,
+    StrategyCase,
+    first_character,
+    random_case,
+    random_wrapped_case,
+)
 
 from rmqalloc import Fleet, strategy
+from rmqalloc.strategies.by_name import reads_rooms
 
 SEED = int(os.environ.get("RMQALLOC_SEED") or SystemRandom().randrange(2**32))
 SPECIFIED = ("ORDINAL", "ORDINAL/2", "STABLE")
-WRAPPED = ("ROTATED", "CONSISTENT_HASH_BOUNDED", "MACHINE_ROOM_NEARBY_POOLED", "CANARY")
 
 JAVA_CASES = dict.fromkeys(SPECIFIED, 20_000) | dict.fromkeys(WRAPPED, 10_000)
 GO_CASES = dict.fromkeys(SPECIFIED, 34_000)
@@ -74,7 +80,7 @@ def _parameters(one: StrategyCase) -> dict[str, Any]:
         given["inner"] = strategy(given["inner"])
     if "tables" in given:
         given["tables"] = True
-    if one.strategy == "MACHINE_ROOM_NEARBY_POOLED":
+    if reads_rooms(one.strategy):
         given |= {
             "broker_room": lambda queue: first_character(queue.broker_name),
             "client_room": first_character,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import specified
 from checkout import DATA
+from strategy_declarations import declared
 
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues
 
@@ -187,24 +188,16 @@ def random_case(random: Random, strategy: str) -> StrategyCase:
     return case(strategy, parameters, random_queues(random), random_ids(random, pattern))
 
 
+WRAPPED = {one.name: one.parameters for one in declared("JAVA_CASES")}
+"""How parameters are drawn, by strategy."""
+
+
 def random_wrapped_case(random: Random, strategy: str) -> StrategyCase:
     """A group for a strategy over another one, or over RocketMQ's ring. Its machine rooms are those
     of `first_character`.
     """
     inner = random.choice(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "ORDINAL", "STABLE"])
-    parameters = {
-        "ROTATED": {"inner": inner},
-        "CONSISTENT_HASH_BOUNDED": {
-            "load_factor": random.choice([1, 1.01, 1.1, 1.25, 1.29, 2, 5.75]),
-            "virtual_nodes": random.choice([1, 2, 10, 10, 100]),
-        },
-        "MACHINE_ROOM_NEARBY_POOLED": {"inner": inner},
-        "CANARY": {
-            "inner": inner,
-            "share": random.choice([0, 0.0001, 0.05, 0.1, 0.25, 0.29, 0.5, 0.9999, 1]),
-            "pattern": random.choice(["*@gray", "10.*", "*1*", "*?@*-?", "*", "a@b-[0]", "中*"]),
-        },
-    }[strategy]
+    parameters = WRAPPED[strategy](random, inner)
     ids = random_ids(random)
     if random.random() < 0.5:
         ids += [

@@ -4,11 +4,13 @@ import json
 
 import pytest
 import yaml
+from strategy_declarations import named_alone
 
 from rmqalloc import strategy
 from rmqalloc.cli import main
 from rmqalloc.scenarios import ScenarioError, scenarios_of
 from rmqalloc.snapshot.snapshot import MessageQueue
+from rmqalloc.strategies.by_name import reads_rooms
 
 IDS = ["c-0@gray", "c-1", "c-2", "x@c7"]
 QUEUES = [MessageQueue("orders", broker, i) for broker in ("a", "b") for i in range(4)]
@@ -34,6 +36,7 @@ SPELLED = [
     ("CANARY(share=0.25)", "CANARY", {"share": "0.25"}),
     pytest.param("CANARY-ROTATED-AVG_BY_CIRCLE(share=0.5, pattern=*-?)", "CANARY-ROTATED-AVG_BY_CIRCLE",
                  {"share": 0.5, "pattern": "*-?"}, id="CANARY-ROTATED-AVG_BY_CIRCLE"),
+    *((name, name, {}) for name in named_alone() if not reads_rooms(name)),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@ themselves holds.
 """
 
 import pytest
+from strategy_declarations import named_alone
 
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._explain import explain
@@ -27,6 +28,7 @@ OWN = [
     ("CANARY-ROTATED-AVG", {"share": "0.2"}),
     ("MACHINE_ROOM_NEARBY_POOLED", {}),
     ("WEIGHTED", {}),
+    *((name, {}) for name in named_alone()),
 ]
 
 

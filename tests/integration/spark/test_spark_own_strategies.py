@@ -7,10 +7,12 @@ import json
 import pyarrow as pa
 import pytest
 import random_units as units
+from strategy_declarations import named_alone
 
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from rmqalloc.strategies.by_name import reads_rooms
 from rmqalloc.strategies.spelled import spelled
 from spark_udfs import _arrow_owners as arrow_owners
 
@@ -32,6 +34,7 @@ LISTS = pa.array([[{"broker_name": "b", "queue_id": i} for i in range(7)]]), pa.
         ("CONSISTENT_HASH_BOUNDED", {"virtual_nodes": 2}),
         ("CANARY-ROTATED-AVG", {"share": "0.5"}),
         ("WEIGHTED", {}),
+        *((name, {}) for name in named_alone() if not reads_rooms(name)),
     ],
 )
 def test_a_name_is_enough(name, params):
@@ -85,7 +88,7 @@ def test_what_is_missing_or_wrong_is_said(name, params, error):
 
 # --- On Spark ---
 
-SPELLED = (
+SPELLED = [
     "ORDINAL/1",
     "ORDINAL(tables=true)",
     'ORDINAL(pattern="@c#")',
@@ -101,7 +104,8 @@ SPELLED = (
     "MACHINE_ROOM_NEARBY_POOLED/1",
     "MACHINE_ROOM_NEARBY_POOLED-STABLE(slack=1)",
     "ROTATED-MACHINE_ROOM_NEARBY_POOLED-AVG",
-)
+]
+SPELLED += [name for name in named_alone() if name not in SPELLED]
 ODD = [
     units.row(
         "stateful", "orders", [("a", 4), ("b", 3)], [f"10.0.0.{9 - i}@web-{i}" for i in (0, 1, 3)]
@@ -201,7 +205,9 @@ def answers(fleet):
 def rooms_of(text, of="queue"):
     """The columns of rooms beside queues, or beside brokers, for those that read them."""
     return (
-        {"broker_rooms": f"{of}_rooms", "client_rooms": "client_rooms"} if "POOLED" in text else {}
+        {"broker_rooms": f"{of}_rooms", "client_rooms": "client_rooms"}
+        if reads_rooms(spelled(text)[0])
+        else {}
     )
 
 

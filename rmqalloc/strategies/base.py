@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet, FleetError, UnitError
-from rmqalloc.fleet.columns import Offsets, list_positions
+from rmqalloc.fleet.columns import Offsets
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.fleet.positions import position as checked_position
@@ -22,7 +22,7 @@ from rmqalloc.model import Assignment, Queue, SharedAssignment, java_text, joine
 from rmqalloc.strategies._parallel import n_threads
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies._unit_parts import UnitParts
-from rmqalloc.strategies.formula import NUMPY, Formula
+from rmqalloc.strategies.formula import Formula
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.owner_vectors import check_out, fresh_owners
 from rmqalloc.strategies.parameters import Parameter
@@ -373,11 +373,7 @@ class Strategy(ABC):
         has queues has a client.
         """
         assert self.formula is not None, f"{self.get_name()} reads names"
-        sizes = np.diff(queue_offsets)
-        clients = np.repeat(n_clients, sizes)
-        out[:] = self.formula.owner(
-            NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients
-        )
+        self.formula.write(queue_offsets, n_clients, out)
 
     def _has_hook_of(self, made: type[Strategy]) -> bool:
         """Return False in a subclass that writes the hook anew."""

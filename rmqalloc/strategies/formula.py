@@ -12,6 +12,9 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet.columns import Offsets, list_positions
 
 
 class Arithmetic(NamedTuple):
@@ -43,3 +46,20 @@ class Formula(NamedTuple):
     # n_clients)`` positions repeated until every queue has one, a form that Spark computes without
     # a lambda: as they stand, or sorted. None if they do not
     rounds: Literal["in turn", "sorted"] | None = None
+
+    def write(
+        self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: NDArray[np.int32]
+    ) -> None:
+        """Write the owners of many units, as a strategy's hook does.
+
+        Examples
+        --------
+        >>> out = np.empty(5, np.int32)
+        >>> in_turn = Formula(lambda arithmetic, queue, n_queues, n_clients: queue % n_clients)
+        >>> in_turn.write(np.array([0, 2, 5]), np.array([1, 2], np.int32), out)
+        >>> out.tolist()
+        [0, 0, 0, 1, 0]
+        """
+        sizes = np.diff(queue_offsets)
+        n_queues, clients = np.repeat(sizes, sizes), np.repeat(n_clients, sizes)
+        out[:] = self.owner(NUMPY, list_positions(queue_offsets), n_queues, clients)

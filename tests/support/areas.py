@@ -129,6 +129,13 @@ AREAS = {
             f"tests/house/test_page_blocks.py::{_PAGE}[docs/": 80,
         },
     ),
+    "recipes": Area(
+        (
+            *("docs/project/recipes.md", "rmqalloc/strategies/", "rmqalloc/audit/"),
+            *("rmqalloc/cli/", "rmqalloc/documents/"),
+        ),
+        {"tests/house/test_recipes.py": 40},
+    ),
     "screens": Area(
         ("rmqalloc/report/", "rmqalloc/results/"),
         {

@@ -46,11 +46,18 @@ from rmqalloc.snapshot import examples
 from rmqalloc.snapshot.live import ClusterReading, GroupAges
 from rmqalloc.watching import Observer
 
+ELSEWHERE = {
+    "docs/notebook.md": "is written by running it",
+    "docs/project/recipes.md": "its blocks change the checkout: tests/house/test_recipes.py runs them in a copy",
+}
+"""Pages whose blocks are not run here, and why."""
+
 PAGES = [
-    ROOT / "README.md",
-    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "notebook.md"),
+    page
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if str(page.relative_to(ROOT)) not in ELSEWHERE
 ]
-"""Pages whose blocks are run; the notebook's page is written by running it."""
+"""Pages whose blocks are run."""
 
 NEEDS = {
     "a package index": "installs packages",

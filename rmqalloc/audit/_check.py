@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules import RULES
-from rmqalloc.audit._signed_groups import ChosenGroups, chosen_groups
+from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit._signs import Sign
-from rmqalloc.audit.finding import SEVERITIES, Finding
+from rmqalloc.audit.finding import SEVERITIES, Finding, Rule
 from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known
 from rmqalloc.audit.reach import reach_of
@@ -77,13 +76,15 @@ def check_snapshot(
     >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]
     [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
     """
-    known, followed = Known.of(snapshot, groups), _known_rules(RULES if rules is None else rules)
     ages: dict[str, dict[str, float]] = {}
     for (name, client_id), age in (seen_for or {}).items():
         ages.setdefault(name, {})[client_id] = age
-    return findings_of(
-        known, chosen_groups(known, groups, topics, planned, ages), followed, planned
-    )
+    followed = _known_rules(RULES if rules is None else rules)
+    # decide: the strategy of each group
+    known = Known.of(snapshot, groups)
+    # lay out: the groups with something unusual, client by client
+    chosen = chosen_groups(known, groups, topics, planned, ages)
+    return findings_of(known, chosen, followed, planned)
 
 
 def findings_of(
@@ -92,25 +93,20 @@ def findings_of(
     rules: Sequence[str] = tuple(RULES),
     planned: Planned | None = None,
 ) -> Findings:
-    """Return what some rules find in groups that were chosen already."""
+    """Return what some rules find in groups that were chosen already: the steps of docs/flow.md after
+    the views are laid out.
+    """
     snapshot, has_topic, is_whole = known.snapshot, looked_at.has_topic, looked_at.is_whole
+    # assign: the strategies that explain owners other than the computed ones
     if "differs-from-expected" in rules:
-        owned = [group for group in looked_at.all if group.signs & Sign.OWNED]
-        audited = [group.audited for group in owned if not group.is_ordinary]
-        _fit_strategies([group for group in audited if group.elsewhere], snapshot)
-    found: list[Finding] = []
-    for group in looked_at.all:
-        if group.signs:
-            for name in rules:
-                found += RULES[name].findings(name, group)
+        _fit_strategies(looked_at.all, snapshot)
+    # compare: what each rule finds
+    found = _found(looked_at.all, [RULES[name] for name in rules])
     if "differs-from-plan" in rules:
-        names = {group.name for group in snapshot.groups}
-        for finding in absent_groups(planned or {}, names):
-            has_queue = any(has_topic(queue.topic) for queue in finding.queues)
-            if has_queue and looked_at.has_name(finding.consumer_group):
-                found.append(finding)
+        found += _found_in_absent_groups(looked_at, snapshot, planned or {})
     kept = [finding for finding in found if finding.topic is None or has_topic(finding.topic)]
     in_order = sorted(dict.fromkeys(kept), key=_by_group_and_severity)
+    # answer
     reach = reach_of(looked_at.all, snapshot, has_topic, is_whole)
     missing = not_known(looked_at.all, snapshot, rules, has_topic, is_whole)
     return Findings(in_order, reach, evidence_known(known), missing)
@@ -118,6 +114,30 @@ def findings_of(
 
 def _by_group_and_severity(finding: Finding) -> tuple[str, int]:
     return finding.consumer_group, SEVERITIES.index(finding.severity)
+
+
+def _found(groups: Sequence[SignedGroup], rules: Sequence[Rule]) -> list[Finding]:
+    """Return what the rules find in groups that have something unusual."""
+    whens = [rule.when for rule in rules if rule.when is not None]
+    found: list[Finding] = []
+    for signed in groups:
+        if signed.signs or any(when(signed.group) for when in whens):
+            for rule in rules:
+                found += rule.findings(signed)
+    return found
+
+
+def _found_in_absent_groups(
+    looked_at: ChosenGroups, snapshot: Snapshot, planned: Planned
+) -> list[Finding]:
+    """Return findings about groups of a plan that the snapshot does not have."""
+    names = {group.name for group in snapshot.groups}
+    found = []
+    for finding in absent_groups(planned, names):
+        has_queue = any(looked_at.has_topic(queue.topic) for queue in finding.queues)
+        if has_queue and looked_at.has_name(finding.consumer_group):
+            found.append(finding)
+    return found
 
 
 def _known_rules(rules: Iterable[str]) -> list[str]:
@@ -129,15 +149,21 @@ def _known_rules(rules: Iterable[str]) -> list[str]:
     return [name for name in RULES if name in wanted]
 
 
-def _fit_strategies(audited_groups: list[AuditedGroup], snapshot: Snapshot) -> None:
-    """Find the strategies that explain the actual owners of groups."""
-    owned = []
-    for audited in audited_groups:
+def _fit_strategies(groups: Sequence[SignedGroup], snapshot: Snapshot) -> None:
+    """Find the strategies that explain the owners of groups with owners that no strategy in use
+    gives.
+    """
+    owned, audited_groups = [], []
+    for signed in groups:
+        if not signed.signs & Sign.OWNED or signed.is_ordinary or not signed.audited.elsewhere:
+            continue
+        audited = signed.audited
         units = [unit for unit in audited.units if not unit.is_pop]
         ids = tuple(sort_client_ids(audited.group.client_ids))
         queues = [unit.queues for unit in units]
         owners = [audited.reported.single(unit) for unit in units]
         owned.append(OwnedQueues(audited.group.name, ids, queues, owners))
+        audited_groups.append(audited)
     rooms = Rooms.of(snapshot)
     fits = fits_of(owned, [candidates(rooms)] * len(owned), rooms)
     for audited, fit in zip(audited_groups, fits, strict=True):

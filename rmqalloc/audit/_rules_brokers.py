@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault, backlog, common_topic
+from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.finding import Fault, backlog, common_topic, rule
 from rmqalloc.model import MessageQueue
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Broker
@@ -15,6 +16,18 @@ from rmqalloc.text import counted
 _BRING_BACK = "Start the master again, or let a slave become master"
 
 
+@rule(
+    "no-master",
+    title="Broker without a master",
+    description=(
+        "Only a slave is left: nothing can be written to the queues there, and what the slave had not copied is "
+        "not consumed."
+    ),
+    help="Start the master again, or let a slave become master.",
+    severity="error",
+    signs=Sign.BROKERS,
+    needs=("brokers",),
+)
 def no_master(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers without a master that the group reads from."""
     for broker, queues in _without_master(audited):
@@ -36,6 +49,15 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
         )
 
 
+@rule(
+    "silent-broker",
+    title="Broker that does not answer",
+    description="The name server lists the broker, and it does not answer within the time that an answer may take.",
+    help="Look at the broker's process and its network.",
+    severity="warning",
+    signs=Sign.BROKERS,
+    needs=(),
+)
 def silent_broker(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers that do not answer, once each; what is read there is not known."""
     for broker in audited.snapshot.brokers:
@@ -48,6 +70,18 @@ def silent_broker(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "ordered-lock-holder-gone",
+    title="Ordered queues that nobody can lock",
+    description=(
+        "An ordered consumer must hold the lock of a queue, which only a master gives, or a slave that stands in "
+        "for it."
+    ),
+    help="Start the master again, or let a slave become master.",
+    severity="error",
+    signs=Sign.BROKERS,
+    needs=(),
+)
 def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues of an ordered group that nobody can lock."""
     for broker, queues in _without_master(audited):
@@ -62,6 +96,15 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "lag-from-slave",
+    title="Lag read from a slave",
+    description="How far queues were consumed was read from a slave; what it had not copied from its master does not count.",
+    help="Look again when the master is back.",
+    severity="note",
+    signs=Sign.BROKERS,
+    needs=(),
+)
 def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield lags read from a slave, which may lack the latest offsets of its master."""
     slaves = {one.broker_name: one for one in audited.snapshot.brokers if one.role != "MASTER"}

@@ -1,6 +1,4 @@
-"""Rules on strategies that are stated, assumed or not known: CONFIG's lists, server-side
-strategies, missing parameters.
-"""
+"""Rules on what strategies are given: CONFIG's lists, server-side strategies."""
 
 from __future__ import annotations
 
@@ -8,15 +6,24 @@ from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_owners import not_taken, taken_twice
-from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
+from rmqalloc.audit._signs import NONE
+from rmqalloc.audit.finding import COMPUTED, Fault, backlog, common_topic, rule, some_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.results.and_more import named
-from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.strategies import sort_queues
 from rmqalloc.strategies.by_name import class_of, server_side
 from rmqalloc.text import counted
 
 
+@rule(
+    "config-overlap",
+    title="Queue in several lists of CONFIG",
+    description="CONFIG takes what it is given; a queue in two lists is consumed twice.",
+    help="Let every queue stand in one list only.",
+    severity="error",
+    signs=NONE,
+    needs=COMPUTED,
+)
 def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues in the CONFIG lists of several clients."""
     for unit in audited.units:
@@ -32,6 +39,15 @@ def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "config-hole",
+    title="Queue in no list of CONFIG",
+    description="CONFIG takes what it is given; a queue in no list is not consumed.",
+    help="Put the queue into the list of a client.",
+    severity="error",
+    signs=NONE,
+    needs=COMPUTED,
+)
 def config_hole(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues in no client's CONFIG list."""
     for unit in audited.units:
@@ -45,6 +61,15 @@ def config_hole(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "config-unknown-queue",
+    title="Queue of CONFIG that does not exist",
+    description="A listed queue is not in the route, or its topic is not one that the group reads.",
+    help="Correct the list.",
+    severity="error",
+    signs=NONE,
+    needs=("clients", "subscriptions", "routes"),
+)
 def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
     """Listed queues that do not exist, or whose topic the group does not read."""
     if not audited.is_clustering:
@@ -83,6 +108,18 @@ def _is_decided(audited: AuditedGroup, topic: str) -> bool:
     return not (audited.why_unknown("subscriptions") or audited.why_unknown("clients"))
 
 
+@rule(
+    "unsupported-server-strategy",
+    title="Brokers are to divide by a strategy they do not know",
+    description=(
+        "Brokers know AVG and AVG_BY_CIRCLE; for any other name they answer with nothing and the client skips "
+        "the update."
+    ),
+    help="Take AVG or AVG_BY_CIRCLE, or let the clients divide.",
+    severity="error",
+    signs=NONE,
+    needs=(),
+)
 def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield groups whose brokers assign the queues, but do not know the strategy."""
     wrong = sorted(
@@ -99,74 +136,4 @@ def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
             clients=audited.ids(
                 slot for slot, method in enumerate(audited.methods) if method.name in wrong
             ),
-        )
-
-
-def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield groups whose clients share queues, so that no queue has an owner."""
-    if (
-        not audited.group.is_shared
-        or audited.group.message_model != "CLUSTERING"
-        or not audited.clients
-    ):
-        return
-    if audited.group.lite_topic is not None:  # a rule of its own says it
-        return
-    behind = [is_behind_proxy(one.client_id) for one in audited.clients]
-    others = behind.count(False) if any(behind) else 0
-    sharing = (
-        "All clients"
-        if not others
-        else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
-    )
-    rest = (
-        f"; {others:,} {'divides' if others == 1 else 'divide'} them anyway, so a message goes to either kind"
-        if others
-        else ""
-    )
-    yield Fault(
-        f"{sharing} of the group share the messages of every queue (a proxy hands them out){rest}: no queue has an owner, so "
-        "unowned and double-owned queues are not looked for.",
-        "Give clients of the two kinds groups of their own."
-        if others
-        else "Nothing; look at the lag instead.",
-        clients=audited.ids(slot for slot, one in enumerate(behind) if one) if others else (),
-    )
-
-
-def lite_topics(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield groups for lite topics, whose clients subscribe to lite topics one by one."""
-    if (topic := audited.group.lite_topic) is not None:
-        yield Fault(
-            f"The group reads lite topics of {topic} (RocketMQ 5.5, attribute lite.bind.topic): every client subscribes to "
-            "lite topics of its own, through a proxy, so no queue has an owner, and which lite topics are read is not shown.",
-            "Nothing; ask the broker for it (mqadmin getLiteGroupInfo) if messages wait.",
-            topic=topic,
-        )
-
-
-def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield topics whose expected owners cannot be computed from the snapshot."""
-    reasons: dict[str, list[str]] = {}
-    for unit in audited.units:
-        # What the snapshot does not know is said once, of the whole audit.
-        if unit.problem is not None and unit.unknown is None and not audited.is_served:
-            reasons.setdefault(unit.problem, []).append(unit.topic)
-    for reason, topics in reasons.items():
-        yield Fault(
-            f"Who should own the queues of {named(topics)} is not known: {reason}.",
-            "Add what is missing to the snapshot (strategy, strategy_params, machine rooms).",
-            topic=topics[0] if len(topics) == 1 else None,
-        )
-
-
-def strategy_assumed(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield groups whose strategy is neither stated nor reported, and does not follow from what
-    they own.
-    """
-    doubt = audited.group.strategy_doubt
-    if doubt is not None and audited.group.strategy_source == "assumed" and audited.clients:
-        yield Fault(
-            f"The expected owners rest on a guess, {audited.group.strategy}: {doubt}.",
-            "State the strategy in the snapshot, or by --strategy where a plan is made: until then it is not planned.",
         )

@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault
+from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.finding import COMPUTED, Fault, rule
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted
 
 
+@rule(
+    "idle-client",
+    title="Client without a queue",
+    description="A client that owns no queue of any topic consumes nothing; retry topics do not count.",
+    help=(
+        "Stop it. Under AVG and AVG_BY_CIRCLE every client has a queue if a topic has as many as the group has clients; rings, "
+        "machine rooms and lists leave clients out with more queues than that."
+    ),
+    severity="warning",
+    signs=Sign.IDLE,
+    needs=COMPUTED,
+)
 def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that own nothing, retry topics aside."""
     units = [unit for unit in audited.units if not unit.is_retry]

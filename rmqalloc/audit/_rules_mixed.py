@@ -10,7 +10,8 @@ from typing import Any
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_filters import mixed_filters
-from rmqalloc.audit.finding import Fault, exposed
+from rmqalloc.audit._signs import NONE, Sign
+from rmqalloc.audit.finding import COMPUTED, Fault, exposed, rule
 from rmqalloc.evidence.method import DEFAULT_STRATEGY
 from rmqalloc.evidence.views.group_views import seen_queues
 from rmqalloc.evidence.views.unit_views import Queues, UnitViews
@@ -22,6 +23,15 @@ from rmqalloc.strategies.dialects import DIALECTS
 from rmqalloc.text import counted
 
 
+@rule(
+    "mixed-strategies",
+    title="Different strategies in one group",
+    description="Every client computes the allocation alone and relies on the others to use the same strategy.",
+    help="Give all clients the same strategy.",
+    severity="error",
+    signs=Sign.KINDS,
+    needs=("clients",),
+)
 def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that divide by different strategies."""
     names = [method.name for method in audited.methods]
@@ -39,6 +49,15 @@ def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
         )
 
 
+@rule(
+    "mixed-virtual-nodes",
+    title="Different numbers of virtual nodes in one group",
+    description="Rings with different numbers of virtual nodes give queues different owners.",
+    help="Give all clients the same number of virtual nodes.",
+    severity="error",
+    signs=Sign.KINDS,
+    needs=("clients",),
+)
 def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients on rings of different sizes."""
     nodes = [
@@ -118,6 +137,19 @@ def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ..
     )
 
 
+@rule(
+    "mixed-subscriptions",
+    title="Different subscriptions in one group",
+    description=(
+        "A topic's queues are divided among all clients of the group, also those that do not subscribe to it; and every "
+        "heartbeat replaces the broker's table of subscriptions with that client's. If clients take different tags of a topic, "
+        "or have different SQL92 conditions, a message that the owner of its queue does not take is skipped for ever."
+    ),
+    help="Let all clients of a group subscribe to the same topics, with the same tags.",
+    severity="error",
+    signs=Sign.FILTERS,
+    needs=("clients", "subscriptions"),
+)
 def mixed_subscriptions(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients of a group that subscribe to different topics, or take different messages of
     one.
@@ -159,6 +191,18 @@ def _own(topics: Sequence[str]) -> frozenset[str]:
     return frozenset(topic for topic in topics if not topic.startswith(RETRY_PREFIX))
 
 
+@rule(
+    "mixed-languages",
+    title="Different SDKs in one group",
+    description=(
+        "SDKs give some strategies the same name and compute something else: Go's CONSISTENT_HASH, AllocateByMachineNearby and "
+        "AllocateByMachineRoom are not Java's, and C++'s client has AVG alone. What each client computes is compared."
+    ),
+    help="Let one SDK consume for one group, or take AVG.",
+    severity="error",
+    signs=Sign.KINDS,
+    needs=("clients",),
+)
 def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield SDKs of different languages in one group."""
     languages = [client.language for client in audited.clients]
@@ -197,6 +241,18 @@ def _dialects(strategy: str, languages: set[str]) -> list[str]:
     return found
 
 
+@rule(
+    "mixed-versions",
+    title="Releases of different major numbers in one group",
+    description=(
+        "Java clients before 5.0 rebalance by other timers and never let brokers assign their queues. Only clients of one "
+        "language are compared: other SDKs report a fixed number, Go's always 4.5.2."
+    ),
+    help="Finish the upgrade.",
+    severity="warning",
+    signs=Sign.KINDS,
+    needs=("clients",),
+)
 def mixed_versions(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield releases of different major numbers among the clients of one language.
 
@@ -251,6 +307,15 @@ def _releases(audited: AuditedGroup, of_java: bool) -> tuple[str, str, str]:
     return differ, "note", "Finish the upgrade; plain ASCII ids are divided alike meanwhile."
 
 
+@rule(
+    "stale-route",
+    title="Client with an old route",
+    description="Clients that see different queues divide different queues: some are then owned by nobody, some twice.",
+    help="Wait for the next poll of routes (30 s); if it stays, look at the client's name servers.",
+    severity="warning",
+    signs=NONE,
+    needs=COMPUTED,
+)
 def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients whose route of a topic is not the name server's."""
     if audited.is_served:
@@ -305,6 +370,18 @@ def _stale(
     )
 
 
+@rule(
+    "split-client-list",
+    title="Brokers list different clients",
+    description=(
+        "Every client asks a random broker of the topic for the client list; where these differ, so do the "
+        "allocations."
+    ),
+    help="Wait for the next heartbeats (30 s); if it stays, look for clients that cannot reach every broker.",
+    severity="warning",
+    signs=NONE,
+    needs=("clients",),
+)
 def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers that list different clients, each client asking one of them at random."""
     for unit in audited.units:

@@ -1,17 +1,15 @@
-"""Rules on computed owners: unowned and double-owned queues, repeated client ids; and names that
-mqadmin may have cut.
-"""
+"""Rules on computed owners: unowned and double-owned queues, repeated client ids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault, backlog, exposed, some_of
+from rmqalloc.audit._signs import NONE
+from rmqalloc.audit.finding import COMPUTED, Fault, backlog, exposed, rule, some_of
 from rmqalloc.evidence.views.unit_views import Queues, UnitViews
 from rmqalloc.ownership.queue_states import REPORTED
 from rmqalloc.results.and_more import named
-from rmqalloc.snapshot.cut_names import MAX_BROKER, MAX_TOPIC
 
 _NOT_TAKEN = ("no-owner", "no-subscriber")
 """Reasons of queues that no client takes by computation."""
@@ -35,6 +33,15 @@ def taken_twice(audited: AuditedGroup, unit: UnitViews) -> Queues:
     )
 
 
+@rule(
+    "unowned-queue",
+    title="Queue without an owner",
+    description="None of the known clients takes the queue, so its messages wait.",
+    help="Remove the cause that the finding names: repeated ids, different strategies, subscriptions or routes.",
+    severity="error",
+    signs=NONE,
+    needs=COMPUTED,
+)
 def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues that nobody owns, and that no client takes whichever broker it asks."""
     for unit in audited.units:
@@ -48,6 +55,15 @@ def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "double-owned-queue",
+    title="Queue with several owners",
+    description="Several of the known clients take the queue, so its messages are consumed more than once.",
+    help="Remove the cause that the finding names: repeated ids, different strategies, subscriptions or routes.",
+    severity="error",
+    signs=NONE,
+    needs=COMPUTED,
+)
 def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues that several clients own, and take at once."""
     for unit in audited.units:
@@ -88,6 +104,18 @@ def why(audited: AuditedGroup, unit: UnitViews) -> str:
     return "; ".join(causes) if causes else f"{unit.views[0].method} leaves them out"
 
 
+@rule(
+    "duplicate-client-id",
+    title="Client id used twice",
+    description=(
+        "Strategies look for the first place of an id in the client list: all holders of it take that place's queues, "
+        "and nobody those of its other places. With CONSISTENT_HASH all holders take the same, about double share."
+    ),
+    help="Give every process an instance name of its own.",
+    severity="error",
+    signs=NONE,
+    needs=("clients",),
+)
 def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield the client ids that are listed more than once."""
     repeated = audited.repeated_ids
@@ -102,25 +130,4 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
         "Give every process an instance name of its own: before 4.9.0 and in other SDKs the id is address and process id, "
         "which containers on their host's network share. If one process reconnected, look again in two minutes.",
         clients=tuple(repeated),
-    )
-
-
-def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield names exactly as long as mqadmin prints at most; one finding each, about no group in
-    particular.
-    """
-    for topic in audited.topics:
-        if len(topic) == MAX_TOPIC:
-            yield _cut(topic, f"topic name {topic}", MAX_TOPIC)
-        for broker in audited.routes[topic].brokers if topic in audited.routes else ():
-            if len(broker.broker_name) == MAX_BROKER:
-                yield _cut(None, f"broker name {broker.broker_name}", MAX_BROKER)
-
-
-def _cut(topic: str | None, name: str, length: int) -> Fault:
-    return Fault(
-        f"The {name} is exactly {length} characters long, where mqadmin cuts: it may have been longer.",
-        "Compare it with the name in the cluster; a cut name sorts and hashes as another.",
-        topic=topic,
-        of_group=False,
     )

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_owners import taken_twice
-from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
+from rmqalloc.audit._signs import NONE, Sign
+from rmqalloc.audit._written import is_in, readable_counts
+from rmqalloc.audit.finding import Fault, backlog, common_topic, rule, some_of
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import MessageQueue
-from rmqalloc.ownership.queue_states import UNKNOWN
+from rmqalloc.remoting.bodies import LOGICAL_BROKER_PREFIX
 from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted
@@ -22,6 +24,21 @@ _LOCKS = (
 )
 
 
+@rule(
+    "actual-unowned",
+    title="Queue that nobody owns now",
+    description=(
+        "All clients reported what they own, and none of them owns the queue. A warning while a client that should own it is "
+        "new (under 56 s) or of unknown age in a running cluster."
+    ),
+    help=(
+        "Look again after 20 s, of new clients after 50 s, of an ordered group after 60 s (locks of a client that died); then "
+        "restart the client that should own it."
+    ),
+    severity="error",
+    signs=NONE,
+    needs=("clients", "owners", "routes"),
+)
 def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues that no client reports as its own, though one should; only if all clients
     answered.
@@ -73,6 +90,15 @@ def _advice(audited: AuditedGroup, severity: str) -> str:
     return f"{_AGAIN if severity == 'error' else _WAIT}; {rest}restart the client that should own them."
 
 
+@rule(
+    "actual-double-owned",
+    title="Queue that several clients own now",
+    description="Several clients report that they own the queue.",
+    help="Look again after 20 s; then compare strategies, subscriptions and client lists.",
+    severity="error",
+    signs=NONE,
+    needs=("owners",),
+)
 def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues that several clients report as their own, though by computation one owns them."""
     for unit in audited.units if audited.reported.any_answer else ():
@@ -89,37 +115,51 @@ def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
-def silent_client(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield clients that were asked what they own and did not answer."""
-    if silent := audited.unknown.silent_clients(audited.group.name):
+@rule(
+    "owned-not-in-route",
+    title="Owned queue that the route does not have",
+    description="A client reports a queue whose broker or id is not in the route.",
+    help="Look again after 30 s; then compare name servers and, with CONFIG, lists.",
+    severity="warning",
+    signs=Sign.OWNED,
+    needs=(),
+)
+def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
+    """Yield queues that clients report as their own and the route does not have."""
+    holders: dict[str, dict[MessageQueue, set[str]]] = {}
+    readable: dict[str, dict[str, int]] = {}
+    for client in audited.clients:
+        for queue in client.owned or ():
+            if queue.topic not in audited.routes:
+                continue
+            if queue.topic not in readable:
+                readable[queue.topic] = readable_counts(audited.routes[queue.topic])
+            is_logical = queue.broker_name.startswith(LOGICAL_BROKER_PREFIX)
+            if not is_logical and not is_in(readable[queue.topic], queue):
+                holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
+    for name, found in sorted(holders.items()):
+        queues = tuple(sort_queues(found))
+        clients = tuple(sort_client_ids(set[str]().union(*found.values())))
         yield Fault(
-            f"{counted(len(silent), 'client')} did not answer when asked what {'it owns' if len(silent) == 1 else 'they own'}, "
-            "so it is not known whether the queues that they should own are read.",
-            "Ask again; if they stay silent, look whether these processes hang: brokers expel a client that sends no heartbeat "
-            "for 120 s, and its queues get another owner.",
-            clients=tuple(sort_client_ids(silent)),
+            f"{named(clients)} {'owns' if len(clients) == 1 else 'own'} {counted(len(queues), 'queue')} that the route of "
+            f"{name} does not have: {named([f'{queue.broker_name}:{queue.queue_id}' for queue in queues])}.",
+            "Take another snapshot after 30 s, in which clients ask for the route again; if it stays, compare the name servers "
+            "of these clients, and their lists if they use CONFIG.",
+            topic=name,
+            queues=queues,
+            clients=clients,
         )
 
 
-def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield clients that did not report what they own, while others of their group did."""
-    reported = audited.reported
-    if audited.is_clustering and reported.any_answer and reported.silent:
-        open_ones = [
-            queue
-            for unit in audited.units
-            for queue, state in audited.states.of_unit(unit.topic).items()
-            if state.known == UNKNOWN
-        ]
-        yield Fault(
-            f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not report what they own, so it is not "
-            f"known whether {counted(len(open_ones), 'queue')} that no other client owns have an owner.",
-            "Ask again; a client that never answers may hang or be out of the brokers' reach.",
-            queues=tuple(sort_queues(open_ones)),
-            clients=reported.silent,
-        )
-
-
+@rule(
+    "differs-from-expected",
+    title="Other owners than the strategy gives",
+    description="What the clients own is not what the group's strategy computes; the strategy that fits best is named.",
+    help="Look again after 20 s; then find out which strategy the clients really use.",
+    severity="warning",
+    signs=NONE,
+    needs=(),
+)
 def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues whose reported owner is not the one computed, and the strategy that explains the
     reported owners best.

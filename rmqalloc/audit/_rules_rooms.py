@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault
+from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.finding import COMPUTED, Fault, rule
 from rmqalloc.evidence.views.unit_views import Ids, Queues
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.text import counted
 
 
+@rule(
+    "missing-machine-room",
+    title="Client or broker without a machine room",
+    description=(
+        "MACHINE_ROOM_NEARBY divides nothing if the room of one client of the group, or of one broker of the topic, is "
+        "missing: no client takes or gives up a queue any more. Found only where other rooms are known."
+    ),
+    help="Give every client and every broker a machine room.",
+    severity="error",
+    signs=Sign.ROOMS,
+    needs=COMPUTED,
+)
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients and brokers without a machine room, if any other has one; a snapshot without
     rooms says nothing about them.

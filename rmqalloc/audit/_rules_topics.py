@@ -1,38 +1,34 @@
-"""Rules on queues that get no new messages, and on topics that cannot be read."""
+"""Rules on clients whose queues get no new messages, and on topics that cannot be read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault, some_of
+from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.finding import COMPUTED, Fault, rule
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
-from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.text import counted
 
 
-def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues that consumers read and no producer writes to."""
-    for unit in audited.units:
-        dry = _unwritten(audited, unit)
-        if dry:
-            brokers = sorted({queue.broker_name for queue in dry})
-            yield Fault(
-                f"{some_of(len(dry), unit)} get no new messages: on {named(brokers)} there is no "
-                "write permission or there are fewer write than read queues.",
-                "Nothing while a broker is in maintenance or queues are being removed; else raise the write queues or give the "
-                "permission back.",
-                topic=unit.topic,
-                queues=tuple(queue for queue in unit.queues if queue in dry),
-            )
-
-
+@rule(
+    "only-dry-queues",
+    title="Client whose queues get no new messages",
+    description="Consumers see queues by read permission: a client may own nothing but queues that nobody writes to.",
+    help=(
+        "Once the queues are empty, lower the read queues to the write queues, or take read permission away where there is no "
+        "write permission."
+    ),
+    severity="warning",
+    signs=Sign.ROUTES,
+    needs=COMPUTED,
+)
 def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients whose queues all get no new messages."""
     units = [unit for unit in audited.units if not unit.is_retry]
-    dry = set[MessageQueue]().union(*(_unwritten(audited, unit) for unit in units))
+    dry = set[MessageQueue]().union(*(unwritten(audited, unit) for unit in units))
     if not dry:
         return
     # What a client reports is known, be its group's client list known or not.
@@ -78,7 +74,7 @@ def _instead(audited: AuditedGroup, n_left: int) -> str:
     )
 
 
-def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
+def unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
     """Return queues of a unit that nobody writes to; those of a broker without a master are written
     again when it is back.
     """
@@ -91,6 +87,15 @@ def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
     }
 
 
+@rule(
+    "topic-without-route",
+    title="Subscribed topic that cannot be read",
+    description="The topic is not there, or no broker of it has readable queues.",
+    help="Create the topic, give read permission, or end the subscription.",
+    severity="warning",
+    signs=Sign.ROUTES,
+    needs=("routes",),
+)
 def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield subscribed topics that no broker lets consumers read."""
     for name in audited.topics:

@@ -7,17 +7,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.audit._written import is_in, readable_counts
-from rmqalloc.audit.finding import Fault, backlog
+from rmqalloc.audit.finding import Fault, backlog, rule
 from rmqalloc.evidence.views.unit_views import Queues
 from rmqalloc.model import RETRY_PREFIX, MessageQueue, check_queue_count
-from rmqalloc.remoting.bodies import LOGICAL_BROKER_PREFIX
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Topic, TopicBroker
-from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.strategies import sort_queues
 from rmqalloc.text import counted
 
 
+@rule(
+    "no-consumer",
+    title="Topic that no client of the group consumes",
+    description=(
+        "The group subscribes to the topic and has no client, or none that subscribes: messages wait. A note where the backlog "
+        "is not known, nothing where there is none."
+    ),
+    help="Start its clients, or delete the group.",
+    severity="error",
+    signs=NONE,
+    needs=("clients", "subscriptions", "lags"),
+)
 def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield topics that no client of the group consumes; a note if it is not known whether messages
     wait.
@@ -53,6 +65,15 @@ def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "written-not-read",
+    title="Queue that is written and not read",
+    description="A broker has more write than read queues: producers use all of them, consumers see the first ones only.",
+    help="Raise the read queues to the write queues.",
+    severity="error",
+    signs=Sign.ROUTES,
+    needs=("routes",),
+)
 def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues above the read queues of a broker that consumers read."""
     for route in _routes(audited):
@@ -83,6 +104,15 @@ def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "unreadable-broker",
+    title="Broker that is writable and not readable",
+    description="Producers go on writing to the broker, and no consumer may read there.",
+    help="Give read permission back, or take write permission away first.",
+    severity="error",
+    signs=Sign.ROUTES,
+    needs=("routes",),
+)
 def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers to which producers write and from which consumers may not read."""
     for route in _routes(audited):
@@ -103,6 +133,15 @@ def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "stranded-backlog",
+    title="Backlog in a queue that consumers do not see",
+    description="Messages of the group wait in a queue that is not in the route, as after read queues were removed too early.",
+    help="Raise the read queues or give read permission back until the queue is empty.",
+    severity="error",
+    signs=Sign.LAGS,
+    needs=("routes", "lags"),
+)
 def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield messages in queues that the route does not show to consumers."""
     if audited.group.message_model != "CLUSTERING":
@@ -131,6 +170,18 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+@rule(
+    "consumption-disabled",
+    title="Broker that does not let the group consume",
+    description=(
+        "consumeEnable of the group is false in the broker's settings: the broker refuses every pull and pop of "
+        "the group."
+    ),
+    help="Set consumeEnable of the group to true there, unless it is paused on purpose.",
+    severity="error",
+    signs=Sign.PAUSED,
+    needs=("routes",),
+)
 def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers that do not let the group consume; of a group without clients nothing is to be
     let.
@@ -148,33 +199,6 @@ def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
                 topic=route.name,
                 queues=queues,
             )
-
-
-def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield queues that clients report as their own and the route does not have."""
-    holders: dict[str, dict[MessageQueue, set[str]]] = {}
-    readable: dict[str, dict[str, int]] = {}
-    for client in audited.clients:
-        for queue in client.owned or ():
-            if queue.topic not in audited.routes:
-                continue
-            if queue.topic not in readable:
-                readable[queue.topic] = readable_counts(audited.routes[queue.topic])
-            is_logical = queue.broker_name.startswith(LOGICAL_BROKER_PREFIX)
-            if not is_logical and not is_in(readable[queue.topic], queue):
-                holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
-    for name, found in sorted(holders.items()):
-        queues = tuple(sort_queues(found))
-        clients = tuple(sort_client_ids(set[str]().union(*found.values())))
-        yield Fault(
-            f"{named(clients)} {'owns' if len(clients) == 1 else 'own'} {counted(len(queues), 'queue')} that the route of "
-            f"{name} does not have: {named([f'{queue.broker_name}:{queue.queue_id}' for queue in queues])}.",
-            "Take another snapshot after 30 s, in which clients ask for the route again; if it stays, compare the name servers "
-            "of these clients, and their lists if they use CONFIG.",
-            topic=name,
-            queues=queues,
-            clients=clients,
-        )
 
 
 def _routes(audited: AuditedGroup) -> Iterator[Topic]:

@@ -10,6 +10,7 @@ from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import NONE, OF_OWNERS
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Group
 from rmqalloc.text import counted
 
 SEVERITIES = ("error", "warning", "note")
@@ -75,12 +76,17 @@ class Fault:
     of_group: bool = True
 
 
+Find = Callable[[AuditedGroup], Iterator[Fault]]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing to look for.
+    """One thing to look for, declared by `rule` above the function that looks for it.
 
     Attributes
     ----------
+    name : str
+        Its id, which never changes its meaning.
     title : str
         A few words.
     description : str
@@ -91,29 +97,92 @@ class Rule:
         The most severe that it gives.
     find : callable
         Yields the faults of one group.
+    needs : collection of str
+        Kinds of facts without which it cannot decide, see `rmqalloc.snapshot.unknown.KINDS`.
     signs : int
         Of an ordinary group it has nothing to say unless the group has one of these.
+    when : callable, optional
+        Or unless this is true of the group.
     """
 
+    name: str
     title: str
     description: str
     help: str
     severity: str
-    find: Callable[[AuditedGroup], Iterator[Fault]]
-    signs: int = NONE
+    find: Find
+    needs: Collection[str]
+    signs: int
+    when: Callable[[Group], object] | None
 
-    def findings(self, name: str, signed: SignedGroup) -> Iterator[Finding]:
-        """Yield the findings of the rule, whose id this is, for one group."""
-        if not signed.signs & (self.signs | OF_OWNERS):
+    def findings(self, signed: SignedGroup) -> Iterator[Finding]:
+        """Yield the findings of the rule for one group."""
+        is_asked = signed.signs & (self.signs | OF_OWNERS)
+        if not (is_asked or (self.when is not None and self.when(signed.group))):
             return
-        for one in self.find(signed.audited):
-            group, severity = (
-                signed.group.name if one.of_group else "",
-                one.severity or self.severity,
-            )
+        for fault in self.find(signed.audited):
             yield Finding(
-                name, severity, group, one.topic, one.queues, one.clients, one.message, one.advice
+                rule=self.name,
+                severity=fault.severity or self.severity,
+                consumer_group=signed.group.name if fault.of_group else "",
+                topic=fault.topic,
+                queues=fault.queues,
+                clients=fault.clients,
+                message=fault.message,
+                advice=fault.advice,
             )
+
+
+DECLARED: dict[str, Rule] = {}
+"""Rules of the files that were imported; `rmqalloc.audit.RULES` has all of them in their order."""
+
+COMPUTED = ("clients", "routes")
+"""What rules need to know that look at who should own the queues."""
+
+
+def rule(
+    name: str,
+    *,
+    title: str,
+    description: str,
+    help: str,
+    severity: str,
+    needs: Collection[str],
+    signs: int | None = None,
+    when: Callable[[Group], object] | None = None,
+) -> Callable[[Find], Find]:
+    """Declare the function below as a rule; see `Rule` for what it has to say of itself.
+
+    Raises
+    ------
+    TypeError
+        Nothing selects the groups that the rule is asked about.
+    ValueError
+        There is a rule of that name.
+    """
+    if signs is None and when is None:
+        raise TypeError(
+            f"nothing selects the groups of rule {name!r}: give signs=, such as Sign.IDLE, or NONE for groups with "
+            "unusual owners alone; or when=, a function of a group"
+        )
+    if name in DECLARED:
+        raise ValueError(f"there are two rules {name!r}")
+
+    def declare(find: Find) -> Find:
+        DECLARED[name] = Rule(
+            name=name,
+            title=title,
+            description=description,
+            help=help,
+            severity=severity,
+            find=find,
+            needs=needs,
+            signs=NONE if signs is None else signs,
+            when=when,
+        )
+        return find
+
+    return declare
 
 
 def some_of(n: int, unit: UnitViews) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._rules import RULES
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.audit.reach import topics_without_group
@@ -17,39 +17,7 @@ from rmqalloc.snapshot.unknown import KINDS, NotKnown, Unknowns, words_by_kind
 from rmqalloc.text import printable
 
 _LISTS = ("clients", "subscriptions")
-_COMPUTED = ("clients", "routes")
 _NO_LAGS = "none are known"
-
-NEEDS: dict[str, Collection[str]] = {
-    "unowned-queue": _COMPUTED,
-    "double-owned-queue": _COMPUTED,
-    "duplicate-client-id": ("clients",),
-    "idle-client": _COMPUTED,
-    "mixed-strategies": ("clients",),
-    "mixed-virtual-nodes": ("clients",),
-    "mixed-subscriptions": _LISTS,
-    "mixed-languages": ("clients",),
-    "mixed-versions": ("clients",),
-    "stale-route": _COMPUTED,
-    "split-client-list": ("clients",),
-    "config-overlap": _COMPUTED,
-    "config-hole": _COMPUTED,
-    "config-unknown-queue": (*_LISTS, "routes"),
-    "missing-machine-room": _COMPUTED,
-    "consumption-disabled": ("routes",),
-    "no-consumer": (*_LISTS, "lags"),
-    "written-not-read": ("routes",),
-    "unreadable-broker": ("routes",),
-    "stranded-backlog": ("routes", "lags"),
-    "actual-unowned": ("clients", "owners", "routes"),
-    "actual-double-owned": ("owners",),
-    "differs-from-plan": ("owners",),
-    "only-dry-queues": _COMPUTED,
-    "topic-without-route": ("routes",),
-    "no-master": ("brokers",),
-    "dry-queue": ("routes",),
-}
-"""Kinds of facts without which a rule cannot decide; who reads what needs all of them."""
 
 _LACKING = OF_OWNERS | Sign.ROUTES | Sign.BROKERS
 """Signs of groups of which something may not be known."""
@@ -65,7 +33,7 @@ def not_known(
     is_whole: bool,
 ) -> tuple[NotKnown, ...]:
     """Return facts that some of the rules need and that are not known, by kind."""
-    kinds = set(chain.from_iterable(NEEDS.get(rule, ()) for rule in rules))
+    kinds = set[str]().union(*(RULES[rule].needs for rule in rules))
     if "no-consumer" in rules:  # who reads what is looked at too
         kinds.update(_OF_READERS)
     found: dict[NotKnown, None] = {}

@@ -7,7 +7,8 @@ from collections.abc import Container, Iterator, Mapping
 import pyarrow.compute as pc
 
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
-from rmqalloc.audit.finding import Fault, Finding, common_topic
+from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.finding import Fault, Finding, common_topic, rule
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import UNKNOWN
 from rmqalloc.plans import Plan
@@ -45,6 +46,15 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     return owners
 
 
+@rule(
+    "differs-from-plan",
+    title="Queue that is not where the plan puts it",
+    description="The owner of the queue is not the one that a saved plan gives it.",
+    help="Do what is left of the plan, or make a new one.",
+    severity="warning",
+    signs=Sign.PLAN,
+    needs=("owners",),
+)
 def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues whose owner is not the planned one. The owner now is the reported one, or else
     the expected one.

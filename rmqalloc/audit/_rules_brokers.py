@@ -107,9 +107,9 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
 )
 def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield lags read from a slave, which may lack the latest offsets of its master."""
-    slaves = {one.broker_name: one for one in audited.snapshot.brokers if one.role != "MASTER"}
+    read = [lag.queue for lag in audited.group.lags]
     queues = tuple(
-        sort_queues(lag.queue for lag in audited.group.lags if lag.queue.broker_name in slaves)
+        sort_queues(queue for queue in read if queue.broker_name in audited.without_master)
     )
     if queues:
         yield Fault(
@@ -125,12 +125,8 @@ def _without_master(audited: AuditedGroup) -> Iterator[tuple[Broker, tuple[Messa
     """Yield brokers without a master, each with the queues that the group may read there."""
     without = [broker for broker in audited.snapshot.brokers if broker.role != "MASTER"]
     found: dict[str, list[MessageQueue]] = {broker.broker_name: [] for broker in without}
-    for route in (
-        (audited.routes[topic] for topic in audited.topics if audited.has_route(topic))
-        if without
-        else ()
-    ):
-        for queue in route.queues():
+    for topic in filter(audited.has_route, audited.topics if without else ()):
+        for queue in audited.routes[topic].queues():
             if queue.broker_name in found:
                 found[queue.broker_name].append(queue)
     for broker in without:
@@ -139,5 +135,4 @@ def _without_master(audited: AuditedGroup) -> Iterator[tuple[Broker, tuple[Messa
 
 
 def _queues(queues: tuple[MessageQueue, ...]) -> str:
-    """Return how many queues, and of which topics."""
     return f"{counted(len(queues), 'queue')} of {named(sorted({queue.topic for queue in queues}))}"

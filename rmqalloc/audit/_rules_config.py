@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_owners import not_taken, taken_twice
@@ -29,7 +30,7 @@ def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
     for unit in audited.units:
         queues = taken_twice(audited, unit)
         if unit.is_config and queues:
-            slots = {slot for queue in queues for slot in unit.always[queue]}
+            slots = set[int]().union(*(unit.always[queue] for queue in queues))
             yield Fault(
                 f"{some_of(len(queues), unit)} are in the lists of several clients.",
                 "Let every queue stand in the list of one client only; all of them consume it otherwise.",
@@ -74,7 +75,7 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
     """Listed queues that do not exist, or whose topic the group does not read."""
     if not audited.is_clustering:
         return
-    there = {queue for unit in audited.units for queue in unit.queues}
+    there = set[MessageQueue]().union(*(unit.queues for unit in audited.units))
     missing: dict[MessageQueue, set[str]] = {}
     listed = {
         method: method.listed()
@@ -83,15 +84,16 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
     }
     for slot, method in enumerate(audited.methods):
         if method in listed:
-            one, lists = audited.clients[slot].client_id, listed[method]
-            for queue in lists.get(one, lists.get(None, [])):
+            client_id, lists = audited.clients[slot].client_id, listed[method]
+            for queue in lists.get(client_id, lists.get(None, [])):
                 if queue not in there and _is_decided(audited, queue.topic):
-                    missing.setdefault(queue, set()).add(one)
+                    missing.setdefault(queue, set()).add(client_id)
     if missing:
         queues = tuple(sort_queues(missing))
+        names = [f"{queue.topic} {queue.broker_name}:{queue.queue_id}" for queue in queues]
         yield Fault(
             f"{counted(len(queues), 'queue')} of the lists do not exist or are of topics that the group does not read: "
-            f"{named([f'{q.topic} {q.broker_name}:{q.queue_id}' for q in queues])}.",
+            f"{named(names)}.",
             "Remove them from the lists, or correct the names of topic and broker.",
             topic=common_topic(queues),
             queues=queues,
@@ -126,13 +128,12 @@ def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
         {method.name for method in audited.methods if not class_of(method.name).is_server_side}
     )
     if audited.is_served and wrong:
+        units = [unit for unit in audited.units if audited.has_route(unit.topic)]
         yield Fault(
             f"Brokers assign the queues ({audited.group.server_assignment}) and do not know {named(wrong)}: they answer "
             "nothing, clients keep what they have, and those that start get no queue.",
             f"Take {' or '.join(server_side())}, or let the clients divide (clientRebalance on).",
-            queues=tuple(
-                q for unit in audited.units if audited.has_route(unit.topic) for q in unit.queues
-            ),
+            queues=tuple(chain.from_iterable(unit.queues for unit in units)),
             clients=audited.ids(
                 slot for slot, method in enumerate(audited.methods) if method.name in wrong
             ),

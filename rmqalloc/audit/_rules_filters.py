@@ -8,6 +8,7 @@ client leaves out what its own does not take. Either way the group's offset move
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
@@ -27,44 +28,45 @@ def mixed_filters(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield topics of which clients take different messages, or brokers other messages than the
     clients.
     """
+    at_brokers = audited.group.filters
     for topic in audited.topics:
         if topic.startswith(RETRY_PREFIX):
             continue
-        known = {
-            slot: (audited.clients[slot].filters or {}).get(topic, Filter())
-            for slot in audited.subscribers(topic)
-            if audited.clients[slot].filters is not None
-            and audited.clients[slot].subscriptions is not None
-        }
-        listed = (
-            () if audited.group.filters is None else audited.group.filters.get(topic, (Filter(),))
-        )
-        taken = {_taken(one) for one in known.values()}
+        known = _known_filters(audited, topic)
+        listed = () if at_brokers is None else at_brokers.get(topic, (Filter(),))
+        taken = set(map(_taken, known.values()))
         if len(taken) > 1:
             yield _skipped(audited, topic, known)
-        elif len(taken | {_taken(one) for one in listed}) > 1:
+        elif len(taken.union(map(_taken, listed))) > 1:
             yield _listed_otherwise(audited, topic, known, listed)
 
 
-def _taken(one: Filter) -> Taken:
-    if one.takes_all:
+def _known_filters(audited: AuditedGroup, topic: str) -> dict[int, Filter]:
+    """Return the filters of the clients that report which messages of a topic they take, by slot."""
+    known = {}
+    for slot in audited.subscribers(topic):
+        client = audited.clients[slot]
+        if client.filters is not None and client.subscriptions is not None:
+            known[slot] = client.filters.get(topic, Filter())
+    return known
+
+
+def _taken(given: Filter) -> Taken:
+    if given.takes_all:
         return None
-    return one.type, one.expression.strip() if one.tags is None else one.tags
+    return given.type, given.expression.strip() if given.tags is None else given.tags
 
 
 def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fault:
-    """Return the fault of clients that take different messages, and who of them does not take what
-    others do.
+    """Return the fault of clients that take different messages; it names those that do not take
+    what others take.
     """
-    taken = {slot: _taken(one) for slot, one in known.items()}
-    is_of_tags = all(one is None or one[0] == TAG for one in taken.values())
-    has_all = None in taken.values()
-    every_tag = frozenset(tag for one in known.values() for tag in one.tags or ())
-    less = [
-        s
-        for s, one in taken.items()
-        if one is not None and (has_all or not is_of_tags or one != (TAG, every_tag))
-    ]
+    taken = {slot: _taken(given) for slot, given in known.items()}
+    is_of_tags = all(of_slot is None or of_slot[0] == TAG for of_slot in taken.values())
+    most: Taken = None
+    if is_of_tags and None not in taken.values():
+        most = TAG, frozenset[str]().union(*(given.tags or () for given in known.values()))
+    less = [slot for slot, of_slot in taken.items() if of_slot not in (None, most)]
     what = "whose tag" if is_of_tags else "that"
     who = "every client that gets it" if not audited.is_clustering else "the owner of its queue"
     return Fault(
@@ -81,10 +83,10 @@ def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fau
 def _listed_otherwise(
     audited: AuditedGroup, topic: str, known: dict[int, Filter], listed: tuple[Filter, ...]
 ) -> Fault:
-    """Return the fault of brokers that leave out other messages than any client that is known."""
-    theirs = f"while {_shown(known)}" if known else "and do not agree"
+    """Return the fault of brokers that leave out other messages than any known client."""
+    clients = f"while {_shown(known)}" if known else "and do not agree"
     return Fault(
-        f"Brokers take {named([_words(one) for one in listed])} of {topic} for the group, {theirs}: a client that did not say "
+        f"Brokers take {named(list(map(_words, listed)))} of {topic} for the group, {clients}: a client that did not say "
         "what it takes differs, or one that is gone did; a message that a broker does not take is skipped for ever, for "
         "offsets move past it.",
         "Look for the client that subscribes otherwise. Brokers keep the newest subscription until a newer one comes: restart "
@@ -97,17 +99,16 @@ def _listed_otherwise(
 
 def _shown(known: dict[int, Filter]) -> str:
     """Return how many clients take what."""
-    counts: dict[Taken, int] = {}
+    counts = Counter(map(_taken, known.values()))
     words: dict[Taken, str] = {}
-    for one in known.values():
-        counts[_taken(one)] = counts.get(_taken(one), 0) + 1
-        words.setdefault(_taken(one), _words(one))
+    for given in known.values():
+        words.setdefault(_taken(given), _words(given))
     shown = sorted((text, counts[taken]) for taken, text in words.items())
     return ", ".join(f"{text}: {counted(n, 'client')}" for text, n in shown)
 
 
-def _words(one: Filter) -> str:
-    if one.takes_all:
+def _words(given: Filter) -> str:
+    if given.takes_all:
         return "all messages"
-    text = one.expression.strip() if one.tags is None else " || ".join(sorted(one.tags))
-    return f"{printable(one.type)} {shortened(printable(text), _MOST_SHOWN)}"
+    text = given.expression.strip() if given.tags is None else " || ".join(sorted(given.tags))
+    return f"{printable(given.type)} {shortened(printable(text), _MOST_SHOWN)}"

@@ -30,8 +30,9 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
     units = [unit for unit in audited.units if not unit.is_retry]
     if not units or any(audited.is_open(unit) for unit in units):
         return
-    states = [state for unit in units for state in audited.states.of_unit(unit.topic).values()]
-    busy = {slot for state in states for slot in state.slots}
+    busy: set[int] = set()
+    for unit in units:
+        busy.update(*(state.slots for state in audited.states.of_unit(unit.topic).values()))
     # Where several clients have one id, what one of them reports is all that is known of the id.
     answered = {
         audited.client_ids[slot] for slot in busy if audited.clients[slot].owned is not None
@@ -56,7 +57,7 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _or(audited: AuditedGroup, units: Sequence[UnitViews], largest: UnitViews) -> str:
-    """Return what would give every client a queue, as the end of the sentence "Stop these clients"."""
+    """Return what would give every client a queue, as the end of a sentence."""
     method = _common_method(audited, units)
     if method is None:
         return (
@@ -91,15 +92,10 @@ def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
 
 
 def _common_method(audited: AuditedGroup, units: Sequence[UnitViews]) -> Method | None:
-    """Return the strategy of all clients, None unless all use the same one on the same queues and
-    clients.
-    """
-    methods = {view.method for unit in units for view in unit.views}
-    return (
-        methods.pop()
-        if len(methods) == 1 and all(_is_common(audited, one) for one in units)
-        else None
-    )
+    """Return the strategy of all clients; None unless all use one on the same queues and clients."""
+    methods = set[Method]().union(*({view.method for view in unit.views} for unit in units))
+    is_common = len(methods) == 1 and all(_is_common(audited, unit) for unit in units)
+    return methods.pop() if is_common else None
 
 
 def _is_common(audited: AuditedGroup, unit: UnitViews) -> bool:

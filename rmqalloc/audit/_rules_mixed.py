@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_filters import mixed_filters
@@ -64,7 +65,7 @@ def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
         None if method.virtual_nodes is None else f"{method.virtual_nodes} virtual nodes"
         for method in audited.methods
     ]
-    if audited.is_clustering and not audited.is_served and len({one for one in nodes if one}) > 1:
+    if audited.is_clustering and not audited.is_served and len(set(filter(None, nodes))) > 1:
         yield _mixed(
             audited,
             audited.units,
@@ -84,40 +85,44 @@ def _mixed(
     """Return the fault of clients that differ in something, with the queues that are unowned or
     double-owned.
     """
-    makes, queues, is_harm = _outcome(audited, units)
+    outcome = _outcome(audited, units)
     return Fault(
-        f"{what} ({_counts(kinds)}); {makes}.",
+        f"{what} ({_counts(kinds)}); {outcome.words}.",
         advice,
-        queues=queues,
+        queues=outcome.queues,
         clients=_minority(audited, kinds),
-        severity="error" if is_harm else "warning",
+        severity=outcome.severity,
     )
 
 
-def _outcome(
-    audited: AuditedGroup, units: Sequence[UnitViews]
-) -> tuple[str, tuple[MessageQueue, ...], bool]:
-    """Return what different views make of queues, those that are unowned or double-owned, and
-    whether there may be such.
-    """
+class _Outcome(NamedTuple):
+    """The effect of different views on queues: unowned and double-owned ones."""
+
+    words: str
+    queues: Queues
+    severity: str
+
+
+def _outcome(audited: AuditedGroup, units: Sequence[UnitViews]) -> _Outcome:
     # What an incomplete snapshot leaves open is no fault of the clients.
     sure = [unit for unit in units if not unit.unsure]
-    unowned = [queue for unit in sure for queue in audited.unowned(unit)]
-    double = [queue for unit in sure for queue in audited.double_owned(unit)]
+    unowned = list(chain.from_iterable(map(audited.unowned, sure)))
+    double = list(chain.from_iterable(map(audited.double_owned, sure)))
     doubts = [unit.problem or audited.states.doubt for unit in units]
     unknown = [doubt for doubt in doubts if doubt is not None]
     is_open = any(unit.problem is not None and unit.unknown is None for unit in sure)
     is_open = is_open or audited.states.doubt is not None
-    makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
+    words = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
     if unknown:
-        makes = f"what that makes is not known: {unknown[0]}"
-    return makes, tuple(sort_queues({*unowned, *double})), bool(unowned or double or is_open)
+        words = f"what that makes is not known: {unknown[0]}"
+    severity = "error" if unowned or double or is_open else "warning"
+    return _Outcome(words, tuple(sort_queues({*unowned, *double})), severity)
 
 
 def _counts(kinds: Sequence[str | None]) -> str:
     """Return how many clients there are of each kind."""
-    counts = Counter(kind for kind in kinds if kind)
-    return ", ".join(f"{one}: {counted(counts[one], 'client')}" for one in sorted(counts))
+    counts = Counter(filter(None, kinds))
+    return ", ".join(f"{kind}: {counted(counts[kind], 'client')}" for kind in sorted(counts))
 
 
 def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ...]:
@@ -159,7 +164,6 @@ def mixed_subscriptions(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield clients of a group that subscribe to different topics."""
     reported = [
         None if client.subscriptions is None else _own(client.subscriptions)
         for client in audited.clients
@@ -167,20 +171,20 @@ def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
     known = {topics for topics in reported if topics is not None}
     if len(known) < 2:
         return
-    apart = sorted(frozenset.union(*known) - frozenset.intersection(*known))
-    all_of_them = set(apart)
-    units = [unit for unit in audited.units if unit.topic in all_of_them]
-    dark = [queue for unit in units for queue in audited.unowned(unit)]
+    apart = frozenset.union(*known) - frozenset.intersection(*known)
+    units = [unit for unit in audited.units if unit.topic in apart]
+    dark = list(chain.from_iterable(map(audited.unowned, units)))
     lacking = audited.ids(
-        s for s, topics in enumerate(reported) if topics is not None and not topics >= all_of_them
+        slot for slot, names in enumerate(reported) if names is not None and not names >= apart
     )
     makes = "and every heartbeat replaces the broker's table of subscriptions with that client's"
     if dark:
         makes = f"yet its queues are divided among all clients: that leaves {counted(len(dark), 'queue')} without an owner"
+    topics = named(sorted(apart))
     yield Fault(
-        f"{len(lacking):,} of {counted(len(audited.clients), 'client')} do not subscribe to all of {named(apart)}, {makes}.",
+        f"{len(lacking):,} of {counted(len(audited.clients), 'client')} do not subscribe to all of {topics}, {makes}.",
         "Let all clients of a group subscribe to the same topics, with the same tags; give the others a group of their own.",
-        topic=apart[0] if len(apart) == 1 else None,
+        topic=min(apart) if len(apart) == 1 else None,
         queues=tuple(sort_queues(dark)),
         clients=lacking,
         severity="error" if dark else "warning",
@@ -206,37 +210,39 @@ def _own(topics: Sequence[str]) -> frozenset[str]:
 def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield SDKs of different languages in one group."""
     languages = [client.language for client in audited.clients]
-    known = {one for one in languages if one is not None}
+    known = {language for language in languages if language is not None}
     if len(known) < 2 or not audited.is_clustering or audited.is_served:
         return
-    why = f"they agree on {audited.strategy} as long as all see the same queues and clients in the same order"
+    why, severity = (
+        f"they agree on {audited.strategy} as long as all see the same queues and clients in the same order",
+        "note",
+    )
     units = [unit for unit in audited.units if len({view.method for view in unit.views}) > 1]
-    makes, queues, is_harm = _outcome(audited, units)
-    severity = "note"
+    outcome = _outcome(audited, units)
     if differs := _dialects(audited.strategy, known):
-        why, severity = f"{'; '.join(differs)}; {makes}", "error" if is_harm else "warning"
+        why, severity = f"{'; '.join(differs)}; {outcome.words}", outcome.severity
     yield Fault(
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
         "Let one SDK consume for one group, or "
         + f"{'keep' if audited.strategy == DEFAULT_STRATEGY else 'take'} {DEFAULT_STRATEGY}"
         + ", which all of them compute alike.",
-        queues=queues if differs else (),
+        queues=outcome.queues if differs else (),
         clients=_minority(audited, languages),
         severity=severity,
     )
 
 
 def _dialects(strategy: str, languages: set[str]) -> list[str]:
-    """Return what the SDKs compute otherwise than Java's under the name of a strategy."""
+    """Return how what the SDKs compute differs from Java under the name of a strategy."""
     found, outer = [], outer_name(strategy)
     for dialect in DIALECTS.values():
-        mine = sorted(languages.intersection(dialect.languages))
-        if mine and outer in dialect.differs:
+        used = sorted(languages.intersection(dialect.languages))
+        if used and outer in dialect.differs:
             found.append(dialect.differs[outer])
-        elif mine and outer not in dialect.made:
+        elif used and outer not in dialect.made:
             alone = f"come with {dialect.only} alone" if dialect.only else f"have no {outer}"
             found.append(
-                f"{' and '.join(mine)} clients {alone}, the group is meant to use {strategy}"
+                f"{' and '.join(used)} clients {alone}, the group is meant to use {strategy}"
             )
     return found
 
@@ -263,23 +269,22 @@ def mixed_versions(audited: AuditedGroup) -> Iterator[Fault]:
     majors = [_major(client.version) for client in audited.clients]
     kinds: dict[str, list[str | None]] = {}
     for language in sorted({client.language or "" for client in audited.clients}):
-        mine = [
-            m if (c.language or "") == language else None
-            for c, m in zip(audited.clients, majors, strict=True)
+        of_language = [
+            major if (client.language or "") == language else None
+            for client, major in zip(audited.clients, majors, strict=True)
         ]
-        if len({one for one in mine if one}) > 1:
-            kinds[language] = [one and f"{language} {one}".strip() for one in mine]
+        if len(set(filter(None, of_language))) > 1:
+            kinds[language] = [major and f"{language} {major}".strip() for major in of_language]
     if not kinds or not audited.is_clustering:
         return
     counts = ", ".join(map(_counts, kinds.values()))
-    differ, severity, advice = _releases(audited, not kinds.keys().isdisjoint(_OF_JAVAS_NUMBERS))
+    releases = _releases(audited, not kinds.keys().isdisjoint(_OF_JAVAS_NUMBERS))
+    fewer = (_minority(audited, of_language) for of_language in kinds.values())
     yield Fault(
-        f"Clients of one language and different releases share the group ({counts}): {differ}.",
-        advice,
-        clients=tuple(
-            sort_client_ids({one for mine in kinds.values() for one in _minority(audited, mine)})
-        ),
-        severity=severity,
+        f"Clients of one language and different releases share the group ({counts}): {releases.differ}.",
+        releases.advice,
+        clients=tuple(sort_client_ids(set(chain.from_iterable(fewer)))),
+        severity=releases.severity,
     )
 
 
@@ -287,24 +292,37 @@ _OF_JAVAS_NUMBERS = ("JAVA", "")  # a client of unknown language is most likely 
 
 
 def _major(version: str | None) -> str | None:
-    return (
-        None if version is None or not version[:1].isdigit() else f"{version.partition('.')[0]}.x"
-    )
+    if version is None or not version[:1].isdigit():
+        return None
+    return f"{version.partition('.')[0]}.x"
 
 
-def _releases(audited: AuditedGroup, of_java: bool) -> tuple[str, str, str]:
-    """Return what the releases differ in, how severe that is, and what to do."""
+class _Releases(NamedTuple):
+    """What releases differ in, and what to do."""
+
+    differ: str
+    severity: str
+    advice: str
+
+
+def _releases(audited: AuditedGroup, of_java: bool) -> _Releases:
     if not of_java:
-        return (
+        return _Releases(
             "what these releases of the SDK differ in is not known here",
             "note",
             "Finish the upgrade.",
         )
     if audited.is_served:
-        differ = "Java clients before 5.0 do not let brokers assign and divide on their own"
-        return differ, "warning", "Finish the upgrade before brokers assign the queues."
-    differ = "before 5.0 Java's ring hashes ids in the platform's charset and a rebalance is retried after 20 s only"
-    return differ, "note", "Finish the upgrade; plain ASCII ids are divided alike meanwhile."
+        return _Releases(
+            "Java clients before 5.0 do not let brokers assign and divide on their own",
+            "warning",
+            "Finish the upgrade before brokers assign the queues.",
+        )
+    return _Releases(
+        "before 5.0 Java's ring hashes ids in the platform's charset and a rebalance is retried after 20 s only",
+        "note",
+        "Finish the upgrade; plain ASCII ids are divided alike meanwhile.",
+    )
 
 
 @rule(
@@ -323,15 +341,19 @@ def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
     if not audited.is_clustering:
         yield from _unseen(audited)
     for unit in audited.units:
-        old = {id(view): view for view in unit.views if view.queues != unit.queues}
-        stale = {slot for number in old for slot in unit.acting[number]}
+        old = [view for view in unit.views if view.queues != unit.queues]
+        stale = set[int]().union(*(unit.acting[id(view)] for view in old))
         if stale:
-            gone = {queue for view in old.values() for queue in view.queues} - set(unit.queues)
+            seen = set[MessageQueue]().union(*(view.queues for view in old))
             unowned, double = audited.unowned(unit), audited.double_owned(unit)
             at_risk = {*unowned, *double}
-            makes = _makes(unit, unowned, double)
             yield _stale(
-                audited, unit.topic, stale, makes, gone, [q for q in unit.queues if q in at_risk]
+                audited,
+                unit.topic,
+                slots=stale,
+                makes=_makes(unit, unowned, double),
+                gone=seen.difference(unit.queues),
+                queues=[queue for queue in unit.queues if queue in at_risk],
             )
 
 
@@ -343,17 +365,24 @@ def _unseen(audited: AuditedGroup) -> Iterator[Fault]:
             slot: seen_queues(audited.clients[slot], topic, queues)
             for slot in audited.subscribers(topic)
         }
-        stale = {slot for slot, mine in seen.items() if mine != queues}
+        stale = {slot: of_slot for slot, of_slot in seen.items() if of_slot != queues}
         if stale and queues:
-            gone = {queue for slot in stale for queue in seen[slot]} - set(queues)
-            missed = [q for q in queues if any(q not in seen[slot] for slot in stale)]
-            makes = f"they do not read {counted(len(missed), 'queue')}"
-            yield _stale(audited, topic, stale, makes, gone, missed)
+            of_all = set(queues).intersection(*stale.values())
+            missed = [queue for queue in queues if queue not in of_all]
+            yield _stale(
+                audited,
+                topic,
+                slots=stale,
+                makes=f"they do not read {counted(len(missed), 'queue')}",
+                gone=set[MessageQueue]().union(*stale.values()).difference(queues),
+                queues=missed,
+            )
 
 
 def _stale(
     audited: AuditedGroup,
     topic: str,
+    *,
     slots: Collection[int],
     makes: str,
     gone: Collection[MessageQueue],
@@ -392,15 +421,16 @@ def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
         double = () if unit.is_pop else unit.where(unit.perhaps, lambda n: n > 1)
         at_risk = {*unowned, *double} - {*audited.unowned(unit), *audited.double_owned(unit)}
         sizes, counts = sorted(map(len, listed)), list(map(Counter, listed))
-        slots = [
-            s for s, one in enumerate(unit.client_ids) if len({count[one] for count in counts}) > 1
-        ]
+        slots = []
+        for slot, client_id in enumerate(unit.client_ids):
+            if len({count[client_id] for count in counts}) > 1:
+                slots.append(slot)
         yield Fault(
             f"Brokers of {unit.topic} list different clients ({' or '.join(map(str, sizes))}), "
             f"and every client asks one of them at random: {_makes(unit, unowned, double, 'at worst ')}.",
             "Wait for the next heartbeats (30 s); if it stays, look for clients that cannot reach every broker of the topic.",
             topic=unit.topic,
-            queues=tuple(q for q in unit.queues if q in at_risk),
+            queues=tuple(queue for queue in unit.queues if queue in at_risk),
             clients=unit.ids(slots),
         )
 

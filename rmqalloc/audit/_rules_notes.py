@@ -8,6 +8,7 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_topics import unwritten
 from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.audit.finding import Fault, rule, some_of
+from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.queue_states import UNKNOWN
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import MAX_BROKER, MAX_TOPIC
@@ -38,7 +39,7 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
         return
     if audited.group.lite_topic is not None:  # a rule of its own says it
         return
-    behind = [is_behind_proxy(one.client_id) for one in audited.clients]
+    behind = [is_behind_proxy(client.client_id) for client in audited.clients]
     others = behind.count(False) if any(behind) else 0
     sharing = (
         "All clients"
@@ -56,7 +57,9 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
         "Give clients of the two kinds groups of their own."
         if others
         else "Nothing; look at the lag instead.",
-        clients=audited.ids(slot for slot, one in enumerate(behind) if one) if others else (),
+        clients=audited.ids(slot for slot, is_behind in enumerate(behind) if is_behind)
+        if others
+        else (),
     )
 
 
@@ -190,17 +193,15 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that did not report what they own, while others of their group did."""
     reported = audited.reported
     if audited.is_clustering and reported.any_answer and reported.silent:
-        open_ones = [
-            queue
-            for unit in audited.units
-            for queue, state in audited.states.of_unit(unit.topic).items()
-            if state.known == UNKNOWN
-        ]
+        unknown: list[MessageQueue] = []
+        for unit in audited.units:
+            states = audited.states.of_unit(unit.topic)
+            unknown += [queue for queue, state in states.items() if state.known == UNKNOWN]
         yield Fault(
             f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not report what they own, so it is not "
-            f"known whether {counted(len(open_ones), 'queue')} that no other client owns have an owner.",
+            f"known whether {counted(len(unknown), 'queue')} that no other client owns have an owner.",
             "Ask again; a client that never answers may hang or be out of the brokers' reach.",
-            queues=tuple(sort_queues(open_ones)),
+            queues=tuple(sort_queues(unknown)),
             clients=reported.silent,
         )
 

@@ -71,8 +71,8 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
         if queues and not unit.is_config:
             states = audited.states.of_unit(unit.topic)
             reported = [states[queue] for queue in queues if states[queue].known == REPORTED]
-            slots = {slot for queue in queues for slot in unit.always[queue]}
-            slots.update(slot for state in reported for slot in state.slots)
+            slots = set[int]().union(*(unit.always[queue] for queue in queues))
+            slots.update(*(state.slots for state in reported))
             waits = "they wait for each other's lock, or share it if their ids are equal."
             twice = "messages of these queues are consumed more than once."
             yield Fault(
@@ -124,7 +124,7 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
     n_unowned = sum(len(audited.unowned(unit)) for unit in audited.units)
     n_double = sum(len(audited.double_owned(unit)) for unit in audited.units)
     makes = f"; {exposed(n_unowned, n_double)}" if audited.units else ""
-    times = named([f"{one} is listed {n} times" for one, n in repeated.items()])
+    times = named([f"{client_id} is listed {n} times" for client_id, n in repeated.items()])
     yield Fault(
         f"{times}: all holders of an id take the same queues{makes}.",
         "Give every process an instance name of its own: before 4.9.0 and in other SDKs the id is address and process id, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_owners import taken_twice
@@ -47,10 +48,8 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
         states = audited.states.of_unit(unit.topic)
         unowned = [queue for queue in unit.queues if states[queue].reason == "not-owned-now"]
         new = _of_new_clients(audited, unit, unowned)
-        for queues, severity in (
-            (tuple(queue for queue in unowned if queue not in new), "error"),
-            (tuple(new), "warning"),
-        ):
+        old = tuple(queue for queue in unowned if queue not in new)
+        for queues, severity in ((old, "error"), (tuple(new), "warning")):
             if queues:
                 yield Fault(
                     f"No client owns {some_of(len(queues), unit)} now, though {_everybody(len(audited.clients))}"
@@ -63,18 +62,15 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _everybody(n_clients: int) -> str:
-    """Return that all of so many clients answered."""
-    return (
-        "its only client reported what it owns"
-        if n_clients == 1
-        else f"all {n_clients:,} clients reported what they own"
-    )
+    if n_clients == 1:
+        return "its only client reported what it owns"
+    return f"all {n_clients:,} clients reported what they own"
 
 
 def _of_new_clients(
     audited: AuditedGroup, unit: UnitViews, queues: Iterable[MessageQueue]
 ) -> dict[MessageQueue, None]:
-    """Return those of some queues that should be owned by a client that may be too new to own them."""
+    """Return queues that should be owned by a client that may be too new to own them."""
     due = unit.perhaps if unit.problem is None else {}
     everybody = range(len(audited.clients))
     return {
@@ -105,7 +101,7 @@ def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
         taken, states = taken_twice(audited, unit), audited.states.of_unit(unit.topic)
         double = [queue for queue in audited.double_owned(unit) if queue not in set(taken)]
         if double:
-            ids = unit.ids(slot for queue in double for slot in states[queue].slots)
+            ids = unit.ids(chain.from_iterable(states[queue].slots for queue in double))
             yield Fault(
                 f"Several clients own {some_of(len(double), unit)} now: {named(ids)}.",
                 f"{_AGAIN}; if it stays, compare the strategies, subscriptions and client lists of these clients.",
@@ -140,9 +136,10 @@ def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
     for name, found in sorted(holders.items()):
         queues = tuple(sort_queues(found))
         clients = tuple(sort_client_ids(set[str]().union(*found.values())))
+        places = [f"{queue.broker_name}:{queue.queue_id}" for queue in queues]
         yield Fault(
             f"{named(clients)} {'owns' if len(clients) == 1 else 'own'} {counted(len(queues), 'queue')} that the route of "
-            f"{name} does not have: {named([f'{queue.broker_name}:{queue.queue_id}' for queue in queues])}.",
+            f"{name} does not have: {named(places)}.",
             "Take another snapshot after 30 s, in which clients ask for the route again; if it stays, compare the name servers "
             "of these clients, and their lists if they use CONFIG.",
             topic=name,
@@ -176,7 +173,7 @@ def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
             f"{_AGAIN}; if it stays, find out which strategy the clients really use: correct them or the snapshot.",
             topic=common_topic(queues),
             queues=queues,
-            clients=tuple(sort_client_ids({one for one, _ in elsewhere.values()})),
+            clients=tuple(sort_client_ids({reported for reported, _ in elsewhere.values()})),
         )
 
 
@@ -189,9 +186,7 @@ def _rule(audited: AuditedGroup) -> str:
 def _best_fit(audited: AuditedGroup) -> str:
     """Return the strategy that explains the owners best, as the end of a sentence."""
     assert audited.fit is not None
-    method, explained, of = audited.fit.best[0], audited.fit.explained, audited.fit.of
-    if audited.fit.explains_all:
-        return f"; {method} explains all {counted(of, 'queue')}"
-    return (
-        f"; of the strategies tried {method} explains most, {explained:,} of {counted(of, 'queue')}"
-    )
+    fit, queues = audited.fit, counted(audited.fit.of, "queue")
+    if fit.explains_all:
+        return f"; {fit.best[0]} explains all {queues}"
+    return f"; of the strategies tried {fit.best[0]} explains most, {fit.explained:,} of {queues}"

@@ -26,9 +26,7 @@ from rmqalloc.text import counted
     needs=COMPUTED,
 )
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield clients and brokers without a machine room, if any other has one; a snapshot without
-    rooms says nothing about them.
-    """
+    """Yield clients and brokers without a machine room, if a client or a broker has one."""
     nearby = [
         method for method in audited.methods if method.asks_for_rooms and method.problem is None
     ]
@@ -38,20 +36,19 @@ def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
         client.client_id: client.machine_room for client in audited.clients if client.machine_room
     }
     broker_rooms = _by_name(nearby[0].params.get("broker_room"))
-    rooms = {unit: broker_rooms or _rooms_of(audited.routes[unit.topic]) for unit in audited.units}
     rooms = {
-        unit: of_broker
-        for unit, of_broker in rooms.items()
+        unit: broker_rooms or _rooms_of(audited.routes[unit.topic])
+        for unit in audited.units
         if broker_rooms or audited.has_route(unit.topic)
     }
     if not client_rooms and not any(rooms.values()):
         return
     roomless = audited.ids(
-        slot for slot, one in enumerate(audited.clients) if not client_rooms.get(one.client_id)
+        slot for slot, client_id in enumerate(audited.client_ids) if not client_rooms.get(client_id)
     )
     if roomless and rooms:
         what = f"{counted(len(roomless), 'client has', 'clients have')} no machine room ({named(roomless)})"
-        yield _fault(None, roomless, (), what, len(nearby))
+        yield _fault(what, len(nearby), clients=roomless)
     for unit, of_broker in rooms.items():
         brokers = sorted(
             {queue.broker_name for queue in unit.queues if not of_broker.get(queue.broker_name)}
@@ -61,12 +58,13 @@ def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
                 len(brokers), f"broker of {unit.topic} has", f"brokers of {unit.topic} have"
             )
             queues = tuple(queue for queue in unit.queues if queue.broker_name in brokers)
-            yield _fault(
-                unit.topic, (), queues, f"{have} no machine room ({named(brokers)})", len(nearby)
-            )
+            what = f"{have} no machine room ({named(brokers)})"
+            yield _fault(what, len(nearby), topic=unit.topic, queues=queues)
 
 
-def _fault(topic: str | None, clients: Ids, queues: Queues, what: str, n_nearby: int) -> Fault:
+def _fault(
+    what: str, n_nearby: int, topic: str | None = None, queues: Queues = (), clients: Ids = ()
+) -> Fault:
     return Fault(
         f"{what}: if the clients' resolver knows none either, MACHINE_ROOM_NEARBY fails for {counted(n_nearby, 'client')}, "
         "with rooms or without. All keep the queues that they have, those of clients that leave stay without an owner, "
@@ -86,8 +84,6 @@ def _rooms_of(route: Topic) -> dict[str, str]:
 
 def _by_name(given: object) -> dict[str, str]:
     """Return rooms by name among the parameters of the strategy."""
-    return (
-        {str(name): str(room) for name, room in given.items() if room}
-        if isinstance(given, Mapping)
-        else {}
-    )
+    if not isinstance(given, Mapping):
+        return {}
+    return {str(name): str(room) for name, room in given.items() if room}

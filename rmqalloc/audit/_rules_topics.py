@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signs import Sign
@@ -35,38 +36,33 @@ def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
     is_computed = all(unit.problem is None for unit in units)
     of_slot: dict[int, list[MessageQueue]] = {}
     for unit in units:
-        for queue, slots in (
-            unit.perhaps if is_computed else audited.reported.owners(unit)
-        ).items():
+        owners = unit.perhaps if is_computed else audited.reported.owners(unit)
+        for queue, slots in owners.items():
             for slot in slots:
                 of_slot.setdefault(slot, []).append(queue)
     dried = {slot: queues for slot, queues in of_slot.items() if dry.issuperset(queues)}
     if dried:
-        theirs = {queue for queues in dried.values() for queue in queues}
+        owned = set[MessageQueue]().union(*dried.values())
+        of_units = chain.from_iterable(unit.queues for unit in units)
         yield Fault(
             f"{len(dried):,} of {counted(len(audited.clients), 'client')} own only queues that get no new messages, "
             "so they do nothing once these are consumed.",
             _instead(audited, sum(len(unit.queues) for unit in units) - len(dry)),
-            queues=tuple(queue for unit in units for queue in unit.queues if queue in theirs),
+            queues=tuple(queue for queue in of_units if queue in owned),
             clients=audited.ids(dried),
         )
 
 
 def _instead(audited: AuditedGroup, n_left: int) -> str:
-    """Return what would give clients of dry queues something to do, given the number of other
-    queues.
-    """
+    """Return what would give clients of dry queues something to do."""
     if any(method.is_config for method in audited.methods):
         return (
             "Put queues that are written into the lists of these clients; CONFIG divides nothing."
         )
     if not n_left:
         return "Raise the write queues or give write permission back: there is no other queue to divide."
-    few = (
-        f", too few for {counted(len(audited.clients), 'client')}"
-        if n_left < len(audited.clients)
-        else ""
-    )
+    n_clients = len(audited.clients)
+    few = f", too few for {counted(n_clients, 'client')}" if n_left < n_clients else ""
     return (
         "Once these queues are empty, lower the read queues to the write queues, or take read permission away where there is "
         f"no write permission: {counted(n_left, 'other queue')} {'is' if n_left == 1 else 'are'} then divided among all "
@@ -78,13 +74,13 @@ def unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
     """Return queues of a unit that nobody writes to; those of a broker without a master are written
     again when it is back.
     """
-    route = audited.routes[unit.topic]
-    return {
-        MessageQueue(unit.topic, broker.broker_name, broker.read_queue_nums - 1 - i)
-        for broker in route.brokers
-        if broker.broker_name not in audited.without_master
-        for i in range(broker.n_dry_queues)
-    }
+    found: set[MessageQueue] = set()
+    for broker in audited.routes[unit.topic].brokers:
+        if broker.broker_name not in audited.without_master:
+            end = broker.read_queue_nums
+            dry = range(end - broker.n_dry_queues, end)
+            found.update(MessageQueue(unit.topic, broker.broker_name, number) for number in dry)
+    return found
 
 
 @rule(
@@ -100,21 +96,18 @@ def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield subscribed topics that no broker lets consumers read."""
     for name in audited.topics:
         route = audited.routes.get(name)
-        if name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or (
-            route is not None and _is_readable(route)
-        ):
+        if name.startswith((RETRY_PREFIX, LMQ_PREFIX)):
             continue
-        if route is None and (
-            audited.unknown.why("routes", name) or audited.unknown.why_more("routes")
-        ):
+        if route is None:
+            if audited.unknown.why("routes", name) or audited.unknown.why_more("routes"):
+                continue
+            what = "which is not among the topics"
+        elif _is_readable(route):
             continue
+        else:
+            what = "whose brokers have no queue that can be read"
         yield Fault(
-            f"The group subscribes to {name}, "
-            + (
-                "which is not among the topics."
-                if route is None
-                else "whose brokers have no queue that can be read."
-            ),
+            f"The group subscribes to {name}, {what}.",
             "Create the topic, give its brokers read permission and read queues, or end the subscription.",
             topic=name,
             clients=audited.ids(audited.subscribers(name)),

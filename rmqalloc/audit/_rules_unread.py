@@ -5,6 +5,7 @@ outside the route.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signs import NONE, Sign
@@ -49,20 +50,10 @@ def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
         advice = "Start its clients; if nobody needs these messages any more, delete the group."
         if queues:
             what = f"Nobody consumes {name}, for {who}{backlog(audited, queues)}."
-            yield Fault(
-                what,
-                advice,
-                topic=name,
-                queues=queues,
-            )
+            yield Fault(what, advice, topic=name, queues=queues)
         elif waiting is None and not name.startswith(RETRY_PREFIX):
             what = f"Nobody consumes {name}, for {who}; whether messages wait there is not known."
-            yield Fault(
-                what,
-                advice,
-                topic=name,
-                severity="note",
-            )
+            yield Fault(what, advice, topic=name, severity="note")
 
 
 @rule(
@@ -78,17 +69,19 @@ def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield queues above the read queues of a broker that consumers read."""
     for route in _routes(audited):
         wide = [
-            one
-            for one in route.brokers
-            if one.is_readable and _n_written(one) > one.read_queue_nums
+            broker
+            for broker in route.brokers
+            if broker.is_readable and _n_written(broker) > broker.read_queue_nums
         ]
         if wide:
-            queues = _queues(
-                route, {one.broker_name: (one.read_queue_nums, _n_written(one)) for one in wide}
-            )
+            ids = {
+                broker.broker_name: range(broker.read_queue_nums, _n_written(broker))
+                for broker in wide
+            }
+            queues = _queues(route, ids)
             sizes = [
-                f"{one.broker_name} has {_n_written(one):,} write and {one.read_queue_nums:,} read"
-                for one in wide
+                f"{broker.broker_name} has {_n_written(broker):,} write and {broker.read_queue_nums:,} read"
+                for broker in wide
             ]
             by_brokers = (
                 "; to a retry topic brokers write as many as the group's retryQueueNums says"
@@ -117,15 +110,18 @@ def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers to which producers write and from which consumers may not read."""
     for route in _routes(audited):
         closed = [
-            one
-            for one in route.brokers
-            if not one.is_readable and one.perm & PERM_WRITE and one.write_queue_nums != 0
+            broker
+            for broker in route.brokers
+            if not broker.is_readable and broker.perm & PERM_WRITE and broker.write_queue_nums != 0
         ]
         if closed:
-            queues = _queues(route, {one.broker_name: (0, _n_written(one)) for one in closed})
+            names = [broker.broker_name for broker in closed]
+            queues = _queues(
+                route, {broker.broker_name: range(_n_written(broker)) for broker in closed}
+            )
             are = "is" if len(closed) == 1 else "are"
             yield Fault(
-                f"Nobody can read what producers write of {route.name} to {named([one.broker_name for one in closed])}, which "
+                f"Nobody can read what producers write of {route.name} to {named(names)}, which "
                 f"{are} writable and not readable{backlog(audited, queues)}.",
                 "Give read permission back; to take a broker out, take write permission away first and let consumers empty it.",
                 topic=route.name,
@@ -147,19 +143,14 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
     if audited.group.message_model != "CLUSTERING":
         return
     # Queues of these rules are left to them.
-    named_already = {
-        q for rule in (written_not_read, unreadable_broker) for f in rule(audited) for q in f.queues
-    }
+    named_already: set[MessageQueue] = set()
+    for fault in chain(written_not_read(audited), unreadable_broker(audited)):
+        named_already.update(fault.queues)
     for route in _routes(audited):
         n_readable = readable_counts(route)
         waiting = audited.backlog.get(route.name, {})
-        queues = tuple(
-            sort_queues(
-                q
-                for q, n in waiting.items()
-                if n and not is_in(n_readable, q) and q not in named_already
-            )
-        )
+        stranded = {queue for queue, n in waiting.items() if n and not is_in(n_readable, queue)}
+        queues = tuple(sort_queues(stranded - named_already))
         if queues:
             yield Fault(
                 f"Consumers do not see {counted(len(queues), 'queue')} of {route.name} with a backlog, for the route has no "
@@ -183,9 +174,7 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
     needs=("routes",),
 )
 def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield brokers that do not let the group consume; of a group without clients nothing is to be
-    let.
-    """
+    """Yield brokers that do not let the group consume, if it has clients."""
     brokers = frozenset(audited.group.paused_brokers if audited.clients else ())
     for route in _routes(audited) if brokers else ():
         queues = tuple(
@@ -202,7 +191,7 @@ def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _routes(audited: AuditedGroup) -> Iterator[Topic]:
-    """Routes of the topics that the group subscribes to, of those that are known whole."""
+    """Yield the routes that are known whole of the topics that the group subscribes to."""
     return (audited.routes[name] for name in audited.with_retry if audited.has_route(name))
 
 
@@ -211,12 +200,10 @@ def _n_written(broker: TopicBroker) -> int:
     return (broker.write_queue_nums or 0) if broker.perm & PERM_WRITE else 0
 
 
-def _queues(route: Topic, ids: dict[str, tuple[int, int]]) -> Queues:
-    """Return queues of a topic, given the range of ids on each broker."""
-    check_queue_count(route.name, sum(stop - start for start, stop in ids.values()))
-    made = (
-        MessageQueue(route.name, name, i)
-        for name, (start, stop) in ids.items()
-        for i in range(start, stop)
-    )
-    return tuple(sort_queues(made))
+def _queues(route: Topic, ids: dict[str, range]) -> Queues:
+    """Return queues of a topic by their ids on each broker."""
+    check_queue_count(route.name, sum(map(len, ids.values())))
+    found: list[MessageQueue] = []
+    for broker_name, numbers in ids.items():
+        found += [MessageQueue(route.name, broker_name, number) for number in numbers]
+    return tuple(sort_queues(found))

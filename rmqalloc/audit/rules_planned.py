@@ -90,17 +90,20 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
 
 def absent_groups(planned: Planned, names: Container[str]) -> Iterator[Finding]:
     """Yield the consumer groups of the plan that the snapshot does not have."""
-    for group in (group for group in planned if group not in names):
-        queues = sort_queues(planned[group])
+    for group, owners in planned.items():
+        if group in names:
+            continue
+        queues = sort_queues(owners)
         yield Finding(
-            "differs-from-plan",
-            "warning",
-            group,
-            common_topic(queues),
-            tuple(queues),
-            (),
-            f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",
-            "Take the snapshot of the cluster that was planned, or make a new plan of this snapshot.",
+            rule="differs-from-plan",
+            severity="warning",
+            consumer_group=group,
+            topic=common_topic(queues),
+            queues=tuple(queues),
+            clients=(),
+            message="The snapshot has no such consumer group; the plan gives "
+            f"{counted(len(queues), 'queue')} to its clients.",
+            advice="Take the snapshot of the cluster that was planned, or make a new plan of this snapshot.",
         )
 
 

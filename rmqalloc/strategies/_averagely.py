@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -86,6 +87,19 @@ def _made(kernel: Kernel, n_queues: int, n_clients: int) -> Owners:
 _kept = lru_cache(maxsize=1024)(_made)
 
 
+def _blocks(n_queues: int, n_clients: int) -> list[int]:
+    """Return where the block of each client begins, and the end of the last, by the owners that the
+    kernel writes.
+    """
+    owners = _made(split.contiguous, n_queues, n_clients)
+    begins: list[int] = np.searchsorted(owners, np.arange(n_clients + 1)).tolist()
+    return begins
+
+
+_kept_blocks = lru_cache(maxsize=1024)(_blocks)
+_kept_large_blocks = lru_cache(maxsize=4)(_blocks)
+
+
 def _in_blocks(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: Any) -> Any:
     """Return the position of the client whose block a queue is in.
 
@@ -138,20 +152,17 @@ class Averagely(Even, name="AVG"):
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
             return []
-        n, m = len(mq_all), len(cid_all)
-        size, extra = n // m, n % m
-        if position < extra:
-            start = position * (size + 1)
-            return [*mq_all[start : start + size + 1]]
-        start = position * size + extra
-        return [*mq_all[start : start + size]]
+        kept = _kept_blocks if len(cid_all) <= KEPT_QUEUES else _kept_large_blocks
+        blocks = kept(len(mq_all), len(cid_all))
+        return [*mq_all[blocks[position] : blocks[position + 1]]]
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return blocks of equal size, the first few one longer."""
         n, m, reasons = len(queues), len(client_ids), Reasons()
         size, extra = divmod(n, m)
-        client = _in_blocks(INTEGERS, position, n, m)
-        start, length = client * size + min(client, extra), size + (client < extra)
+        blocks = _blocks(n, m)
+        client = bisect_right(blocks, position) - 1
+        start, behind = blocks[client], blocks[client + 1]
         more = f", the first {extra} take one more" if extra else ""
         reasons.say(
             f"{n} queues = {m} clients × {size} + {extra}: each client takes {size}{more}",
@@ -161,8 +172,8 @@ class Averagely(Even, name="AVG"):
         reasons.say(
             f"client {client_ids[client]} is at place {client} and begins at "
             f"{client} × {size} + {min(client, extra)} = {start}: "
-            f"it takes the queues at the places {start} to {start + length - 1}, this one among them",
-            client_place=client, first=start, length=length,
+            f"it takes the queues at the places {start} to {behind - 1}, this one among them",
+            client_place=client, first=start, length=behind - start,
         )  # fmt: skip
         reasons.check_id(client_ids, client)
         return reasons

@@ -107,7 +107,8 @@ def _strategy(unit: MixedUnit, acted_on: list[int], views: Mapping[int, Row]) ->
 def mixed_figures(unit: MixedUnit, before: UnitState, after: UnitState, sets: ReaderSets) -> Row:
     """Return the figures of a mixed unit; a shared queue counts once for each reader."""
     loads = [after.loads[client.number] for client in after.clients]
-    n_queues, n_clients, is_shared = len(after.owners), len(loads), unit.sharing is not None
+    owners = list(after.owners.values())
+    n_queues, n_clients, is_shared = len(owners), len(loads), unit.sharing is not None
     n_loads = sum(loads) if is_shared else n_queues
     most = max(loads, default=0)
     changes = Counter[tuple[int, int]]()  # queues by owners before and after
@@ -116,13 +117,13 @@ def mixed_figures(unit: MixedUnit, before: UnitState, after: UnitState, sets: Re
     affected = set[int]()
     for old, new in changes:
         affected.update({*sets.members(old)} ^ {*sets.members(new)})
-    kept = {owners: n for owners, n in changes.items() if ABSENT not in owners}
+    kept = {change: n for change, n in changes.items() if ABSENT not in change}
     n_moved = sum(n for (old, new), n in kept.items() if old != new)
     return {
         "n_queues": n_queues,
         "n_clients": n_clients,
         "idle": loads.count(0),
-        "unowned": [*after.owners.values()].count(NOBODY),
+        "unowned": owners.count(NOBODY),
         "double_owned": after.double_owned,
         "min_load": min(loads, default=0),
         "mean_load": n_loads / n_clients if n_clients else 0.0,

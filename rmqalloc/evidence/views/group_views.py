@@ -32,9 +32,8 @@ class GroupViews:
 
     group: Group
     routes: Mapping[str, Topic]
-    clients: list[
-        Client
-    ]  # the group's clients, then those that only some brokers list; a position in this list is a slot
+    # The group's clients, then those that only some brokers list; a position in this list is a slot
+    clients: list[Client]
     methods: list[Method]  # strategy of every slot
     dialects: list[str]  # dialect of every slot, see `View.dialect`.
     topics: list[str]  # subscriptions of the group and of all its clients
@@ -66,8 +65,8 @@ class GroupViews:
     def slots_of(self) -> dict[str, list[int]]:
         """Slots of every client id, ascending."""
         found: dict[str, list[int]] = {}
-        for slot, one in enumerate(self.client_ids):
-            found.setdefault(one, []).append(slot)
+        for slot, client_id in enumerate(self.client_ids):
+            found.setdefault(client_id, []).append(slot)
         return found
 
     @lazy_property
@@ -150,13 +149,9 @@ class GroupViews:
     def client_lists(self, topic: str) -> list[Ids]:
         """Return the distinct client lists that brokers of a topic may give to a client."""
         by_broker = self.group.broker_client_ids or {}
-        route = self.routes.get(topic)
-        asked = (
-            [b.broker_name for b in route.brokers if b.broker_name in by_broker]
-            if route is not None
-            else []
-        )
-        names = tuple(asked or by_broker)
+        brokers = self.routes[topic].brokers if topic in self.routes else ()
+        of_topic = [broker.broker_name for broker in brokers if broker.broker_name in by_broker]
+        names = tuple(of_topic or by_broker)
         if names not in self._lists:  # sorted once for all topics
             lists = [by_broker[name] for name in names] or [tuple(self.group.client_ids)]
             self._lists[names] = list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
@@ -180,13 +175,20 @@ class ViewReader:
         clients = list(group.clients)
         for ids in (group.broker_client_ids or {}).values():
             more = Counter(ids) - listed
-            clients += [Client(one) for one in sorted(more.elements())]
+            clients += [Client(client_id) for client_id in sorted(more.elements())]
             listed |= Counter(ids)
         topics = sorted(group.all_subscriptions)
         apart = dict.fromkeys((JAVA, *DIALECTS), JAVA) if apart is None else apart
-        dialects = [apart[one] for one in dialects_in(group, clients)]
-        methods = _methods(group, clients)
-        return GroupViews(group, self._routes, clients, methods, dialects, topics, self.queues_of)
+        dialects = [apart[dialect] for dialect in dialects_in(group, clients)]
+        return GroupViews(
+            group=group,
+            routes=self._routes,
+            clients=clients,
+            methods=_methods(group, clients),
+            dialects=dialects,
+            topics=topics,
+            queues_of=self.queues_of,
+        )
 
     def units_of(self, found: GroupViews) -> list[UnitViews]:
         """Read the views of a group for each of its topics that has queues."""
@@ -199,17 +201,15 @@ class ViewReader:
             return None
         group, views = found.group, dict[tuple[object, ...], View]()
         lists = found.client_lists(topic)
-        is_pop = (
-            found.is_served
-            and group.server_assignment == "POP"
-            and not topic.startswith(RETRY_PREFIX)
-        )
+        is_retry = topic.startswith(RETRY_PREFIX)
+        is_pop = found.is_served and group.server_assignment == "POP" and not is_retry
         options: list[Sharing] = []
         for slots in sorted(found.alike(topic)):
+            first = slots[0]
             client, method, dialect = (
-                found.clients[slots[0]],
-                found.methods[slots[0]],
-                found.dialects[slots[0]],
+                found.clients[first],
+                found.methods[first],
+                found.dialects[first],
             )
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
@@ -218,16 +218,26 @@ class ViewReader:
                 seen = queues  # its list is handed out whichever queues of the topic a client knows
             # A broker without queues may get some, so routes differ that show the same queues.
             stale = None if seen is queues else (client.sees_read_queue_nums or {}).get(topic)
-            route, mine = None if stale is None else tuple(sorted(stale.items())), []
+            route = None if stale is None else tuple(sorted(stale.items()))
+            views_of_slots = []
             for number, ids in enumerate(lists):
                 key = (method, dialect, route, number)
                 if key not in views:
-                    views[key] = View(group.name, topic, method, seen, ids, stale, dialect)
-                mine.append(views[key])
-            options.append((tuple(mine), slots))
-        is_unsure = "subscriptions" in group.unknown and not topic.startswith(RETRY_PREFIX)
-        unsure = found.anything if is_unsure else frozenset()
-        return UnitViews(topic, queues, found.client_ids, found.slots_of, options, is_pop, unsure)
+                    views[key] = View(
+                        group.name, topic, method, seen, ids, read_queue_nums=stale, dialect=dialect
+                    )
+                views_of_slots.append(views[key])
+            options.append((tuple(views_of_slots), slots))
+        is_unsure = "subscriptions" in group.unknown and not is_retry
+        return UnitViews(
+            topic=topic,
+            queues=queues,
+            client_ids=found.client_ids,
+            slots_of=found.slots_of,
+            options=options,
+            is_pop=is_pop,
+            unsure=found.anything if is_unsure else frozenset(),
+        )
 
     def queues_of(self, topic: str) -> Queues:
         """Return the queues that consumers see, in Java's order."""
@@ -241,26 +251,23 @@ class ViewReader:
 
 
 def _read_ids(route: Topic) -> dict[str, Sequence[int]]:
-    """Return the ids of the queues that consumers see, by broker; of a broker that is listed twice
-    both.
+    """Return the ids of the queues that consumers see, by broker; a broker that is listed twice has
+    the ids of both entries.
     """
     found: dict[str, Sequence[int]] = {}
-    for one in route.brokers:
-        if one.is_readable:
-            ids = range(one.read_queue_nums)
-            found[one.broker_name] = (
-                sorted([*found[one.broker_name], *ids]) if one.broker_name in found else ids
-            )
+    for broker in route.brokers:
+        if broker.is_readable:
+            name, ids = broker.broker_name, range(broker.read_queue_nums)
+            found[name] = sorted([*found[name], *ids]) if name in found else ids
     return found
 
 
 def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
     """Return the strategy of every client; equal ones are one object."""
-    kinds = [(one.strategy, one.virtual_nodes, one.language) for one in clients]
-    made = {
-        kind: method_of(group, one) for kind, one in dict(zip(kinds, clients, strict=True)).items()
-    }
-    return [made[kind] for kind in kinds]
+    kinds = [(client.strategy, client.virtual_nodes, client.language) for client in clients]
+    client_of_kind = dict(zip(kinds, clients, strict=True))
+    methods = {kind: method_of(group, client) for kind, client in client_of_kind.items()}
+    return [methods[kind] for kind in kinds]
 
 
 def seen_queues(client: Client, topic: str, queues: Queues) -> Queues:

@@ -37,10 +37,11 @@ class OwnedAsComputed:
         the group's strategy.
         """
         owned = self._owned_by(group)
-        if owned is None or sum(
-            one.read_queue_nums for one in topic.brokers if one.is_readable
-        ) > len(owned):
-            return owned is not None
+        if owned is None:
+            return False
+        n_queues = sum(broker.read_queue_nums for broker in topic.brokers if broker.is_readable)
+        if n_queues > len(owned):
+            return True
         if topic.name not in self._queues:
             self._queues[topic.name] = frozenset(topic.queues())
         return not self._queues[topic.name] <= owned

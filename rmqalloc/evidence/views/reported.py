@@ -1,4 +1,4 @@
-"""What the clients of a group report that they own."""
+"""The queues that the clients of a group report to own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHOLE_BROKER = -1
 
 
 class ReportedOwners:
-    """What the clients of a group report that they own."""
+    """The queues that the clients of a group report to own."""
 
     def __init__(self, clients: Sequence[Client]) -> None:
         self._owners: dict[UnitViews, SlotsByQueue] = {}
@@ -73,30 +73,33 @@ class ReportedOwners:
             if queue in owners:
                 owners[queue].append(slot)
             elif queue.queue_id == WHOLE_BROKER:
-                for one in of_broker.get(queue.broker_name, ()):
-                    owners[one].append(slot)
+                for queue_of_broker in of_broker.get(queue.broker_name, ()):
+                    owners[queue_of_broker].append(slot)
         return owners
 
     def single(self, unit: UnitViews) -> dict[MessageQueue, str]:
         """Return the owner of every queue that exactly one client id reports."""
-        ids = (
-            (queue, {unit.client_ids[slot] for slot in slots})
-            for queue, slots in self.owners(unit).items()
-        )
-        return {queue: one.pop() for queue, one in ids if len(one) == 1}
+        found = {}
+        for queue, slots in self.owners(unit).items():
+            client_ids = {unit.client_ids[slot] for slot in slots}
+            if len(client_ids) == 1:
+                found[queue] = client_ids.pop()
+        return found
 
     def elsewhere(self, units: Iterable[UnitViews]) -> dict[MessageQueue, tuple[str, Ids]]:
         """Return the queues with another owner than the expected one: that owner, and the expected
         owners.
         """
+        if not self.any_answer:
+            return {}
         found, silent = {}, frozenset(self.silent)
-        for unit in units if self.any_answer else ():
-            if unit.problem is None and not unit.is_pop:
-                for queue, owner in self.single(unit).items():
-                    slots = unit.always[queue]
-                    expected = {unit.client_ids[slot] for slot in slots}
-                    if len(slots) == len(unit.perhaps[queue]) and expected.difference(silent) != {
-                        owner
-                    }:
-                        found[queue] = owner, unit.ids(slots)
+        for unit in units:
+            if unit.problem is not None or unit.is_pop:
+                continue
+            for queue, owner in self.single(unit).items():
+                slots = unit.always[queue]
+                expected = {unit.client_ids[slot] for slot in slots}
+                is_sure = len(slots) == len(unit.perhaps[queue])
+                if is_sure and expected - silent != {owner}:
+                    found[queue] = owner, unit.ids(slots)
         return found

@@ -1,4 +1,4 @@
-"""What a client divides when it rebalances a topic, and by which strategy."""
+"""A client's view of a topic: the queues, client list and strategy with which it rebalances."""
 
 from __future__ import annotations
 

@@ -13,16 +13,15 @@ from rmqalloc.snapshot.snapshot import Client, Group
 
 POP, BROADCASTING, PROXY = "POP", "BROADCASTING", "PROXY"
 SHARED = (POP, BROADCASTING, PROXY)
-"""What plans name in place of a strategy where a queue has readers and no owner."""
+"""Names that plans give in place of a strategy where a queue has readers and no owner."""
 
 
 class Sharing(NamedTuple):
     """How the clients of a group share a topic."""
 
     name: str  # one of `SHARED`
-    pop_share: int | None = (
-        None  # ``popShareQueueNum``; None where every client reads all queues that it sees
-    )
+    # ``popShareQueueNum``; None where every client reads all queues that it sees
+    pop_share: int | None = None
 
 
 def sharing_of(group: Group) -> Sharing | None:
@@ -50,10 +49,12 @@ def as_read(group: Group, sharing: Sharing, clients: list[Client]) -> Group:
     """
     if sharing.pop_share is not None:
         return replace(group, strategy=group.strategy or DEFAULT_STRATEGY, strategy_doubt=None)
-    alike = tuple(replace(one, strategy=None, virtual_nodes=None, language=None) for one in clients)
+    alike = [
+        replace(client, strategy=None, virtual_nodes=None, language=None) for client in clients
+    ]
     return replace(
         group,
-        clients=alike,
+        clients=tuple(alike),
         message_model="CLUSTERING",
         is_shared=False,
         server_assignment=None,

@@ -173,9 +173,8 @@ def _id_lists(clients: pa.Array) -> pa.Array:
     if pa.types.is_integer(clients.type):
         counts, bad = counts_of(clients, "clients")
         offsets = offsets_of(counts)
-        ids = pc.utf8_lpad(
-            pa.array(list_positions(offsets)).cast(pa.string()), len(str(MAX_OF_ROW)), "0"
-        )
+        numbers = pa.array(list_positions(offsets)).cast(pa.string())
+        ids = pc.utf8_lpad(numbers, len(str(MAX_OF_ROW)), "0")
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), ids, mask=pa.array(bad))
     clients = typed(clients, CLIENTS)
     if not is_lists(clients.type):

@@ -2,6 +2,7 @@
 whether they can be.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from typing import Any
@@ -68,11 +69,10 @@ def carried_fields(
     if carry is False:
         return []
     fields = list(units.schema.fields)
-    names = (
-        [field.name for field in fields if field.name not in INPUT_COLUMNS]
-        if carry is True
-        else list(carry)
-    )
+    if carry is True:
+        names = [field.name for field in fields if field.name not in INPUT_COLUMNS]
+    else:
+        names = list(carry)
     if not is_case_sensitive(units):
         there = {name.lower(): name for name in units.columns}
         names = [name if name in units.columns else there.get(name.lower(), name) for name in names]
@@ -83,9 +83,9 @@ def carried_fields(
             raise ArgumentTypeError(
                 f"the table has no column {name} to carry; it has {', '.join(units.columns)}{meant}"
             )
-    if twice := [
-        name for name in names if [one.lower() for one in units.columns].count(name.lower()) > 1
-    ]:
+    counts = Counter(name.lower() for name in units.columns)
+    twice = [name for name in names if counts[name.lower()] > 1]
+    if twice:
         raise ArgumentError(
             f"the table has two columns {twice[0]}: rename one, or leave them out with carry="
         )
@@ -121,12 +121,11 @@ def arrow_form(kind: DataType) -> DataType:
     if isinstance(kind, MapType) and not isinstance(kind.keyType, NullType):
         return MapType(arrow_form(kind.keyType), arrow_form(kind.valueType), kind.valueContainsNull)
     if isinstance(kind, StructType) and len(set(kind.names)) == len(kind.names):
-        return StructType(
-            [
-                StructField(one.name, arrow_form(one.dataType), one.nullable, one.metadata)
-                for one in kind
-            ]
-        )
+        fields = []
+        for field in kind:
+            form = arrow_form(field.dataType)
+            fields.append(StructField(field.name, form, field.nullable, field.metadata))
+        return StructType(fields)
     if (
         isinstance(kind, MapType | StructType | UserDefinedType)
         or type(kind).__name__ in _WITHOUT_ARROW
@@ -144,19 +143,19 @@ def through_arrow(
     """Send columns that are read, and those to carry, through workers."""
     # PySpark's mapInArrow cannot send a column whose name has a dot, so other names stand in for
     # those to carry.
-    names = {
-        one.name: one.name if one.name in read else f"carried_{n}" for n, one in enumerate(carried)
-    }
+    names, back = {}, []
+    for n, field in enumerate(carried):
+        name = field.name if field.name in read else f"carried_{n}"
+        names[field.name] = name
+        form = arrow_form(field.dataType)
+        back.append(StructField(name, form, field.nullable, field.metadata))
     also = [F.col(quoted(name)).alias(sent) for name, sent in names.items() if name not in read]
-    back = [
-        StructField(names[one.name], arrow_form(one.dataType), one.nullable, one.metadata)
-        for one in carried
-    ]
     result = send(units.select(*read, *also), [*names.values()], back)
     if not carried:
         return result
     own = result.columns[: len(result.columns) - len(carried)]
-    return result.select(*own, *[_as(F.col(names[one.name]), one) for one in carried])
+    restored = [_as(F.col(names[field.name]), field) for field in carried]
+    return result.select(*own, *restored)
 
 
 def _as(column: Column, field: StructField) -> Column:

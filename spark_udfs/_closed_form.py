@@ -70,9 +70,8 @@ def _call(name: str, *operands: Any) -> Any:
     """Call a function of Spark with columns or texts, and numbers beside them."""
     if any(isinstance(operand, SqlText) for operand in operands):
         return SqlText(f"{name}({', '.join(map(text_of, operands))})")
-    return F.call_function(
-        name, *(one if isinstance(one, Column) else F.lit(one) for one in operands)
-    )
+    columns = [operand if isinstance(operand, Column) else F.lit(operand) for operand in operands]
+    return F.call_function(name, *columns)
 
 
 def _when(condition: Operand, value: Any, otherwise: Operand | None = None) -> Operand:

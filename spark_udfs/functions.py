@@ -16,6 +16,7 @@ reason. Figures of a row are null where an argument is. A column of the wrong ty
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -57,7 +58,8 @@ Count = Column | str | int
 
 # Values for parameters that are columns, while the others are checked.
 _OF_KIND: dict[str, Any] = {"count": 1, "names": (), "decimal": 1, "text": "#", "switch": False}
-_STAND_INS = {p.name: _OF_KIND.get(p.kind) for made in STRATEGIES.values() for p in made.parameters}
+_PARAMETERS = chain.from_iterable(strategy.parameters for strategy in STRATEGIES.values())
+_STAND_INS = {parameter.name: _OF_KIND.get(parameter.kind) for parameter in _PARAMETERS}
 
 
 def allocate(
@@ -435,19 +437,12 @@ def _allocation(
         )
     arrays: dict[str, Any] = {"queues": queues, "clients": clients}
     arrays |= {name: options.get(name) for name in ("topic", "broker_rooms", "client_rooms")}
-    params = {
-        name: value for name, value in options.items() if name not in arrays and value is not None
-    }
-    by_row = {
-        name: value
-        for name, value in ({"strategy": strategy} | params).items()
-        if isinstance(value, Column)
-    }
-    literals = {
-        name: value
-        for name, value in ({"strategy": strategy} | params).items()
-        if name not in by_row
-    }
+    params: dict[str, Any] = {"strategy": strategy}
+    for name, value in options.items():
+        if name not in arrays and value is not None:
+            params[name] = value
+    by_row = {name: value for name, value in params.items() if isinstance(value, Column)}
+    literals = {name: value for name, value in params.items() if name not in by_row}
     read = {name: _column(value) for name, value in arrays.items() if value is not None} | by_row
     _check(literals | {name: _STAND_INS.get(name) for name in by_row}, read)
     return arrow_function(_bound(body, list(read), literals), return_type)(*read.values())
@@ -459,8 +454,11 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
     if strategy is not None:
         arrow_owners.usable(strategy, params, given)
         return
-    known = {name for made in STRATEGIES.values() for name in inspect.signature(made).parameters}
-    if unknown := params.keys() - known:
+    known: set[str] = set()
+    for made in STRATEGIES.values():
+        known.update(inspect.signature(made).parameters)
+    unknown = params.keys() - known
+    if unknown:
         raise ArgumentTypeError(
             f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}"
         )

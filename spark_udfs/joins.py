@@ -82,13 +82,10 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     joined = joined.join(brokers, "topic", "left").join(clients, "consumer_group", "left")
     refused = [name for name in joined.columns if name == _WHY]
     kinds = {name: dict(joined.dtypes)[name] for name in ("brokers", "client_ids")}
-    columns = [
-        F.col("consumer_group"),
-        F.col("topic"),
-        *[_or_empty(name, kind) for name, kind in kinds.items()],
-    ]
     rooms = [name for name in ("broker_rooms", "client_rooms") if name in joined.columns]
-    made = joined.select(*columns, *[_or_empty(name, "array<string>") for name in rooms], *refused)
+    kinds |= dict.fromkeys(rooms, "array<string>")
+    lists = [_or_empty(name, kind) for name, kind in kinds.items()]
+    made = joined.select("consumer_group", "topic", *lists, *refused)
     return (
         made.withColumn("client_ids", F.when(F.col(_WHY).isNull(), F.col("client_ids")))
         if refused
@@ -209,9 +206,8 @@ def _by_channel(consumers: DataFrame) -> DataFrame:
         return consumers
     n_channels = F.when(_has_channels(), F.col("channels")).otherwise(F.lit(1)).cast("int")
     repeated = F.explode(F.array_repeat(F.lit(0), n_channels))
-    return consumers.select(
-        *[name for name in consumers.columns if name != "channels"], repeated.alias("_")
-    ).drop("_")
+    names = [name for name in consumers.columns if name != "channels"]
+    return consumers.select(*names, repeated.alias("_")).drop("_")
 
 
 _WHY = "unit_err_msg"
@@ -223,15 +219,17 @@ def _has_channels() -> Column:
 
 
 def _refused(clients: DataFrame, consumers: DataFrame) -> DataFrame:
-    """Join groups with why their clients cannot be listed, null where they can."""
+    """Join groups with the reason why their clients cannot be listed, null where they can."""
     wrong = F.min_by(F.struct("channels", "client_id"), F.struct("client_id", "channels"))
-    found = consumers.where(~_has_channels()).groupBy("consumer_group").agg(wrong.alias("one"))
-    says = F.format_string(
+    groups = consumers.where(~_has_channels()).groupBy("consumer_group")
+    found = groups.agg(wrong.alias("first"))
+    reason = F.format_string(
         f"channels must be from 1 to {MAX_CHANNELS}, got %s of client %s",
-        "one.channels",
-        F.substring("one.client_id", 1, 200),
+        "first.channels",
+        F.substring("first.client_id", 1, 200),
     )
-    return clients.join(found.select("consumer_group", says.alias(_WHY)), "consumer_group", "left")
+    reasons = found.select("consumer_group", reason.alias(_WHY))
+    return clients.join(reasons, "consumer_group", "left")
 
 
 def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> DataFrame:
@@ -239,21 +237,21 @@ def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> Dat
     of their machine rooms.
     """
     rooms = ["machine_room"] if "machine_room" in rows.columns else []
-    each = rows.select(*by, F.struct(*names, *rooms).alias("one"))
-    each = each.distinct() if once else each
-    lists = each.groupBy(*by).agg(F.array_sort(F.collect_list("one")).alias("all"))
+    members = rows.select(*by, F.struct(*names, *rooms).alias("member"))
+    members = members.distinct() if once else members
+    lists = members.groupBy(*by).agg(F.array_sort(F.collect_list("member")).alias("members"))
 
     def part(take: list[str]) -> Column:
-        return F.transform(
-            "all",
-            lambda one: (
-                one[take[0]] if len(take) == 1 else F.struct(*[one[n].alias(n) for n in take])
-            ),
-        )
+        def fields(member: Column) -> Column:
+            columns = [member[name].alias(name) for name in take]
+            return member[take[0]] if len(take) == 1 else F.struct(*columns)
 
-    made = [part(names).alias("brokers" if len(names) > 1 else "client_ids")]
+        return F.transform("members", fields)
+
+    are_brokers = len(names) > 1
+    made = [part(names).alias("brokers" if are_brokers else "client_ids")]
     if rooms:
-        made.append(part(rooms).alias("broker_rooms" if len(names) > 1 else "client_rooms"))
+        made.append(part(rooms).alias("broker_rooms" if are_brokers else "client_rooms"))
     return lists.select(*by, *made)
 
 
@@ -265,8 +263,8 @@ def _or_empty(name: str, kind: str) -> Column:
 def _without(rows: DataFrame, others: DataFrame, on: str, table: str, reason: str) -> DataFrame:
     """Return the rows without a match in the others, with the reason."""
     alone = rows.join(others.select(on).distinct(), on, "left_anti")
-    names = [
-        F.col(n) if n in rows.columns else F.lit(None).cast("string").alias(n)
-        for n in ("consumer_group", "topic")
-    ]
-    return alone.select(F.lit(table).alias("table"), *names, F.lit(reason).alias("reason"))
+    columns = [F.lit(table).alias("table")]
+    for name in ("consumer_group", "topic"):
+        unknown = F.lit(None).cast("string").alias(name)
+        columns.append(F.col(name) if name in rows.columns else unknown)
+    return alone.select(*columns, F.lit(reason).alias("reason"))

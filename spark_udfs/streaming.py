@@ -210,23 +210,17 @@ def _packed(events: DataFrame) -> DataFrame:
     """Pack events as `CheckedEvents` takes them: a row and a copy of the event, a JSON text, for
     each of its topics.
     """
-    read = (
-        _of_text(events)
-        if "value" in events.columns and "event_time" not in events.columns
-        else _of_columns(events)
-    )
-    fields = [
-        F.unix_micros("event_time").alias("time"),
-        *(F.col(name) for name in read.columns if name in _IN_EVENT),
-    ]
-    named = F.array_distinct(F.coalesce(F.col("topics"), F.array(F.col("topic"))))
-    whole = read.select(named.alias("topics"), F.to_json(F.struct(*fields)).alias("event"))
+    is_text = "value" in events.columns and "event_time" not in events.columns
+    read = _of_text(events) if is_text else _of_columns(events)
+    fields = [F.unix_micros("event_time").alias("time")]
+    fields += [F.col(name) for name in read.columns if name in _IN_EVENT]
+    topics = F.array_distinct(F.coalesce(F.col("topics"), F.array(F.col("topic"))))
+    whole = read.select(topics.alias("topics"), F.to_json(F.struct(*fields)).alias("event"))
     n_copies = F.greatest(F.size("topics"), F.lit(1)).cast("bigint")
-    is_one = (F.size("topics") == 0) | (n_copies * F.length("event") > MAX_COPIED)
-    topic = F.explode(F.when(is_one, F.array(F.lit(""))).otherwise(F.col("topics")))
-    packed = whole.select(
-        topic.alias("topic"), "event", n_copies.alias("n_copies"), _now().alias("now")
-    )
+    is_single = (F.size("topics") == 0) | (n_copies * F.length("event") > MAX_COPIED)
+    topic = F.explode(F.when(is_single, F.array(F.lit(""))).otherwise(F.col("topics")))
+    counts = [n_copies.alias("n_copies"), _now().alias("now")]
+    packed = whole.select(topic.alias("topic"), "event", *counts)
     return packed.withColumn("topic", F.coalesce(F.col("topic"), F.lit("")))
 
 
@@ -278,9 +272,12 @@ def _field(events: DataFrame, field: StructField) -> Column:
         raise ArgumentTypeError(f"column {field.name} of events must be {wanted}, got {got}")
     if field.name != "brokers":
         return F.col(field.name).cast(field.dataType).alias(field.name)
-    parts = ("broker_name", "read_queue_nums")
-    taken = F.transform("brokers", lambda one: F.struct(*[one[name].alias(name) for name in parts]))
-    return taken.cast(field.dataType).alias("brokers")
+
+    def named_fields(broker: Column) -> Column:
+        names = ("broker_name", "read_queue_nums")
+        return F.struct(*[broker[name].alias(name) for name in names])
+
+    return F.transform("brokers", named_fields).cast(field.dataType).alias("brokers")
 
 
 def _fits(given: DataType, wanted: DataType) -> bool:
@@ -290,12 +287,11 @@ def _fits(given: DataType, wanted: DataType) -> bool:
     if isinstance(wanted, ArrayType):
         return isinstance(given, ArrayType) and _fits(given.elementType, wanted.elementType)
     if isinstance(wanted, StructType):
-        kinds = (
-            {one.name: one.dataType for one in given.fields}
-            if isinstance(given, StructType)
-            else {}
-        )
+        if not isinstance(given, StructType):
+            return not wanted.fields
+        kinds = {field.name: field.dataType for field in given.fields}
         return all(
-            one.name in kinds and _fits(kinds[one.name], one.dataType) for one in wanted.fields
+            field.name in kinds and _fits(kinds[field.name], field.dataType)
+            for field in wanted.fields
         )
     return isinstance(given, type(wanted))

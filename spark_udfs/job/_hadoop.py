@@ -32,8 +32,10 @@ def bridge(spark: SparkSession) -> Any:
 
 def driver_pid(spark: SparkSession) -> int:
     """Return the process id of the driver's Java."""
-    name = bridge(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getName()
-    return int(str(name).partition("@")[0])
+    management = bridge(spark).java.lang.management.ManagementFactory
+    name = str(management.getRuntimeMXBean().getName())
+    pid, _, _ = name.partition("@")
+    return int(pid)
 
 
 class HadoopFolder:
@@ -62,7 +64,8 @@ class HadoopFolder:
                 return None
             raise
         try:
-            read: Any = bridge(self._spark).org.apache.commons.io.IOUtils.toByteArray(stream)
+            io_utils = bridge(self._spark).org.apache.commons.io.IOUtils
+            read: Any = io_utils.toByteArray(stream)
             return bytes(read).decode("utf-8", "replace")
         finally:
             stream.close()
@@ -106,7 +109,8 @@ def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
     for folder in folders:
         path, system = _at(spark, folder)
         for status in system.listStatus(path):
-            if any(str(one.getName()) == "getEtag" for one in status.getClass().getMethods()):
+            methods = [str(method.getName()) for method in status.getClass().getMethods()]
+            if "getEtag" in methods:
                 found[str(status.getPath().toString())] = str(status.getEtag())
     return found
 
@@ -140,18 +144,19 @@ class HadoopTree:
         stream = system.open(where)
         try:
             stream.seek(file.n_bytes - n_bytes)
-            read: Any = bridge(self._spark).org.apache.commons.io.IOUtils.toByteArray(
-                stream, n_bytes
-            )
+            io_utils = bridge(self._spark).org.apache.commons.io.IOUtils
+            read: Any = io_utils.toByteArray(stream, n_bytes)
             return bytes(read)
         finally:
             stream.close()
 
 
 def _entry(status: Any) -> TreeEntry:
-    changed = int(status.getModificationTime()) * 1_000_000
     return TreeEntry(
-        str(status.getPath().getName()), bool(status.isDirectory()), int(status.getLen()), changed
+        name=str(status.getPath().getName()),
+        is_directory=bool(status.isDirectory()),
+        n_bytes=int(status.getLen()),
+        changed=int(status.getModificationTime()) * 1_000_000,
     )
 
 

@@ -108,10 +108,10 @@ class CommittedTable:
             plan, run = F.col("summary")["rmqalloc-plan"], F.col("summary")["rmqalloc-run"]
         else:
             noted = self._spark.sql(f"DESCRIBE HISTORY {self.name.sql}")
-            plan, run = (
-                F.get_json_object("userMetadata", f"$.rmqalloc.{one}") for one in ("plan", "run")
-            )
-        return {row[0] for row in noted.where(plan == plan_id).select(run).collect()}
+            plan = F.get_json_object("userMetadata", "$.rmqalloc.plan")
+            run = F.get_json_object("userMetadata", "$.rmqalloc.run")
+        rows = noted.where(plan == plan_id).select(run).collect()
+        return {row[0] for row in rows}
 
     def _options(self, plan_id: str, run: str, version: int) -> dict[str, str]:
         """Return options of the writer that bind the commit to the noted version of the table, and
@@ -139,7 +139,10 @@ def committed_table(
 ) -> CommittedTable:
     """Return the table of a name, made unless it is there; TableError if it cannot take such plans."""
     plans = parse_name(name)
-    columns = {PLAN_ID: "string", **dict(one.split(" ", 1) for one in ddl(spec.schema).split(", "))}
+    columns = {PLAN_ID: "string"}
+    for column in ddl(spec.schema).split(", "):
+        column_name, _, column_type = column.partition(" ")
+        columns[column_name] = column_type
     found = find_table(spark, plans)
     if found is not None:
         refuse_unfit(plans, found, columns)

@@ -17,20 +17,18 @@ from spark_udfs.job._hadoop import bridge
 from spark_udfs.job._plan_directory import ClaimedError, DiskFolder, PlanExistsError
 from spark_udfs.map_in_arrow import Batches
 
-_ERRORS: dict[str, type[Exception]] = {
-    one.__name__: one
-    for one in (
-        PlanExistsError,
-        ClaimedError,
-        FileExistsError,
-        FileNotFoundError,
-        OSError,
-        ArgumentError,
-        ArgumentTypeError,
-        Error,
-    )
-}
-"""Errors as which those of workers are raised again, each as its nearest class; any other is a defect and fails its task."""
+_KINDS: list[type[Exception]] = [
+    PlanExistsError,
+    ClaimedError,
+    FileExistsError,
+    FileNotFoundError,
+    OSError,
+    ArgumentError,
+    ArgumentTypeError,
+    Error,
+]
+_ERRORS = {kind.__name__: kind for kind in _KINDS}
+"""Errors of workers that are raised again here, each as its nearest class; any other is a defect and fails its task."""
 
 
 class _WorkerCall:
@@ -45,7 +43,8 @@ class _WorkerCall:
         try:
             answer: dict[str, Any] = {"value": self.function(*self.arguments)}
         except (OSError, Error) as error:
-            nearest = next(one.__name__ for one in type(error).__mro__ if one.__name__ in _ERRORS)
+            names = [kind.__name__ for kind in type(error).__mro__]
+            nearest = next(name for name in names if name in _ERRORS)
             answer = {"error": nearest, "message": str(error)}
         yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
 
@@ -54,11 +53,8 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
     """Call a function in a Python worker, where the files are."""
     # With first(), Spark would end the worker, and the next one would have to import everything
     # again.
-    [row] = (
-        spark.range(0, 1, 1, 1)
-        .mapInArrow(_WorkerCall(function, arguments), "answer string")
-        .collect()
-    )
+    call = _WorkerCall(function, arguments)
+    [row] = spark.range(0, 1, 1, 1).mapInArrow(call, "answer string").collect()
     answer = json.loads(row["answer"])
     if "error" in answer:
         raise _ERRORS[answer["error"]](answer["message"])
@@ -70,8 +66,10 @@ def tasks_at_once(spark: SparkSession) -> int:
     tell.
     """
     if bridge(spark) is not None:
-        return int(bridge(spark).org.apache.spark.SparkContext.getOrCreate().defaultParallelism())
-    return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()
+        context = bridge(spark).org.apache.spark.SparkContext.getOrCreate()
+        return int(context.defaultParallelism())
+    partitions = spark.range(1 << 16).select(F.spark_partition_id())
+    return partitions.distinct().count()
 
 
 def worker_path(path: str, spark: SparkSession) -> str | None:

@@ -172,26 +172,22 @@ class DirectoryState(NamedTuple):
 
     def check(self, shown: str, plan_id: str, overwrite: bool) -> None:
         """Refuse a directory in which something would be lost."""
-        begun = (
-            CLAIM,
-            f".{CLAIM}.",
-            f".{MARKER}.",
-        )  # all that a run leaves that is killed before it has made this a plan
+        # Files of a run that was killed before the directory was a plan.
+        begun = (CLAIM, f".{CLAIM}.", f".{MARKER}.")
         there = [name for name in self.names if not name.startswith(begun)]
         if there and self.plan_id is None:
             raise PlanExistsError(
                 f"{shown} holds no plan, but files such as {there[0]}; give a new or empty directory"
             )
-        if foreign := [name for name in there if not any(fnmatch(name, ours) for ours in _OURS)]:
-            raise PlanExistsError(
-                f"{shown} is a plan, but {foreign[0]} in it is not of rmqalloc; move that away"
-            )
+        for name in there:
+            if not any(fnmatch(name, pattern) for pattern in _OURS):
+                raise PlanExistsError(
+                    f"{shown} is a plan, but {name} in it is not of rmqalloc; move that away"
+                )
         if self.is_complete and self.plan_id != plan_id and not overwrite:
-            other = (
-                f"another plan, {self.plan_id}"
-                if self.plan_id
-                else "a plan of `rmqalloc bulk` without Spark"
-            )
+            other = "a plan of `rmqalloc bulk` without Spark"
+            if self.plan_id:
+                other = f"another plan, {self.plan_id}"
             raise PlanExistsError(
                 f"{shown} holds {other}; give another directory, or --overwrite to replace it"
             )

@@ -49,7 +49,8 @@ class Digest(NamedTuple):
         parts = [json.loads(text) for text in texts]
         totals: ByScenario = {} if spec.output == "best" else dict.fromkeys(spec.names, Totals())
         for part in parts:
-            totals = added(totals, {name: Totals(**one) for name, one in part["totals"].items()})
+            more = {name: Totals(**figures) for name, figures in part["totals"].items()}
+            totals = added(totals, more)
         ordered = {name: totals[name] for name in [*spec.names, ""] if name in totals}
         return cls(ordered, merged((part["worst"] for part in parts), spec, n_worst))
 
@@ -66,7 +67,7 @@ class _Digested:
         self._ranking.add(planned)
 
     def text(self) -> str:
-        totals = {name: one._asdict() for name, one in self._totals.items()}
+        totals = {name: figures._asdict() for name, figures in self._totals.items()}
         return json.dumps({"totals": totals, "worst": self._ranking.worst()})
 
 
@@ -87,10 +88,9 @@ class PlanAndDigest:
         for planned in plan_stream(batches, self.spec):
             digested.add(planned)
             yield self._row(planned, None)
-        nothing = pa.RecordBatch.from_arrays(
-            [pa.nulls(1, one.type) for one in self.spec.schema], schema=self.spec.schema
-        )
-        yield self._row(nothing, digested.text())
+        schema = self.spec.schema
+        nulls = [pa.nulls(1, field.type) for field in schema]
+        yield self._row(pa.RecordBatch.from_arrays(nulls, schema=schema), digested.text())
 
     def _row(self, planned: pa.RecordBatch, text: str | None) -> pa.RecordBatch:
         column = (
@@ -148,12 +148,16 @@ class ReadPieces:
         self._kernel, self._pieces, self._read = kernel, pieces, schema
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield what the kernel makes of the pieces with these numbers."""
-        for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
-            read = (
-                batch for piece in self._pieces[number] for batch in read_piece(piece, self._read)
-            )
-            yield from self._kernel(read, number)
+        """Run the kernel on the pieces with these numbers."""
+        numbers: list[int] = []
+        for batch in batches:
+            numbers += batch.column(0).to_pylist()
+        for number in numbers:
+            yield from self._kernel(self._read_all(self._pieces[number]), number)
+
+    def _read_all(self, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
+        for piece in pieces:
+            yield from read_piece(piece, self._read)
 
 
 class WritePart:

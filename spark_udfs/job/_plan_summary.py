@@ -17,9 +17,9 @@ def bad_fraction(totals: ByScenario) -> float:
     >>> bad_fraction({"current": Totals(units=3, bad_units=1), "ring": Totals(units=3, bad_units=2)})
     0.5
     """
-    return sum(one.bad_units for one in totals.values()) / max(
-        sum(one.units for one in totals.values()), 1
-    )
+    n_bad = sum(figures.bad_units for figures in totals.values())
+    n_units = sum(figures.units for figures in totals.values())
+    return n_bad / max(n_units, 1)
 
 
 def summary(plan_id: str, spec: PlanSpec, digest: Digest) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def summary(plan_id: str, spec: PlanSpec, digest: Digest) -> dict[str, Any]:
         "output": spec.output,
         "scenarios": spec.names,
         "bad_fraction": bad_fraction(digest.totals),
-        "totals": {name: one._asdict() for name, one in digest.totals.items()},
+        "totals": {name: figures._asdict() for name, figures in digest.totals.items()},
         "worst_by": list(spec.best_by),
         "worst": dict(digest.worst),
     }
@@ -45,29 +45,30 @@ def as_text(summary_data: Mapping[str, Any]) -> str:
     ]
     for name, rows in summary_data["worst"].items():
         if rows:
-            lines += [
-                "",
-                f"worst groups, {printable(name)}: most {', '.join(summary_data['worst_by'])}",
-            ]
-            lines.append(_table([*rows[0]], [[*row.values()] for row in rows]))
+            worst_by = ", ".join(summary_data["worst_by"])
+            cells = [[*row.values()] for row in rows]
+            lines += ["", f"worst groups, {printable(name)}: most {worst_by}"]
+            lines.append(_table([*rows[0]], cells))
     return "\n".join(lines) + "\n"
 
 
 def totals_table(totals: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a table with a line for every scenario."""
-    return _table(
-        ["scenario", *Totals._fields],
-        [[name or "(bad rows)", *one.values()] for name, one in totals.items()],
-    )
+    rows = [[name or "(bad rows)", *figures.values()] for name, figures in totals.items()]
+    return _table(["scenario", *Totals._fields], rows)
 
 
 def _table(header: list[str], rows: list[list[Any]]) -> str:
     """Return a table as text, numbers flush right."""
-    flush = ["<" if isinstance(value, str) else ">" for value in (rows[0] if rows else header)]
-    return aligned([header, *([_cell(value) for value in row] for row in rows)], flush)
+    first = rows[0] if rows else header
+    flush = ["<" if isinstance(value, str) else ">" for value in first]
+    cells = [list(map(_cell, row)) for row in rows]
+    return aligned([header, *cells], flush)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, str):
         return printable(value)
-    return "-" if value is None else f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
+    if value is None:
+        return "-"
+    return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"

@@ -178,7 +178,8 @@ def plan_table(
         plan_id = plan_id_of(spec, units.identity)
         job = _Job(spark, source, units, spec, plan_id, overwrite, max_bad_fraction, n_worst)
         for target in filter(None, (out, bad)):
-            _check_apart(job, target, [one for one in (out, bad) if one and one is not target])
+            others = [path for path in (out, bad) if path and path is not target]
+            _check_apart(job, target, others)
         done = _in_directory(job, out) if out else None
         if into:
             done = _in_table(job, into, done)
@@ -186,7 +187,7 @@ def plan_table(
         if bad:
             _write_bad(job, bad, done)
         seconds = time.perf_counter() - started
-    totals = {name: Totals(**one) for name, one in done.summary["totals"].items()}
+    totals = {name: Totals(**figures) for name, figures in done.summary["totals"].items()}
     _check_bad(totals, max_bad_fraction, f"they are in {done.shown}")
     peaks = (watch.jvm_peak, watch.workers_peak)
     return PlanResult(plan_id, done.summary, done.shown, not done.won, seconds, *peaks)
@@ -218,9 +219,8 @@ class _Job(NamedTuple):
         # As one text: before Spark 4.1 an observed list arrives as an object of Scala's.
         digests = F.concat_ws("\n", F.collect_list(DIGEST)).alias(DIGEST)
         observed = made.observe(seen, digests).where(F.col(DIGEST).isNull())
-        return _Rows(
-            observed.select(F.lit(self.plan_id).alias(PLAN_ID), *self.spec.schema.names), seen
-        )
+        plan_id = F.lit(self.plan_id).alias(PLAN_ID)
+        return _Rows(observed.select(plan_id, *self.spec.schema.names), seen)
 
     def digest(self, texts: list[str], n_worst: int) -> Digest:
         """Add up digests."""
@@ -229,9 +229,8 @@ class _Job(NamedTuple):
     def digest_of(self, plan: DataFrame) -> Digest:
         """Digest a plan that is there."""
         kernel = DigestRows(self.spec, self.n_worst)
-        found = (
-            plan.select(*digest_columns(self.spec)).mapInArrow(kernel, ddl(kernel.schema)).collect()
-        )
+        columns = plan.select(*digest_columns(self.spec))
+        found = columns.mapInArrow(kernel, ddl(kernel.schema)).collect()
         return self.digest([row[DIGEST] for row in found], self.n_worst)
 
     def check_units(self) -> None:
@@ -274,7 +273,7 @@ class _Done(NamedTuple):
 
 
 def _in_directory(job: _Job, out: str) -> _Done:
-    """Complete the plan in a directory unless it is."""
+    """Write the plan to a directory unless it is complete there."""
     shown = without_secrets(out)
     folder, uri = _folder_of(job.spark, out)
     if folder is None:
@@ -282,12 +281,8 @@ def _in_directory(job: _Job, out: str) -> _Done:
         job.check_units()
         rows.frame.write.mode("error").options(**_MARKED).parquet(uri)
         digest = _ranked(job, rows.texts(), lambda: _read(job, uri))
-        return _Done(
-            True,
-            plan_summary.summary(job.plan_id, job.spec, digest),
-            shown,
-            lambda: _read(job, uri),
-        )
+        summary = plan_summary.summary(job.plan_id, job.spec, digest)
+        return _Done(True, summary, shown, lambda: _read(job, uri))
     texts: list[str] = []
     with writing(folder, shown, job.plan_id, job.overwrite, _writer(job.spark)) as is_mine:
         if is_mine:
@@ -314,9 +309,8 @@ def _written(job: _Job, folder: Folder, out: str, uri: str) -> list[str]:
         rows.frame.write.mode("append").options(**_WRITTEN).parquet(uri)
         return rows.texts()
     folder.open_parts()
-    made = job.units.through(
-        WritePart(job.spec, job.n_kept, job.plan_id, os.path.join(path, PARTS))
-    ).collect()
+    kernel = WritePart(job.spec, job.n_kept, job.plan_id, os.path.join(path, PARTS))
+    made = job.units.through(kernel).collect()
     folder.take_parts([row[PART] for row in made])
     return [row[DIGEST] for row in made]
 
@@ -388,9 +382,8 @@ def _write_bad(job: _Job, bad: str, done: _Done) -> None:
     if folder is None:
         rows.write.mode("error").options(**_MARKED).parquet(uri)
         return
-    with writing(
-        folder, without_secrets(bad), job.plan_id, job.overwrite or done.won, _writer(job.spark)
-    ) as is_mine:
+    shown, overwrite = without_secrets(bad), job.overwrite or done.won
+    with writing(folder, shown, job.plan_id, overwrite, _writer(job.spark)) as is_mine:
         if is_mine:
             clear(folder, job.plan_id)
             rows.write.mode("append").options(**_WRITTEN).parquet(uri)
@@ -408,8 +401,9 @@ def _read(job: _Job, uri: str) -> DataFrame:
 def _check_bad(totals: ByScenario, most: float, where: str) -> None:
     fraction = plan_summary.bad_fraction(totals)
     if fraction > most:
-        n_bad = sum(one.bad_units for one in totals.values())
-        table = plan_summary.totals_table({name: one._asdict() for name, one in totals.items()})
+        n_bad = sum(figures.bad_units for figures in totals.values())
+        rows = {name: figures._asdict() for name, figures in totals.items()}
+        table = plan_summary.totals_table(rows)
         raise TooManyBadRowsError(
             f"{n_bad:,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % allowed; "
             f"{where}\n{table}"
@@ -419,14 +413,11 @@ def _check_bad(totals: ByScenario, most: float, where: str) -> None:
 def _check_apart(job: _Job, target: str, others: list[str]) -> None:
     """Refuse a directory that the job reads, or that lies in one, or in another output."""
     at = _place(job.spark, target)
-    source = (
-        job.source
-        if isinstance(job.source, str)
-        else ""
-        if isinstance(job.source, DataFrame)
-        else job.source.path
-    )
-    for what, path in [("input", source), *(("other output", one) for one in others)]:
+    if isinstance(job.source, str):
+        source = job.source
+    else:
+        source = "" if isinstance(job.source, DataFrame) else job.source.path
+    for what, path in [("input", source), *(("other output", path) for path in others)]:
         if path and f"{at}/".startswith(f"{_place(job.spark, path)}/"):
             raise ArgumentError(
                 f"the output directory {without_secrets(target)} lies in the {what} {path}; give one apart from it"
@@ -486,11 +477,10 @@ def plan_id_of(spec: PlanSpec, identity: Any) -> str:
         "best_by": spec.best_by,
         "input": identity,
     }
+    text = json.dumps(what, sort_keys=True, default=_plain)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     # Starts with a letter: Spark would read a directory name that looks like a number as one.
-    return (
-        "p"
-        + hashlib.sha256(json.dumps(what, sort_keys=True, default=_plain).encode()).hexdigest()[:16]
-    )
+    return f"p{digest}"
 
 
 def _plain(value: Any) -> Any:

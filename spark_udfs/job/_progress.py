@@ -7,6 +7,7 @@ progress by itself.
 import sys
 import threading
 import time
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -81,14 +82,14 @@ class Watch:
 
     def _hear(self, stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         """Store what Spark Connect reports of an operation; it passes the arguments by these names."""
-        self._stages_heard[operation_id] = (
-            [] if done else [(one.num_tasks, one.num_completed_tasks) for one in stages or ()]
-        )
+        running = () if done else stages or ()
+        counts = [(stage.num_tasks, stage.num_completed_tasks) for stage in running]
+        self._stages_heard[operation_id] = counts
 
     def _stages(self) -> list[tuple[int, int]]:
         """Return the number of tasks of every running stage, and how many are completed."""
         if self._tracker is None:
-            return [stage for stages in list(self._stages_heard.values()) for stage in stages]
+            return list(chain.from_iterable(list(self._stages_heard.values())))
         found = (self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds())
         return [(stage.numTasks, stage.numCompletedTasks) for stage in found if stage]
 

@@ -92,12 +92,14 @@ def facts_of(described: list[tuple[str, str]], columns: Mapping[str, str]) -> Ta
             partitions |= {name, value} - {""} - {"# col_name", "data_type"}
         elif section == "# Detailed Table Information":
             details[name] = value
-    name = details.get("Name") or ".".join(
-        details.get(one, "") for one in ("Catalog", "Database", "Table")
-    )
-    provider = "" if details.get("Type") == "VIEW" else details.get("Provider", "").lower()
+    parts = [details.get(part, "") for part in ("Catalog", "Database", "Table")]
+    is_view = details.get("Type") == "VIEW"
     return TableFacts(
-        provider, columns, frozenset(partitions & columns.keys()), details.get("Location", ""), name
+        provider="" if is_view else details.get("Provider", "").lower(),
+        columns=columns,
+        partitions=frozenset(partitions & columns.keys()),
+        location=details.get("Location", ""),
+        full_name=details.get("Name") or ".".join(parts),
     )
 
 
@@ -109,8 +111,9 @@ def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
     except PySparkException as error:
         if any(sign in str(error) for sign in _MISSING):
             return None
-        first = str(error).strip().splitlines()[0].rstrip("; ")
-        raise TableError(f"{name} cannot be looked up: {first}; {_needed(spark)}") from error
+        first_line, *_ = str(error).strip().splitlines()
+        reason = first_line.rstrip("; ")
+        raise TableError(f"{name} cannot be looked up: {reason}; {_needed(spark)}") from error
     pairs = [(str(row["col_name"]), str(row["data_type"] or "")) for row in described]
     return facts_of(pairs, {field.name: field.dataType.simpleString() for field in fields})
 
@@ -166,13 +169,12 @@ def refuse_unfit(name: TableName, found: TableFacts, wanted: Mapping[str, str]) 
         raise TableError(
             f"{name} is {what}; only Delta and Iceberg tables take a plan whole or not at all"
         )
-    wrong = [f"{one} is missing" for one in wanted if one not in found.columns]
-    wrong += [f"{one} is no column of it" for one in found.columns if one not in wanted]
-    wrong += [
-        f"{one} is {found.columns[one]}, not {form}"
-        for one, form in wanted.items()
-        if found.columns.get(one, form) != form
-    ]
+    wrong = [f"{column} is missing" for column in wanted if column not in found.columns]
+    wrong += [f"{column} is no column of it" for column in found.columns if column not in wanted]
+    for column, form in wanted.items():
+        own = found.columns.get(column, form)
+        if own != form:
+            wrong.append(f"{column} is {own}, not {form}")
     if wrong:
         raise TableError(
             f"{name} has other columns than this plan: {'; '.join(wrong)}. Give another table, which is made if it is "

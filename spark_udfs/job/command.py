@@ -178,15 +178,14 @@ def _report(outcome: PlanResult) -> str:
     """Return a report for people."""
     if outcome.was_complete:
         return f"plan {outcome.plan_id} is complete already; --overwrite plans it again"
-    totals = {name: Totals(**one) for name, one in outcome.summary["totals"].items()}
-    notes = [
+    totals = [Totals(**figures) for figures in outcome.summary["totals"].values()]
+    peaks = [
         ("peak memory, driver JVM", outcome.jvm_peak),
         ("peak memory, Python workers", outcome.workers_peak),
     ]
-    lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in notes if peak]
+    lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in peaks if peak]
     if len(totals) <= 1:
-        return two_columns(
-            iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines])
-        )
+        figures = totals[0] if totals else Totals()
+        return two_columns(iter([*figures.rows(outcome.seconds), *lines]))
     lines.insert(0, ("seconds", f"{outcome.seconds:,.2f}"))
     return totals_table(outcome.summary["totals"]) + "\n\n" + two_columns(iter(lines))

@@ -14,6 +14,7 @@ import math
 import re
 import sys
 from collections import Counter
+from itertools import chain
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -223,13 +224,9 @@ def _shape(data: Any) -> tuple[int, bool]:
     """
     n_keys, level = 0, [data] if type(data) in _NESTED else []
     for _ in range(MAX_DEPTH):
-        n_keys += sum([len(one) for one in level if type(one) is dict])
-        level = [
-            item
-            for one in level
-            for item in (one.values() if type(one) is dict else one)
-            if type(item) in _NESTED
-        ]
+        n_keys += sum([len(outer) for outer in level if type(outer) is dict])
+        items = (outer.values() if type(outer) is dict else outer for outer in level)
+        level = [item for item in chain.from_iterable(items) if type(item) in _NESTED]
         if not level:
             return n_keys, False
     return n_keys, True

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rmqalloc.history._database import BROKERS, GROUP, TOPIC, in_ms, opened_to_read, told
 from rmqalloc.history._documents import brokers_of, group_of, topic_of
@@ -22,7 +22,7 @@ from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot import Snapshot
 from rmqalloc.snapshot.matching import ALL, chosen, no_match
 from rmqalloc.snapshot.proxy import with_shared
-from rmqalloc.snapshot.snapshot import Group, SourceError, with_fields
+from rmqalloc.snapshot.snapshot import Broker, Group, SourceError, with_fields
 
 _HIDDEN = ("clients", "owners")
 
@@ -116,11 +116,10 @@ class History:
         return PastOwners(state.owners, tuple(state.clients), found.doubt, *known)
 
     def snapshot_at(self, moment: float) -> Snapshot:
-        """Return the cluster as it was: clients, routes, and what clients said that they own.
+        """Return the cluster as it was: clients, routes, and the queues that clients reported.
 
-        A group of which the moment is not known is there as it was last known; ``unknown`` and
-        ``errors`` say so and why, so that verbs end as for any snapshot that is partial. Lag is not
-        kept.
+        A group that is not known at the moment has its last known state; ``unknown`` and ``errors``
+        say so and why, so that verbs end as for any partial snapshot. Lag is not kept.
 
         Raises
         ------
@@ -133,17 +132,22 @@ class History:
             rows = connection.execute(
                 "SELECT id, kind, name FROM subjects ORDER BY kind, name"
             ).fetchall()
-            found = [
-                (kind, decoded(name), timeline.standing(number, at)) for number, kind, name in rows
-            ]
+            found = []
+            for number, kind, name in rows:
+                found.append((kind, decoded(name), timeline.standing(number, at)))
         topics, groups, errors = [], [], []
-        brokers = next(
-            (brokers_of(one.state) for kind, _, one in found if kind == BROKERS and one.state), ()
-        )
+        brokers: tuple[Broker, ...] = ()
         for kind, name, standing in found:
-            if kind == TOPIC and standing.state and (topic := topic_of(standing.state)):
+            topic = group = None
+            if kind == TOPIC and standing.state:
+                topic = topic_of(standing.state)
+            elif kind == GROUP:
+                group = _group_at(name, standing)
+            elif kind == BROKERS and standing.state:
+                brokers = brokers or brokers_of(standing.state)
+            if topic:
                 topics.append(topic)
-            elif kind == GROUP and (group := _group_at(name, standing)):
+            if group:
                 groups.append(group)
             if kind != BROKERS and standing.doubt is not None:
                 errors.append(self._error(kind, name, standing.doubt))
@@ -154,17 +158,15 @@ class History:
         )
 
     def _error(self, kind: int, name: str, doubt: str) -> SourceError:
-        request = (
-            f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}"
-            if kind == GROUP
-            else f"route of topic {name}"
-        )
+        request = f"route of topic {name}"
+        if kind == GROUP:
+            request = f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}"
         return SourceError(f"history {self._path}", request, doubt)
 
     def events(
         self, groups: Sequence[str] = ALL, since: float | None = None, until: float | None = None
     ) -> HistoryEvents:
-        """Return what happened, in the order of time.
+        """Return events in the order of time.
 
         Parameters
         ----------
@@ -183,17 +185,13 @@ class History:
             names = {number: name for name, number in mine.items()}
             named = [(GROUP, name, number) for name, number in mine.items()]
             if tuple(groups) == ALL:
-                names |= {
-                    number: "" for name, number in _subjects(connection, GROUP).items() if not name
-                }
-                named += [
-                    (TOPIC, name, number) for name, number in _subjects(connection, TOPIC).items()
-                ]
-            rows = [
-                row
-                for kind, name, n in named
-                for row in state_events(timeline, kind, name, n, begin, end)
-            ]
+                all_groups = _subjects(connection, GROUP).items()
+                names |= {number: "" for name, number in all_groups if not name}
+                topics = _subjects(connection, TOPIC).items()
+                named += [(TOPIC, name, number) for name, number in topics]
+            rows: list[dict[str, Any]] = []
+            for kind, name, number in named:
+                rows += state_events(timeline, kind, name, number, since=begin, until=end)
             rows += written_events(connection, timeline, names, begin, end)
             rows += gap_events(connection, timeline, names, begin, end)
         return HistoryEvents(events_table(in_order(rows)))
@@ -205,16 +203,13 @@ def _subjects(connection: sqlite3.Connection, kind: int) -> dict[str, int]:
 
 
 def _group_at(name: str, standing: Standing) -> Group | None:
-    """Return a group as it was; one that is not known is there without anything that may be wrong
-    being taken for known.
-    """
+    """Return a group as it was; where it is in doubt, its facts are marked unknown."""
+    doubt = standing.doubt
     group = None if standing.state is None else group_of(standing.state)
     if group is None:
-        return (
-            None
-            if standing.doubt is None or standing.known_before is None
-            else Group(name, unknown=dict.fromkeys((*_HIDDEN, "subscriptions"), standing.doubt))
-        )
-    if standing.doubt is None:
+        if doubt is None or standing.known_before is None:
+            return None
+        return Group(name, unknown=dict.fromkeys((*_HIDDEN, "subscriptions"), doubt))
+    if doubt is None:
         return group
-    return with_fields(group, unknown={**group.unknown, **dict.fromkeys(_HIDDEN, standing.doubt)})
+    return with_fields(group, unknown={**group.unknown, **dict.fromkeys(_HIDDEN, doubt)})

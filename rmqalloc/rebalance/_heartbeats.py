@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import attrgetter
 from zlib import crc32
 
 from rmqalloc.errors import refuse_defect
@@ -127,8 +128,8 @@ class Heartbeats:
 
 
 def fingerprint_of(heartbeat: HeartbeatData) -> int:
-    """Return a number for all that a heartbeat says but the client id and the versions of
-    subscriptions; not Java's number.
+    """Return a number for a heartbeat without its client id and the versions of subscriptions; not
+    Java's number.
 
     A broker keeps the last one of each group, whichever client sent it, and compares
     (``ConsumerManager.isSubChange``). It reads the number as a Java ``int``, and 0 as the first
@@ -137,24 +138,24 @@ def fingerprint_of(heartbeat: HeartbeatData) -> int:
     Examples
     --------
     >>> from rmqalloc.remoting import ConsumerData
-    >>> one, other = (HeartbeatData(client_id, (ConsumerData("g"),)) for client_id in "xy")
-    >>> fingerprint_of(one) == fingerprint_of(other)
+    >>> first, second = (HeartbeatData(client_id, (ConsumerData("g"),)) for client_id in "xy")
+    >>> fingerprint_of(first) == fingerprint_of(second)
     True
-    >>> -(1 << 31) <= fingerprint_of(one) < 1 << 31
+    >>> -(1 << 31) <= fingerprint_of(first) < 1 << 31
     True
     """
-    said = [
-        (
-            consumer.consumer_group,
-            consumer.consume_type.value,
-            consumer.message_model.value,
-            consumer.consume_from_where.value,
-            consumer.unit_mode,
-            sorted(
-                (one.topic, one.sub_string, one.expression_type) for one in consumer.subscriptions
-            ),
+    content = []
+    for consumer in sorted(heartbeat.consumers, key=attrgetter("consumer_group")):
+        fields = attrgetter("topic", "sub_string", "expression_type")
+        content.append(
+            (
+                consumer.consumer_group,
+                consumer.consume_type.value,
+                consumer.message_model.value,
+                consumer.consume_from_where.value,
+                consumer.unit_mode,
+                sorted(map(fields, consumer.subscriptions)),
+            )
         )
-        for consumer in sorted(heartbeat.consumers, key=lambda consumer: consumer.consumer_group)
-    ]
-    unsigned = crc32(repr(said).encode("utf-8", "backslashreplace")) or 1
+    unsigned = crc32(repr(content).encode("utf-8", "backslashreplace")) or 1
     return unsigned - (unsigned >> 31 << 32)

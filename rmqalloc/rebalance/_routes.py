@@ -57,13 +57,14 @@ def static_endpoints(topic: str, route: TopicRouteData) -> dict[MessageQueue, st
             continue
         broker = logical_broker_name(info.scope)
         totals[broker] = max(totals.get(broker, 0), info.total_queues)
-        holders.update(
-            (MessageQueue(topic, broker, i), info.broker_name) for i in info.current_id_map
-        )
-    queues = (
-        MessageQueue(topic, broker, i) for broker, total in totals.items() for i in range(total)
-    )
-    return {queue: holders.get(queue, NO_PHYSICAL_BROKER) for queue in queues}
+        for queue_id in info.current_id_map:
+            holders[MessageQueue(topic, broker, queue_id)] = info.broker_name
+    endpoints = {}
+    for broker, total in totals.items():
+        for queue_id in range(total):
+            queue = MessageQueue(topic, broker, queue_id)
+            endpoints[queue] = holders.get(queue, NO_PHYSICAL_BROKER)
+    return endpoints
 
 
 def logical_broker_name(scope: str) -> str:
@@ -152,17 +153,15 @@ class RouteTable:
 
     def forget_offline_brokers(self) -> None:
         """Drop the addresses that no route names any longer."""
-        named = {
-            address
-            for route in self._routes.values()
-            for broker in route.broker_datas
-            for address in broker.addresses.values()
-        }
+        named: set[str] = set()
+        for route in self._routes.values():
+            for broker in route.broker_datas:
+                named.update(broker.addresses.values())
         for name, addresses in list(self.broker_addresses.items()):
-            self.broker_addresses[name] = {
-                number: one for number, one in addresses.items() if one in named
-            }
-            if not self.broker_addresses[name]:
+            kept = {number: address for number, address in addresses.items() if address in named}
+            if kept:
+                self.broker_addresses[name] = kept
+            else:
                 del self.broker_addresses[name]
 
     def addresses(self) -> Iterator[str]:

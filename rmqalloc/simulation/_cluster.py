@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmqalloc.broker import Broker, RequestMode, SubscriptionGroup
 from rmqalloc.model import MessageQueue
@@ -59,9 +60,8 @@ class NameServer:
 
     def topic_route(self, topic: str) -> TopicRouteData:
         """Return the route of a topic; the same object as long as nothing about it changes."""
-        holders = sorted(
-            name for name, (broker, _) in self.brokers.items() if topic in broker.topics
-        )
+        brokers = self.brokers.items()
+        holders = sorted(name for name, (broker, _) in brokers if topic in broker.topics)
         if not holders:
             raise ResponseError(ResponseCode.TOPIC_NOT_EXIST, f"no route to {topic}")
         queue_datas = tuple(self.brokers[name][0].topics[topic] for name in holders)
@@ -70,6 +70,13 @@ class NameServer:
             broker_datas = tuple(BrokerData(name, {0: self.brokers[name][1]}) for name in holders)
             known = self._routes[topic] = TopicRouteData(queue_datas, broker_datas)
         return known
+
+
+class BadlyOwned(NamedTuple):
+    """Numbers of queues with no owner, and with several."""
+
+    unowned: int
+    double_owned: int
 
 
 class Cluster:
@@ -253,16 +260,17 @@ class Cluster:
         server_assignment: bool = False,
     ) -> SimulatedGroup:
         """Make a group known, so that its queues are watched; its members are still to join."""
-        timeline = Timeline([queue for topic in sorted(flows) for queue in self._queues(topic)])
+        topics = tuple(sorted(flows))
+        timeline = Timeline(list(chain.from_iterable(map(self._queues, topics))))
         group = SimulatedGroup(
             name,
-            tuple(sorted(flows)),
+            topics,
             strategy,
             flows,
             timeline,
-            is_ordered,
-            listener_time,
-            server_assignment,
+            is_ordered=is_ordered,
+            listener_time=listener_time,
+            server_assignment=server_assignment,
         )
         self.groups[name] = group
         return group
@@ -316,8 +324,8 @@ class Cluster:
     def expected_owners(
         self, group: SimulatedGroup, broker_name: str
     ) -> dict[MessageQueue, str | None]:
-        """Return who should work on each queue by the group's strategy and one broker's client
-        list; None if unowned.
+        """Return the owner of each queue by the group's strategy and one broker's client list; None
+        if unowned.
         """
         broker, _ = self._brokers[broker_name]
         try:
@@ -329,20 +337,19 @@ class Cluster:
             queues = frozenset(self._queues(topic))
             expected.update(dict.fromkeys(queues))
             for client_id in dict.fromkeys(client_ids):
-                share = (
-                    self._allocate(group.strategy, group.name, client_id, queues, client_ids)
-                    if queues
-                    else ()
-                )
-                expected.update(dict.fromkeys(share or (), client_id))
+                if queues:
+                    share = self._allocate(
+                        group.strategy, group.name, client_id, queues, client_ids
+                    )
+                    expected.update(dict.fromkeys(share or (), client_id))
         return expected
 
-    def badly_owned(self) -> tuple[int, int]:
-        """Return how many queues of all groups no process, and more than one process, works on now."""
-        n_owners = [
-            len(owners) for group in self.groups.values() for owners in self.owners(group).values()
-        ]
-        return n_owners.count(0), sum(n > 1 for n in n_owners)
+    def badly_owned(self) -> BadlyOwned:
+        """Count queues of all groups that no process, or more than one, works on now."""
+        n_owners: list[int] = []
+        for group in self.groups.values():
+            n_owners += map(len, self.owners(group).values())
+        return BadlyOwned(n_owners.count(0), sum(n > 1 for n in n_owners))
 
     def last_change(self) -> int:
         """Return when the owners of any queue last changed, in milliseconds since the simulation

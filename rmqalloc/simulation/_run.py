@@ -32,8 +32,8 @@ LEAD = 10_000
 """Milliseconds of the warm-up that a timeline shows."""
 
 
-class _Seen(NamedTuple):
-    """What the cluster shows from the beginning of an event to the next one."""
+class _EventSpan(NamedTuple):
+    """Times and owners from the beginning of an event to the next one."""
 
     number: int
     event: str
@@ -46,7 +46,7 @@ class _Seen(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """What one run found."""
+    """The results of one run."""
 
     course: Course
     events: list[EventResult]
@@ -144,11 +144,11 @@ def _one_run(script: Script, seed: int, profile: str) -> _Run:
     course = script.course(seed)
     with no_collection(), all_is_ours():
         cluster = _built(script, course, Cluster(PROFILES[profile], seed, int(script.latency)))
-        seen = _run(script, course, cluster)
+        spans = _run(script, course, cluster)
         groups = list(cluster.groups.values())
         ownerships = [_ownership(group, course.end) for group in groups]
         moves = [_moves(group, course.end) for group in groups]
-        rows = [_event(event, course, seed, ownerships, moves) for event in seen]
+        rows = [_event(span, course, seed, ownerships, moves) for span in spans]
         of_groups = [
             _group(group, ownership, times, course, seed)
             for group, ownership, times in zip(groups, ownerships, moves, strict=True)
@@ -214,9 +214,9 @@ def _perform(cluster: Cluster, script: Script, step: ClusterStep | Event, place:
         raise script.located(ScenarioError(error.what, place)) from None
 
 
-def _run(script: Script, course: Course, cluster: Cluster) -> list[_Seen]:
-    """Play the steps; return what the cluster shows from each event to the next one."""
-    seen: list[_Seen] = []
+def _run(script: Script, course: Course, cluster: Cluster) -> list[_EventSpan]:
+    """Play the steps; return the times and owners from each event to the next one."""
+    spans: list[_EventSpan] = []
     last_start = max((start.at for start in course.starts), default=0)
     event, start, last_step, before = "start", 0, last_start, Counter[str]()
     steps = list(reversed(course.steps))
@@ -228,24 +228,33 @@ def _run(script: Script, course: Course, cluster: Cluster) -> list[_Seen]:
             _perform(cluster, script, step, step.place)
         cluster.run(end)
         counts = cluster.counts()
-        settled = max(0, cluster.last_change() - last_step)
-        new = counts - before
-        seen.append(_Seen(number, event, start, end, settled, *cluster.badly_owned(), new))
+        owned = cluster.badly_owned()
+        span = _EventSpan(
+            number,
+            event,
+            start,
+            end,
+            settled_after=max(0, cluster.last_change() - last_step),
+            unowned=owned.unowned,
+            double_owned=owned.double_owned,
+            counts=counts - before,
+        )
+        spans.append(span)
         if timed is not None:
             event, start, last_step, before = str(timed.event), end, timed.until, counts
     for group in cluster.groups.values():
         for member in group.members:
             member.reader.suspend()
-    return seen[1:] if course.begin else seen
+    return spans[1:] if course.begin else spans
 
 
 def _moves(group: SimulatedGroup, until: int) -> Times:
     """Return the times at which queues went to another client id."""
     numbers: dict[str, int] = {}
-    names = np.array(
-        [numbers.setdefault(member.client_id, len(numbers)) for member in group.members], np.int32
-    )
-    return group.timeline.moves(until, names)[1]
+    names = []
+    for member in group.members:
+        names.append(numbers.setdefault(member.client_id, len(numbers)))
+    return group.timeline.moves(until, np.array(names, np.int32))[1]
 
 
 def _ownership(group: SimulatedGroup, until: int) -> Ownership:
@@ -258,37 +267,38 @@ def _ownership(group: SimulatedGroup, until: int) -> Ownership:
         group.name,
         timeline.queues,
         client_ids,
-        intervals,
-        processes,
-        gaps,
-        double_owned,
-        group.flows,
-        readings,
+        intervals=intervals,
+        processes=processes,
+        gaps=gaps,
+        double_owned=double_owned,
+        flows=group.flows,
+        readings=readings,
     )
 
 
 def _event(
-    seen: _Seen, course: Course, seed: int, ownerships: list[Ownership], moves: list[Times]
+    span: _EventSpan, course: Course, seed: int, ownerships: list[Ownership], moves: list[Times]
 ) -> EventResult:
-    """Return a row: what the cluster showed, and what timelines say of that time."""
-    start, end, counts = seen.start, seen.end, seen.counts
+    """Return a row of an event, with figures of the timelines."""
+    start, end, counts = span.start, span.end, span.counts
     gaps = [ownership.gaps.within(start, end) for ownership in ownerships]
     doubles = [ownership.double_owned.within(start, end) for ownership in ownerships]
     messages: MessageCounts | None = None
     for ownership in ownerships:
-        if (found := _messages(ownership, end, start)) is not None:
+        found = _messages(ownership, end, start)
+        if found is not None:
             messages = found if messages is None else messages.plus(found)
-    made, passes, notices = (
-        counts.pop(name, 0) for name in ("process_queues", "passes", "notices")
-    )
+    made = counts.pop("process_queues", 0)
+    passes = counts.pop("passes", 0)
+    notices = counts.pop("notices", 0)
     return EventResult(
         seed=seed,
-        number=seen.number,
+        number=span.number,
         at=start - course.begin,
-        event=seen.event,
-        settled_after=seen.settled_after,
-        unowned=seen.unowned,
-        double_owned=seen.double_owned,
+        event=span.event,
+        settled_after=span.settled_after,
+        unowned=span.unowned,
+        double_owned=span.double_owned,
         moved=sum(int(((times >= start) & (times < end)).sum()) for times in moves),
         gap=sum(spans.total() for spans in gaps),
         longest_gap=max((spans.longest() for spans in gaps), default=0),
@@ -305,7 +315,7 @@ def _event(
 
 
 def _messages(ownership: Ownership, until: int, since: int) -> MessageCounts | None:
-    """Return what became of the messages of a group; None if it is sent none."""
+    """Count the messages of a group; None if it is sent none."""
     if not any(flow.produced_per_second for flow in ownership.flows.values()):
         return None
     return count_all_messages(ownership.queues, ownership.flows, ownership.readings, until, since)
@@ -318,16 +328,19 @@ def _group(
     doubles = ownership.double_owned.within(course.begin, course.end)
     messages = _messages(ownership, course.end, course.begin)
     return GroupResult(
-        seed,
-        group.name,
-        len(group.timeline.queues),
-        len(group.members),
-        int((moves >= course.begin).sum()),
-        gaps.queue.size,
-        gaps.total(),
-        gaps.longest(),
-        doubles.queue.size,
-        doubles.total(),
-        doubles.longest(),
-        *(messages or (None, None, None, None)),
+        seed=seed,
+        consumer_group=group.name,
+        n_queues=len(group.timeline.queues),
+        n_processes=len(group.members),
+        moved=int((moves >= course.begin).sum()),
+        n_gaps=gaps.queue.size,
+        gap=gaps.total(),
+        longest_gap=gaps.longest(),
+        n_double=doubles.queue.size,
+        double=doubles.total(),
+        longest_double=doubles.longest(),
+        consumed_twice=None if messages is None else messages.consumed_twice,
+        delayed=None if messages is None else messages.delayed,
+        longest_delay=None if messages is None else messages.longest_delay,
+        left=None if messages is None else messages.left,
     )

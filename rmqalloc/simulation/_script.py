@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from reprlib import repr as shown
 from typing import Any
 
@@ -36,9 +37,11 @@ class Script(ScriptFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        topics, groups = [one.name for one in self.topics], [one.name for one in self.groups]
+        topics = [topic.name for topic in self.topics]
+        groups = [group.name for group in self.groups]
         for what, names in (("brokers", self.brokers), ("topics", topics), ("groups", groups)):
-            if repeated := _repeated(names):
+            repeated = _repeated(names)
+            if repeated:
                 raise ScenarioError(
                     f"has {shown(repeated)} twice; give each a name of its own", what
                 )
@@ -47,8 +50,9 @@ class Script(ScriptFields):
             _known(brokers, self.brokers, ("topics", i, "brokers"))
         for i, group in enumerate(self.groups):
             _known(group.topics, topics, ("groups", i, "topics"))
-        clients = [name for group in self.groups for name in group.client_names]
-        if (repeated := _repeated(clients)) is not None:
+        clients = list(chain.from_iterable(group.client_names for group in self.groups))
+        repeated = _repeated(clients)
+        if repeated is not None:
             raise ScenarioError(
                 f"name the client {shown(repeated)} twice; give each client a name of its own",
                 "groups",
@@ -65,34 +69,31 @@ class Script(ScriptFields):
         return Rehearsal(self, self.seed if seed is None else seed).play()
 
     def check_profile(self, profile: str) -> None:
-        """Refuse what a release does not have.
+        """Refuse settings that a release does not have.
 
         Raises
         ------
         ScenarioError
-            The script asks for it.
+            The script has such a setting.
         """
         release = PROFILES[profile]
-        settings: dict[Place, Any] = {
-            ("broker_settings", i): one for i, one in enumerate(self.broker_settings)
-        }
-        settings |= {("events", i, one.kind): one.detail for i, one in enumerate(self.events)}
-        unknown: list[Place] = [
-            (*place, name)
-            for place, one in settings.items()
-            if isinstance(one, UpdateBrokerConfig)
-            and (name := unknown_setting(one, release)) is not None
-        ]
-        if not release.server_assignment:
-            unknown += [
-                ("groups", i, "server_assignment")
-                for i, one in enumerate(self.groups)
-                if one.server_assignment
-            ]
+        settings: dict[Place, Any] = {}
+        for i, given in enumerate(self.broker_settings):
+            settings["broker_settings", i] = given
+        for i, event in enumerate(self.events):
+            settings["events", i, event.kind] = event.detail
+        unknown: list[Place] = []
+        for place, detail in settings.items():
+            if isinstance(detail, UpdateBrokerConfig):
+                name = unknown_setting(detail, release)
+                if name is not None:
+                    unknown.append((*place, name))
+        for i, group in enumerate(self.groups):
+            if group.server_assignment and not release.server_assignment:
+                unknown.append(("groups", i, "server_assignment"))
         if unknown:
-            raise self.located(
-                ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", unknown[0])
-            )
+            what = f"is not known to RocketMQ {profile}; it came with 5.x"
+            raise self.located(ScenarioError(what, unknown[0]))
 
     def located(self, error: ScenarioError) -> ScenarioError:
         """Return the error with file, line and column, if the script was read from a file."""
@@ -102,10 +103,10 @@ class Script(ScriptFields):
     def _check_settings(self) -> None:
         """Refuse a setting that is given twice for a broker."""
         seen: set[tuple[str, str]] = set()
-        for i, one in enumerate(self.broker_settings):
-            _known(one.brokers, self.brokers, ("broker_settings", i, "brokers"))
-            for setting in one.given():
-                for broker in one.brokers or self.brokers:
+        for i, config in enumerate(self.broker_settings):
+            _known(config.brokers, self.brokers, ("broker_settings", i, "brokers"))
+            for setting in config.given():
+                for broker in config.brokers or self.brokers:
                     if (broker, setting) in seen:
                         raise ScenarioError(
                             f"is set twice for broker {shown(broker)}; say it once",

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from rmqalloc.errors import ArgumentError, Error
@@ -156,9 +157,9 @@ def cluster_of_snapshot(
         )
     notes = [*deciding.warnings()]
     topics = tuple(_topics(known, sorted(names), notes))
-    brokers = [broker.broker_name for topic in topics for broker in topic.brokers]
+    brokers = chain.from_iterable(topic.brokers for topic in topics)
     rates = None if rate is None else GroupRate.of(rate)
-    n_queues = sum(1 for topic in topics for _ in topic.queues())
+    n_queues = sum(len(list(topic.queues())) for topic in topics)
     produced = 0 if rates is None else rates.produced / max(1, n_queues)
     consumed: float = MOST_RATE
     if rates is not None and rates.consumed is not None:
@@ -169,7 +170,7 @@ def cluster_of_snapshot(
     return {
         "name": group.name,
         "warm_up": f"{LEAST_WARM_UP // 1_000 + _catching_up(produced, consumed)}s",
-        "brokers": list(dict.fromkeys(brokers)),
+        "brokers": list(dict.fromkeys(broker.broker_name for broker in brokers)),
         "topics": [_topic(topic, produced) for topic in topics],
         "groups": [{**made, "consumed_per_second": consumed}],
         "profile": release,
@@ -290,7 +291,7 @@ _VERSION = re.compile(r"V?(\d{1,3})[._](\d{1,3})", re.ASCII)
 def _release(group: Group, notes: list[str]) -> str:
     """Return the release line of most of the clients."""
     found = Counter(_line(client.version) for client in group.clients)
-    of_most = max(found, key=lambda one: (found[one], one or ""))
+    of_most = max(found, key=lambda release: (found[release], release or ""))
     if of_most is None:
         notes.append(
             f"the release of its clients is not known, so they are taken for {DEFAULT_PROFILE.name}"
@@ -309,7 +310,9 @@ def _line(version: str | None) -> str | None:
     if match is None:
         return None
     major, minor = int(match[1]), int(match[2])
-    return "4.9" if major < 5 else "5.3" if (major, minor) < (5, 4) else "5.5"
+    if major < 5:
+        return "4.9"
+    return "5.3" if (major, minor) < (5, 4) else "5.5"
 
 
 def _retry_queues(topic: Topic | None) -> int:
@@ -318,7 +321,7 @@ def _retry_queues(topic: Topic | None) -> int:
 
 
 def _unsaid(group: Group, rates: GroupRate | None) -> Iterable[str]:
-    """Yield what a snapshot knows of a group and a script leaves out, and what is not known."""
+    """Yield notes on facts of a group that a script leaves out, and on unknown facts."""
     if group.is_ordered:
         yield "how long listeners work on messages is not known, so no lock waits for one"
     if group.lags:

@@ -93,7 +93,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def kind_of(name: str, snapshot: Snapshot) -> str:
-    """Return what else has a name: a topic, a group, a client, a host or a broker; or nothing."""
+    """Describe the topic, group, client, host or broker that has a name; "" if none has it."""
     shown = printable(name)
     readers = [group.name for group in snapshot.groups if name in group.subscriptions]
     if readers or any(topic.name == name for topic in snapshot.topics):
@@ -102,7 +102,9 @@ def kind_of(name: str, snapshot: Snapshot) -> str:
         if group.name == name:
             topics = named(sorted(group.subscriptions))
             return f"{shown} is a consumer group; topics that it reads: {topics or 'none'}"
-    clients = {id_: group.name for group in reversed(snapshot.groups) for id_ in group.client_ids}
+    clients: dict[str, str] = {}
+    for group in reversed(snapshot.groups):
+        clients |= dict.fromkeys(group.client_ids, group.name)
     if name in clients:
         return f"{shown} is a client of group {clients[name]}"
     for client_id, group_name in clients.items():

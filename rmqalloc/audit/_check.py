@@ -73,7 +73,7 @@ def check_snapshot(
     >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 4),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c1")), strategy="AVG"),))
-    >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]
+    >>> [(finding.rule, [queue.queue_id for queue in finding.queues]) for finding in check_snapshot(snapshot)]
     [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
     """
     ages: dict[str, dict[str, float]] = {}

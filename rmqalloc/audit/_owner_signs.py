@@ -54,7 +54,7 @@ class ComputedOwners:
     def row_of(self) -> dict[tuple[str, str], int]:
         """The rows of the state by group and topic."""
         names = (self.units.groups[at].name for at in self.units.group_of.tolist())
-        return {one: row for row, one in enumerate(zip(names, self.units.topics, strict=True))}
+        return {unit: row for row, unit in enumerate(zip(names, self.units.topics, strict=True))}
 
     def owners_of(self, row: int) -> dict[tuple[str, int], str]:
         """Return the owner of each queue of a unit by broker and queue id."""
@@ -97,20 +97,21 @@ def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> Compute
         return None
     # A strategy in doubt is computed anyway: that it is in doubt is a finding of its own.
     sure = tuple(
-        one if one.strategy_doubt is None else replace(one, strategy_doubt=None) for one in groups
+        group if group.strategy_doubt is None else replace(group, strategy_doubt=None)
+        for group in groups
     )
     read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
     made = numbered(evaluate_views(read, PlanSpec(scenarios=())).states, read.n_units, read.mixed)
     names, is_mixed = read.units.column("topic").to_pylist(), np.zeros(read.batch.num_rows, bool)
     is_mixed[list(read.mixed.unit_of)] = True
     group_of = pc.index_in(
-        read.units.column("consumer_group"), pa.array([one.name for one in groups], pa.string())
+        read.units.column("consumer_group"), pa.array([group.name for group in groups], pa.string())
     )
     units = OwnedUnits(
         groups,
         group_of.to_numpy().astype(np.int64),
         names,
-        np.array([one.startswith(RETRY_PREFIX) for one in names], bool),
+        np.array([name.startswith(RETRY_PREFIX) for name in names], bool),
         is_mixed[: read.n_units],
     )
     return ComputedOwners(units, made.states[0], made.numbers)
@@ -181,7 +182,7 @@ def _elsewhere(units: OwnedUnits, state: State, numbers: Numbers) -> _Places:
     rows = state.queues // numbers.stride
     told = np.zeros(n_rows, bool)
     told[keys // numbers.stride] = True
-    reports = np.array([_reports(one) for one in units.groups], bool)[units.group_of]
+    reports = np.array([_reports(group) for group in units.groups], bool)[units.group_of]
     lacking = np.bincount(at[is_due], minlength=state.queues.size) == 0
     lacking &= reports[rows] & (told[rows] | ~units.is_retry[rows])
     return np.concatenate([rows[at[~is_due]], rows[lacking], others])

@@ -181,7 +181,11 @@ class Findings(TableResult, Sequence[Finding]):
         <Findings: 0 findings>
         """
         reach = None if self._reach is None else self._reach.of_groups(names)
-        kept = (one for one in self if not one.consumer_group or one.consumer_group in names)
+        kept = (
+            finding
+            for finding in self
+            if not finding.consumer_group or finding.consumer_group in names
+        )
         return self._of(kept, reach)
 
     def text(self, most: int | None = MOST_NAMES, file: IO[str] | None = None) -> str:

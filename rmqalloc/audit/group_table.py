@@ -48,7 +48,7 @@ GROUP_LIST_SCHEMA = columns(
 """Columns of `GroupList.groups`."""
 
 _OF_OWNERS = ("idle", "unowned", "double_owned", "skew")
-_NO_FINDINGS: Mapping[str, int] = {f"{one}s": 0 for one in SEVERITIES}
+_NO_FINDINGS: Mapping[str, int] = {f"{severity}s": 0 for severity in SEVERITIES}
 _NOTHING: Mapping[str, Any] = {}
 _DECIDING = frozenset(("clients", "subscriptions", "routes"))
 """Kinds of facts without which who owns what is not computed."""
@@ -185,21 +185,21 @@ def _facts(
     """Return what the snapshot itself says of groups: clients, topics, queues and lags; null where
     the kinds that are lacking decide.
     """
-    of_brokers = {id(one.brokers): one for one in snapshot.topics}  # that many topics share
-    counts = {key: sum(readable_counts(one).values()) for key, one in of_brokers.items()}
-    n_queues = {one.name: counts[id(one.brokers)] for one in snapshot.topics}
+    of_brokers = {id(topic.brokers): topic for topic in snapshot.topics}  # that many topics share
+    counts = {key: sum(readable_counts(topic).values()) for key, topic in of_brokers.items()}
+    n_queues = {topic.name: counts[id(topic.brokers)] for topic in snapshot.topics}
     found: dict[str, list[int | None]] = {
         name: [] for name in ("n_clients", "n_topics", "n_queues", "messages")
     }
     for signed, missing in zip(chosen.all, lacking, strict=True):
-        topics = [one for one in signed.topics if chosen.counts_topic(one)]
+        topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
         has_topics = "subscriptions" not in missing
         has_queues = has_topics and "routes" not in missing
         clients = signed.group.clients if signed.is_ordinary else signed.audited.clients
         found["n_clients"].append(None if "clients" in missing else len(clients))
         found["n_topics"].append(len(topics) if has_topics else None)
         found["n_queues"].append(
-            sum([n_queues.get(one, 0) for one in topics]) if has_queues else None
+            sum([n_queues.get(topic, 0) for topic in topics]) if has_queues else None
         )
         found["messages"].append(_messages(signed, chosen) if signed.group.lags else None)
     return found
@@ -213,7 +213,7 @@ def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
     if group.message_model != "CLUSTERING":
         return None
     topics = set(filter(chosen.has_topic, signed.topics))
-    known = [one.messages for one in group.lags if one.queue.topic in topics]
+    known = [lag.messages for lag in group.lags if lag.queue.topic in topics]
     return sum(known) if known else None
 
 
@@ -257,8 +257,8 @@ def _strategies(findings: Findings) -> dict[str, dict[str, Any]]:
         return {}
     rows = findings.evidence.groups.select(["consumer_group", "strategy", "source"]).to_pylist()
     return {
-        one["consumer_group"]: {"strategy": one["strategy"], "strategy_source": one["source"]}
-        for one in rows
+        row["consumer_group"]: {"strategy": row["strategy"], "strategy_source": row["source"]}
+        for row in rows
     }
 
 

@@ -44,7 +44,9 @@ def group_lines(
     yield from (_headline(found), "")
     rows = table.slice(0, top).to_pylist()
     names = ["consumer_group", "n_clients", "n_queues", "strategy", "messages", "skew"]
-    names += [name for name in _PROBLEMS if (pc.max(table[name]).as_py() or 0) > 0]
+    for name in _PROBLEMS:
+        if pc.max(table[name]).as_py():
+            names.append(name)
     for name in ("worst", "not_known"):
         if any(_cell(row, name) for row in rows):
             names.append(name)

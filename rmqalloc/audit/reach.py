@@ -74,36 +74,33 @@ class Reach:
     @property
     def unknown(self) -> tuple[Answer, ...]:
         """Answers of queues of which it is not known whether anybody reads them."""
-        return tuple(one for one in self.answers if one.state == "unknown")
+        return tuple(answer for answer in self.answers if answer.state == "unknown")
 
     @property
     def n_topics(self) -> int:
         """Topics with a queue that holds or gets messages."""
-        return len({one.topic for one in self.answers})
+        return len({answer.topic for answer in self.answers})
 
     def counts(self) -> dict[str, int]:
         """Return the number of queues by reason, a queue counted once for every group."""
         found = Counter[str]()
-        for one in self.answers:
-            found[one.reason] += len(one.queues)
+        for answer in self.answers:
+            found[answer.reason] += len(answer.queues)
         return dict(sorted(found.items()))
 
     def of_groups(self, names: Collection[str]) -> Reach:
         """Return the answers of some groups, and those of topics that no group subscribes to."""
-        return Reach(
-            lambda: (
-                one
-                for one in self.answers
-                if one.consumer_group is None or one.consumer_group in names
-            )
-        )
+        wanted = {None, *names}
+        return Reach(lambda: (answer for answer in self.answers if answer.consumer_group in wanted))
 
     def lasting(self, before: Reach) -> Reach:
         """Return what is unread at both of two looks; of a queue that was read at the one before,
         it is not known.
         """
-        seen = {(one.consumer_group, queue) for one in before.unread for queue in one.queues}
-        return Reach(lambda: (made for one in self.answers for made in _lasting(one, seen)))
+        seen = set()
+        for answer in before.unread:
+            seen |= {(answer.consumer_group, queue) for queue in answer.queues}
+        return Reach(lambda: chain.from_iterable(_lasting(answer, seen) for answer in self.answers))
 
     def unread_table(self) -> pa.Table:
         """Return one row per group, topic and reason: `UNREAD_SCHEMA`."""
@@ -112,15 +109,17 @@ class Reach:
     def table(self) -> pa.Table:
         """Return one row per group and queue: `REACH_SCHEMA`."""
         columns: dict[str, list[Any]] = {name: [] for name in REACH_SCHEMA.names}
-        for one in sorted(self.answers, key=lambda one: (one.consumer_group or "", one.topic)):
-            n = len(one.queues)
+        for answer in sorted(
+            self.answers, key=lambda answer: (answer.consumer_group or "", answer.topic)
+        ):
+            n = len(answer.queues)
             for name in ("consumer_group", "topic", "state", "reason", "detail"):
-                columns[name] += [getattr(one, name)] * n
+                columns[name] += [getattr(answer, name)] * n
             for name in ("broker_name", "queue_id"):
-                columns[name] += [getattr(queue, name) for queue in one.queues]
-            columns["readers"] += [()] * n if one.state == "unread" else one.owners()
-            columns["is_written"] += map(one.is_written, one.queues)
-            columns["messages"] += [one.waiting.get(queue) for queue in one.queues]
+                columns[name] += [getattr(queue, name) for queue in answer.queues]
+            columns["readers"] += [()] * n if answer.state == "unread" else answer.owners()
+            columns["is_written"] += map(answer.is_written, answer.queues)
+            columns["messages"] += [answer.waiting.get(queue) for queue in answer.queues]
         return pa.table(columns, REACH_SCHEMA)
 
 
@@ -150,7 +149,7 @@ def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
 
     Examples
     --------
-    >>> list(queue_ranges(MessageQueue("t", *one) for one in (("a", 0), ("a", 1), ("a", 7), ("b", 3))))
+    >>> list(queue_ranges(MessageQueue("t", *queue) for queue in (("a", 0), ("a", 1), ("a", 7), ("b", 3))))
     ['a:0-1,7', 'b:3']
     """
     for broker_name, on_broker in groupby(queues, key=lambda queue: queue.broker_name):
@@ -245,7 +244,16 @@ def _without_group(
         for reason, queues in (found.hidden | visible).items():
             detail = others if reason == "unknown" else _who_was(holders, silent)
             known = UNKNOWN if reason == "unknown" else COMPUTED
-            yield Answer(None, name, reason, queues, detail, found, waiting, known=known)
+            yield Answer(
+                consumer_group=None,
+                topic=name,
+                reason=reason,
+                queues=queues,
+                detail=detail,
+                written=found,
+                waiting=waiting,
+                known=known,
+            )
 
 
 def _may_subscribe(snapshot: Snapshot) -> str:

@@ -20,6 +20,10 @@ Planned = Mapping[str, PlannedOwners]
 """Owners after a plan by consumer group."""
 
 
+Owners = str | tuple[str, ...] | None
+"""The owner of a queue; None for nobody, a tuple where there are several."""
+
+
 def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     """Return owners of all queues after a scenario of a plan.
 
@@ -38,7 +42,7 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     rows = plan.queues.filter(pc.equal(plan.queues["scenario"], wanted))
     rows = rows.filter(pc.not_equal(rows["change"], "gone"))
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")
-    owners: dict[str, dict[MessageQueue, str | tuple[str, ...] | None]] = {}
+    owners: dict[str, dict[MessageQueue, Owners]] = {}
     queues = zip(*(rows[name].to_pylist() for name in columns), strict=True)
     for group, topic, broker, number, owner, others in queues:
         queue = MessageQueue(topic, broker, number)
@@ -66,14 +70,15 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
     topics = {queue.topic for queue in planned}
     known = {queue: ids for queue, ids in now.items() if queue.topic in topics and ids is not None}
     gone = planned.keys() - now.keys()
-    other = {
-        queue
+    elsewhere = {
+        queue: ids
         for queue, ids in known.items()
         if queue not in planned or ids != _as_ids(planned[queue])
     }
-    if not gone and not other:
+    if not gone and not elsewhere:
         return
-    queues = sort_queues([*gone, *other])
+    queues = sort_queues([*gone, *elsewhere])
+    owners = set[str]().union(*elsewhere.values())
     first = queues[0]
     is_now = "not there" if first in gone else f"owned by {_shown(known[first])}"
     in_plan = _shown(_as_ids(planned[first])) if first in planned else "not in the plan"
@@ -84,7 +89,7 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
         "Do what is left of the plan, or make a new one of this snapshot.",
         topic=common_topic(queues),
         queues=tuple(queues),
-        clients=tuple(sort_client_ids(set[str]().union(*(known[queue] for queue in other)))),
+        clients=tuple(sort_client_ids(owners)),
     )
 
 
@@ -101,8 +106,7 @@ def absent_groups(planned: Planned, names: Container[str]) -> Iterator[Finding]:
             topic=common_topic(queues),
             queues=tuple(queues),
             clients=(),
-            message="The snapshot has no such consumer group; the plan gives "
-            f"{counted(len(queues), 'queue')} to its clients.",
+            message=f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",
             advice="Take the snapshot of the cluster that was planned, or make a new plan of this snapshot.",
         )
 
@@ -117,8 +121,10 @@ def _owners_now(audited: AuditedGroup) -> dict[MessageQueue, set[str] | None]:
     return owners
 
 
-def _as_ids(owner: str | tuple[str, ...] | None) -> set[str]:
-    return set() if owner is None else {owner} if isinstance(owner, str) else {*owner}
+def _as_ids(owners: Owners) -> set[str]:
+    if owners is None:
+        return set()
+    return {owners} if isinstance(owners, str) else {*owners}
 
 
 def _shown(ids: set[str]) -> str:

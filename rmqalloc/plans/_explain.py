@@ -184,7 +184,7 @@ def explain(
     _check_names(known.snapshot, group, topic)
     known.decisions(Verb.EXPLAIN, [literal(topic)]).check()
     found = _by_steps(known.snapshot, group, queue, strategy, params)
-    [of_group] = (one for one in known.snapshot.groups if one.name == group)
+    [of_group] = (candidate for candidate in known.snapshot.groups if candidate.name == group)
     states = known.once(present_states).of(of_group)
     state = states.of_queues(topic, [queue])[queue]
     computed = () if found.owner is None else (found.owner, *found.others)
@@ -234,15 +234,15 @@ def _by_steps(
     reasons = made.explain(queues, ids, place)
     owner = ids[number] if number >= 0 else None
     return Explanation(
-        group,
-        queue,
-        made.get_name(),
-        owner,
-        len(queues),
-        len(ids),
-        place,
-        tuple(reasons.steps),
-        reasons.facts,
+        consumer_group=group,
+        queue=queue,
+        strategy=made.get_name(),
+        owner=owner,
+        n_queues=len(queues),
+        n_clients=len(ids),
+        queue_place=place,
+        steps=tuple(reasons.steps),
+        facts=reasons.facts,
     )
 
 
@@ -296,11 +296,11 @@ def _strategy(row: Mapping[str, Any]) -> Strategy:
 
 
 def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
-    """Return there is no such queue, and what there is."""
-    ids = [one.queue_id for one in queues if one.broker_name == queue.broker_name]
+    """Return the message for a queue that a topic does not have, with what it has."""
+    ids = [known.queue_id for known in queues if known.broker_name == queue.broker_name]
     if ids:
         return f"topic {queue.topic!r} has the queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
-    brokers = list(dict.fromkeys(one.broker_name for one in queues))
+    brokers = list(dict.fromkeys(known.broker_name for known in queues))
     near = nearest(queue.broker_name, brokers, 3, 0.0) or brokers[:3]
     return (
         f"topic {queue.topic!r} is not on broker {queue.broker_name!r}; it is on {', '.join(near)}"
@@ -312,7 +312,7 @@ def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
 
 def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanation | None:
     """Return the owners of a queue in a group whose clients differ; None for other groups."""
-    [*groups] = (one for one in snapshot.groups if one.name == group)
+    [*groups] = (candidate for candidate in snapshot.groups if candidate.name == group)
     views = _views_to_explain(snapshot, groups[0], queue.topic) if len(groups) == 1 else None
     if views is None:
         return None
@@ -344,11 +344,20 @@ def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanatio
     strategy = (
         "+".join(dict.fromkeys(view.method.name for view in unit.views)) or groups[0].strategy or ""
     )
-    owners = unit.ids([slot for slot, one in enumerate(unit.client_ids) if one in taking])
-    sizes, place = (len(unit.queues), len(found.clients)), unit.queues.index(queue)
-    owner = next(iter(owners), None)
+    owners = unit.ids(
+        [slot for slot, client_id in enumerate(unit.client_ids) if client_id in taking]
+    )
     return Explanation(
-        group, queue, strategy, owner, *sizes, place, tuple(steps), {"views": facts}, owners[1:]
+        consumer_group=group,
+        queue=queue,
+        strategy=strategy,
+        owner=next(iter(owners), None),
+        n_queues=len(unit.queues),
+        n_clients=len(found.clients),
+        queue_place=unit.queues.index(queue),
+        steps=tuple(steps),
+        facts={"views": facts},
+        others=owners[1:],
     )
 
 
@@ -386,7 +395,9 @@ def _taker(view: View, queue: MessageQueue, rooms: Rooms) -> tuple[str | None, S
 def _with_rooms(made: Strategy, view: View, rooms: Rooms) -> Strategy:
     brokers = {name: room for (topic, name), room in rooms.brokers.items() if topic == view.topic}
     clients = {
-        one: room for (group, one), room in rooms.clients.items() if group == view.consumer_group
+        client_id: room
+        for (group, client_id), room in rooms.clients.items()
+        if group == view.consumer_group
     }
     return made.with_rooms(brokers, clients)
 

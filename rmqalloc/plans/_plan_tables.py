@@ -108,7 +108,7 @@ class PlanTables:
 
     @lazy_property
     def _is_open(self) -> NDArray[np.bool_]:
-        """Of each unit, whether it is not known who owns its queues before any change."""
+        """Whether it is not known who owns the queues of each unit before any change."""
         present = self.known.once(present_states)
         groups = {group.name: group for group in self.known.snapshot.groups}
         found = [present.is_open(groups[group], topic) for group, topic in _units(self.batch)]
@@ -239,11 +239,18 @@ class PlanTables:
         for scenario, name in enumerate(self.names):
             clients = self._clients_between(scenario)
             at, room = pa.array(clients.clients), pa.array(clients.rooms, mask=clients.rooms < 0)
+            new_or_gone = np.where(clients.is_, 1, 2)
+            status = np.where(clients.was & clients.is_, 0, new_or_gone)
             columns = self._names(name, clients.rows) | {
-                "client_id": ids.take(at), "host": hosts.take(at), "machine_room": rooms.take(room),
-                "status": words_column(_STATUS, np.where(clients.was & clients.is_, 0, np.where(clients.is_, 1, 2))),
-                "before": clients.before, "after": clients.after, "gained": clients.gained, "lost": clients.lost,
-            }  # fmt: skip
+                "client_id": ids.take(at),
+                "host": hosts.take(at),
+                "machine_room": rooms.take(room),
+                "status": words_column(_STATUS, status),
+                "before": clients.before,
+                "after": clients.after,
+                "gained": clients.gained,
+                "lost": clients.lost,
+            }
             parts.append(
                 pa.table([columns[name] for name in CLIENTS_SCHEMA.names], schema=CLIENTS_SCHEMA)
             )
@@ -253,17 +260,16 @@ class PlanTables:
     def queues(self) -> pa.Table:
         """`rmqalloc.plans.Plan.queues`."""
         numbers = self._numbers
-        ids, brokers = (
-            text_array(numbers.clients).cast(pa.string()),
-            pa.array(numbers.brokers, pa.string()),
-        )
+        ids = text_array(numbers.clients).cast(pa.string())
+        brokers = pa.array(numbers.brokers, pa.string())
+        n_brokers = max(len(numbers.brokers), 1)
         parts = []
         for scenario, name in enumerate(self.names):
             queues = self._between[scenario]
             route, queue_id = np.divmod(queues.keys, numbers.n_queue_ids)
             messages, known = self._lags.of(queues.keys)
             columns = self._names(name, numbers.rows_of(queues.keys)) | {
-                "broker_name": brokers.take(pa.array(route % max(len(numbers.brokers), 1))),
+                "broker_name": brokers.take(pa.array(route % n_brokers)),
                 "queue_id": queue_id.astype(np.int32),
                 "change": words_column(_CHANGE, _change(queues)),
                 "lag": pa.array(messages, mask=~known),

@@ -124,12 +124,17 @@ def _rows_now(
     They stand beside those of before, whose clients they are of; the main one alone where the views
     are not the same.
     """
-    groups, topics = (
-        list(dict.fromkeys(map(literal, names))) for names in zip(*before, strict=True)
-    )
+    groups = list(dict.fromkeys(literal(group) for group, _ in before))
+    topics = list(dict.fromkeys(literal(topic) for _, topic in before))
     known = Known.of(snapshot, groups)
-    deciding = known.deciding(Verb.PLAN, clients_join([scenario]))
-    read = read_views(known.snapshot, [scenario], groups, topics, inputs.with_retry, deciding)
+    read = read_views(
+        known.snapshot,
+        [scenario],
+        groups,
+        topics,
+        with_retry=inputs.with_retry,
+        deciding=known.deciding(Verb.PLAN, clients_join([scenario])),
+    )
     now = unit_rows(read, evaluate_views(read, PlanSpec(scenarios=())).states[0])
     return {unit: [*_beside(rows, now[unit])] for unit, rows in before.items() if unit in now}
 
@@ -197,9 +202,8 @@ def _queues_by_broker(row: UnitRow) -> dict[str, int]:
 
 def _rule(method: Method) -> str:
     nodes = {} if method.virtual_nodes is None else {"virtual_nodes": DEFAULT_VIRTUAL_NODES}
-    return method.name + "".join(
-        f" {name}={value}" for name, value in {**nodes, **method.params}.items()
-    )
+    params = [f"{name}={value}" for name, value in {**nodes, **method.params}.items()]
+    return " ".join([method.name, *params])
 
 
 def _scenarios(ways: Sequence[Mapping[str, Any]], name: str) -> Iterator[dict[str, Any]]:

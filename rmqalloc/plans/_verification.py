@@ -192,12 +192,13 @@ def _done(again: Plan, file: PlanFile, with_snapshot: bool) -> list[str]:
         f"warnings and errors: {len(plan.warnings):,} warnings",
     ]
     if plan.gates:
-        done.append(
-            f"gates: {', '.join(f'{name} {value}' for name, value in plan.gates.items())} hold"
-        )
+        gates = [f"{name} {value}" for name, value in plan.gates.items()]
+        done.append(f"gates: {', '.join(gates)} hold")
     if plan.scenarios:
         done.append(f"ways back: of {len(plan.scenarios)} scenario(s)")
-    return [*done, *(["inputs: what the plan reads of the snapshot"] if with_snapshot else [])]
+    if with_snapshot:
+        done.append("inputs: what the plan reads of the snapshot")
+    return done
 
 
 def _stated(plan: Plan, with_snapshot: bool) -> Iterator[str]:

@@ -244,7 +244,7 @@ class _Cost(NamedTuple):
     least_moves: int
 
     def plus(self, other: _Cost | None) -> _Cost:
-        """Return that of more topics together."""
+        """Return the cost over more topics together."""
         if other is None:
             return self
         moved = self.moved + other.moved

@@ -95,16 +95,18 @@ def plan_lines(
 
 def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) -> Iterator[str]:
     """Yield a table of all topics of a group together, and one of each topic if there are several."""
-    before = plan.groups.slice(group, 1).to_pylist()[0]
-    after = plan.groups.slice(number * plan.n_groups + group, 1).to_pylist()[0]
-    befores = {row["topic"]: present(row) for row in _rows_of(plan.units, before).to_pylist()}
-    afters = {row["topic"]: row for row in _rows_of(plan.units, after).to_pylist()}
+    [before] = plan.groups.slice(group, 1).to_pylist()
+    [after] = plan.groups.slice(number * plan.n_groups + group, 1).to_pylist()
+    units_before, units_after = _rows_of(plan.units, before), _rows_of(plan.units, after)
+    befores = {row["topic"]: present(row) for row in units_before.to_pylist()}
+    afters = {row["topic"]: row for row in units_after.to_pylist()}
     clients = _rows_of(plan.clients, after)
     topics = [topic for topic in befores if afters[topic]["err_code"] == 0]
     topics.sort(key=lambda topic: -afters[topic]["moved"])
     if len(topics) > 1:
         was = present(before) | {"strategy": _strategies(befores, topics)}
-        was["queues_cured"] = int(queues_cured(plan, number)[group])
+        cured = queues_cured(plan, number)
+        was["queues_cured"] = int(cured[group])
         will_be = after | {"strategy": _strategies(afters, topics)}
         yield from _table(f"all {len(topics)} topics", was, will_be, _totals(clients), file)
     for topic in topics[:top]:

@@ -145,10 +145,11 @@ def scenario_summary(plan: Plan, number: int) -> Summary:
     before, after = group_states(plan, number)
     worst = worst_groups(plan, number)
     is_better = np.logical_or.reduce([change < 0 for change in worst.changes.values()])
+    is_moving = pc.greater(after["moved"], 0)
     moved, unowned, double_owned, idle, gain, lose = (_total(after, name) or 0 for name in _SUMS)
     return Summary(
         scenario=plan.scenarios[number - 1].name,
-        groups_moving=int(pc.sum(pc.greater(after["moved"], 0)).as_py() or 0),
+        groups_moving=int(pc.sum(is_moving).as_py() or 0),
         groups_worse=worst.n_worse,
         groups_better=int(np.count_nonzero(is_better)),
         groups_unknown=int(np.count_nonzero(worst.is_unknown)),

@@ -66,7 +66,15 @@ class PlannedGroups:
         fleet, rules, owners = _some(self.fleet, self.rules, self.owners, units)
         group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
         at_start = tuple(self.groups[position] for position in positions)
-        return PlannedGroups(fleet, rules, owners, group_of, at_start, self.written, self.warnings)
+        return PlannedGroups(
+            fleet=fleet,
+            rules=rules,
+            owners=owners,
+            group_of=group_of,
+            groups=at_start,
+            written=self.written,
+            warnings=self.warnings,
+        )
 
 
 @no_collection()
@@ -113,7 +121,13 @@ def planned_groups_of(
         for unit in firsts
     )
     return PlannedGroups(
-        fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings
+        fleet=fleet,
+        rules=rules,
+        owners=owners,
+        group_of=group_of,
+        groups=at_start,
+        written=_written(fleet, snapshot),
+        warnings=warnings,
     )
 
 
@@ -158,7 +172,7 @@ def _assignable_units(
         wrong |= {row: part.bad[unit].text if unit in part.bad else _TWINS for unit, row in rows}
     fleet, rules, owners = regular.fleet, regular.rules, regular.owners
     if not stable_ids:
-        by_id = np.array([one.is_listed for one in rules.table])[rules.of_unit]
+        by_id = np.array([rule.is_listed for rule in rules.table])[rules.of_unit]
         wrong |= dict.fromkeys(regular.rows[by_id].tolist(), _BY_ID)
         fleet, rules, owners = _some(fleet, rules, owners, np.flatnonzero(~by_id))
     return fleet, rules, owners, wrong
@@ -175,16 +189,20 @@ def _group_at_start(
     fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int], by_client: bool
 ) -> GroupAtStart:
     ids = fleet.client_ids_of(unit)
-    lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
-    rooms = (
-        [-1] * len(ids)
-        if lists.slot_room is None
-        else lists.slot_room[start : start + len(ids)].tolist()
-    )
-    n_brokers = max((brokers.get(topic, 1) for topic in group.subscriptions), default=1)
+    slot_room, start = fleet.client_lists.slot_room, int(fleet.slot_starts[unit])
+    rooms = [-1] * len(ids)
+    if slot_room is not None:
+        rooms = slot_room[start : start + len(ids)].tolist()
     kinds, joining = _kinds(group, ids, by_client)
     return GroupAtStart(
-        group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps, kinds, joining
+        consumer_group=group.name,
+        client_ids=ids,
+        rooms=rooms,
+        is_ordered=group.is_ordered,
+        n_brokers=max((brokers.get(topic, 1) for topic in group.subscriptions), default=1),
+        consume_tps=group.consume_tps,
+        kinds=kinds,
+        joining=joining,
     )
 
 
@@ -193,11 +211,11 @@ def _kinds(
 ) -> tuple[tuple[ClientKind, ...], ClientKind]:
     """Return kinds of the clients of a group, and that of clients which join: see `GroupAtStart`."""
     joining = ClientKind(dialect_to_join(group))
-    if joining.dialect == JAVA and all(is_plain(group, one) for one in group.clients):
+    if joining.dialect == JAVA and all(is_plain(group, client) for client in group.clients):
         return (), joining
     main, by_client = method_of(group, Client("")), by_client and known_by_client(group)
     of_id = {}
     for client, dialect in zip(group.clients, dialects_in(group, group.clients), strict=True):
         own = method_of(group, client) if by_client else main
         of_id[client.client_id] = ClientKind(dialect, None if own == main else own)
-    return tuple(of_id[one] for one in client_ids), joining
+    return tuple(of_id[client_id] for client_id in client_ids), joining

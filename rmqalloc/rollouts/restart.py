@@ -111,7 +111,7 @@ def restart(
     >>> restart(snapshot, batch=2).totals.to_pylist()[0]["moved_per_queue"]
     2.0
     """
-    way = RestartWay(batch, surge, ids, order, seed, informed_by)
+    way = RestartWay(batch, surge, ids, order, seed=seed, informed_by=informed_by)
     planned = planned_restart(snapshot, groups, topics, way)
     return play_schedules(planned, lambda group: restart_schedule(group, way), detail=detail)
 

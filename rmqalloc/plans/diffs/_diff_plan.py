@@ -229,8 +229,10 @@ class _Comparison:
         return pa.table(columns, schema=PLANNED_SCHEMA)
 
     def _made_up(self) -> Iterator[str]:
-        """Yield that the plan names clients that nobody has, if that explains differences."""
-        known = set(chain.from_iterable(group.client_ids for group in self._now.values()))
+        """Yield a warning if the plan names clients that nobody has, which explains differences."""
+        known = set[str]()
+        for group in self._now.values():
+            known.update(group.client_ids)
         names = [name for name in self._plan.made_up if name not in known]
         if names:
             yield (

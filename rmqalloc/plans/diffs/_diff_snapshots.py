@@ -58,7 +58,14 @@ def diff_sides(
     figures["replayed"] = queues.counted(found.agrees)
     figures["not_explained"] = queues.counted(not_explained)
     notes = notes_of(apart, units)
-    facts = GroupFacts(groups, changes, {*names}, queues.group_numbers, figures, notes)
+    facts = GroupFacts(
+        sides=groups,
+        changes=changes,
+        compared={*names},
+        numbers=queues.group_numbers,
+        figures=figures,
+        notes=notes,
+    )
     lags = lags_of(before.groups, names), lags_of(after.groups, names)
     return Diff(
         *seen,

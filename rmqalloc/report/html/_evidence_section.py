@@ -138,9 +138,8 @@ def _strategy(row: Row) -> str:
     """Return its name, its parameters, how it is known, and how much of the known owners it
     explains.
     """
-    parameters = ", ".join(
-        f"{key}={value}" for key, value in json.loads(row["parameters"] or "{}").items()
-    )
+    values = json.loads(row["parameters"] or "{}")
+    parameters = ", ".join(f"{key}={value}" for key, value in values.items())
     given = [_short(text) for text in (row["strategy"], parameters) if text]
     source = row["source"]
     said = [f"Strategy {' '.join(given) or 'not known'}"]
@@ -148,11 +147,8 @@ def _strategy(row: Row) -> str:
     share = row["explains"]
     said += [] if share is None else [f"explains {floor(share * 100)} % of the known owners"]
     reporting = row["n_reporting"]
-    said += (
-        [counted(reporting, "client reports its queues", "clients report their queues")]
-        if reporting
-        else []
-    )
+    if reporting:
+        said.append(counted(reporting, "client reports its queues", "clients report their queues"))
     return ", ".join(said)
 
 

@@ -102,15 +102,18 @@ def _alike(clients: pa.Table, queues: pa.Table) -> str:
     n = pc.count_distinct(clients["client_id"]).as_py()
     if n <= FEW_CLIENTS or not are_few(kinds := alike_clients(clients)):
         return ""
-    said = first_of([_kind(one, n) for one in kinds], MOST_KINDS, "kind of change", " below")
-    items = "".join(f"<li>{one}</li>" for one in said)
+    said = first_of([_kind(kind, n) for kind in kinds], MOST_KINDS, "kind of change", " below")
+    items = "".join(f"<li>{item}</li>" for item in said)
     return f'<h4>Clients</h4><ul class="alike">{items}</ul><p>{flow_counts(queues)}.</p>'
 
 
 def _kind(alike: AlikeClients, n_clients: int) -> str:
     names = alike.client_ids if len(alike.client_ids) <= MOST_NAMED else []
     return " ".join(
-        [escaped(alike.sentence(n_clients)), *(f"<code>{name(one)}</code>" for one in names)]
+        [
+            escaped(alike.sentence(n_clients)),
+            *(f"<code>{name(client_id)}</code>" for client_id in names),
+        ]
     )
 
 
@@ -119,13 +122,16 @@ def _pictures(ident: str, clients: pa.Table, queues: pa.Table, units: list[list[
     if not clients.num_rows:
         return "<p>It has no clients, before or after, or could not be planned.</p>"
     order = pc.unique(clients["client_id"]).to_pylist()
-    means = ({row["topic"]: row["mean_load"] for row in rows} for rows in units)
-    loads = Loads.of(clients, *means)
+    loads = Loads.of(clients, *map(_mean_loads, units))
     return (
         f"<h4>Owners</h4>{owners_figure(ident, loads)}"
         f"<h4>Movement</h4>{flows_figure(ident, queues, order)}"
         f"<h4>Evenness</h4>{heat_figure(ident, loads)}{_tables(clients, units)}"
     )
+
+
+def _mean_loads(units: list[Row]) -> dict[str, Any]:
+    return {row["topic"]: row["mean_load"] for row in units}
 
 
 def _tables(clients: pa.Table, units: list[list[Row]], is_folded: bool = False) -> str:
@@ -152,7 +158,11 @@ def figures(before: Row, after: Row) -> list[Any]:
     if before["min_load"] == NOT_KNOWN:
         loads[0] = NOT_KNOWN
     both = Markup(arrow(*loads), "" if after["max_load"] is None else after["max_load"])
-    return [after["moved"], *(BeforeAfter(before[one], after[one]) for one in _CHANGES), both]
+    return [
+        after["moved"],
+        *(BeforeAfter(before[column], after[column]) for column in _CHANGES),
+        both,
+    ]
 
 
 def _topic_table(before: list[Row], after: list[Row]) -> str:

@@ -70,17 +70,24 @@ def candidates() -> tuple[list[WeighedStrategy], list[Method]]:
     return weighed, methods
 
 
-def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
-    """Return groups under several strategies (`CHURN_SCHEMA`) and the names of groups too large to
-    be replayed.
+class Churn(NamedTuple):
+    """Groups under several strategies: `CHURN_SCHEMA`; and the names of groups too large to be
+    replayed.
+    """
 
-    Groups with lists by client id or with machine rooms are left out.
+    table: pa.Table
+    too_large: list[str]
+
+
+def churn_of(present: Present) -> Churn:
+    """Weigh strategies for groups; those with lists by client id or with machine rooms are left
+    out.
     """
     planned = present.planned
     can = [not (rule.is_listed or rule.reads_rooms) for rule in planned.rules.table]
     chosen = [unit for unit, rule in enumerate(planned.rules.of_unit.tolist()) if can[rule]]
     if not chosen:
-        return CHURN_SCHEMA.empty_table(), []
+        return Churn(CHURN_SCHEMA.empty_table(), [])
     part = planned.part(distinct(planned.group_of[chosen]).tolist())
     weighed, methods = candidates()
 
@@ -90,12 +97,14 @@ def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
     try:
         played = play_schedules(part, schedule_of, methods, lost_brokers(part.fleet))
     except InapplicableError:
-        return CHURN_SCHEMA.empty_table(), [group.consumer_group for group in part.groups]
+        names = [group.consumer_group for group in part.groups]
+        return Churn(CHURN_SCHEMA.empty_table(), names)
     units = np.searchsorted(part.group_of, np.arange(len(part.groups)))
     labels = [part.rules.table[rule].get_name() for rule in part.rules.of_unit[units].tolist()]
-    names = {group.consumer_group: label for group, label in zip(part.groups, labels, strict=True)}
-    rows = _rows(played.steps.to_pylist(), weighed, names)
-    return pa.Table.from_pylist([*rows], CHURN_SCHEMA), played.skipped["consumer_group"].to_pylist()
+    now = {group.consumer_group: label for group, label in zip(part.groups, labels, strict=True)}
+    rows = list(_rows(played.steps.to_pylist(), weighed, now))
+    too_large = played.skipped["consumer_group"].to_pylist()
+    return Churn(pa.Table.from_pylist(rows, CHURN_SCHEMA), too_large)
 
 
 def _to_have(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rmqalloc.evidence import Known
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.results.and_more import named
-from rmqalloc.rollouts.advice._churn import churn_table
+from rmqalloc.rollouts.advice._churn import churn_of
 from rmqalloc.rollouts.advice._config_lists import lists_of
 from rmqalloc.rollouts.advice._owners_now import Present, present_of
 from rmqalloc.rollouts.advice._rings import rings_table
@@ -65,40 +65,42 @@ def advise(
     present = present_of(known, planned)
     assignments = lists_of(present, balance, known.snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), _rooms_table(present)
-    churn, unweighed = churn_table(present)
-    by_group = [_by_group(table) for table in (counts, rings, rooms, churn)]
-    replicas = {
-        row["consumer_group"]: row
-        for row in replica_counts(known, groups, topics).groups.to_pylist()
-    }
-    rows, said = [], {}
+    churn = churn_of(present)
+    by_group = [_by_group(table) for table in (counts, rings, rooms, churn.table)]
+    replica_rows = replica_counts(known, groups, topics).groups.to_pylist()
+    replicas = {row["consumer_group"]: row for row in replica_rows}
+    rows, sentences_of, untried = [], {}, []
     for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
-        of_counts, of_rings, of_rooms, of_churn = (
-            found.get(group.consumer_group, []) for found in by_group
-        )
+        name = group.consumer_group
+        of_counts, of_rings, of_rooms, of_churn = (found.get(name, []) for found in by_group)
+        if not of_counts:
+            untried.append(name)
         row = _row(present, position) | {
-            "even_counts": [one["n_clients"] for one in of_counts if one["is_even"]],
-            **{
-                key: replicas[group.consumer_group][key]
-                for key in ("useful_clients", "even_clients")
-            },
+            "even_counts": [tried["n_clients"] for tried in of_counts if tried["is_even"]],
+            "useful_clients": replicas[name]["useful_clients"],
+            "even_clients": replicas[name]["even_clients"],
             "virtual_nodes": advised_nodes(of_rings),
             "config_moves": lists.moved,
         }
-        said[group.consumer_group] = sentences(row, of_counts, of_rings, of_rooms, of_churn, lists)
-        rows.append(row | {"advice": " ".join(said[group.consumer_group])})
-    table = pa.Table.from_pylist(rows, GROUPS_SCHEMA)
-    untried = [
-        group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]
-    ]
+        sentences_of[name] = sentences(
+            row, of_counts, of_rings, of_rooms, churn=of_churn, lists=lists
+        )
+        rows.append(row | {"advice": " ".join(sentences_of[name])})
     more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
-    if unweighed:
+    if churn.too_large:
         more.append(
             f"too large to weigh other strategies (more than {MOST_CELLS:,} moments times queues or clients), "
-            f"{len(unweighed):,} of {len(planned.groups):,} groups: {named(unweighed)}"
+            f"{len(churn.too_large):,} of {len(planned.groups):,} groups: {named(churn.too_large)}"
         )
     return Advice(
-        table, counts, rings, rooms, churn, tuple(assignments), (*planned.warnings, *more), said
+        groups=pa.Table.from_pylist(rows, GROUPS_SCHEMA),
+        counts=counts,
+        rings=rings,
+        rooms=rooms,
+        churn=churn.table,
+        assignments=tuple(assignments),
+        warnings=(*planned.warnings, *more),
+        sentences=sentences_of,
     )
 
 
@@ -156,19 +158,22 @@ def _rooms_table(present: Present) -> pa.Table:
         lists, start = fleet.queue_lists, int(fleet.queue_starts[unit])
         assert lists.route_room is not None
         room = lists.route_room[lists.queue_route[start : start + int(fleet.n_queues[unit])]]
-        orphan = ~among(room, group.rooms)
-        if not orphan.any():
+        is_without_client = ~among(room, group.rooms)
+        if not is_without_client.any():
             continue
         owners = present.planned.owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]]
         n_clients = len(group.client_ids)
-        loads, own = (np.bincount(some, minlength=n_clients) for some in (owners, owners[~orphan]))
-        pooled = _levelled(own, int(orphan.sum()))
+        loads = np.bincount(owners, minlength=n_clients)
+        own = np.bincount(owners[~is_without_client], minlength=n_clients)
+        pooled = _levelled(own, int(is_without_client.sum()))
         rows.append(
             {
                 "consumer_group": group.consumer_group,
                 "topic": fleet.topic(unit),
-                "machine_rooms": [fleet.rooms[one] for one in distinct(room[orphan]).tolist()],
-                "n_queues": int(orphan.sum()),
+                "machine_rooms": [
+                    fleet.rooms[at] for at in distinct(room[is_without_client]).tolist()
+                ],
+                "n_queues": int(is_without_client.sum()),
                 "min_load": int(loads.min()),
                 "max_load": int(loads.max()),
                 "pooled_min_load": int(pooled.min()),

@@ -127,27 +127,29 @@ class _Layout(NamedTuple):
 
 
 def _layout(topic: Topic) -> _Layout:
-    written = {one.broker_name: one.n_written_queues for one in topic.brokers}
+    written = {route.broker_name: route.n_written_queues for route in topic.brokers}
     queues = sort_queues(topic.queues())
     is_written = np.array([queue.queue_id < written[queue.broker_name] for queue in queues], bool)
     return _Layout(queues, is_written, topic.unknown.get("routes"))
 
 
 def _row(group: Group, layouts: Mapping[str, _Layout], answers: _Answers) -> dict[str, Any]:
-    names = [one for one in dict.fromkeys(group.subscriptions) if not one.startswith(RETRY_PREFIX)]
+    names = [
+        topic for topic in dict.fromkeys(group.subscriptions) if not topic.startswith(RETRY_PREFIX)
+    ]
     mine = [layouts[name] for name in names if name in layouts]
     method = _method_of(group, mine)
     counts = (
         method
         if isinstance(method, str)
-        else answers.of(method, [one for one in mine if one.queues])
+        else answers.of(method, [layout for layout in mine if layout.queues])
     )
     useful, even, reason = (None, None, counts) if isinstance(counts, str) else (*counts, None)
     return {
         "consumer_group": group.name,
         "strategy": group.strategy,
         "n_clients": len(group.clients),
-        "written_queues": sum(int(np.count_nonzero(one.is_written)) for one in mine),
+        "written_queues": sum(int(np.count_nonzero(layout.is_written)) for layout in mine),
         "useful_clients": useful,
         "even_clients": even,
         "reason": reason,
@@ -165,7 +167,7 @@ def _method_of(group: Group, layouts: Sequence[_Layout]) -> Method | str:
     if group.strategy is None:
         return "its strategy is not known"
     unknown = group.unknown.get("subscriptions") or next(
-        (one.unknown for one in layouts if one.unknown), None
+        (layout.unknown for layout in layouts if layout.unknown), None
     )
     if unknown is not None:
         return f"its topics or their queues are known only in part: {unknown}"
@@ -184,7 +186,10 @@ class _Answers:
         by_counts = class_of(method.name).decided_by == "counts"
         key = (
             method,
-            *(one.is_written.tobytes() if by_counts else one.queues[0].topic for one in layouts),
+            *(
+                layout.is_written.tobytes() if by_counts else layout.queues[0].topic
+                for layout in layouts
+            ),
         )
         if key not in self._found:
             self._found[key] = _counts(method, layouts)
@@ -198,7 +203,7 @@ def _counts(method: Method, layouts: Sequence[_Layout]) -> _Counts | str:
             return _why_not(rule)
         return _search(_Split.of(rule, layouts)) or _TOO_LARGE
     except FleetError as error:  # Java, too, refuses these queues
-        return "; ".join(dict.fromkeys(one.reason for one in error.errors))
+        return "; ".join(dict.fromkeys(fault.reason for fault in error.errors))
     except Error as error:
         return str(error)
 
@@ -223,9 +228,9 @@ class _Split(NamedTuple):
 
     @classmethod
     def of(cls, rule: Strategy, layouts: Sequence[_Layout]) -> _Split:
-        is_written = [one.is_written for one in layouts] or [np.zeros(0, bool)]
-        sizes = np.array([len(one.queues) for one in layouts], np.int64)
-        return cls(rule, [one.queues for one in layouts], sizes, np.concatenate(is_written))
+        is_written = [layout.is_written for layout in layouts] or [np.zeros(0, bool)]
+        sizes = np.array([len(layout.queues) for layout in layouts], np.int64)
+        return cls(rule, [layout.queues for layout in layouts], sizes, np.concatenate(is_written))
 
     @property
     def limit(self) -> int:
@@ -250,7 +255,7 @@ class _Split(NamedTuple):
             return owners
         ids = [f"{i:07}" for i in range(n_clients)]  # any that are in order: they decide nothing
         return self.rule.assign_fleet(
-            Fleet.from_groups([("", one[0].topic, one, ids) for one in self.topics])
+            Fleet.from_groups([("", queues[0].topic, queues, ids) for queues in self.topics])
         )
 
     def all_have_work(self, owners: NDArray[Any], n_clients: int) -> bool:
@@ -286,4 +291,4 @@ def _search(split: _Split) -> _Counts | None:
 
 
 def _divisors(number: int, most: int) -> Iterator[int]:
-    return (one for one in range(1, min(number, most) + 1) if number % one == 0)
+    return (divisor for divisor in range(1, min(number, most) + 1) if number % divisor == 0)

@@ -1,7 +1,7 @@
 """Queues with their readers as numbers: those of ordinary groups in bulk from the state of a plan,
 all others one by one.
 
-What is said of the queues of a group and a topic stands once for all of them. Texts are made where
+What is known of the queues of a group and a topic stands once for all of them. Texts are made where
 somebody reads them.
 """
 
@@ -40,7 +40,7 @@ OWNED_QUEUES_SCHEMA = columns(
 """Columns of `CurrentOwners.queues`."""
 
 _TIME = pa.timestamp("ms")
-_SAID = columns("consumer_group topic known state reason detail: string")
+_FACTS = columns("consumer_group topic known state reason detail: string")
 _LAST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 
@@ -88,9 +88,11 @@ class RowLags(NamedTuple):
 class QueueRows(NamedTuple):
     """A row for every queue of some groups, and of topics without a group."""
 
-    said: pa.Table  # what is said of all queues of a group and topic, or of some of them: `_SAID`
-    group: Keys  # of what is said, the position of the group; -1 for none
-    of_said: Keys  # by row, the position in `said`
+    facts: (
+        pa.Table
+    )  # what is known of all queues of a group and topic, or of some of them: `_FACTS`
+    group: Keys  # by fact, the position of the group; -1 for none
+    fact_of_row: Keys  # by row, the position in `facts`
     brokers: CodedNames
     queue_ids: Keys
     reader_offsets: Keys  # where the readers of each row begin
@@ -101,13 +103,13 @@ class QueueRows(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[QueueRows]) -> QueueRows:
         """Return several parts end to end."""
-        starts = offsets_of(part.said.num_rows for part in parts)[:-1]
-        of_said = [part.of_said + start for part, start in zip(parts, starts, strict=True)]
+        starts = offsets_of(part.facts.num_rows for part in parts)[:-1]
+        fact_of_row = [part.fact_of_row + start for part, start in zip(parts, starts, strict=True)]
         sizes = np.concatenate([np.diff(part.reader_offsets) for part in parts])
         return cls(
-            said=pa.concat_tables([part.said for part in parts]).combine_chunks(),
+            facts=pa.concat_tables([part.facts for part in parts]).combine_chunks(),
             group=np.concatenate([part.group for part in parts]),
-            of_said=np.concatenate(of_said),
+            fact_of_row=np.concatenate(fact_of_row),
             brokers=CodedNames.joined([part.brokers for part in parts]),
             queue_ids=np.concatenate([part.queue_ids for part in parts]),
             reader_offsets=offsets_of(sizes),
@@ -121,7 +123,7 @@ class QueueRows(NamedTuple):
         sizes, some = np.diff(self.reader_offsets)[places], pa.array(places)
         of_reader = ranges(self.reader_offsets[places], sizes)
         return self._replace(
-            of_said=self.of_said[places],
+            fact_of_row=self.fact_of_row[places],
             brokers=self.brokers._replace(codes=self.brokers.codes[places]),
             queue_ids=self.queue_ids[places],
             reader_offsets=offsets_of(sizes),
@@ -132,20 +134,19 @@ class QueueRows(NamedTuple):
 
     def worst_first(self) -> QueueRows:
         """Return the rows in order: by what they are, then the largest lag first, then by name."""
-        lags, worst = self.lags(), self.worst()[self.of_said]
+        lags, worst = self.lags(), self.worst()[self.fact_of_row]
         order = np.lexsort((self.by_name(), -lags.messages, ~lags.is_known, worst))
         return self if np.array_equal(order, np.arange(order.size)) else self.take(order)
 
     def of_reader(self) -> Keys:
         """Return the row of every reader."""
-        return np.repeat(np.arange(self.of_said.size), np.diff(self.reader_offsets))
+        return np.repeat(np.arange(self.fact_of_row.size), np.diff(self.reader_offsets))
 
     def worst(self) -> Keys:
-        """Return of what is said what the queues are, as places in `WORST`."""
-        is_several = pc.equal(self.said["reason"], "several-owners")
-        found: Keys = pc.index_in(
-            pc.if_else(is_several, "several-owners", self.said["state"]), pa.array(WORST)
-        ).to_numpy()
+        """Return what the queues of each fact are, as places in `WORST`."""
+        is_several = pc.equal(self.facts["reason"], "several-owners")
+        kinds = pc.if_else(is_several, "several-owners", self.facts["state"])
+        found: Keys = pc.index_in(kinds, pa.array(WORST)).to_numpy()
         return found
 
     def lags(self) -> RowLags:
@@ -155,13 +156,14 @@ class QueueRows(NamedTuple):
 
     def by_name(self) -> Keys:
         """Return numbers in the order of group, topic, broker and queue id."""
-        said = (ranks(self.said[name])[self.of_said] for name in ("consumer_group", "topic"))
-        return numbered((*said, self.brokers.ranks(), self.queue_ids))
+        groups = ranks(self.facts["consumer_group"])[self.fact_of_row]
+        topics = ranks(self.facts["topic"])[self.fact_of_row]
+        return numbered((groups, topics, self.brokers.ranks(), self.queue_ids))
 
     def table(self) -> pa.Table:
         """Return the same as text: `OWNED_QUEUES_SCHEMA`."""
-        of_said = pa.array(self.of_said)
-        made = {name: self.said[name].take(of_said) for name in _SAID.names}
+        of_row = pa.array(self.fact_of_row)
+        made = {name: self.facts[name].take(of_row) for name in _FACTS.names}
         made |= {
             "broker_name": self.brokers.text(),
             "queue_id": pa.array(self.queue_ids),
@@ -172,9 +174,8 @@ class QueueRows(NamedTuple):
         readers = pa.ListArray.from_arrays(
             pa.array(self.reader_offsets.astype(np.int32)), self.readers.text()
         )
-        unknown = pc.equal(self.said["known"], "unknown").to_numpy(zero_copy_only=False)[
-            self.of_said
-        ]
+        is_unknown = pc.equal(self.facts["known"], "unknown").to_numpy(zero_copy_only=False)
+        unknown = is_unknown[self.fact_of_row]
         made |= {"owners": nulls_where(unknown, readers), "perhaps": nulls_where(~unknown, readers)}
         return pa.table(made, OWNED_QUEUES_SCHEMA)
 
@@ -228,9 +229,9 @@ def queue_rows(chosen: ChosenGroups, answers: Iterable[Answer]) -> QueueRows:
         else:
             whole.append(answer)
             rows.append(row)
-    said, group = _said_in(whole, place)
+    facts, group = _facts_of(whole, place)
     lags = _lags(whole, [len(answer.queues) for answer in whole])
-    of_whole = _of_state(owners, np.array(rows, np.int64), said, group)._replace(**lags)
+    of_whole = _of_state(owners, np.array(rows, np.int64), facts, group)._replace(**lags)
     parts = [_one_by_one(others, place, owners), _read_whole(chosen, owners), of_whole]
     return QueueRows.joined(parts).worst_first()
 
@@ -261,7 +262,7 @@ def _read_whole(chosen: ChosenGroups, owners: ComputedOwners) -> QueueRows:
     for at in np.flatnonzero(is_reported & units.is_retry[rows]).tolist():
         is_reported[at] = reports(chosen.all[group[at]], topics[rows[at]])
     names = pa.array([signed.group.name or None for signed in chosen.all], pa.string())
-    said = {
+    facts = {
         "consumer_group": names.take(pa.array(group)),
         "topic": pa.array([topics[row] or None for row in rows.tolist()], pa.string()),
         "known": pa.array(["computed", "reported"]).take(pa.array(is_reported.astype(np.int8))),
@@ -269,12 +270,12 @@ def _read_whole(chosen: ChosenGroups, owners: ComputedOwners) -> QueueRows:
         "reason": pa.repeat("owner", rows.size),
         "detail": pa.nulls(rows.size, pa.string()),
     }
-    return _of_state(owners, rows, pa.table(said, schema=_SAID), group)
+    return _of_state(owners, rows, pa.table(facts, schema=_FACTS), group)
 
 
-def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -> QueueRows:
-    """Return all queues of some rows of the state, of each of which one thing is said: in ordinary
-    groups one reads each.
+def _of_state(owners: ComputedOwners, rows: Keys, facts: pa.Table, group: Keys) -> QueueRows:
+    """Return all queues of some rows of the state, with one fact for each row: in ordinary groups
+    one client reads each queue.
     """
     state, numbers = owners.state, owners.numbers
     first = np.searchsorted(state.queues, rows * numbers.stride)
@@ -283,9 +284,9 @@ def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -
     routes, queue_ids = np.divmod(state.queues[places], numbers.n_queue_ids)
     broker_names = pa.array(numbers.brokers, pa.string())
     return QueueRows(
-        said=said,
+        facts=facts,
         group=group,
-        of_said=np.repeat(np.arange(rows.size), sizes),
+        fact_of_row=np.repeat(np.arange(rows.size), sizes),
         brokers=CodedNames(broker_names, routes % max(len(numbers.brokers), 1)),
         queue_ids=queue_ids,
         reader_offsets=np.arange(places.size + 1),
@@ -299,14 +300,14 @@ def _one_by_one(
     answers: Sequence[Answer], place: Mapping[int, int], owners: ComputedOwners | None
 ) -> QueueRows:
     """Return the rows of answers, each queue of which is looked at."""
-    said, group = _said_in(answers, place)
+    facts, group = _facts_of(answers, place)
     sizes = [len(answer.queues) for answer in answers]
     queues = list(chain.from_iterable(answer.queues for answer in answers))
     readers = list(chain.from_iterable(_owners_of(answer, owners) for answer in answers))
     return QueueRows(
-        said=said,
+        facts=facts,
         group=group,
-        of_said=np.repeat(np.arange(len(answers)), sizes),
+        fact_of_row=np.repeat(np.arange(len(answers)), sizes),
         brokers=CodedNames.of([queue.broker_name for queue in queues]),
         queue_ids=np.array([queue.queue_id for queue in queues], np.int64),
         reader_offsets=offsets_of(map(len, readers)),
@@ -328,14 +329,14 @@ def _owners_of(answer: Answer, owners: ComputedOwners | None) -> Iterable[Ids]:
     return [() if owner is None else (owner,) for owner in found]
 
 
-def _said_in(answers: Sequence[Answer], place: Mapping[int, int]) -> tuple[pa.Table, Keys]:
-    """Return what answers say, and the positions of their groups."""
+def _facts_of(answers: Sequence[Answer], place: Mapping[int, int]) -> tuple[pa.Table, Keys]:
+    """Return the facts of answers, and the positions of their groups."""
     texts = {}
-    for name in _SAID.names:
+    for name in _FACTS.names:
         values = [getattr(answer, name) or None for answer in answers]
         texts[name] = pa.array(values, pa.string())
     groups = [place.get(id(answer.signed), -1) for answer in answers]
-    return pa.table(texts, _SAID), np.array(groups, np.int64)
+    return pa.table(texts, _FACTS), np.array(groups, np.int64)
 
 
 def _lags(answers: Sequence[Answer], sizes: Sequence[int]) -> dict[str, pa.Array]:

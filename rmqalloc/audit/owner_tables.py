@@ -213,16 +213,15 @@ def _read_by(rows: QueueRows, is_wanted: IsWanted) -> QueueRows:
 def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) -> pa.Table:
     """Return the table of wanted clients, the largest lag first."""
     groups, names, known = _listed(chosen, rows, is_wanted)
-    counts = [bool(chosen.counts_topic(topic)) for topic in rows.said["topic"].to_pylist()]
+    counts = [bool(chosen.counts_topic(topic)) for topic in rows.facts["topic"].to_pylist()]
     counted = np.array(counts, bool) & (rows.group >= 0)
-    counted &= pc.not_equal(rows.said["known"], "unknown").to_numpy(zero_copy_only=False)
+    counted &= pc.not_equal(rows.facts["known"], "unknown").to_numpy(zero_copy_only=False)
     places = rows.of_reader()
-    counts_here = counted[rows.of_said[places]]
+    counts_here = counted[rows.fact_of_row[places]]
     places, codes, ids = places[counts_here], rows.readers.codes[counts_here], rows.readers.names
     stride = len(ids) + 1
-    pairs, of_pair = np.unique(
-        rows.group[rows.of_said[places]] * stride + codes, return_inverse=True
-    )
+    owners = rows.group[rows.fact_of_row[places]] * stride + codes
+    pairs, of_pair = np.unique(owners, return_inverse=True)
     listed = groups * stride + pc.index_in(names, ids).fill_null(len(ids)).to_numpy()
     at = np.searchsorted(pairs, listed)
     at[np.append(pairs, -1)[at] != listed] = pairs.size  # behind all: nothing is owned
@@ -277,7 +276,7 @@ def _listed(
 
 def _perhaps(chosen: ChosenGroups, rows: QueueRows) -> dict[int, set[str]]:
     """Return by group the clients that perhaps own a queue that counts, where that is not known."""
-    topics, known = rows.said["topic"].to_pylist(), rows.said["known"].to_pylist()
+    topics, known = rows.facts["topic"].to_pylist(), rows.facts["known"].to_pylist()
     found: dict[int, set[str]] = {}
     is_open = np.zeros(rows.group.size, bool)
     for at, group in enumerate(rows.group.tolist()):
@@ -285,8 +284,8 @@ def _perhaps(chosen: ChosenGroups, rows: QueueRows) -> dict[int, set[str]]:
             is_open[at] = True
             found[group] = set()
     places = rows.of_reader()
-    of_open = is_open[rows.of_said[places]]
-    groups = rows.group[rows.of_said[places[of_open]]].tolist()
+    of_open = is_open[rows.fact_of_row[places]]
+    groups = rows.group[rows.fact_of_row[places[of_open]]].tolist()
     names = rows.readers.names.take(pa.array(rows.readers.codes[of_open])).to_pylist()
     for group, client_id in zip(groups, names, strict=True):
         found[group].add(client_id)
@@ -306,11 +305,11 @@ def _topics(rows: QueueRows, places: Keys, owners: Keys, n_owners: int) -> pa.Ar
     """Return the topics of which each owner has queues, given the places of queues and their
     owners.
     """
-    topics = rows.said["topic"].unique()
+    topics = rows.facts["topic"].unique()
     names = topics.take(pc.array_sort_indices(topics))
-    rank = pc.index_in(rows.said["topic"], names).to_numpy().astype(np.int64)
+    rank = pc.index_in(rows.facts["topic"], names).to_numpy().astype(np.int64)
     stride = len(names) + 1
-    pairs = distinct(owners * stride + rank[rows.of_said[places]])
+    pairs = distinct(owners * stride + rank[rows.fact_of_row[places]])
     owner, topic = np.divmod(pairs, stride)
     sizes = np.bincount(owner, minlength=n_owners)
     offsets = pa.array(offsets_of(sizes).astype(np.int32))

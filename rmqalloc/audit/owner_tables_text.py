@@ -118,9 +118,11 @@ class _Folded:
 
     def __init__(self, rows: QueueRows) -> None:
         self._rows = rows
-        alike = (ranks(rows.said[name]) for name in rows.said.column_names)
-        said = np.unique(numbered(alike), return_inverse=True)[1]
-        _, line = np.unique(numbered((said[rows.of_said], _lists(rows))), return_inverse=True)
+        facts, fact_of_row = rows.facts, rows.fact_of_row
+        columns = (ranks(facts[name]) for name in facts.column_names)
+        _, fact = np.unique(numbered(columns), return_inverse=True)
+        keys = numbered((fact[fact_of_row], _lists(rows)))
+        _, line = np.unique(keys, return_inverse=True)
         self._order = np.argsort(line, kind="stable")
         sizes = np.bincount(line)
         self.n_lines = sizes.size
@@ -130,11 +132,10 @@ class _Folded:
         names = rows.by_name()
         least = names[first]
         np.minimum.at(least, line, names)
-        group, topic = (
-            ranks(rows.said[name].fill_null(""))[rows.of_said[first]]
-            for name in ("consumer_group", "topic")
-        )
-        self._worst = rows.worst()[rows.of_said]
+        of_line = fact_of_row[first]
+        group = ranks(facts["consumer_group"].fill_null(""))[of_line]
+        topic = ranks(facts["topic"].fill_null(""))[of_line]
+        self._worst = rows.worst()[fact_of_row]
         self._lines = np.lexsort((least, topic, group, -lags, self._worst[first]))
 
     def worst(self, most: int) -> list[_Line]:
@@ -143,50 +144,49 @@ class _Folded:
 
     def _made(self, line: int) -> _Line:
         start = self._ends[line - 1] if line else 0
-        some = self._rows.take(self._order[start : self._ends[line]]).table()
-        queues = sorted(
-            map(MessageQueue, *(some[name].to_pylist() for name in MessageQueue._fields))
-        )
+        queues = self._rows.take(self._order[start : self._ends[line]]).table()
+        names = (queues[name].to_pylist() for name in MessageQueue._fields)
+        messages, n_without_lag = _lag_of(queues)
         return _Line(
-            some.slice(0, 1).to_pylist()[0],
-            queues,
-            *_lag_of(some),
-            pc.max(some["last_consumed"]).as_py(),
+            row=queues.slice(0, 1).to_pylist()[0],
+            queues=sorted(map(MessageQueue, *names)),
+            messages=messages,
+            n_without_lag=n_without_lag,
+            last_consumed=pc.max(queues["last_consumed"]).as_py(),
         )
 
     def of_group(self, name: str | None) -> pa.Table:
         """Return the queues of a group."""
-        column = self._rows.said["consumer_group"]
+        column = self._rows.facts["consumer_group"]
         is_mine = (
             pc.is_null(column) if name is None else pc.fill_null(pc.equal(column, name), False)
         )
-        return self._rows.take(np.flatnonzero(is_mine.to_numpy()[self._rows.of_said])).table()
+        return self._rows.take(np.flatnonzero(is_mine.to_numpy()[self._rows.fact_of_row])).table()
 
     def headline(self) -> str:
         """Return how many queues are in which state."""
-        n = self._rows.of_said.size
+        n = self._rows.fact_of_row.size
         if not n:
             return "No queue."
         counts = np.bincount(self._worst, minlength=len(WORST)).tolist()
         words = zip(counts, ("that nobody reads", "of several owners", "unknown"), strict=False)
         said = [f"{n:,} {what}" for n, what in words if n]
-        groups = self._rows.said["consumer_group"].take(pa.array(distinct(self._rows.of_said)))
+        groups = self._rows.facts["consumer_group"].take(pa.array(distinct(self._rows.fact_of_row)))
         text = f"{counted(n, 'queue')} of {counted(pc.count_distinct(groups).as_py(), 'group')}"
         return f"{text}: {', '.join(said)}" if said else f"{text}, all read"
 
 
 def _lists(rows: QueueRows) -> Keys:
     """Return a number for the readers of every row, equal ones for equal lists; -1 for nobody."""
-    sizes = np.diff(rows.reader_offsets)
+    offsets, codes = rows.reader_offsets, rows.readers.codes
+    sizes = np.diff(offsets)
     if (sizes == 1).all():
-        return rows.readers.codes
+        return codes
     found = np.full(sizes.size, -1, np.int64)
-    found[sizes == 1] = rows.readers.codes[rows.reader_offsets[:-1][sizes == 1]]
+    found[sizes == 1] = codes[offsets[:-1][sizes == 1]]
     several = dict[bytes, int]()
     for at in np.flatnonzero(sizes > 1).tolist():
-        members = rows.readers.codes[
-            rows.reader_offsets[at] : rows.reader_offsets[at + 1]
-        ].tobytes()
+        members = codes[offsets[at] : offsets[at + 1]].tobytes()
         found[at] = several.setdefault(members, len(rows.readers.names) + len(several))
     return found
 
@@ -222,7 +222,7 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
             if why:
                 yield from wrapped(f"{_INDENT}{why}", file, _INDENT)
     if folded.n_lines > len(shown):
-        n = found.rows.of_said.size - sum(len(line.queues) for line in shown)
+        n = found.rows.fact_of_row.size - sum(len(line.queues) for line in shown)
         yield ""
         yield from more(folded.n_lines - len(shown), "line", f" of {counted(n, 'queue')} (--top)")
 

@@ -270,7 +270,7 @@ def _least(fleet: Fleet, had: Owners, starts: Keys, holders: Keys, ids: _Ids) ->
     )
     keys, loads = np.unique((units * stride + had)[had >= 0], return_counts=True)
     unit, client = np.divmod(keys, stride)
-    kept = _Kept.of(fleet, unit, loads, n_clients - 1)
+    kept = _LeastMoves.of(fleet, unit, loads, n_clients - 1)
     of_idle = np.where(
         n_clients > 1, kept.lost, _added(unit, loads, fleet.n_units)
     )  # without clients after: all owned
@@ -278,29 +278,30 @@ def _least(fleet: Fleet, had: Owners, starts: Keys, holders: Keys, ids: _Ids) ->
     some = n_clients[unit] > 1
     least += _added((starts[holders[unit]] + client)[some], kept.of_busy[some], int(starts[-1]))
     if ids.is_repeated.any():
-        staying = _added(holders, _Kept.of(fleet, unit, loads, n_clients).lost, starts.size - 1)
+        staying = _added(
+            holders, _LeastMoves.of(fleet, unit, loads, n_clients).lost, starts.size - 1
+        )
         least = np.where(ids.is_repeated, np.repeat(staying, np.diff(starts)), least)
     return least
 
 
-class _Kept(NamedTuple):
-    """What clients cannot keep if there are so many after."""
+class _LeastMoves(NamedTuple):
+    """Queues that clients cannot keep if so many clients have even loads after."""
 
-    lost: Keys  # per unit, if all stay that own queues
+    lost: Keys  # per unit, if all clients that own queues stay
     of_busy: Keys  # per client that owns queues, how many more if it leaves
 
     @classmethod
-    def of(cls, fleet: Fleet, unit: Keys, loads: Keys, n_after: Keys) -> _Kept:
-        """Of clients that own ``loads`` queues of ``unit``."""
+    def of(cls, fleet: Fleet, unit: Keys, loads: Keys, n_after: Keys) -> _LeastMoves:
+        """Return the moves of clients that own ``loads`` queues of ``unit``."""
         n_queues = fleet.n_queues.astype(np.int64)
         size, extra = np.divmod(n_queues, np.maximum(n_after, 1))
         lesser, has_more = np.minimum(loads, size[unit]), loads > size[unit]
-        kept, more = (_added(unit, column, fleet.n_units) for column in (lesser, has_more))
+        kept = _added(unit, lesser, fleet.n_units)
+        more = _added(unit, has_more, fleet.n_units)
         extras = np.minimum(extra, more)
-        return cls(
-            n_queues - kept - extras,
-            lesser + extras[unit] - np.minimum(extra[unit], more[unit] - has_more),
-        )
+        extras_without = np.minimum(extra[unit], more[unit] - has_more)
+        return cls(n_queues - kept - extras, lesser + extras[unit] - extras_without)
 
 
 def _added(places: Keys, numbers: NDArray[Any], size: int) -> Keys:

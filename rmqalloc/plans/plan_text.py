@@ -142,7 +142,7 @@ def _meanwhile(row: Row) -> Iterator[str]:
         known = [] if expected is None else [f"{expected:.1f} expected"]
         known += [] if longest is None else [f"{longest:g} s at most"]
         details = f" ({', '.join(known)})" if known else ""
-        found.append(f"{_said(which)} {most}{details}")
+        found.append(f"{_heading(which)} {most}{details}")
     if found:
         yield f"Until all clients follow (by {row['informed_by']}), at the worst moment: {'; '.join(found)}."
         yield ""
@@ -232,7 +232,7 @@ def _rule(row: Row) -> str | None:
     return f"{name}, shared by {row['mean_load'] * row['n_clients'] / max(n_read, 1):.3g}"
 
 
-def _said(column: str) -> str:
+def _heading(column: str) -> str:
     return column.replace("_", "-")
 
 
@@ -255,7 +255,7 @@ def _moved(before: Row, after: Row) -> list[str]:
     has_several = before["double_owned"] not in (0, NOT_KNOWN) or after["double_owned"]
     names += ["double_owned"] * bool(has_several)
     names += ["cross_room"] * (after["cross_room"] is not None and before["cross_room"] is not None)
-    parts += [f"{_said(name)} {arrow(before[name], after[name])}" for name in names]
+    parts += [f"{_heading(name)} {arrow(before[name], after[name])}" for name in names]
     if after.get("backlog_moved") is not None:
         parts.append(f"backlog moved {scaled(after['backlog_moved'])} messages")
     return parts
@@ -293,7 +293,7 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     faults = ["idle", "unowned"]
     if any(befores["double_owned"]) or any(afters["double_owned"]):
         faults.append("double_owned")
-    headings = (*_GROUP_COLUMNS, *map(_said, faults))
+    headings = (*_GROUP_COLUMNS, *map(_heading, faults))
     columns = _ranked_cells(befores, afters, faults)
     marks = ["!" if is_worse else " " for is_worse in worst.is_worse[shown].tolist()]
     yield from marked_table(

@@ -155,12 +155,13 @@ def _pieces(schedules: list[Schedule], n_cells: int) -> Iterator[tuple[list[Sche
     if others or at_once >= n_steps:
         yield schedules, None
         return
-    yield [schedule._replace(steps=steps[:at_once])], None
+    first = schedule._replace(steps=steps[:at_once])
+    yield [first], None
     for start in range(at_once, n_steps, at_once):
         previous = steps[start - 1]
         before = Step(previous.action, previous.moments[-1:])
-        piece = [before, *steps[start : start + at_once]]
-        yield [schedule._replace(steps=piece)], start - 1
+        piece = schedule._replace(steps=[before, *steps[start : start + at_once]])
+        yield [piece], start - 1
 
 
 def _own_steps(table: pa.Table, before: int | None) -> pa.Table:

@@ -40,9 +40,8 @@ class Present:
     def loads_of(self, group: int) -> NDArray[np.int64]:
         """Return the queues of every client of a group by its strategy, over all topics."""
         owners = self.planned.owners[self.cells_of(group)]
-        return np.bincount(
-            owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids)
-        )
+        n_clients = len(self.planned.groups[group].client_ids)
+        return np.bincount(owners[owners >= 0], minlength=n_clients)
 
     def work_of(self, group: int) -> NDArray[np.int64]:
         """Return the queues of every client that give it work: written ones, of any topic but the
@@ -52,9 +51,11 @@ class Present:
         n_queues = fleet.n_queues[units]
         owners = self.planned.owners[self.cells_of(group)]
         is_written = self.planned.written[ranges(fleet.queue_starts[units], n_queues)]
-        is_retry = np.array([fleet.topic(unit).startswith(RETRY_PREFIX) for unit in units.tolist()])
+        topics = [fleet.topic(unit) for unit in units.tolist()]
+        is_retry = np.array([topic.startswith(RETRY_PREFIX) for topic in topics])
         gives = (owners >= 0) & is_written & ~np.repeat(is_retry, n_queues)
-        return np.bincount(owners[gives], minlength=len(self.planned.groups[group].client_ids))
+        n_clients = len(self.planned.groups[group].client_ids)
+        return np.bincount(owners[gives], minlength=n_clients)
 
 
 def present_of(known: Known, planned: PlannedGroups) -> Present:

@@ -23,7 +23,7 @@ from rmqalloc.evidence.views.view_rows import view_units
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
-from rmqalloc.ownership.group_figures import balance_of_groups, loads_of_groups
+from rmqalloc.ownership.owner_figures import OwnerFigures, figures_of_ordinary
 from rmqalloc.ownership.reader_sets import Numbers
 from rmqalloc.ownership.states import State, numbered
 from rmqalloc.plans.evaluate_views import evaluate_views
@@ -74,21 +74,12 @@ class ComputedOwners:
     def _client_names(self) -> list[str]:
         return self.numbers.clients.to_list()
 
-    def balance(self) -> dict[str, tuple[int, float]]:
-        """Return by group how many clients own no queue, and the skew; only of groups with queues."""
-        n, of_row = len(self.units.groups), self.units.group_of
-        loads = loads_of_groups(self.state.assigned_rows, of_row, n, len(self.numbers.clients))
-        loads["n_queues"] = np.bincount(
-            of_row[self.numbers.rows_of(self.state.queues)], minlength=n
-        )
-        skew = balance_of_groups(loads, np.zeros(n, bool))["skew"]
-        there = np.bincount(of_row, minlength=n) > 0
-        figures = zip(
-            self.units.groups, loads["idle"].tolist(), skew.tolist(), there.tolist(), strict=True
-        )
-        return {
-            group.name: (idle, of_group) for group, idle, of_group, is_there in figures if is_there
-        }
+    def figures(self) -> dict[str, OwnerFigures]:
+        """Return the figures of the groups that have queues, by name."""
+        groups = self.units.groups
+        figures = figures_of_ordinary(self.state, self.numbers, self.units.group_of, len(groups))
+        found = zip(groups, figures, strict=True)
+        return {group.name: of_group for group, of_group in found if of_group is not None}
 
 
 def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> ComputedOwners | None:

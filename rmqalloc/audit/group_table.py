@@ -27,7 +27,7 @@ from rmqalloc.audit.reach import reach_of
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.views.without_owners import sharing_of
-from rmqalloc.ownership.queue_states import figures_of
+from rmqalloc.ownership.owner_figures import OwnerFigures, figures_of
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
@@ -47,7 +47,6 @@ GROUP_LIST_SCHEMA = columns(
 )
 """Columns of `GroupList.groups`."""
 
-_OF_OWNERS = ("idle", "unowned", "double_owned", "skew")
 _NO_FINDINGS: Mapping[str, int] = {f"{severity}s": 0 for severity in SEVERITIES}
 _NOTHING: Mapping[str, Any] = {}
 _DECIDING = frozenset(("clients", "subscriptions", "routes"))
@@ -118,35 +117,23 @@ def group_list(
 def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> GroupList:
     chosen = chosen_groups(known, groups, topics)
     findings = findings_of(known, chosen)
-    kinds = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
-    names = [signed.group.name for signed in chosen.all]
-    lacking = [kinds.get(name, []) for name in names]
-    # Who owns what is not computed without these kinds of facts.
-    are_decided = [_DECIDING.isdisjoint(missing) for missing in lacking]
-    owned = _owned(known.snapshot, chosen)
-    for name, is_decided in zip(names, are_decided, strict=True):
-        if not is_decided:
-            owned.pop(name, None)
-    unread, counts = _unread(known.snapshot, chosen), _counts(findings)
-    columns: dict[str, Any] = {
-        "consumer_group": names,
-        "not_known": lacking,
-        **_facts(known.snapshot, chosen, lacking),
-    }
-    for found, default, keys in (
-        (_strategies(findings), None, ("strategy", "strategy_source")),
-        (owned, None, _OF_OWNERS),
-        (unread, 0, ("unread",)),
-        (counts, 0, tuple(_NO_FINDINGS)),
-        (counts, None, ("worst",)),
-    ):
-        rows = [found.get(name, _NOTHING) for name in names]
-        for key in keys:
-            columns[key] = [row.get(key, default) for row in rows]
-    for at, signed in enumerate(chosen.all):
+    lacking = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
+    sources = (_strategies(findings), _unread(known.snapshot, chosen), _counts(findings))
+    owned, n_queues = _owned(known.snapshot, chosen), _queue_counts(known.snapshot)
+    rows = []
+    for signed in chosen.all:
+        name = signed.group.name
+        missing = lacking.get(name, [])
+        row = {"consumer_group": name, "not_known": missing, "unread": 0, **_NO_FINDINGS}
+        row |= _facts(signed, chosen, n_queues, missing)
+        for source in sources:
+            row |= source.get(name, _NOTHING)
+        if _DECIDING.isdisjoint(missing):
+            row |= owned.get(name, _NOTHING)
         if not signed.is_ordinary and (sharing := sharing_of(signed.group)) is not None:
-            columns["strategy"][at] = sharing.name
-    table = pa.table(columns, GROUP_LIST_SCHEMA)
+            row["strategy"] = sharing.name
+        rows.append(row)
+    table = pa.Table.from_pylist(rows, GROUP_LIST_SCHEMA)
     return GroupList(table.take(worst_first(table)), findings)
 
 
@@ -179,30 +166,30 @@ def worst_first(table: pa.Table) -> pa.Array:
     return order_of(keys, [*(f"-{name}" for name in worst), "consumer_group"])
 
 
-def _facts(
-    snapshot: Snapshot, chosen: ChosenGroups, lacking: Sequence[Collection[str]]
-) -> dict[str, list[int | None]]:
-    """Return what the snapshot itself says of groups: clients, topics, queues and lags; null where
-    the kinds that are lacking decide.
-    """
+def _queue_counts(snapshot: Snapshot) -> dict[str, int]:
+    """Return the readable queues of each topic."""
     of_brokers = {id(topic.brokers): topic for topic in snapshot.topics}  # that many topics share
     counts = {key: sum(readable_counts(topic).values()) for key, topic in of_brokers.items()}
-    n_queues = {topic.name: counts[id(topic.brokers)] for topic in snapshot.topics}
-    found: dict[str, list[int | None]] = {
-        name: [] for name in ("n_clients", "n_topics", "n_queues", "messages")
+    return {topic.name: counts[id(topic.brokers)] for topic in snapshot.topics}
+
+
+def _facts(
+    signed: SignedGroup,
+    chosen: ChosenGroups,
+    n_queues: Mapping[str, int],
+    missing: Collection[str],
+) -> dict[str, Any]:
+    """Return what the snapshot itself says of a group; null where a kind that is missing decides."""
+    topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
+    clients = signed.group.clients if signed.is_ordinary else signed.audited.clients
+    has_topics = "subscriptions" not in missing
+    has_queues = has_topics and "routes" not in missing
+    return {
+        "n_clients": None if "clients" in missing else len(clients),
+        "n_topics": len(topics) if has_topics else None,
+        "n_queues": sum([n_queues.get(topic, 0) for topic in topics]) if has_queues else None,
+        "messages": _messages(signed, chosen) if signed.group.lags else None,
     }
-    for signed, missing in zip(chosen.all, lacking, strict=True):
-        topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
-        has_topics = "subscriptions" not in missing
-        has_queues = has_topics and "routes" not in missing
-        clients = signed.group.clients if signed.is_ordinary else signed.audited.clients
-        found["n_clients"].append(None if "clients" in missing else len(clients))
-        found["n_topics"].append(len(topics) if has_topics else None)
-        found["n_queues"].append(
-            sum([n_queues.get(topic, 0) for topic in topics]) if has_queues else None
-        )
-        found["messages"].append(_messages(signed, chosen) if signed.group.lags else None)
-    return found
 
 
 def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
@@ -224,32 +211,28 @@ def _owned(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, Any]
     found = {} if chosen.owners is None else _of_ordinary(chosen, chosen.owners)
     unknown = Unknowns(snapshot)
     for signed in chosen.all:
+        name = signed.group.name
         topics = [topic for topic in signed.topics if chosen.counts_topic(topic)]
         if unknown.silent_broker_of(topics) is not None:
-            found.pop(signed.group.name, None)
-            continue
-        if signed.group.name in found:
-            continue
-        figures = figures_of(signed.audited.states, topics)
-        if figures is not None:
-            found[signed.group.name] = figures._asdict()
-    return found
+            found.pop(name, None)
+        elif name not in found:
+            figures = figures_of(signed.audited.states, topics)
+            if figures is not None:
+                found[name] = figures
+    return {name: figures._asdict() for name, figures in found.items()}
 
 
-def _of_ordinary(chosen: ChosenGroups, owners: ComputedOwners) -> dict[str, dict[str, Any]]:
+def _of_ordinary(chosen: ChosenGroups, owners: ComputedOwners) -> dict[str, OwnerFigures]:
     """Return the figures of groups in which each queue has one owner, over all their topics."""
     if not chosen.is_of_all_topics:
         return {}
-    known = {
+    found = owners.figures()
+    known = (
         signed.group.name
         for signed in chosen.all
         if signed.is_ordinary and (signed.doubt is None or signed.reports_owners)
-    }
-    return {
-        name: {"idle": idle, "skew": skew, "unowned": 0, "double_owned": 0}
-        for name, (idle, skew) in owners.balance().items()
-        if name in known
-    }
+    )
+    return {name: found[name] for name in known if name in found}
 
 
 def _strategies(findings: Findings) -> dict[str, dict[str, Any]]:

@@ -59,7 +59,6 @@ from rmqalloc.evidence.client_method import open_doubt
 from rmqalloc.evidence.views.group_views import GroupViews, seen_queues
 from rmqalloc.evidence.views.reported import ReportedOwners
 from rmqalloc.evidence.views.unit_views import UnitViews
-from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.unknown import Unknowns
@@ -325,49 +324,3 @@ def _reason(unit: UnitViews, owners: Sequence[int]) -> str:
     if unit.is_pop:
         return "popped"
     return "several-owners" if len(owners) > 1 else "owner"
-
-
-class OwnerFigures(NamedTuple):
-    """How even a group is over some topics: clients without a queue, queues without an owner and
-    with several, greatest load over mean load.
-    """
-
-    idle: int
-    unowned: int
-    double_owned: int
-    skew: float
-
-
-def figures_of(states: OwnerStates, topics: Iterable[str]) -> OwnerFigures | None:
-    """Return the figures of a group, None where one of them is not known: the client list is not,
-    a queue is of unknown owners, some clients report and others do not, or there is no client or
-    no queue.
-
-    Of clients that share an id the first has the queues of the id, as in plans.
-    """
-    if states.clients_unknown:
-        return None
-    loads = dict.fromkeys(states.views.client_ids, 0)
-    n_queues = n_loads = unowned = double_owned = 0
-    for topic in topics:
-        of_topic = states.of_unit(topic).values()
-        if states.is_partial(topic) and of_topic:
-            return None
-        for state in of_topic:
-            if state.known == UNKNOWN:
-                return None
-            owners = {states.views.client_ids[slot] for slot in state.slots}
-            for client_id in owners:
-                loads[client_id] += 1
-            n_queues += 1
-            n_loads += len(owners)
-            unowned += state.is_unowned
-            double_owned += state.is_double_owned
-    if not loads or not n_queues:
-        return None
-    n_clients = len(states.views.clients)
-    n_idle = n_clients - sum(map(bool, loads.values()))
-    is_shared = sharing_of(states.views.group) is not None
-    mean = (n_loads if is_shared else n_queues) / n_clients
-    skew = max(loads.values()) / (mean or 1)
-    return OwnerFigures(n_idle, unowned, double_owned, skew)

@@ -7,8 +7,8 @@ from audited import TOPIC, group, queues, snapshot, topic
 
 from rmqalloc.evidence import Known
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.ownership.owner_figures import figures_of
 from rmqalloc.ownership.present_states import present_states
-from rmqalloc.ownership.queue_states import figures_of
 from rmqalloc.snapshot.snapshot import Broker, Client, SourceError
 
 TWO = (topic(a=2),)

@@ -2,7 +2,7 @@
 
 Results go to standard output; notes, progress and errors to standard error.
 
-Exit codes, what each means and which a verb can end with: `rmqalloc.cli._exit_codes`.
+The verbs, and what exit codes mean for each of them: `rmqalloc.cli._verbs`.
 """
 
 import sys

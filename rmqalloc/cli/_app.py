@@ -1,8 +1,7 @@
-"""The command group: which verb is in which file."""
+"""The command group, and how a command line is run."""
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import click
@@ -11,39 +10,9 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._closing_notes import forget_notes, print_closing_notes
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._error_handler import exit_code_of, verb_of
-from rmqalloc.cli._help_sections import QUESTIONS, write_commands
+from rmqalloc.cli._help_sections import write_commands
 from rmqalloc.cli._sink import guarded, pipe_watched, say
-
-VERBS = {
-    "allocate": "rmqalloc.cli._allocate_command",
-    "bulk": "rmqalloc.cli._bulk_command",
-    "check": "rmqalloc.cli._check_command",
-    "compare": "rmqalloc.cli._compare_command",
-    "completion": "rmqalloc.cli._completion_command",
-    "context": "rmqalloc.cli._context_command",
-    "convert": "rmqalloc.cli._convert_command",
-    "diff": "rmqalloc.cli._diff_command",
-    "doctor": "rmqalloc.cli._doctor_command",
-    "example": "rmqalloc.cli._example_command",
-    "explain": "rmqalloc.cli._explain_command",
-    "generate": "rmqalloc.cli._generate_command",
-    "groups": "rmqalloc.cli._groups_command",
-    "guard": "rmqalloc.cli._guard_command",
-    "help": "rmqalloc.cli._help_command",
-    "history": "rmqalloc.cli._history_command",
-    "mcp": "rmqalloc.cli._mcp_command",
-    "plan": "rmqalloc.cli._plan_command",
-    "recommend": "rmqalloc.cli._recommend_command",
-    "report": "rmqalloc.cli._report_command",
-    "rollout": "rmqalloc.cli._rollout_command",
-    "schema": "rmqalloc.cli._schema_command",
-    "serve": "rmqalloc.cli._serve_command",
-    "show": "rmqalloc.cli._show_command",
-    "simulate": "rmqalloc.cli._simulate_command",
-    "snapshot": "rmqalloc.cli._snapshot_command",
-    "verify": "rmqalloc.cli._verify_command",
-}
-"""File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
+from rmqalloc.cli._verbs import QUESTIONS, VERBS, command_of
 
 
 class LazyGroup(Suggesting):
@@ -67,15 +36,16 @@ class LazyGroup(Suggesting):
         """Return the verb of that name, None if there is none."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(VERBS[cmd_name]), cmd_name)
-        for one in (command, *getattr(command, "commands", {}).values()):
-            one.epilog = exit_codes.listed(exit_codes.codes_of(cmd_name))
+        command = command_of(cmd_name)
+        codes = exit_codes.listed(exit_codes.codes_of(VERBS[cmd_name]))
+        for with_help in (command, *getattr(command, "commands", {}).values()):
+            with_help.epilog = codes
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs by the question that they answer."""
-        for question, names in QUESTIONS.items():
-            write_commands(question, self, names.split(), ctx, formatter)
+        for question, verbs in QUESTIONS.items():
+            write_commands(question, self, verbs, ctx, formatter)
 
 
 def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:

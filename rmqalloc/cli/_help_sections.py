@@ -1,6 +1,6 @@
-"""Help by task: which section an option stands in, and which question a verb answers.
+"""Help by task: which section an option stands in.
 
-The help of a verb and the page of all commands (commands.md of the guide) take both from here.
+The help of a verb and the page of all commands (commands.md of the guide) take it from here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-__all__ = ["OTHERS", "QUESTIONS", "SECTIONS", "section_of", "write_commands", "write_options"]
+__all__ = ["OTHERS", "SECTIONS", "section_of", "write_commands", "write_options"]
 
 OTHERS = "Options"
 _GATES = "Gates"
@@ -26,14 +26,6 @@ SECTIONS: Mapping[str, str] = {
     "Output": "output out columns sort where top show by help",
 }
 """Options by section, in the order of the help; those that say that they are a gate are gates, all others `OTHERS`."""
-
-QUESTIONS: Mapping[str, str] = {
-    "What is?": "groups show explain allocate snapshot",
-    "What if?": "plan rollout compare recommend simulate bulk",
-    "What went wrong?": "check diff history guard verify doctor",
-    "Clusters, files and pages": "serve mcp context report convert example schema generate completion help",
-}
-"""Verbs by the question that they answer."""
 
 
 def section_of(option: click.Parameter) -> str:

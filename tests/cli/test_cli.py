@@ -21,8 +21,9 @@ from programs import environment, python
 import rmqalloc
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
-from rmqalloc.cli._app import VERBS, app
+from rmqalloc.cli._app import app
 from rmqalloc.cli._bulk_command import ProgressLine
+from rmqalloc.cli._verbs import VERBS
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.results.renderer import text_table
 from rmqalloc.snapshot.synthetic import write_fleet

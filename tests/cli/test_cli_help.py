@@ -4,12 +4,13 @@ import re
 
 import click
 import pytest
+from checkout import ROOT
 from cli_commands import COMMANDS
 
 from rmqalloc import __version__
 from rmqalloc.cli import main
-from rmqalloc.cli._app import VERBS
-from rmqalloc.cli._help_sections import OTHERS, QUESTIONS, SECTIONS, first_sentence, section_of
+from rmqalloc.cli._help_sections import OTHERS, SECTIONS, first_sentence, section_of
+from rmqalloc.cli._verbs import QUESTIONS, VERBS
 
 
 @pytest.fixture
@@ -25,8 +26,13 @@ def helped(capsys, monkeypatch):
 
 
 def test_every_verb_answers_one_question():
-    listed = [name for names in QUESTIONS.values() for name in names.split()]
+    listed = [name for names in QUESTIONS.values() for name in names]
     assert sorted(listed) == sorted(VERBS)
+
+
+def test_every_file_of_a_verb_is_registered():
+    files = (ROOT / "rmqalloc/cli").glob("_*_command.py")
+    assert {path.stem[1:].removesuffix("_command") for path in files} == VERBS.keys()
 
 
 def test_a_name_stands_in_one_section():

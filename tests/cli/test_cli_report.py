@@ -15,7 +15,7 @@ from cli_commands import runner, saved_snapshot
 from programs import environment
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.cli._app import VERBS
+from rmqalloc.cli._verbs import VERBS
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
 from rmqalloc.report.html import report
 from rmqalloc.snapshot.files import read

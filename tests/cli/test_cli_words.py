@@ -18,9 +18,10 @@ from plan_mutations import rehashed
 from rmqalloc import strategy
 from rmqalloc.audit._check import check_snapshot
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._app import VERBS, app
+from rmqalloc.cli._app import app
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
+from rmqalloc.cli._verbs import VERBS
 from rmqalloc.documents.document_errors import known_names
 from rmqalloc.scenarios import ScenarioError, scenarios_of
 from rmqalloc.snapshot.examples import EXAMPLES, find
@@ -82,7 +83,7 @@ def test_help_lists_the_codes_of_the_verb(path, run):
         for line in said.partition("Exit codes:\n")[2].splitlines()
         if line.strip()
     ]
-    assert {int(code): text for code, text in listed} == exit_codes.codes_of(path[0])
+    assert {int(code): text for code, text in listed} == exit_codes.codes_of(VERBS[path[0]])
 
 
 def test_the_help_of_all_lists_every_code(run):
@@ -94,13 +95,13 @@ def test_the_help_of_all_lists_every_code(run):
         if name.isupper() and isinstance(value, int)
     }
     assert values == exit_codes.MEANINGS.keys()
-    assert exit_codes.OF_VERB.keys() <= VERBS.keys()
+    assert all(own.keys() <= exit_codes.MEANINGS.keys() for own in VERBS.values())
 
 
 def test_the_page_lists_them_too():
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     assert all(f"| {code} | {text} |\n" in page for code, text in exit_codes.MEANINGS.items())
-    own = [(verb, *one) for verb, codes in exit_codes.OF_VERB.items() for one in codes.items()]
+    own = [(verb, *one) for verb, codes in VERBS.items() for one in codes.items()]
     assert all(f"| `{verb}` | {code} | {text} |\n" in page for verb, code, text in own)
     assert page.partition("## Exit codes")[2].count("| `") == len(own)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -181,7 +182,7 @@ def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run)
     Path("other.json").write_text(json.dumps(rehashed(other), separators=(",", ":")))
     ended, out, err = run(verb, *arguments)
     assert ended == code, out + err
-    assert code in exit_codes.codes_of(verb)
+    assert code in exit_codes.codes_of(VERBS[verb])
 
 
 def test_every_code_of_a_verb_has_a_case():
@@ -189,7 +190,7 @@ def test_every_code_of_a_verb_has_a_case():
     aside.
     """
     tried = {(verb, code) for verb, _, code in CASES}
-    wanted = {(verb, code) for verb, own in exit_codes.OF_VERB.items() for code in own}
+    wanted = {(verb, code) for verb, own in VERBS.items() for code in own}
     assert wanted - tried == {("snapshot", 4)}
 
 
@@ -213,7 +214,7 @@ def test_what_any_verb_may_end_with(error, code, said, monkeypatch, run):
     else:
         ended, _, err = run("doctor")
         assert ended == code and said in err
-        assert code in exit_codes.codes_of("doctor")
+        assert code in exit_codes.codes_of(VERBS["doctor"])
 
 
 @pytest.mark.thorough(keep=1)

@@ -9,7 +9,8 @@ from checkout import ROOT
 from cli_commands import COMMANDS
 from page_blocks import PAGES, blocks_of, commands_of, needs_spark, run_page
 
-from rmqalloc.cli._app import VERBS, app
+from rmqalloc.cli._app import app
+from rmqalloc.cli._verbs import VERBS
 
 
 def name_of(page):

@@ -5,7 +5,8 @@ import json
 import click
 
 from rmqalloc.cli import main
-from rmqalloc.cli._app import VERBS, app
+from rmqalloc.cli._app import app
+from rmqalloc.cli._verbs import VERBS
 from rmqalloc.snapshot.plain_data import to_document
 
 

@@ -172,18 +172,20 @@ def current_owners(
     >>> [(row["client_id"], row["n_queues"], row["is_idle"]) for row in found.clients.to_pylist()]
     [('10.0.0.2@c', 0, True), ('10.0.0.1@a', 1, False), ('10.0.0.2@b', 1, False)]
     """
+    # decide: the strategy of each group
     known = Known.of(snapshot, groups)
+    # lay out: the groups with something unusual, client by client
     chosen = chosen_groups(known, groups, topics)
     is_wanted = _wanted(chosen, clients, known.snapshot)
+    # assign: who reads the queues that may be unread
     open_groups = [signed for signed in chosen.all if not signed.reads_all]
     reach = reach_of(open_groups, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
+    # compare: every queue with its owner, its lag and how both are known
     rows = queue_rows(chosen, reach.answers)
+    # answer
     make_clients = partial(_clients, chosen, rows, is_wanted)
-    return CurrentOwners(
-        rows if is_wanted is None else _read_by(rows, is_wanted),
-        evidence_known(known),
-        make_clients,
-    )
+    shown = rows if is_wanted is None else _read_by(rows, is_wanted)
+    return CurrentOwners(shown, evidence_known(known), make_clients)
 
 
 def _wanted(chosen: ChosenGroups, patterns: Sequence[str], snapshot: Snapshot) -> IsWanted | None:

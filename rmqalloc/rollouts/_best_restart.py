@@ -27,9 +27,9 @@ import pyarrow.acero  # before threads: `group_by` imports it
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
 from rmqalloc.fleet.fleet import units_alone
-from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.planned_groups import PlannedGroups, planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
-from rmqalloc.rollouts.restart import RestartWay, planned_restart, restart_schedule
+from rmqalloc.rollouts.restart import RestartWay, check_way, restart_schedule
 from rmqalloc.rollouts.rollout_gates import broken_gates
 from rmqalloc.rollouts.rollout_result import WAYS_SCHEMA, Rollout
 from rmqalloc.rollouts.schedule import ORDERS, GroupAtStart, InapplicableError, Schedule
@@ -109,7 +109,9 @@ def best_restart(
     if max_batch is not None and max_batch < 1:
         raise ArgumentError(f"at least 1 client goes at once, got {max_batch} for the most")
     common = RestartWay(surge=bool(surge), ids=ids, seed=seed, informed_by=informed_by)
-    planned = planned_restart(snapshot, groups, topics, common)
+    check_way(common)
+    known = Known.of(snapshot, groups)
+    planned = planned_groups_of(known, groups, topics, stable_ids=common.ids == "stable")
     surges = [False, True] if surge is None and ids != "stable" else [bool(surge)]
     gates = max_moved_per_queue, max_unowned, max_double, max_unowned_seconds
     best, rows, notes = dict[str, RestartWay](), list[Row](), list[str]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
 from rmqalloc.model import new_id
 from rmqalloc.ownership.transitions.notification_delay import hearing_of
-from rmqalloc.rollouts.planned_groups import PlannedGroups, planned_groups_of
+from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import (
@@ -112,14 +113,19 @@ def restart(
     2.0
     """
     way = RestartWay(batch, surge, ids, order, seed=seed, informed_by=informed_by)
-    planned = planned_restart(snapshot, groups, topics, way)
-    return play_schedules(planned, lambda group: restart_schedule(group, way), detail=detail)
+    check_way(way)
+    # decide: the strategy of each group
+    known = Known.of(snapshot, groups)
+    # lay out: the groups that can be replayed, as units in columns
+    planned = planned_groups_of(known, groups, topics, stable_ids=way.ids == "stable")
+    # change: the steps of each group
+    schedule_of = partial(restart_schedule, way=way)
+    # assign, compare, answer: moment by moment
+    return play_schedules(planned, schedule_of, detail=detail)
 
 
-def planned_restart(
-    snapshot: Snapshot | Known, groups: Sequence[str], topics: Sequence[str], way: RestartWay
-) -> PlannedGroups:
-    """Return the groups that restart; ArgumentError if the way cannot be."""
+def check_way(way: RestartWay) -> None:
+    """Raise ArgumentError if clients cannot restart in this way."""
     if way.ids not in IDS:
         raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {way.ids!r}")
     if way.surge and way.ids == "stable":
@@ -127,8 +133,6 @@ def planned_restart(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
     hearing_of(way.informed_by)
-    known = Known.of(snapshot, groups)
-    return planned_groups_of(known, groups, topics, stable_ids=way.ids == "stable")
 
 
 def restart_schedule(group: GroupAtStart, way: RestartWay) -> Schedule:

@@ -22,7 +22,7 @@ def cluster():
     return snapshot(*groups, topics=(topic(),), errors=tuple(errors))
 
 
-@pytest.mark.parametrize(("ask", "method"), [(settlings, "_keep_error"), (evidence_of, "_touched")])
+@pytest.mark.parametrize(("ask", "method"), [(settlings, "_keep_error"), (evidence_of, "_subject")])
 def test_each_error_is_read_a_few_times_however_many_groups_there_are(
     cluster, monkeypatch, ask, method
 ):

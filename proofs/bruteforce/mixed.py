@@ -345,7 +345,11 @@ def numbered(unit):
 
 
 def reported(state, document):
-    """The state that all clients report, the same state if some do not."""
+    """The state that all clients report, the same state if some do not.
+
+    Of several clients of one id, one reports for all: a silent one reads what it takes of the queues
+    that its id reports.
+    """
     [group] = [one for one in document["groups"] if one["name"] == state.unit.main.group]
     clients = group.get("clients", [])
     topic = state.unit.main.topic
@@ -353,11 +357,12 @@ def reported(state, document):
         (client["client_id"], {queue_key(one) for one in client.get("owned", [])})
         for client in clients
     ]
+    answered = {client["client_id"] for client in clients if "owned" in client}
     if (
         state.error
         or state.unit.sharing is not None
         or not clients
-        or any("owned" not in one for one in clients)
+        or any(client["client_id"] not in answered for client in clients)
         or _listed_alone(group)
     ):
         return state
@@ -365,10 +370,20 @@ def reported(state, document):
         queue[0] == topic for _, queues in said for queue in queues
     ):
         return state
-    takers = {queue: [one for one, queues in said if queue in queues] for queue in state.owners}
-    doubled = {queue for queue, ids in takers.items() if len(ids) > 1}
     reading = list(zip(numbered(state.unit), (queues for _, queues in said), strict=True))
-    processes = {queue: [one for one, queues in reading if queue in queues] for queue in takers}
+    silent = {
+        process
+        for process, client in zip(numbered(state.unit), clients, strict=True)
+        if "owned" not in client
+    }
+    processes = {}
+    for queue in state.owners:
+        processes[queue] = [process for process, queues in reading if queue in queues]
+        ids = {client_id for client_id, _ in processes[queue]}
+        twins = silent.intersection(state.processes[queue])
+        processes[queue] += [process for process in sorted(twins) if process[0] in ids]
+    takers = {queue: [client_id for client_id, _ in mine] for queue, mine in processes.items()}
+    doubled = {queue for queue, ids in takers.items() if len(ids) > 1}
     return State(
         state.unit,
         {queue: frozenset(ids) for queue, ids in takers.items()},

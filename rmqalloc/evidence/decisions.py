@@ -267,8 +267,9 @@ def _lists_differ(facts: _Facts) -> str | None:
 
 def _silent(facts: _Facts) -> str | None:
     clients = facts.group.clients
-    silent = [client.client_id for client in clients if client.owned is None]
-    if not silent or len(silent) == len(clients):
+    answered = {client.client_id for client in clients if client.owned is not None}
+    silent = [client.client_id for client in clients if client.client_id not in answered]
+    if not silent or not answered:
         return None
     return f"not all of its clients report what they own ({named(silent)}): owners are computed"
 

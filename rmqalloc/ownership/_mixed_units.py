@@ -9,7 +9,8 @@ Such units are few, and each is gone through by itself, in every state:
 2. A client acts on its own views, one that joined on the views of those that join. It has one view
    for every client list that a broker may give to it.
 3. A client reads the queues that its views give to its id. Before any change, reports replace this
-   where all clients report.
+   where all clients report. Of several clients of one id, one reports for all: a silent one reads
+   what its views give to it of the queues that its id reports.
 4. A queue is double-owned if two clients read it by every client list, unless clients share it.
 5. A unit is bad if its main view is, or any view on which a client acts. Nobody reads its queues.
 """
@@ -87,6 +88,7 @@ class MixedUnit:
                 self._views_of[slots[place]].append(view)
         self._joining = [view for view in views if view in rows.joining]
         self._subscribed = {slots[place] for place in rows.subscribed[row]}
+        self._silent_twins = {slots[place] for place in rows.silent_twins.get(row, ())}
         self._reported: dict[int, list[Slot]] | None = None
         if row in rows.reported:
             self._reported = {}
@@ -112,6 +114,8 @@ class MixedUnit:
             for queue in takers.keys() & self._reported.keys():
                 slots = number_of.keys() & self._reported[queue]
                 takers[queue] = [number_of[slot] for slot in slots]
+            if is_good and self._silent_twins:
+                self._add_silent_twins(takers, views, clients, acts_on)
         elif is_good:
             for client, rows in zip(clients, acts_on, strict=True):
                 for row in rows:
@@ -143,6 +147,25 @@ class MixedUnit:
             double_owned=double_owned,
             cross_room=_n_crossing(owners, rooms, clients, sets),
         )
+
+    def _add_silent_twins(
+        self,
+        takers: Mapping[int, list[int]],
+        views: Mapping[int, View],
+        clients: Sequence[ListedClient],
+        acts_on: Sequence[Sequence[int]],
+    ) -> None:
+        """Add the clients that report nothing to the queues that their id reports and that all their
+        views give to it.
+        """
+        id_of = {client.number: client.client_id for client in clients}
+        for client, rows in zip(clients, acts_on, strict=True):
+            if client.slot not in self._silent_twins or not rows:
+                continue
+            shares = [set(views[row].shares.get(client.client_id, ())) for row in rows]
+            for queue in set.intersection(*shares) & takers.keys():
+                if client.client_id in {id_of[number] for number in takers[queue]}:
+                    takers[queue].append(client.number)
 
     def _subscribes(self, client: ListedClient) -> bool:
         has_joined = client.slot not in self._views_of

@@ -5,10 +5,12 @@
 from functools import cache
 
 import pytest
+from audited import TOPIC
 from state_cases import CASES
 
 from rmqalloc.evidence import known
 from rmqalloc.ownership.between import clients_between, queues_between
+from rmqalloc.ownership.present_states import present_states
 from rmqalloc.ownership.states import numbered
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.snapshot.matching import ALL
@@ -60,9 +62,13 @@ JOINS = {
     "reported otherwise": ("c1 c1 c1 c1", "c1 c1 c2 d", (0, 0, 2, 2, 3)),
     "reported twice": ("c1 c1+c2 c2 c2", "c1 c1 c2 d", (0, 0, 2, 1, 2)),
     "reported by nobody": ("c1 c1 c2 -", "c1 c1 c2 d", (0, 0, 1, 1, 1)),
+    # One process of c1 reports 0, 1 and 2 for both; the other takes 0 and 1 as well.
+    "one of two with one id is silent": ("c1 c1 c1 -", "c1 c1 - d", (1, 2, 2, 2, 2)),
     # Where some clients are silent, a plan starts from what is computed.
     "silent client": ("c1 c1 c2 c2", "c1 c1 c2 d", (0, 0, 1, 1, 2)),
 }
+OPEN = {"split client lists", "silent client"}
+"""Cases in which it is not known who owns some queue."""
 FIGURES = ("unowned", "double_owned", "moved", "least_moves", "clients_affected")
 
 
@@ -73,6 +79,16 @@ def test_who_reads_before_and_after_a_client_joins(case):
     assert (readers(states, 0), readers(states, 1)) == (before, after)
     row = plan.units.to_pylist()[1]
     assert tuple(row[name] for name in FIGURES) == figures
+
+
+@pytest.mark.parametrize("case", sorted(set(JOINS) - OPEN))
+def test_a_plan_starts_from_the_owners_that_other_verbs_show(case):
+    made = known(CASES[case], assume=True)
+    [group] = made.snapshot.groups
+    states = made.once(present_states).of(group)
+    shown = [states.ids(state.slots) for state in states.of_unit(TOPIC).values()]
+    _, found = read(case)
+    assert " ".join("+".join(client_ids) or "-" for client_ids in shown) == readers(found, 0)
 
 
 LEAVES = {

@@ -29,7 +29,9 @@ class OwnedAsComputed:
         self._queues: dict[str, _Owned] = {}
 
     def is_known(self, group: Group) -> bool:
-        """Return True if all clients of a group report what they own, and all of them are known."""
+        """Return True if all clients of a group report what they own, and all of them are known; of
+        several clients of one id, one reports for all.
+        """
         return self._owned_by(group) is not None
 
     def otherwise(self, group: Group, topic: Topic) -> bool:
@@ -57,11 +59,11 @@ class OwnedAsComputed:
 
 
 def _explained(group: Group) -> _Owned | None:
-    owned = []
-    for client in group.clients:
-        if client.owned is None:
-            return None
-        owned.append(client.owned)
+    reporting = [client for client in group.clients if client.owned is not None]
+    answered = {client.client_id for client in reporting}
+    if not reporting or not answered.issuperset(group.client_ids):
+        return None
+    owned = [client.owned or () for client in reporting]
     queues = _Owned().union(*owned)
     is_computed = group.strategy_explains == 1.0 and len(queues) == sum(map(len, owned))
-    return (queues if is_computed else _Owned()) if owned else None
+    return queues if is_computed else _Owned()

@@ -27,6 +27,12 @@ class ReportedOwners:
             sort_client_ids({client.client_id for client in clients} - answered)
         )
         """Client ids for which no process has answered, in Java's order."""
+        self.silent_twins = frozenset(
+            slot
+            for slot, client in enumerate(clients)
+            if client.owned is None and client.client_id in answered
+        )
+        """Slots that report nothing while another client of their id reports."""
 
     @property
     def any_answer(self) -> bool:

@@ -68,6 +68,9 @@ class MixedRows:
     # By main row, the slots of the clients that report each queue, where all clients report and it
     # may not be what they compute
     reported: dict[int, SlotsByQueue] = field(default_factory=dict)
+    # By main row, where clients report, the slots of those for which another client of their id
+    # reports
+    silent_twins: dict[int, frozenset[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,7 @@ class _Reading:
         rows.unit_of[row], rows.acting[row] = row, ()
         if owners is not None:
             rows.reported[row] = owners
+            rows.silent_twins[row] = reported.silent_twins
         sharing = sharing_of(group)
         if sharing is not None and sharing.pop_share is not None and not unit.is_pop:
             sharing = None  # brokers do not share a retry topic by POP

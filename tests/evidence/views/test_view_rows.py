@@ -36,6 +36,7 @@ MIXED = {
     "reported otherwise": ("01 AVG", 1, (0, 1)),
     "reported twice": ("01 AVG", 1, (0, 1)),
     "reported by nobody": ("01 AVG", 1, (0, 1)),
+    "one of two with one id is silent": ("01 AVG", 1, (0, 1)),
 }
 
 SHARED = {
@@ -53,6 +54,7 @@ REPORTED = {
     "reported otherwise": "0 0 0 0",
     "reported twice": "0 01 1 1",
     "reported by nobody": "0 0 1 -",
+    "one of two with one id is silent": "0 0 0 -",
 }
 
 

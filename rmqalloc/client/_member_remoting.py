@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from rmqalloc.client._pulled_queue import PulledQueue
-from rmqalloc.client._servers import Asking, Servers
+from rmqalloc.client._servers import AskOptions, Servers
 from rmqalloc.client.member_codes import MemberCode
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import (
@@ -279,7 +279,7 @@ class MemberRemoting:
         read: Callable[[Command], T],
         fields: Mapping[str, str],
         body: bytes = b"",
-        **how: Unpack[Asking],
+        **how: Unpack[AskOptions],
     ) -> T:
         """Return what an answer says; BodyError names the server where it cannot be read."""
         answer = await self._servers.ask(address, code, fields, body, **how)

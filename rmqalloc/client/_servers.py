@@ -31,8 +31,8 @@ OnRequest = Callable[[str, Command], Coroutine[Any, Any, Command | None]]
 """``on_request(address, command)``: what a server asks of the client, and the answer to it."""
 
 
-class Asking(TypedDict, total=False):
-    """How `Servers.ask` asks; see there."""
+class AskOptions(TypedDict, total=False):
+    """Options of `Servers.ask`."""
 
     timeout: float
     accept: Collection[int]

@@ -26,8 +26,8 @@ _GONE = KeptState()
 _When = tuple[float | None, float]
 
 
-class _Said(NamedTuple):
-    """What is said of a group beside its clients' ids and its owners."""
+class _Document(NamedTuple):
+    """The document of a subject, and those of the clients of a group."""
 
     text: str
     details: tuple[str, ...] = ()
@@ -35,20 +35,20 @@ class _Said(NamedTuple):
 
 @dataclass
 class _Edit:
-    """What changes in one state between the same two moments."""
+    """Changes of one state between the same two moments."""
 
-    settings: list[_Said | None] = field(default_factory=list)
+    settings: list[_Document | None] = field(default_factory=list)
     members: list[tuple[str, bool]] = field(default_factory=list)
     moves: list[tuple[MessageQueue, tuple[str, ...] | None]] = field(default_factory=list)
 
     def applied(self, state: KeptState, details: Mapping[str, str]) -> KeptState:
-        """Return the state after it."""
-        said = self.settings[-1] if self.settings else None
-        if self.settings and said is None:
+        """Return the state after the edit."""
+        document = self.settings[-1] if self.settings else None
+        if self.settings and document is None:
             return _GONE
-        clients = {
-            one: details.get(one, text) if said else text for one, text in state.clients.items()
-        }
+        clients = dict(state.clients)
+        if document:
+            clients |= {client: details.get(client, text) for client, text in clients.items()}
         for client_id, is_there in self.members:
             if is_there:
                 clients[client_id] = details.get(client_id, NO_DETAILS)
@@ -57,8 +57,8 @@ class _Edit:
         owners = state.owners
         if self.moves:
             moved = {**owners, **dict(self.moves)}
-            owners = {queue: them for queue, them in moved.items() if them is not None}
-        return KeptState(said.text if said else state.settings, clients, owners)
+            owners = {queue: ids for queue, ids in moved.items() if ids is not None}
+        return KeptState(document.text if document else state.settings, clients, owners)
 
 
 class PresentStates:
@@ -66,7 +66,7 @@ class PresentStates:
 
     def __init__(self) -> None:
         self._states: dict[Subject, KeptState] = {}
-        self._said: LastingStates[Subject, _Said] = LastingStates()
+        self._documents: LastingStates[Subject, _Document] = LastingStates()
         self._keys: set[Subject] = set()
         self._whole_before: tuple[float, Mapping[int, frozenset[str]]] | None = None
 
@@ -116,47 +116,48 @@ class PresentStates:
         reading: ClusterReading,
         groups: Mapping[str, Group],
         details: Mapping[str, Mapping[str, str]],
-    ) -> Iterator[Change[Subject, _Said]]:
-        """Yield what is said of groups, topics and brokers and changed, once it lasts."""
+    ) -> Iterator[Change[Subject, _Document]]:
+        """Yield changed documents of groups, topics and brokers, once they last."""
         snapshot, at = reading.snapshot, reading.read_at
-        now: dict[Subject, _Said | None] = {
-            (TOPIC, one.name): _Said(topic_text(one)) for one in snapshot.topics
+        now: dict[Subject, _Document | None] = {
+            (TOPIC, topic.name): _Document(topic_text(topic)) for topic in snapshot.topics
         }
         for name, group in groups.items():
             if name not in reading.not_read:
-                now[GROUP, name] = _Said(
+                now[GROUP, name] = _Document(
                     group_text(group), tuple(sorted({*details[name].values()}))
                 )
         if snapshot.brokers:
-            now[_ALL_BROKERS] = _Said(brokers_text(snapshot.brokers))
+            now[_ALL_BROKERS] = _Document(brokers_text(snapshot.brokers))
         if reading.is_whole:
             kinds = (GROUP,) if snapshot.errors else (GROUP, TOPIC)
             there = {
                 GROUP: frozenset(groups),
-                TOPIC: frozenset(one.name for one in snapshot.topics),
+                TOPIC: frozenset(topic.name for topic in snapshot.topics),
             }
-            now |= {
-                key: None for key in self._keys if key[0] in kinds and key[1] not in there[key[0]]
-            }
-        for subject, said in now.items():
+            for kind, name in self._keys:
+                if kind in kinds and name not in there[kind]:
+                    now[kind, name] = None
+        for subject, document in now.items():
             if subject not in self._keys:
                 self._was_absent(subject)
                 self._keys.add(subject)
-            if change := self._said.seen(subject, said, at):
+            change = self._documents.seen(subject, document, at)
+            if change:
                 yield change
-                if said is None:
-                    self._said.forget(subject)
+                if document is None:
+                    self._documents.forget(subject)
                     self._keys.discard(subject)
         if reading.is_whole:
             self._whole_before = at, {kind: there[kind] for kind in kinds}
 
     def _was_absent(self, subject: Subject) -> None:
-        """Take note that a new subject was not there when everything was last read, if it was not."""
+        """Note that a new subject was not there when everything was last read, if it was not."""
         if self._whole_before is not None:
             at, there = self._whole_before
             if subject[0] in there and subject[1] not in there[subject[0]]:
-                self._said.seen(subject, None, at)
-                self._said.seen(subject, None, at)
+                self._documents.seen(subject, None, at)
+                self._documents.seen(subject, None, at)
 
     def gone(
         self, reading: ClusterReading, there: Iterable[Subject], at: int
@@ -182,7 +183,6 @@ def _in_order(edits: Mapping[_When, _Edit]) -> list[tuple[_When, _Edit]]:
             merged.settings += edits[when].settings
             merged.members += edits[when].members
             merged.moves += edits[when].moves
-        edits = {(None, max(at for _, at in first)): merged} | {
-            w: e for w, e in edits.items() if w[0] is not None
-        }
+        later = {when: edit for when, edit in edits.items() if when[0] is not None}
+        edits = {(None, max(at for _, at in first)): merged} | later
     return sorted(edits.items(), key=lambda item: item[0][1])

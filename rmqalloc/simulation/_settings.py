@@ -35,8 +35,8 @@ _OF_5 = {
 """Settings of a broker that 4.9 does not have."""
 
 
-class _Needy(Checked):
-    """Data of optional fields, at least one of which must be given besides those that say where."""
+class _SettingsUpdate(Checked):
+    """Data of optional fields, at least one of which must be given besides those of the place."""
 
     _where: ClassVar[tuple[str, ...]] = ("brokers",)
 
@@ -46,12 +46,13 @@ class _Needy(Checked):
             raise ScenarioError(f"changes nothing; give at least one of {', '.join(self._what())}")
 
     def given(self) -> dict[str, Any]:
-        """Return what is to be changed, by name."""
-        return {name: value for name in self._what() if (value := getattr(self, name)) is not None}
+        """Return the given settings by name."""
+        values = {name: getattr(self, name) for name in self._what()}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def _what(cls) -> list[str]:
-        return [one.name for one in fields(cls) if one.name not in cls._where]
+        return [field.name for field in fields(cls) if field.name not in cls._where]
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
@@ -60,7 +61,7 @@ class _Needy(Checked):
 
 
 @dataclass(frozen=True)
-class UpdateBrokerConfig(_Needy):
+class UpdateBrokerConfig(_SettingsUpdate):
     """Settings of brokers that can be changed while they run (mqadmin updateBrokerConfig); kept
     over a restart.
     """
@@ -130,7 +131,7 @@ class GroupSettings(Checked):
 
 
 @dataclass(frozen=True)
-class UpdateSubGroup(_Needy):
+class UpdateSubGroup(_SettingsUpdate):
     """The configuration of a group on brokers is changed (mqadmin updateSubGroup); what is left out
     stays.
     """

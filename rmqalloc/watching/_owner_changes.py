@@ -28,8 +28,8 @@ _NOT_KNOWN = ("", "not known")
 
 
 class _Sighting(NamedTuple):
-    """When the owners of a group's queues were read, from the first part to the last, and by what
-    they are known.
+    """When the owners of a group's queues were read, from the first part to the last, and whether
+    clients reported them.
     """
 
     at: float
@@ -39,8 +39,8 @@ class _Sighting(NamedTuple):
 
 
 @dataclass
-class _Seen:
-    """What is known of one group."""
+class _GroupOwners:
+    """Owners of one group."""
 
     is_reported: bool
     until: float = 0.0
@@ -55,27 +55,27 @@ class OwnerChanges:
     """
 
     def __init__(self) -> None:
-        self._groups: dict[str, _Seen] = {}
+        self._groups: dict[str, _GroupOwners] = {}
 
     def after(
         self, reading: ClusterReading, owners: CurrentOwners
     ) -> Iterator[Change[OwnedKey, Owners]]:
-        """Yield what a reading confirms."""
-        sightings = {
-            group.name: sighting
-            for group in reading.snapshot.groups
-            if group.name not in reading.not_read and (sighting := self._sighting(group, reading))
-        }
+        """Yield changes that a reading confirms."""
+        sightings = {}
+        for group in reading.snapshot.groups:
+            if group.name not in reading.not_read:
+                sighting = self._sighting(group, reading)
+                if sighting:
+                    sightings[group.name] = sighting
         rows = _owners_of(owners.queues, sightings)
         for name, sighting in sightings.items():
-            yield from self._seen(name, sighting, rows[name])
+            yield from self._changes(name, sighting, rows[name])
         if reading.is_whole:
             there = {group.name for group in reading.snapshot.groups}
             gone = _Sighting(reading.began_at, reading.read_at, True)
             for name in sorted(self._groups.keys() - there):
-                yield from self._seen(
-                    name, gone._replace(is_reported=self._groups[name].is_reported), {}
-                )
+                is_reported = self._groups[name].is_reported
+                yield from self._changes(name, gone._replace(is_reported=is_reported), {})
                 if not self._groups[name].keys:
                     del self._groups[name]
 
@@ -88,11 +88,10 @@ class OwnerChanges:
         ages = reading.ages.get(group.name)
         if ages is None or ages.clients is None or sharing_of(group) is not None:
             return None
-        times = [ages.owned[one.client_id] for one in group.clients if one.client_id in ages.owned]
-        seen, is_reported = (
-            self._groups.get(group.name),
-            any(one.owned is not None for one in group.clients),
-        )
+        ids = [client.client_id for client in group.clients]
+        times = [ages.owned[client_id] for client_id in ids if client_id in ages.owned]
+        seen = self._groups.get(group.name)
+        is_reported = any(client.owned is not None for client in group.clients)
         if seen is not None and seen.is_reported and not is_reported and group.clients:
             return None
         if is_reported and not times:
@@ -102,13 +101,13 @@ class OwnerChanges:
         is_new = seen is None or at > seen.until or as_reported != seen.is_reported
         return _Sighting(at, reading.read_at, as_reported, not group.clients) if is_new else None
 
-    def _seen(
+    def _changes(
         self, name: str, sighting: _Sighting, rows: Mapping[MessageQueue, Owners]
     ) -> Iterator[Change[OwnedKey, Owners]]:
-        """Take the owners of one group's queues."""
+        """Yield changes of the owners of one group's queues."""
         mine = self._groups.get(name)
         if mine is None or mine.is_reported != sighting.is_reported:
-            mine = self._groups[name] = _Seen(sighting.is_reported)
+            mine = self._groups[name] = _GroupOwners(sighting.is_reported)
         for queue in rows.keys() - mine.keys:
             if mine.at is not None:
                 mine.states.known((name, queue), None, mine.at)
@@ -117,7 +116,8 @@ class OwnerChanges:
             key, found = (name, queue), rows.get(queue, () if sighting.is_empty else None)
             if found == _NOT_KNOWN:
                 continue
-            if change := mine.states.seen(key, found, sighting.at, sighting.until):
+            change = mine.states.seen(key, found, sighting.at, sighting.until)
+            if change:
                 yield change
             if mine.states.is_absent(key):
                 mine.states.forget(key)

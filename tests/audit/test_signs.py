@@ -15,6 +15,7 @@ from bruteforce import clusters, mixed_cases, reached
 from rmqalloc.audit import RULES, _signed_groups, check_snapshot, current_owners
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._signs import EVERY, NONE, OF_OWNERS, Sign
+from rmqalloc.audit.finding import Fault, rule
 from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence.views.group_views import ViewReader
 from rmqalloc.model import MAX_QUEUES
@@ -226,10 +227,31 @@ def test_a_topic_with_too_many_queues_is_refused_whatever_is_asked():
 
 def test_rules_are_asked_by_sign():
     """Rules of no sign are of owners and views alone."""
-    of_none = {name for name, rule in RULES.items() if not rule.signs}
+    of_none = {name for name, one in RULES.items() if not one.signs and one.when is None}
     assert of_none == {
         "unowned-queue", "double-owned-queue", "duplicate-client-id", "stale-route", "split-client-list", "config-overlap",
         "config-hole", "config-unknown-queue", "unsupported-server-strategy", "no-consumer", "actual-unowned",
         "actual-double-owned", "differs-from-expected", "shared-queues", "lite-topics", "expected-not-known", "silent-client",
         "owners-not-told",
     }  # fmt: skip
+
+
+def test_a_rule_may_name_its_groups_by_a_function(monkeypatch):
+    of_any = RULES["idle-client"]
+    told = Fault("It is there.", "Look.")
+    of_name = replace(of_any, when=lambda group: group.name == "other", find=lambda _: iter([told]))
+    monkeypatch.setitem(RULES, "idle-client", of_name)
+    plain = QUIET.groups[0]
+    cluster = replace(QUIET, groups=(plain, replace(plain, name="other")))
+    assert signs(cluster) == [NONE, NONE]
+    assert [(one.rule, one.consumer_group) for one in check_snapshot(cluster)] == [
+        ("idle-client", "other")
+    ]
+
+
+def test_a_rule_that_nothing_selects_groups_for_is_refused():
+    said = {"title": "T", "description": "D.", "help": "H.", "severity": "note", "needs": ()}
+    with pytest.raises(TypeError, match="nothing selects the groups of rule 'new': give signs="):
+        rule("new", **said)
+    with pytest.raises(ValueError, match="there are two rules 'idle-client'"):
+        rule("idle-client", **said, signs=NONE)

@@ -1,4 +1,4 @@
-"""The tables of options that verbs share, as docs/command-line.md has them.
+"""The tables of docs/command-line.md: options that verbs share, and exit codes of single verbs.
 
 ``python tests/support/option_tables.py`` writes them there.
 """
@@ -12,9 +12,9 @@ from checkout import ROOT
 from cli_commands import COMMANDS
 
 from rmqalloc.cli._options import SHARED, Shared
+from rmqalloc.cli._verbs import VERBS
 
 PAGE = ROOT / "docs" / "command-line.md"
-BEGIN, END = "<!-- options:begin -->\n", "<!-- options:end -->"
 
 
 def verbs_of(shared: Shared) -> list[str]:
@@ -48,11 +48,25 @@ def _table(title: str) -> Iterator[str]:
     yield ""
 
 
+def codes() -> str:
+    """Return the table of what exit codes mean for single verbs."""
+    lines = ["| verb | code | means |", "| --- | --- | --- |"]
+    for verb, own in VERBS.items():
+        lines += [f"| `{verb}` | {code} | {means} |" for code, means in own.items()]
+    return "\n".join(lines)
+
+
 def with_tables(page: str) -> str:
     """Return a page with the tables between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{tables()}\n{END}{after}"
+    page = _between(page, "options", f"\n{tables()}")
+    return _between(page, "codes", f"\n{codes()}\n")
+
+
+def _between(page: str, marks: str, text: str) -> str:
+    begin, end = f"<!-- {marks}:begin -->\n", f"<!-- {marks}:end -->"
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}{text}\n{end}{after}"
 
 
 if __name__ == "__main__":

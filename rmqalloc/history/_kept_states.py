@@ -146,7 +146,8 @@ def _whole_of(numbers: _Numbers, texts: Numbered) -> KeptState:
     owner_sets: list[tuple[str, ...]] = [(), *((name,) for name in names)]
     for _ in range(numbers.count()):
         n_owners = numbers.count()
-        owner_sets.append(tuple(_item(names, numbers.next() - 1) for _ in range(n_owners)))
+        owners_of_set = (_item(names, numbers.next() - 1) for _ in range(n_owners))
+        owner_sets.append(tuple(owners_of_set))
     layout = numbers.next()
     queues = _queues(texts.text(layout)) if layout else ()
     owners = {queue: _item(owner_sets, numbers.next()) for queue in queues}

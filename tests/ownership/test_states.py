@@ -91,6 +91,27 @@ def test_a_plan_starts_from_the_owners_that_other_verbs_show(case):
     assert " ".join("+".join(client_ids) or "-" for client_ids in shown) == readers(found, 0)
 
 
+NOW = {
+    # queues that are unowned and double-owned before any change
+    "two clients": (0, 0),
+    "duplicate id": (2, 2),
+    "different strategies": (1, 1),
+    "stale route": (2, 1),
+    "one does not subscribe": (2, 0),
+    "reported otherwise": (0, 0),
+    "reported twice": (0, 1),
+    "one of two with one id is silent": (1, 2),
+    "broadcast": (0, 0),
+}
+
+
+@pytest.mark.parametrize("case", NOW)
+def test_queues_of_nobody_and_of_two_before_a_change(case):
+    plan, _ = read(case)
+    row = plan.units.to_pylist()[0]
+    assert (row["unowned"], row["double_owned"]) == NOW[case]
+
+
 LEAVES = {
     # readers after client c2 leaves
     "two clients": "c1 c1 c1 c1",

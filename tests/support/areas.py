@@ -134,7 +134,7 @@ AREAS = {
             *("docs/project/recipes.md", "rmqalloc/strategies/", "rmqalloc/audit/"),
             *("rmqalloc/cli/", "rmqalloc/documents/"),
         ),
-        {"tests/house/test_recipes.py": 40},
+        {"tests/house/test_recipes.py": 60},
     ),
     "screens": Area(
         ("rmqalloc/report/", "rmqalloc/results/"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,8 +107,10 @@ class ConsistentHash(DividesOneGroup, name="CONSISTENT_HASH"):
         ),
         Parameter("hash_function", "function", "From a key to a signed 64-bit integer"),
     )
-    guesses = tuple({"virtual_nodes": nodes} for nodes in COMMON_VIRTUAL_NODES)
-    weighed = ({"virtual_nodes": 160},)
+    guesses: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(
+        {"virtual_nodes": nodes} for nodes in COMMON_VIRTUAL_NODES
+    )
+    weighed: ClassVar[tuple[Mapping[str, Any], ...]] = ({"virtual_nodes": 160},)
 
     _takes_empty = True
     _search = staticmethod(bisect.bisect_left)

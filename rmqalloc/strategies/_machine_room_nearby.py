@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -40,8 +40,23 @@ from rmqalloc.strategies.parameters import Parameter
 
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
 ClientRoom = Callable[[str], str | None] | Mapping[str, str]
-_Rooms = dict[str, list[int]]
+Places = dict[str, list[int]]
 IN_ROOMS: DecidedBy = "positions in rooms"
+
+
+class RoomPlaces(NamedTuple):
+    """Places of the queues and of the clients of every room, in the order of the group's lists."""
+
+    queues: Places
+    clients: Places
+
+    def of_queue(self, position: int) -> str | None:
+        """Return the room of a queue; None where no client has an id."""
+        return next((room for room, mine in self.queues.items() if position in mine), None)
+
+    def without_clients(self) -> list[str]:
+        """Return the rooms that have queues alone."""
+        return [room for room in self.queues if room not in self.clients]
 
 
 class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
@@ -132,15 +147,13 @@ class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return the queue's machine room, and there the reasons of the inner strategy."""
-        queue_rooms, client_rooms = self._rooms(queues, client_ids)
-        if not queue_rooms:
+        rooms = self._rooms(queues, client_ids)
+        room = rooms.of_queue(position)
+        if room is None:
             return Reasons(["no client has an id, so none asks for a machine room"])
-        room = next(name for name, places in queue_rooms.items() if position in places)
-        mine = queue_rooms[room]
-        members = (
-            [client_ids[i] for i in client_rooms[room]] if room in client_rooms else client_ids
-        )
-        if room in client_rooms:
+        mine, members = rooms.queues[room], client_ids
+        if room in rooms.clients:
+            members = [client_ids[i] for i in rooms.clients[room]]
             among = f"{len(members)} of the {len(client_ids)} clients stand there too, who share"
         else:
             among = f"no client stands there, so all {len(client_ids)} share"
@@ -175,13 +188,14 @@ class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
             return []
-        queue_rooms, client_rooms = self._rooms(mq_all, cid_all)
-        own = next(room for room, places in client_rooms.items() if position in places)
-        orphans = sorted(queue_rooms.keys() - client_rooms.keys(), key=utf16)
+        rooms = self._rooms(mq_all, cid_all)
+        own = next(room for room, places in rooms.clients.items() if position in places)
+        orphans = sorted(rooms.without_clients(), key=utf16)
+        everyone = list(range(len(cid_all)))
         result: list[Any] = []
-        for room in [own, *orphans] if own in queue_rooms else orphans:
-            clients = [cid_all[i] for i in client_rooms[room]] if room in client_rooms else cid_all
-            queues = [mq_all[i] for i in queue_rooms[room]]
+        for room in [own, *orphans] if own in rooms.queues else orphans:
+            clients = [cid_all[i] for i in rooms.clients.get(room, everyone)]
+            queues = [mq_all[i] for i in rooms.queues[room]]
             part = self.inner.allocate(consumer_group, current_cid, queues, clients)
             if part is None:
                 raise ArgumentTypeError(
@@ -217,41 +231,39 @@ class MachineRoomNearby(OverParts[Inner], name="MACHINE_ROOM_NEARBY"):
         mq_all, cid_all = in_order(mq_all, cid_all, sort)
         check_lists(mq_all, cid_all)
         check_client_ids(cid_all)
-        queue_rooms, client_rooms = self._rooms(mq_all, cid_all)
+        rooms = self._rooms(mq_all, cid_all)
         if self.is_shared:
             return SharedAssignment.by_client(self, mq_all, cid_all)
         owners = np.full(len(mq_all), -1, np.int32)
         everyone = list(range(len(cid_all)))
-        for room, places in queue_rooms.items():
-            members = client_rooms.get(room, everyone)
+        for room, places in rooms.queues.items():
+            members = rooms.clients.get(room, everyone)
             part = self.inner.assign([mq_all[i] for i in places], [cid_all[i] for i in members])
             assert isinstance(part, Assignment)
             owners[places] = np.append(members, -1)[part.owners]
         return Assignment(owners, mq_all, cid_all)
 
-    def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
-        """Return places of the queues and of the clients of every room, in order; all queues are
-        checked before any client.
+    def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> RoomPlaces:
+        """Find the room of every queue, and then of every client.
 
         No places where no client has an id: one without is refused before it asks for any room.
         """
         if self.broker_room is None or self.client_room is None:
             raise RoomsUnknownError("machineRoomResolver is null: give broker_room and client_room")
         if not any(cid_all):
-            return {}, {}
-        queue_rooms: _Rooms = {}
-        client_rooms: _Rooms = {}
+            return RoomPlaces({}, {})
+        rooms = RoomPlaces({}, {})
         for i, queue in enumerate(mq_all):
             room = _ask_broker(self.broker_room, queue)
             if not room:
                 raise ArgumentError(_no_queue_room(*queue_fields(queue)))
-            queue_rooms.setdefault(room, []).append(i)
+            rooms.queues.setdefault(room, []).append(i)
         for i, client_id in enumerate(cid_all):
             room = _ask_client(self.client_room, client_id)
             if not room:
                 raise ArgumentError(_no_client_room(client_id))
-            client_rooms.setdefault(room, []).append(i)
-        return queue_rooms, client_rooms
+            rooms.clients.setdefault(room, []).append(i)
+        return rooms
 
     def _parts(self, fleet: Fleet) -> UnitParts:
         return split_by_room(fleet)

@@ -5,6 +5,7 @@ has the fewest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,12 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, lengths_of, list_positions, ranges
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.model import joined
-from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
+from rmqalloc.strategies._machine_room_nearby import (
+    BrokerRoom,
+    ClientRoom,
+    MachineRoomNearby,
+    RoomPlaces,
+)
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies._unit_parts import UnitParts, split_by_room
@@ -45,7 +51,7 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_PO
     """
 
     reads_rooms = True
-    parameters = (INNER, *(one for one in MachineRoomNearby.parameters if one.kind == "resolver"))
+    parameters = (INNER, *MachineRoomNearby.parameters[1:])
 
     def __init__(
         self,
@@ -75,50 +81,46 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_PO
         """Return the queue's machine room and the reasons of the inner strategy, or how many queues
         the clients have so far.
         """
-        queue_rooms, client_rooms = self._nearby._rooms(queues, client_ids)
-        room = next((name for name, places in queue_rooms.items() if position in places), None)
-        if room is None or room in client_rooms:
+        rooms = self._nearby._rooms(queues, client_ids)
+        room = rooms.of_queue(position)
+        if room is None or room in rooms.clients:
             return self._nearby.explain(queues, client_ids, position)
-        pool = [
-            i
-            for i, one in enumerate(queues)
-            if any(i in queue_rooms[name] for name in queue_rooms.keys() - client_rooms)
-        ]
-        owners = self._group_owners(queues, client_ids).tolist()
-        before = [owner for i, owner in enumerate(owners) if i not in pool or i < position]
-        owner, place = owners[position], pool.index(position)
-        broker = queues[position].broker_name
-        reasons = Reasons()
+        pool = _pooled(rooms)
+        place, broker, reasons = pool.index(position), queues[position].broker_name, Reasons()
         text = f"broker {broker} stands in machine room {room}, where no client stands"
         reasons.say(
             f"{text}: the queue is at place {place} of the {len(pool)} of such rooms",
             machine_room=room,
             pool_place=place,
         )
+        owners = self._group_owners(queues, client_ids).tolist()
+        owner, not_yet = owners[position], [owners[i] for i in pool[place:]]
         if owner >= 0:
-            has = before.count(owner)
+            has = owners.count(owner) - not_yet.count(owner)
             text = f"client {client_ids[owner]} has {has} queues of its room and of the pool so far, and none has fewer"
             reasons.say(text, client_place=owner, load=has)
         return reasons
 
     def _shares(self, topic: str, queues: Sequence[Any], client_ids: Sequence[str]) -> list[Share]:
-        queue_rooms, client_rooms = self._nearby._rooms(queues, client_ids)
-        return [
-            Share(places, client_rooms[room])
-            for room, places in queue_rooms.items()
-            if room in client_rooms
-        ]
+        rooms = self._nearby._rooms(queues, client_ids)
+        shared = [(places, rooms.clients.get(room)) for room, places in rooms.queues.items()]
+        return [Share(places, members) for places, members in shared if members is not None]
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         owners = super()._group_owners(mq_all, cid_all)
-        queue_rooms, client_rooms = self._nearby._rooms(mq_all, cid_all)
         is_open = np.zeros(owners.size, bool)
-        is_open[[i for room in queue_rooms.keys() - client_rooms for i in queue_rooms[room]]] = True
+        is_open[_pooled(self._nearby._rooms(mq_all, cid_all))] = True
+        first: dict[str, int] = {}
         ids = [joined(client_id) for client_id in cid_all]
-        places: dict[str, int] = {}
-        first = np.array([places.setdefault(one, i) for i, one in enumerate(ids)], np.int32)
-        whole = np.array([0, owners.size]), np.array([0, len(ids)])
-        _pool(*whole, is_open, first, np.array([not one for one in ids]), owners)
+        places = [first.setdefault(client_id, place) for place, client_id in enumerate(ids)]
+        _pool(
+            queue_offsets=np.array([0, owners.size]),
+            client_offsets=np.array([0, len(ids)]),
+            is_open=is_open,
+            first=np.array(places, np.int32),
+            is_empty=np.array([not client_id for client_id in ids]),
+            owners=owners,
+        )
         return owners
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
@@ -132,12 +134,12 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_PO
         lists = fleet.client_lists
         slots = ranges(fleet.slot_starts, fleet.n_clients)
         _pool(
-            fleet.queue_offsets,
-            fleet.client_offsets,
-            is_open,
-            lists.first[slots],
-            lists.empty_id[slots],
-            out,
+            queue_offsets=fleet.queue_offsets,
+            client_offsets=fleet.client_offsets,
+            is_open=is_open,
+            first=lists.first[slots],
+            is_empty=lists.empty_id[slots],
+            owners=out,
         )
 
     def _parts(self, fleet: Fleet) -> UnitParts:
@@ -159,7 +161,13 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner], name="MACHINE_ROOM_NEARBY_PO
         super()._find_errors(fleet, reasons)
 
 
+def _pooled(rooms: RoomPlaces) -> list[int]:
+    """Return the places of the queues of all rooms without clients."""
+    return sorted(chain.from_iterable(rooms.queues[room] for room in rooms.without_clients()))
+
+
 def _pool(
+    *,
     queue_offsets: Offsets,
     client_offsets: Offsets,
     is_open: Mask,

@@ -242,13 +242,14 @@ def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
     return tuple(
         name
         for name, made in STRATEGIES.items()
-        if (rooms or not made.reads_rooms)
-        and all(
-            p.is_spelled or (made.names_inner and p.kind == "strategy")
-            for p in made.parameters
-            if p.is_needed
-        )
+        if (rooms or not made.reads_rooms) and _is_text_enough(made)
     )
+
+
+def _is_text_enough(made: type[Strategy]) -> bool:
+    """Decide whether a text can give all that a strategy needs."""
+    needed = [parameter for parameter in made.parameters if parameter.is_needed]
+    return all(p.is_spelled or (made.names_inner and p.kind == "strategy") for p in needed)
 
 
 def is_plain(name: str, rooms: bool = False) -> bool:
@@ -270,11 +271,12 @@ def plain_parameters() -> Iterator[tuple[str, Parameter]]:
     takers: dict[str, list[str]] = {}
     first: dict[str, Parameter] = {}
     for name in plain_strategies():
-        for one in STRATEGIES[name].parameters:
-            if one.is_plain:
-                takers.setdefault(one.name, []).append(name)
-                first.setdefault(one.name, one)
-    yield from ((" and ".join(takers[name]), one) for name, one in first.items())
+        for parameter in STRATEGIES[name].parameters:
+            if parameter.is_plain:
+                takers.setdefault(parameter.name, []).append(name)
+                first.setdefault(parameter.name, parameter)
+    for name, parameter in first.items():
+        yield " and ".join(takers[name]), parameter
 
 
 def from_label(label: str) -> tuple[str, dict[str, Any]]:

@@ -147,7 +147,7 @@ class Canary(ExclusiveOver[Inner], name="CANARY/1"):
         kinds = [whole, ~whole & (n_first[q] > 0), ~whole & (n_first[q] < fleet.n_queues)]
         units = [np.flatnonzero(kind) for kind in kinds]
         unit = np.concatenate(units).astype(np.int32)
-        kind = np.repeat(np.arange(3), [one.size for one in units])
+        kind = np.repeat(np.arange(3), [some.size for some in units])
         client_lists = clients.rearranged(slots, slot_offsets)
         if fleet.is_regular:
             client_lists.__dict__["irregular"] = np.zeros(
@@ -192,8 +192,8 @@ class Canary(ExclusiveOver[Inner], name="CANARY/1"):
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return whether a text matches a pattern of ``*`` and ``?``; capitals count, and all other
-    characters stand for themselves.
+    """Make a test of texts by a pattern of ``*`` and ``?``; capitals count, and all other characters
+    stand for themselves.
 
     Examples
     --------

@@ -110,11 +110,11 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
         return type(self)(virtual_nodes)
 
     def _points_of(self, client_ids: Sequence[str]) -> Ring:
-        return {
-            self._hash(f"{k}{one}"): (one, k)
-            for one in client_ids
-            for k in range(self.virtual_nodes)
-        }
+        ring: Ring = {}
+        for client_id in client_ids:
+            for k in range(self.virtual_nodes):
+                ring[self._hash(f"{k}{client_id}")] = client_id, k
+        return ring
 
     def _hash(self, key: str) -> int:
         return zlib.crc32(key.encode("utf-8", "replace"))

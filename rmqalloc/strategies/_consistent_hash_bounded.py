@@ -105,7 +105,7 @@ class ConsistentHashBounded(ExclusiveStrategy, name="CONSISTENT_HASH_BOUNDED/1")
         loads.update(client_ids[owner] for owner in owners[:position] if owner >= 0)
         first, owner = reasons.facts["hit"]["client_id"], owners[position]
         found = client_ids[owner] if owner >= 0 else ""
-        full = [one for one, load in loads.items() if load >= cap]
+        full = [client_id for client_id, load in loads.items() if load >= cap]
         reasons.facts |= {"full": full}
         if found == first:
             reasons.say(

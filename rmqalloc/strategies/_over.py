@@ -92,12 +92,12 @@ class ExclusiveOver(OverParts[Inner], ExclusiveStrategy):
         owners = np.full(len(mq_all), -1, np.int32)
         first: dict[str, int] = {}
         places = [first.setdefault(joined(client_id), i) for i, client_id in enumerate(cid_all)]
-        for queues, clients in self._shares(java_text(queue_fields(mq_all[0])[0]), mq_all, cid_all):
+        topic = java_text(queue_fields(mq_all[0])[0])
+        for queues, clients in self._shares(topic, mq_all, cid_all):
             part = self.inner.assign([mq_all[i] for i in queues], [cid_all[i] for i in clients])
             assert isinstance(part, Assignment), "an inner strategy gives a queue to one client"
-            owners[list(queues)] = np.array([*(places[i] for i in clients), -1], np.int32)[
-                part.owners
-            ]
+            holders = np.array([*(places[i] for i in clients), -1], np.int32)
+            owners[list(queues)] = holders[part.owners]
         return owners
 
     def _prepared(self, fleet: Fleet) -> Fleet:

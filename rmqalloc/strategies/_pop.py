@@ -204,7 +204,7 @@ class Pop(WrappingStrategy[Inner], SharingStrategy, name="POP"):
         """Accept units that pop whole brokers without queues or clients; Java looks at neither."""
         malformed = {error.position for error in fleet.errors}
         whole = self._is_whole(fleet.n_clients)
-        for unit in [one for one in reasons if whole[one] and one not in malformed]:
+        for unit in [unit for unit in reasons if whole[unit] and unit not in malformed]:
             del reasons[unit]
         self.inner._find_errors(self.inner._prepared(fleet), reasons)
 

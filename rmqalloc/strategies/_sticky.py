@@ -46,9 +46,8 @@ class Sticky(ExclusiveStrategy, name="STICKY"):
     )
 
     def __init__(self, owners: Mapping[Any, str]) -> None:
-        if not isinstance(owners, Mapping) or not all(
-            isinstance(one, str) for one in owners.values()
-        ):
+        is_text = isinstance(owners, Mapping) and all(isinstance(o, str) for o in owners.values())
+        if not is_text:
             raise ArgumentTypeError(f"owners must map queues to client ids, got {owners!r}")
         self.owners = {_key(queue): joined(client_id) for queue, client_id in owners.items()}
 
@@ -103,20 +102,21 @@ class Sticky(ExclusiveStrategy, name="STICKY"):
         for place, client_id in enumerate(client_ids):
             first.setdefault(joined(client_id), place)
         had = [self.owners.get(queue) for queue in queues]
-        loads = Counter(one for one in had if one in first)
+        loads = Counter(client_id for client_id in had if client_id in first)
         size, extra = divmod(len(queues), len(first))
         room = dict.fromkeys(first, size)
-        for client_id in sorted(first, key=lambda one: -max(loads[one] - size, 0))[:extra]:
+        most_beyond = sorted(first, key=lambda client_id: -max(loads[client_id] - size, 0))
+        for client_id in most_beyond[:extra]:
             room[client_id] += 1
         found: list[str | None] = []
-        for one in had:
-            stays = one is not None and room.get(one, 0) > 0
-            found.append(one if stays else None)
-            if one is not None and stays:
-                room[one] -= 1
+        for before in had:
+            stays = before is not None and room.get(before, 0) > 0
+            found.append(before if stays else None)
+            if before is not None and stays:
+                room[before] -= 1
         rest = deque(_roomiest_first(room))
-        owners = [rest.popleft() if one is None else one for one in found]
-        return [first[one] if one else -1 for one in owners]
+        owners = [rest.popleft() if owner is None else owner for owner in found]
+        return [first[owner] if owner else -1 for owner in owners]
 
 
 def _roomiest_first(room: Mapping[str, int]) -> list[str]:
@@ -128,12 +128,10 @@ def _roomiest_first(room: Mapping[str, int]) -> list[str]:
     >>> _roomiest_first({"a": 1, "b": 3, "c": 2})
     ['b', 'b', 'c', 'a', 'b', 'c']
     """
-    levels = (
-        (-left, place, one)
-        for place, (one, most) in enumerate(room.items())
-        for left in range(1, most + 1)
-    )
-    return [one for _, _, one in sorted(levels)]
+    levels: list[tuple[int, int, str]] = []
+    for place, (client_id, most) in enumerate(room.items()):
+        levels += [(-left, place, client_id) for left in range(1, most + 1)]
+    return [client_id for _, _, client_id in sorted(levels)]
 
 
 def _key(queue: Any) -> _Key:

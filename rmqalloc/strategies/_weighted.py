@@ -57,11 +57,9 @@ class Weighted(ExclusiveStrategy, name="WEIGHTED/1"):
         capacities: Mapping[str, int] | None = None,
         weights: Mapping[tuple[Any, ...], int] | None = None,
     ) -> None:
-        self.capacities = {joined(one): n for one, n in _checked("capacities", capacities).items()}
-        self.weights = {
-            (*map(java_name, one[:-1]), one[-1]): n
-            for one, n in _checked("weights", weights).items()
-        }
+        given, weighed = _checked("capacities", capacities), _checked("weights", weights)
+        self.capacities = {joined(client_id): n for client_id, n in given.items()}
+        self.weights = {(*map(java_name, key[:-1]), key[-1]): n for key, n in weighed.items()}
 
     def get_name(self) -> str:
         """``WEIGHTED/1``."""
@@ -82,12 +80,11 @@ class Weighted(ExclusiveStrategy, name="WEIGHTED/1"):
         reasons.say(text, weight=weight, capacity=capacity, load=loads[owner])
         # Not by `max` over quotients: floats are no measure where integers decide.
         full = next(iter(loads))
-        for one in loads:
-            if loads[one] * self.capacities.get(joined(full), 1) > loads[
-                full
-            ] * self.capacities.get(joined(one), 1):
-                full = one
-        has = f"{loads[full]} for a capacity of {self.capacities.get(joined(full), 1)}"
+        capacity_of = {client_id: self.capacities.get(joined(client_id), 1) for client_id in loads}
+        for client_id, load in loads.items():
+            if load * capacity_of[full] > loads[full] * capacity_of[client_id]:
+                full = client_id
+        has = f"{loads[full]} for a capacity of {capacity_of[full]}"
         reasons.say(
             f"the fullest client is {full}, which has {has}: no move or swap that was tried makes that less"
         )

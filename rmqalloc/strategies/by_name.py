@@ -69,10 +69,11 @@ def whole_rule(name: str, /, **params: Any) -> Strategy:
     rmqalloc.errors.ArgumentTypeError: strategy MACHINE_ROOM needs machine_rooms: give them, as in ...
     """
     made = rule(name, **params)
-    for one in made.parameters:
-        if one.is_needed and one.is_plain and params.get(one.name) is None:
+    for parameter in made.parameters:
+        if parameter.is_needed and parameter.is_plain and params.get(parameter.name) is None:
+            form = f"{parameter.name}={parameter.metavar}+{parameter.metavar}"
             raise ArgumentTypeError(
-                f"strategy {name} needs {one.name}: give them, as in {name}({one.name}={one.metavar}+{one.metavar})"
+                f"strategy {name} needs {parameter.name}: give them, as in {name}({form})"
             )
     return made
 
@@ -97,7 +98,7 @@ def in_dialect(
     made = None if known is None else known.made.get(outer_name(name))
     if made is not None and made is class_of(name):
         return name, plain
-    same = [one for one, java in STRATEGIES.items() if java is made]
+    same = [of_java for of_java, java in STRATEGIES.items() if java is made]
     return (same[0], {}) if same else (name, {**plain, "dialect": dialect})
 
 
@@ -144,7 +145,7 @@ def reads_rooms(name: str) -> bool:
     >>> [reads_rooms(name) for name in ("MACHINE_ROOM_NEARBY-AVG", "ROTATED-MACHINE_ROOM_NEARBY-AVG", "ROTATED-AVG")]
     [True, True, False]
     """
-    return any(STRATEGIES.get(one, Strategy).reads_rooms for one in chain(name, STRATEGIES))
+    return any(STRATEGIES.get(part, Strategy).reads_rooms for part in chain(name, STRATEGIES))
 
 
 def outer_name(name: str) -> str:
@@ -212,7 +213,10 @@ def parameters_of(name: str) -> dict[str, Parameter]:
     >>> list(parameters_of("CONSISTENT_HASH"))
     ['virtual_nodes', 'hash_function']
     """
-    return {one.name: one for part in chain(name, STRATEGIES) for one in class_of(part).parameters}
+    found: dict[str, Parameter] = {}
+    for part in chain(name, STRATEGIES):
+        found |= {parameter.name: parameter for parameter in class_of(part).parameters}
+    return found
 
 
 def server_side() -> tuple[str, ...]:
@@ -279,6 +283,16 @@ def plain_parameters() -> Iterator[tuple[str, Parameter]]:
         yield " and ".join(takers[name]), parameter
 
 
+def _short_forms() -> dict[str, Parameter]:
+    """Return the last parameter with a short form of each strategy that has one."""
+    forms: dict[str, Parameter] = {}
+    for name in plain_strategies():
+        for parameter in class_of(name).parameters:
+            if parameter.is_plain:
+                forms[name] = parameter
+    return forms
+
+
 def from_label(label: str) -> tuple[str, dict[str, Any]]:
     """Name and parameters of a strategy from a short text; whether they fit `rule` is not checked.
 
@@ -290,11 +304,7 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     name, colon, given = label.partition(":")
     if "(" in name:
         return spelled(label)
-    known = {
-        one: plain[-1]
-        for one in plain_strategies()
-        if (plain := [p for p in class_of(one).parameters if p.is_plain])
-    }
+    known = _short_forms()
     *_, innermost = chain(name, STRATEGIES)
     of_outer, of_inner = known.get(registered(name, STRATEGIES) or name), known.get(innermost)
     if colon and of_inner is not None and of_inner.kind == "count":
@@ -305,7 +315,8 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
         return name, {of_outer.name: given.split("+")}
     if colon or (of_outer is not None and of_outer.is_needed):
         forms = [
-            f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()
+            f"{known_name}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names")
+            for known_name, p in known.items()
         ]
         meant = (
             did_you_mean(name, plain_strategies())

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,14 @@ from rmqalloc.strategies.parameters import Parameter, decimal_units
 
 DEFAULT_LOAD_FACTOR = Decimal("1.25")
 MOST_PERCENT = 10**8
+
+
+class _Rings(NamedTuple):
+    """The rings of all client lists; of equal points the last one put."""
+
+    offsets: Offsets  # of every list, where its points begin
+    points: Hashes
+    holders: Index
 
 
 class ConsistentHashBounded(ExclusiveStrategy, name="CONSISTENT_HASH_BOUNDED/1"):
@@ -155,15 +163,12 @@ class ConsistentHashBounded(ExclusiveStrategy, name="CONSISTENT_HASH_BOUNDED/1")
         ring.locate_bounded(
             fleet.queue_offsets, fleet.queue_starts, fleet.unit_client_list,
             _caps(self.percent, fleet.n_queues, distinct[fleet.unit_client_list]), *rings, hashes,
-            np.empty(int(fleet.n_clients.max()), np.int32), np.empty(int(lengths_of(rings[0]).max()), np.int64), owners,
+            np.empty(int(fleet.n_clients.max()), np.int32), np.empty(int(lengths_of(rings.offsets).max()), np.int64), owners,
         )  # fmt: skip
         rename_holders(fleet, owners)
         return owners
 
-    def _rings(self, fleet: Fleet) -> tuple[Offsets, Hashes, Index]:
-        """Return the rings of all client lists, of equal points the last one put, and each point's
-        holder.
-        """
+    def _rings(self, fleet: Fleet) -> _Rings:
         lists, v = fleet.client_lists, self.virtual_nodes
         points = self._plain._md5_points(fleet)
         offsets = lists.offsets * v
@@ -171,7 +176,7 @@ class ConsistentHashBounded(ExclusiveStrategy, name="CONSISTENT_HASH_BOUNDED/1")
         points, list_ = points[places], np.repeat(np.arange(offsets.size - 1), lengths_of(offsets))
         stays = np.append((points[1:] != points[:-1]) | (list_[1:] != list_[:-1]), True)
         kept = offsets_of(np.bincount(list_[stays], minlength=offsets.size - 1))
-        return kept, points[stays], lists.first[places[stays] // v]
+        return _Rings(kept, points[stays], lists.first[places[stays] // v])
 
 
 def _caps(percent: int, n_queues: NDArray[Any], n_clients: NDArray[Any]) -> Offsets:

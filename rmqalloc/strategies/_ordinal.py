@@ -43,6 +43,13 @@ DIGITS = 6
 FILE = "ordinal-tables.txt"
 
 
+class _Numbered(NamedTuple):
+    """The numbers of clients."""
+
+    counts: Index  # of every client list, how many numbers it has
+    of_entries: Index  # of every entry of the client lists, its number
+
+
 class Ordinal(DividesOneGroup, name="ORDINAL/1"):
     """Queues stay with slot numbers that survive a restart; a slot below the highest that leaves
     moves no others.
@@ -117,7 +124,7 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         if not self.tables or not fleet.n_units:
             return
-        numbered = self._numbered(fleet)[0][fleet.unit_client_list]
+        numbered = self._numbered(fleet).counts[fleet.unit_client_list]
         most = tables().slots_for(fleet.n_queues)
         for unit in np.flatnonzero((numbered > most) & (fleet.n_queues > 0)).tolist():
             text = f"{fleet.n_queues[unit]} queues have a table of {most[unit]} slots, the highest is {numbered[unit] - 1}"
@@ -132,8 +139,7 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
         found[~own_slots(fleet)] = NO_PART
         return found
 
-    def _numbered(self, fleet: Fleet) -> tuple[Index, Index]:
-        """Return how many numbers each client list has, and the number of every entry."""
+    def _numbered(self, fleet: Fleet) -> _Numbered:
         lists = fleet.client_lists
         n_numbers, numbers = (
             np.empty(lists.offsets.size - 1, np.int32),
@@ -141,7 +147,7 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
         )
         scratch = np.empty(slots.scratch_size(0, longest_of(lists.offsets)), np.int32)
         slots.number(lists.offsets, self._taking_part(fleet), scratch, n_numbers, numbers)
-        return n_numbers, numbers
+        return _Numbered(n_numbers, numbers)
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if fleet.is_sparse:
@@ -203,8 +209,9 @@ class Ordinal(DividesOneGroup, name="ORDINAL/1"):
         """
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
         fleet = group_fleet(queues, client_ids)
-        n_numbers, found = self._numbered(fleet)
-        n, numbers = int(n_numbers[fleet.unit_client_list[0]]), found.tolist()
+        numbered = self._numbered(fleet)
+        n = int(numbered.counts[fleet.unit_client_list[0]])
+        numbers = numbered.of_entries.tolist()
         if owner < 0:
             reasons.say(EMPTY_ID)
             return reasons

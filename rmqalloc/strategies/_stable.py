@@ -5,7 +5,7 @@ docs/strategies/stable.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,12 +77,10 @@ class Stable(DividesOneGroup, name="STABLE/1"):
             fleet = fleet.own_lists()
         queues = queue_numbers(fleet, threads, np.uint32)
         clients = client_numbers(fleet.client_lists.client_ids)
-        slot_starts, n_clients, odd = fleet.slot_starts, fleet.n_clients, None
+        slot_starts, n_clients, sole = fleet.slot_starts, fleet.n_clients, None
         if not fleet.is_regular:
-            odd = fleet.irregular
-            slot_starts, n_clients, clients, (place_starts, places) = _without_repeats(
-                fleet, clients
-            )
+            sole = _without_repeats(fleet, clients)
+            slot_starts, n_clients, clients = sole.slot_starts, sole.n_clients, sole.clients
         none = np.flatnonzero((n_clients == 0) & (fleet.n_queues > 0))
         if none.size:
             vacate(fleet, none, out)
@@ -97,8 +95,9 @@ class Stable(DividesOneGroup, name="STABLE/1"):
             )  # fmt: skip
 
         by_unit(fleet, threads, make, n_clients)
-        if odd is not None:
-            split.rename_some(odd.units, fleet.queue_offsets, place_starts, places, out)
+        if sole is not None:
+            units = fleet.irregular.units
+            split.rename_some(units, fleet.queue_offsets, sole.place_starts, sole.places, out)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return the owner's score for the queue, and the clients that prefer it more but are full
@@ -141,13 +140,18 @@ def fmix32(h: Halves) -> Halves:
     return h ^ h >> np.uint32(16)
 
 
-def _without_repeats(
-    fleet: Fleet, clients: Halves
-) -> tuple[Offsets, Index, Halves, tuple[Offsets, Index]]:
-    """Return where each unit's clients begin and how many they are, given that irregular units have
-    lists without repeats and empty ids, which follow the others; and for these units where the
-    places begin that their clients have in the whole list.
-    """
+class _SoleClients(NamedTuple):
+    """Clients without repeats and empty ids."""
+
+    slot_starts: Offsets  # of every unit, where its clients begin
+    n_clients: Index
+    clients: Halves  # numbers: of all lists, and behind them of the lists of irregular units
+    place_starts: Offsets  # of every irregular unit, where its places begin
+    places: Index  # of its clients in the whole list
+
+
+def _without_repeats(fleet: Fleet, clients: Halves) -> _SoleClients:
+    """Give irregular units lists without repeats and empty ids."""
     odd = fleet.irregular
     kept = np.flatnonzero(odd.sole_holder >= 0)
     places = odd.sole_holder[kept]
@@ -157,4 +161,5 @@ def _without_repeats(
     starts = offsets[odd.unit_list]
     slot_starts[odd.units] = starts + clients.size
     n_clients[odd.units] = offsets[odd.unit_list + 1] - starts
-    return slot_starts, n_clients, np.concatenate([clients, compact]), (starts, places)
+    both = np.concatenate([clients, compact])
+    return _SoleClients(slot_starts, n_clients, both, starts, places)

@@ -34,8 +34,8 @@ def bundle(
     command: Command,
     takes: Iterable[str] = (),
 ) -> Command:
-    """Add options, the last one first in the help; the command gets what ``make`` makes of them as
-    one argument.
+    """Add options, the last one first in the help; the command gets the result of ``make`` over
+    them as one argument.
 
     ``takes`` names them where the parameters of ``make`` do not.
     """

@@ -111,7 +111,7 @@ class RebalancePull(RebalanceImpl):
         self._consumer = consumer
 
     def consume_type(self) -> ConsumeType:
-        """Return that it reads actively."""
+        """The consumer pulls when its caller asks: CONSUME_ACTIVELY."""
         return ConsumeType.ACTIVELY
 
     def message_queue_changed(

@@ -224,7 +224,7 @@ class RebalancePush(RebalanceImpl):
         self._consumer = consumer
 
     def consume_type(self) -> ConsumeType:
-        """Return that it reads passively."""
+        """The consumer pulls by itself and passes messages on: CONSUME_PASSIVELY."""
         return ConsumeType.PASSIVELY
 
     def client_rebalance(self, topic: str) -> bool:

@@ -1,5 +1,5 @@
-"""The rule of every client at every moment: of a strategy, what the client's own language makes of
-its name.
+"""The rule of every client at every moment: the strategy that the client's own language computes
+under the strategy's name.
 
 A schedule speaks of strategies as if all clients of a group computed them alike. Where those that
 act on a view do not, the view becomes several beside one another, one for each rule.

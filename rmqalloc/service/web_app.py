@@ -349,7 +349,7 @@ async def _refused(_request: Request, error: Any) -> Response:
 
 
 async def _defect(_request: Request, _error: Exception) -> Response:
-    """Return that an answer failed by a defect; the log has its traceback."""
+    """Return the answer to a request that a defect ended; the log has the traceback."""
     text = "a defect of rmqalloc, not of what it was asked; its log has the traceback"
     return _response(
         json_bytes(problem(HTTPStatus.INTERNAL_SERVER_ERROR, text)),

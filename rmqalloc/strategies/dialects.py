@@ -40,7 +40,7 @@ class Dialect(NamedTuple):
         return self.made[name]
 
     def lacks(self, name: str) -> str:
-        """Return that it has no strategy of this name."""
+        """Return the sentence that this client has no strategy of this name."""
         has = f"it divides by {self.only} alone" if self.only else f"it has {', '.join(self.made)}"
         return f"{self.client} has no {name}: {has}"
 

@@ -40,7 +40,7 @@ class PinnedUnits(Protocol):
         """Return the paths or URIs of the files that are read, as far as there are such."""
 
     def through(self, kernel: Any) -> DataFrame:
-        """Return what a kernel makes of all units, in workers."""
+        """Run a kernel over all units, in workers."""
 
     def is_changed(self) -> bool:
         """Return whether the source is in another state now, so that something else may have been

@@ -64,9 +64,9 @@ def headings(monkeypatch):
     """Headings of the tables that were printed as text so far."""
     found, laid = {}, renderer._laid
 
-    def listening(header, *arguments):
+    def listening(header, *arguments, **named):
         found.update(dict.fromkeys(name for name in header if name))
-        return laid(header, *arguments)
+        return laid(header, *arguments, **named)
 
     monkeypatch.setattr(renderer, "_laid", listening)
     return found

@@ -24,7 +24,7 @@ SCENARIOS = (
 @cache
 def read(case):
     found = planned(known(CASES[case], assume=True), SCENARIOS, ALL, ALL)
-    states = numbered(found.evaluation.states, found.read.n_units, found.read.mixed)
+    states = numbered(found.evaluation.states, found.views.n_units, found.views.mixed)
     return found.plan, states
 
 

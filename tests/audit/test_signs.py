@@ -13,7 +13,7 @@ from audited import queues, topic
 from bruteforce import clusters, mixed_cases, reached
 
 from rmqalloc.audit import RULES, _signed_groups, check_snapshot, current_owners
-from rmqalloc.audit._group_signs import signs_of
+from rmqalloc.audit._group_signs import GroupSigns, signs_of
 from rmqalloc.audit._signs import EVERY, NONE, OF_OWNERS, Sign
 from rmqalloc.audit.finding import Fault, rule
 from rmqalloc.evidence import with_strategies
@@ -83,8 +83,9 @@ def signs(snapshot):
 
 def every(*asked):
     """All signs, but that clients report what they own only where one does."""
-    found, _ = signs_of(*asked)
-    return [EVERY if sign & Sign.OWNED else EVERY & ~Sign.OWNED for sign in found], None
+    signs = signs_of(*asked).signs
+    every_sign = [EVERY if sign & Sign.OWNED else EVERY & ~Sign.OWNED for sign in signs]
+    return GroupSigns(every_sign, owners=None)
 
 
 @pytest.mark.thorough

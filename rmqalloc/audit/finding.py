@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import NONE, OF_OWNERS
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group
@@ -155,18 +156,18 @@ def rule(
 
     Raises
     ------
-    TypeError
+    ArgumentTypeError
         Nothing selects the groups that the rule is asked about.
-    ValueError
+    ArgumentError
         There is a rule of that name.
     """
     if signs is None and when is None:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"nothing selects the groups of rule {name!r}: give signs=, such as Sign.IDLE, or NONE for groups with "
             "unusual owners alone; or when=, a function of a group"
         )
     if name in DECLARED:
-        raise ValueError(f"there are two rules {name!r}")
+        raise ArgumentError(f"there are two rules {name!r}")
 
     def declare(find: Find) -> Find:
         DECLARED[name] = Rule(

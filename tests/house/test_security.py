@@ -33,7 +33,7 @@ NOT_IMPORTED = {
     "pty",
     "runpy",
 }
-STARTS = {"spark_udfs.requirements": "asks the Java that was found for its version"}
+STARTS = {"spark_udfs._java_rule": "asks the Java that was found for its version"}
 FOREIGN = {"rmqalloc.documents.store._disk": "renameat2, which the standard library does not have"}
 SECRET = re.compile(r"key|secret|password|token|credential|acl")
 

@@ -31,8 +31,8 @@ BOOSTS = {
     "commands": 0.5,
 }
 """How much pages count in the search, by the beginning of their names; 1 if none fits. Tasks come before names and figures."""
-TO_FILE = re.compile(r"\[([^]]*)\]\(proofs/[^)]*\)")
-"""Links of papers to files that are no pages."""
+TO_FILE = re.compile(r"\[([^]]*)\]\((?:\.\./)?(?:java|proofs|pyx|rmqalloc|tests)/[^)]*\)")
+"""Links to files of the checkout that are no pages: the site shows their text alone."""
 TO_PAPER = re.compile(rf"\]\((?:\.\./)?((?:\.\./)*)({'|'.join(PAPERS)})\.md")
 CODE = re.compile(r"`[^`\n]*`")
 PROGRAMS = ("clients", "conformance")
@@ -47,7 +47,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and programs that lie outside ``docs/``."""
     for source, target in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
-        text = TO_FILE.sub(r"\1", text)
         text = TO_PAPER.sub(lambda found: f"]({PAGES[found[2] + '.md']}", text)
         files.append(File.generated(config, target, content=text))
     for program in sorted(
@@ -69,6 +68,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     # Elsewhere a bar in the code of a table needs a backslash, which would be shown here.
     markdown = CODE.sub(lambda found: found[0].replace("\\|", "|"), markdown)
     markdown = re.sub(r"\]\(\.\./(examples/(?:clients|conformance)/\w+\.py)\)", r"](\1)", markdown)
+    markdown = TO_FILE.sub(r"\1", markdown)
     return TO_PAPER.sub(lambda found: f"]({found[1]}{PAGES[found[2] + '.md']}", markdown)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from rmqalloc.errors import Error
@@ -190,7 +190,8 @@ def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6)
     from difflib import get_close_matches
 
     found = get_close_matches(_folded(given), list(folded), most, alike)
-    return [name for one in found for name in folded[one]][:most]
+    alike_names = chain.from_iterable(folded[text] for text in found)
+    return list(islice(alike_names, most))
 
 
 def _folded(name: str) -> str:

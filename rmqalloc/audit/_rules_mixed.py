@@ -37,9 +37,10 @@ def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield clients that divide by different strategies."""
     names = [method.name for method in audited.methods]
     if audited.is_clustering and len(set(names)) > 1:
-        units = [
-            unit for unit in audited.units if len({view.method.name for view in unit.views}) > 1
-        ]
+        units = []
+        for unit in audited.units:
+            if len({view.method.name for view in unit.views}) > 1:
+                units.append(unit)
         yield _mixed(
             audited,
             units,
@@ -213,19 +214,19 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     known = {language for language in languages if language is not None}
     if len(known) < 2 or not audited.is_clustering or audited.is_served:
         return
-    why, severity = (
-        f"they agree on {audited.strategy} as long as all see the same queues and clients in the same order",
-        "note",
-    )
-    units = [unit for unit in audited.units if len({view.method for view in unit.views}) > 1]
+    units = []
+    for unit in audited.units:
+        if len({view.method for view in unit.views}) > 1:
+            units.append(unit)
     outcome = _outcome(audited, units)
+    why = f"they agree on {audited.strategy} as long as all see the same queues and clients in the same order"
+    severity = "note"
     if differs := _dialects(audited.strategy, known):
         why, severity = f"{'; '.join(differs)}; {outcome.words}", outcome.severity
+    keep = "keep" if audited.strategy == DEFAULT_STRATEGY else "take"
     yield Fault(
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
-        "Let one SDK consume for one group, or "
-        + f"{'keep' if audited.strategy == DEFAULT_STRATEGY else 'take'} {DEFAULT_STRATEGY}"
-        + ", which all of them compute alike.",
+        f"Let one SDK consume for one group, or {keep} {DEFAULT_STRATEGY}, which all of them compute alike.",
         queues=outcome.queues if differs else (),
         clients=_minority(audited, languages),
         severity=severity,

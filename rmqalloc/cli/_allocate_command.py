@@ -84,7 +84,9 @@ def allocate(
         )
     if len(set(client_ids)) < len(client_ids):
         tell("note", "a client id is given more than once and counts each time, as in RocketMQ")
-    owned = [one for name in dict.fromkeys(topic) for one in _owned(s, name, brokers, client_ids)]
+    owned: list[OwnedQueue] = []
+    for name in dict.fromkeys(topic):
+        owned += _owned(s, name, brokers, client_ids)
     shown = owned if client is None else [queue for queue in owned if queue.client_id in wanted]
     text = _RENDER[output](s.get_name(), client_ids, shown)
     if output == "table":
@@ -99,9 +101,10 @@ def _owned(
     """Yield owners of one topic's queues, in RocketMQ's order."""
     from rmqalloc import Assignment, MessageQueue, sort_queues
 
-    mq_all = sort_queues(
-        MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n)
-    )
+    queues: list[MessageQueue] = []
+    for broker, n_queues in brokers.items():
+        queues += [MessageQueue(topic, broker, queue_id) for queue_id in range(n_queues)]
+    mq_all = sort_queues(queues)
     assignment = cast(Assignment, s.assign(mq_all, client_ids))
     for queue, owner in zip(mq_all, assignment.owners.tolist(), strict=True):
         yield OwnedQueue(*queue, client_ids[owner] if owner >= 0 else None)

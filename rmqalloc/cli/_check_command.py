@@ -184,15 +184,16 @@ class _Looking:
         time was given for it.
         """
         now, before = time.monotonic(), self._first_seen
-        clients = {
-            (group.name, one.client_id): one for group in snapshot.groups for one in group.clients
-        }
-        self._first_seen = {key: before.get(key, now) for key in clients}
-        return {
-            key: inf if self.is_settled and one.start_timestamp is None else now - before[key]
-            for key, one in clients.items()
-            if key in before
-        }
+        self._first_seen = {}
+        seconds = {}
+        for group in snapshot.groups:
+            for client in group.clients:
+                key = group.name, client.client_id
+                self._first_seen[key] = before.get(key, now)
+                if key in before:
+                    is_settled = self.is_settled and client.start_timestamp is None
+                    seconds[key] = inf if is_settled else now - before[key]
+        return seconds
 
     def _keep(self, reach: Reach | None) -> None:
         """Keep who reads what, of which only what lasts counts as unread."""

@@ -79,7 +79,9 @@ def convert(inputs: tuple[str, ...], out: str, to_form: str, safe: bool) -> None
         tell("warning", f"not known: {words}")
     if lost:
         tell("warning", f"{written} cannot hold {', '.join(map(printable, lost))}")
-    n_queues = sum(broker.read_queue_nums for topic in snapshot.topics for broker in topic.brokers)
+    n_queues = 0
+    for topic in snapshot.topics:
+        n_queues += sum(broker.read_queue_nums for broker in topic.brokers)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
     say(
         f"{counted(len(snapshot.topics), 'topic')} with {counted(n_queues, 'queue')}, "

@@ -181,7 +181,7 @@ def evidence_of(
             "explains": group.strategy_explains,
             "differs": differing.get(group.name),
             "n_clients": len(group.clients),
-            "n_reporting": sum(client.owned is not None for client in group.clients),
+            "n_reporting": len([client for client in group.clients if client.owned is not None]),
             "doubt": group.strategy_doubt,
             "fetched_at": snapshot.fetched_at,
             "age_seconds": age,

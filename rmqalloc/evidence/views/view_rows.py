@@ -131,7 +131,8 @@ def differ(group: Group) -> bool:
     clients = group.clients
     if group.broker_client_ids is not None or not clients:
         return group.broker_client_ids is not None
-    if any(client.sees_read_queue_nums is not None for client in clients):
+    # Asked of every group of a fleet: a set is quicker than a generator.
+    if {client.sees_read_queue_nums is None for client in clients} != {True}:
         return True
     if len({client.client_id for client in clients}) < len(clients):
         return True

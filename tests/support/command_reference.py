@@ -11,6 +11,7 @@ from cli_commands import COMMANDS
 
 from rmqalloc.audit import RULES
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.cli._app import app
 from rmqalloc.cli._help_sections import SECTIONS, section_of
 from rmqalloc.evidence import Verb
 from rmqalloc.evidence.decisions import ROWS
@@ -27,7 +28,12 @@ def page():
     """The text of the page."""
     parts = [HEAD]
     for words, command in COMMANDS.items():
-        context = click.Context(command, info_name=f"rmqalloc {' '.join(words)}")
+        names = app.context_settings[
+            "help_option_names"
+        ]  # a command keeps those it is asked for first
+        context = click.Context(
+            command, info_name=f"rmqalloc {' '.join(words)}", help_option_names=names
+        )
         usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
         parts.append(f"{'#' * (len(words) + 1)} {' '.join(words)}\n")
         parts += [*helped(command), f"```text\n{usage}\n```\n"]

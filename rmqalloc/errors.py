@@ -1,4 +1,6 @@
-"""The root of all errors of rmqalloc."""
+"""The root of all errors of rmqalloc; which errors of other code are defects; and which extra brings
+a package that is missing.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The values everything else speaks of: a message queue, and who owns what.
+"""The values that all rooms share: message queues and assignments, limits of what is counted, and
+client ids.
 
-This module imports errors alone; every room may import it.
+This module imports `rmqalloc.errors` and `rmqalloc.text` alone; every room may import it.
 """
 
 from __future__ import annotations
@@ -30,11 +31,30 @@ else:
 
 __all__ = [
     "LMQ_PREFIX",
+    "MAX_CHANNELS",
+    "MAX_CLIENTS",
+    "MAX_OF_ROW",
+    "MAX_OWNERS",
+    "MAX_PER_UNIT",
+    "MAX_QUEUES",
+    "MAX_READ_QUEUE_NUMS",
+    "MAX_ROWS",
+    "MAX_TEXT_BYTES",
+    "MAX_VIRTUAL_NODES",
+    "MOST_MEMBERS",
     "RETRY_PREFIX",
     "Assignment",
     "MessageQueue",
     "SharedAssignment",
+    "TooManyQueuesError",
+    "check_queue_count",
+    "clients_meant",
+    "host_of",
+    "is_chosen",
+    "java_name",
+    "java_text",
     "joined",
+    "new_id",
     "queue_fields",
     "queue_text",
 ]
@@ -277,12 +297,11 @@ class SharedAssignment(NamedTuple, Generic[Queue]):
         return SharedAssignment(queues, errors, client_ids)
 
 
-# Most that is taken of anything that can be counted, and the refusal of a topic with more queues
-# than can be laid out.
-#
-# Whoever reads a file, a table or a server's answer refuses what is above these before anything is
-# made of it, so damaged or hostile data cost no memory. What one file alone limits stands in that
-# file.
+# --- Limits ---
+
+# A reader of a file, a table or a server's answer refuses what is above these limits before it
+# allocates anything, so damaged or hostile data cost no memory. A limit of one file alone stands in
+# that file.
 
 MAX_QUEUES = 1 << 20
 """Most queues of a topic where they are laid out one by one, and most of it on one broker in a snapshot."""
@@ -330,7 +349,7 @@ def check_queue_count(topic: str, n: int) -> None:
         )
 
 
-# Client ids: RocketMQ makes one of a host, ``@`` and what tells clients of the host apart.
+# --- Client ids: a host, ``@`` and a part that tells the clients of the host apart ---
 
 
 def host_of(client_id: str) -> str:
@@ -383,7 +402,7 @@ def is_chosen(client_id: str) -> bool:
 
     Examples
     --------
-    >>> [is_chosen(one) for one in ("10.0.0.1@consumer-7", "10.0.0.1@1#281944", "10.0.0.1@7", "c1")]
+    >>> [is_chosen(name) for name in ("10.0.0.1@consumer-7", "10.0.0.1@1#281944", "10.0.0.1@7", "c1")]
     [True, False, False, False]
     """
     _, at, instance = client_id.partition("@")

@@ -1,5 +1,5 @@
-"""Names made harmless, for they come from the network and may hold anything; and numbers with their
-nouns.
+"""Names made harmless, for they come from the network and may hold anything; numbers with their
+nouns; near names; and patterns of names.
 """
 
 from __future__ import annotations
@@ -298,15 +298,13 @@ def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
     >>> [bool(matcher(("a?", "*-b", "A"))(name)) for name in ("ax", "x-b", "A", "axx")]
     [True, True, True, False]
     """
-    texts = frozenset(only for one in patterns if (only := plain(one)) is not None)
-    others = [glob(one) for one in patterns if plain(one) is None]
-    if len(others) == 1 and not texts:
-        return others[0]
-    return (
-        (lambda name: name in texts or any(one(name) for one in others))
-        if others
-        else texts.__contains__
-    )
+    texts = frozenset(text for text in map(plain, patterns) if text is not None)
+    globs = [glob(pattern) for pattern in patterns if plain(pattern) is None]
+    if not globs:
+        return texts.__contains__
+    if len(globs) == 1 and not texts:
+        return globs[0]
+    return lambda name: name in texts or any(matches(name) for matches in globs)
 
 
 def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:

@@ -12,14 +12,16 @@ RING = "CONSISTENT_HASH(10)"
 UNIFORM = "Kafka KIP-848 uniform"
 
 SLOTS: tuple[IdKind, ...] = ("slot", "slot, new address")
-LEAVE_AND_JOIN = {one.label: one.leave_and_join for one in PROMISES}
-SPREADS = {one.label: one.spread for one in PROMISES if one.spread is not None}
-OVER_LEAST = {one.label: one.over_least for one in PROMISES}
-RESTART = {one.label: one.restart for one in PROMISES if one.restart is not None}
-GROWTH = {one.label: one.growth for one in PROMISES if one.growth is not None}
-SKEWS = {one.label: one.skew for one in PROMISES if one.skew is not None}
-FLEETS = {one.label: one.fleet_time for one in PROMISES if one.fleet_time is not None}
-GROUPS = {one.label: one.group_time for one in PROMISES}
+LEAVE_AND_JOIN = {promise.label: promise.leave_and_join for promise in PROMISES}
+SPREADS = {promise.label: promise.spread for promise in PROMISES if promise.spread is not None}
+OVER_LEAST = {promise.label: promise.over_least for promise in PROMISES}
+RESTART = {promise.label: promise.restart for promise in PROMISES if promise.restart is not None}
+GROWTH = {promise.label: promise.growth for promise in PROMISES if promise.growth is not None}
+SKEWS = {promise.label: promise.skew for promise in PROMISES if promise.skew is not None}
+FLEETS = {
+    promise.label: promise.fleet_time for promise in PROMISES if promise.fleet_time is not None
+}
+GROUPS = {promise.label: promise.group_time for promise in PROMISES}
 
 
 class Check(NamedTuple):

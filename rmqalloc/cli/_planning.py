@@ -80,7 +80,7 @@ def tell_broken(broken: Sequence[object]) -> None:
     print_notes(first_of([*map(str, broken)], MOST_TOLD), "gate not kept")
 
 
-# Gates: bounds whose breach is an exit code.
+# --- Gates: bounds whose breach is an exit code ---
 
 max_unowned_option = option("max-unowned", type=Count(0))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     type=FileOrExample("snapshot"),
 )
 @saved_plan_options
-def report(plan: str, out: str, file: str | None, told: SavedPlanOptions) -> None:
+def report(plan: str, out: str, file: str | None, given: SavedPlanOptions) -> None:
     """Write a saved plan as one HTML file, which needs no network and no server.
 
     \b
@@ -41,7 +41,7 @@ def report(plan: str, out: str, file: str | None, told: SavedPlanOptions) -> Non
 
     made = load_plan(plan)
     findings: Findings | tuple[()] = ()
-    if (known := told.snapshot(file)) is not None:
+    if (known := given.snapshot(file)) is not None:
         made = with_details(made, known.given)
         findings = check_snapshot(known).of_groups({*made.groups["consumer_group"].to_pylist()})
     page = as_html(made, findings)

@@ -85,8 +85,7 @@ def undone(undo: Undo, known: Known) -> Plan | None:
     return made
 
 
-# What a saved plan was made from: the snapshot as it is in its file, and what ``plan`` was told of
-# it besides.
+# --- The snapshot of a saved plan: its file, and the options that `plan` was given with it ---
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class SavedPlanOptions:
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
 
     def snapshot(self, path: str | None) -> Known | None:
-        """Return what the plan was made from."""
+        """Return the snapshot in a file, known by these options; None without a file."""
         from rmqalloc.snapshot.files import read
 
         if path is not None:
@@ -117,11 +116,10 @@ class SavedPlanOptions:
 
 
 def saved_plan_options(command: Command) -> Command:
-    """Add the options that say what a plan was told of its snapshot; the command gets them as one
-    argument, ``told``.
+    """Add the options that `plan` was given with its snapshot; the command gets them as one argument,
+    ``given``.
     """
-
-    return bundle("told", SavedPlanOptions, (evidence_options, *_OPTIONS), command)
+    return bundle("given", SavedPlanOptions, (evidence_options, *_OPTIONS), command)
 
 
 _OPTIONS = (

@@ -22,7 +22,7 @@ from rmqalloc.cli._sink import draw
     type=FileOrExample("snapshot"),
 )
 @saved_plan_options
-def verify(plan: str, file: str | None, told: SavedPlanOptions) -> int:
+def verify(plan: str, file: str | None, given: SavedPlanOptions) -> int:
     """Make a saved plan again from its inputs, and compare all of its file with that.
 
     This finds files that were changed, not defects of the planner.
@@ -33,7 +33,7 @@ def verify(plan: str, file: str | None, told: SavedPlanOptions) -> int:
     """
     import rmqalloc
 
-    known = told.snapshot(file)
+    known = given.snapshot(file)
     found = rmqalloc.verify(plan, None if known is None else known.given)
     draw(found.lines)
     if found.problems:

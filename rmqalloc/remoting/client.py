@@ -48,7 +48,7 @@ class Remembered:
     """
 
     def __init__(self, pure: Collection[Callable[[Any], Any]] = ()) -> None:
-        self._names = {one: f"{i}".encode() for i, one in enumerate(pure)}
+        self._names = {function: f"{i}".encode() for i, function in enumerate(pure)}
         self._last: dict[bytes, Any] = {}
         self._now: dict[bytes, Any] = {}
 

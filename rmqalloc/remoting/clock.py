@@ -1,4 +1,6 @@
-"""The port to time: both halves of a rebalance run on one clock, virtual or real."""
+"""The port to time: both halves of a rebalance run on one clock, virtual or real. Below it
+RocketMQ's timers.
+"""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -183,7 +183,7 @@ class Relays:
             self._free.release()
 
 
-# Which addresses of a cluster did not answer a member in time, and when each is asked again.
+# --- Addresses that did not answer a member in time, and when each is asked again ---
 
 LONGEST_PAUSE = 10.0
 """Seconds until an address that was silent is asked again, at most."""

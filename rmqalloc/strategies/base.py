@@ -55,7 +55,7 @@ class Strategy(ABC):
     caller here (`sort_queues`, `sort_client_ids`, ``sort=True``, `Fleet.sorted`).
 
     A class of this package joins `STRATEGIES` by a keyword, ``class Rotated(..., name="ROTATED/1")``.
-    A class that writes the hook anew inherits nothing that rests on the hook of its base: neither
+    A class that overrides the hook inherits nothing that rests on the hook of its base: neither
     faster ways to the owners nor what is declared of them.
 
     What else the product has to know of a strategy is declared by its class, so that no other room
@@ -376,7 +376,7 @@ class Strategy(ABC):
         self.formula.write(queue_offsets, n_clients, out)
 
     def _has_hook_of(self, made: type[Strategy]) -> bool:
-        """Return False in a subclass that writes the hook anew."""
+        """Return False in a subclass that overrides the hook."""
         return type(self)._owners is made._owners
 
     def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:

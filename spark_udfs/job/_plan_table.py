@@ -456,7 +456,7 @@ def _shown_source(source: Source) -> str:
     return "the DataFrame" if isinstance(source, DataFrame) else without_secrets(str(source))
 
 
-# The id of a plan: a digest of what is planned and of what it is made from. Imports no pyspark.
+# --- The id of a plan: a digest of its spec and its input ---
 
 
 def plan_id_of(spec: PlanSpec, identity: Any) -> str:

@@ -70,7 +70,7 @@ def _cause(error: Exception) -> str:
     return "; ".join(dict.fromkeys(plain)) + advice
 
 
-# What Spark reports of a worker that could not do its work, in one line. Imports no pyspark.
+# --- The failure of a Python worker, as Spark reports it, in one line ---
 
 _OURS = ("rmqalloc", "spark_udfs", "pyarrow", "numpy", "pandas")
 _LOST = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")

@@ -228,7 +228,7 @@ def test_a_topic_with_too_many_queues_is_refused_whatever_is_asked():
 
 def test_rules_are_asked_by_sign():
     """Rules of no sign are of owners and views alone."""
-    of_none = {name for name, one in RULES.items() if not one.signs and one.when is None}
+    of_none = {name for name, rule in RULES.items() if not rule.signs and rule.when is None}
     assert of_none == {
         "unowned-queue", "double-owned-queue", "duplicate-client-id", "stale-route", "split-client-list", "config-overlap",
         "config-hole", "config-unknown-queue", "unsupported-server-strategy", "no-consumer", "actual-unowned",
@@ -245,7 +245,7 @@ def test_a_rule_may_name_its_groups_by_a_function(monkeypatch):
     plain = QUIET.groups[0]
     cluster = replace(QUIET, groups=(plain, replace(plain, name="other")))
     assert signs(cluster) == [NONE, NONE]
-    assert [(one.rule, one.consumer_group) for one in check_snapshot(cluster)] == [
+    assert [(finding.rule, finding.consumer_group) for finding in check_snapshot(cluster)] == [
         ("idle-client", "other")
     ]
 

@@ -51,8 +51,8 @@ def test_every_queue_of_any_state_is_there_once_with_its_owners():
     for key, owners in zip(keys_of(np.arange(len(QUEUES))), NAMED.owners.T, strict=True):
         first, others = (column.to_pylist() for column in NAMED.names_of(owners))
         texts = [
-            " ".join([one or "", *(more or [])]).strip()
-            for one, more in zip(first, others, strict=True)
+            " ".join([owner or "", *(more or [])]).strip()
+            for owner, more in zip(first, others, strict=True)
         ]
         found[key] = tuple(
             None if owner == -2 else text for owner, text in zip(owners, texts, strict=True)

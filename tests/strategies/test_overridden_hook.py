@@ -1,6 +1,4 @@
-"""A subclass that writes `_owners` anew has that answer everywhere: none of the shortcuts of its base
-stays.
-"""
+"""A subclass that overrides `_owners` has that answer everywhere: no shortcut of its base stays."""
 
 import pyarrow as pa
 import pytest
@@ -17,9 +15,9 @@ from rmqalloc.strategies.by_name import server_side
 from spark_udfs import _arrow_owners as arrow_owners
 
 ROUTE = (TopicBroker("hz@a", 5, machine_room="hz"), TopicBroker("sh@b", 6, machine_room="sh"))
-ROOM_OF = {one.broker_name: one.machine_room for one in ROUTE}
+ROOM_OF = {broker.broker_name: broker.machine_room for broker in ROUTE}
 TOPICS = (Topic("orders", ROUTE), Topic("T", ROUTE[:1]))
-QUEUES = [MessageQueue("orders", one.broker_name, i) for one in ROUTE for i in range(5)]
+QUEUES = [MessageQueue("orders", broker.broker_name, i) for broker in ROUTE for i in range(5)]
 CLIENTS = {"10.0.0.1@c-0": "hz", "10.0.0.2@c-1": "hz", "10.0.0.3@c-3": "sh", "x@gray": "hz"}
 IDS = list(CLIENTS)
 
@@ -47,9 +45,11 @@ every_family = pytest.mark.parametrize(
 def parameters_of(made):
     if made is ConfigByClient:
         return {"message_queues": LISTS}
-    needed = {one.name: NEEDED[one.kind] for one in made.parameters if one.is_needed}
+    needed = {given.name: NEEDED[given.kind] for given in made.parameters if given.is_needed}
     rooms = {"broker_room": lambda queue: ROOM_OF[queue[1]], "client_room": CLIENTS.get}
-    return needed | {one.name: rooms[one.name] for one in made.parameters if one.name in rooms}
+    return needed | {
+        given.name: rooms[given.name] for given in made.parameters if given.name in rooms
+    }
 
 
 def reversed_class(made):
@@ -110,10 +110,10 @@ def test_one_client_a_group_and_a_fleet_agree(made, ids):
 @every_family
 def test_so_do_strategies_over_it(made):
     inner = reversed_class(made)(**parameters_of(made))
-    outer = [one for one in STRATEGIES.values() if one.names_inner]
+    outer = [kind for kind in STRATEGIES.values() if kind.names_inner]
     assert len(outer) >= 4
-    for one in outer:
-        over = one(**{**parameters_of(one), "inner": inner})
+    for kind in outer:
+        over = kind(**{**parameters_of(kind), "inner": inner})
         ways = three_ways(over, QUEUES, IDS)
         assert ways == [ways[0]] * 3
         assert over.decided_by == "anything"
@@ -142,7 +142,8 @@ def test_a_subclass_may_know_more_again():
 PLANNED = {
     name: made
     for name, made in STRATEGIES.items()
-    if not made.is_shared and all(one.kind not in ("owners", "queues") for one in made.parameters)
+    if not made.is_shared
+    and all(given.kind not in ("owners", "queues") for given in made.parameters)
 }
 
 
@@ -151,26 +152,26 @@ def test_planned_compared_and_in_bulk(name, monkeypatch):
     made = reversed_class(STRATEGIES[name])
     monkeypatch.setitem(STRATEGIES, "REVERSED", made)
     used = "REVERSED-AVG" if made.names_inner else "REVERSED"
-    needed = [one for one in made.parameters if one.is_needed and one.kind != "strategy"]
-    params = {one.name: NEEDED[one.kind] for one in needed}
-    clients = tuple(Client(one, room) for one, room in CLIENTS.items())
+    needed = [given for given in made.parameters if given.is_needed and given.kind != "strategy"]
+    params = {given.name: NEEDED[given.kind] for given in needed}
+    clients = tuple(Client(client_id, room) for client_id, room in CLIENTS.items())
     group = Group("g", ("orders", "T"), clients, strategy=used, strategy_params=params)
     snapshot = Snapshot(TOPICS, (group,))
-    leaves = [Scenario(one, [RemoveClients(ids=one)]) for one in IDS]
+    leaves = [Scenario(client_id, [RemoveClients(ids=client_id)]) for client_id in IDS]
     plan = plan_snapshot(snapshot, leaves)
 
     rooms = {"broker_room": ROOM_OF, "client_room": CLIENTS} if made.reads_rooms else {}
     given = params | ({"inner": strategy("AVG")} if made.names_inner else {})
     rows = [row for row in plan.queues.to_pylist() if row["topic"] == "orders"]
-    for scenario, gone in [("current", None), *((one, one) for one in IDS)]:
+    for scenario, gone in [("current", None), *zip(IDS, IDS, strict=True)]:
         mine = [row for row in rows if row["scenario"] == scenario]
         queues = [MessageQueue("orders", row["broker_name"], row["queue_id"]) for row in mine]
-        ids = [one for one in IDS if one != gone]
+        ids = [client_id for client_id in IDS if client_id != gone]
         expected = made(**given, **rooms).assign(queues, ids).owners.tolist()
         assert [row["owner_after"] for row in mine] == [ids[i] for i in expected]
 
     [row] = compare(snapshot, [Candidate("it", used, params)]).table.to_pylist()
-    moved = [one["moved"] for one in plan.groups.to_pylist()[1:]]
+    moved = [row["moved"] for row in plan.groups.to_pylist()[1:]]
     assert (row["departure_mean"], row["departure_worst"]) == (sum(moved) / len(IDS), max(moved))
 
     batch = plan_batch(units_of(snapshot), PlanSpec("AVG", output="owners")).to_pylist()

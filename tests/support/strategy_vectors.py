@@ -188,7 +188,7 @@ def random_case(random: Random, strategy: str) -> StrategyCase:
     return case(strategy, parameters, random_queues(random), random_ids(random, pattern))
 
 
-WRAPPED = {one.name: one.parameters for one in declared("JAVA_CASES")}
+WRAPPED = {case.name: case.parameters for case in declared("JAVA_CASES")}
 """How parameters are drawn, by strategy."""
 
 

@@ -78,7 +78,7 @@ def test_outputs_of_mqadmin_point_at_their_first_line(tmp_path):
     heads = [
         number for number, line in enumerate(lines, 1) if line.startswith(("#Index", "#ClientId"))
     ]
-    assert group_places(str(path), "mqadmin") == {
+    assert group_places(str(path), "outputs") == {
         "audit": (heads[0], None),
         "order-svc": (heads[1], None),
     }

@@ -93,7 +93,7 @@ def test_the_schema_is_printed(run):
     [
         (["--out", "x.json"], exit_codes.USAGE, "Missing argument 'IN...'"),
         ([ORDERS], exit_codes.USAGE, "Missing option '--out'"),
-        ([ORDERS, "-o", "mqadmin", "--out", "x.json"], exit_codes.USAGE, "'mqadmin' is not one of"),
+        ([ORDERS, "-o", "outputs", "--out", "x.json"], exit_codes.USAGE, "'outputs' is not one of"),
         ([ORDERS, "--out", "x.xml"], exit_codes.FAILURE, "suffix '.xml' is not known"),
         ([ORDERS, "--out", "nowhere/x.json"], exit_codes.FAILURE, "rmqalloc: nowhere/x.json: No such file or directory"),
         (["nowhere.json", "--out", "x.json"], exit_codes.FAILURE, "nowhere.json: No such file or directory"),

@@ -34,7 +34,7 @@ ROOMS = {
     "rmqalloc/scenarios": ["plan", *SEED, "--scenario", "scenarios.yaml"],
     "rmqalloc/simulation": SIMULATE,
     "rmqalloc/snapshot": ["convert", "seed.parquet", "--out", "seed.csv"],
-    "rmqalloc/snapshot/files/mqadmin": ["convert", "allocateMQ.orders.json", "--out", "mqadmin.json"],
+    "rmqalloc/snapshot/files/outputs": ["convert", "allocateMQ.orders.json", "--out", "mqadmin.json"],
     "rmqalloc/snapshot/live": ["snapshot", "-n", "{}", "--out", "live.json"],
     "rmqalloc/documents/store": ["convert", "seed.parquet", "--out", "seed.csv"],
     "rmqalloc/strategies": ["allocate", "-t", "t", "--queues", "b:8", "--clients", "x,y", "-s", "CONSISTENT_HASH"],

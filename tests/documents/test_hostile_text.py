@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from rmqalloc.documents import Source
 from rmqalloc.fleet.columns import Strings
 from rmqalloc.scenarios.patterns import matches
-from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
-from rmqalloc.snapshot.files.mqadmin._sections import CommandSubject, Section, is_output, sections
+from rmqalloc.snapshot.files.outputs import _mqadmin_tables as tables
+from rmqalloc.snapshot.files.outputs._sections import CommandSubject, Section, is_output, sections
 from rmqalloc.strategies import strategy
 from rmqalloc.strategies.spelled import MAX_LENGTH, _pairs, labels_of, spelled
 from rmqalloc.text import MAX_PATTERN, PatternError, glob, literal, matcher, plain
@@ -46,7 +46,7 @@ def seconds(face, text):
 
 def listed(line):
     """A row of consumerStatus."""
-    outputs.clients(
+    tables.clients(
         Section(
             Source("x", b""), 1, "clients", CommandSubject(), lines=["#Index  #ClientId ", line]
         )
@@ -55,7 +55,7 @@ def listed(line):
 
 def detail(line):
     """A queue of the file of a client."""
-    outputs._queue(
+    tables._queue(
         Section(Source("x", b""), 1, "running info", CommandSubject(), lines=["", line]), 1, line
     )
 
@@ -73,12 +73,12 @@ def progress(rest):
         "LastTime",
     ]
     head = "#Topic  #Broker Name  #QID"
-    outputs._ProgressRows(head, names).row(f"{'t':8}{'b':14}{rest}")
+    tables._ProgressRows(head, names).row(f"{'t':8}{'b':14}{rest}")
 
 
 def number(text):
     """A rate that mqadmin prints."""
-    outputs._number(Section(Source("x", b""), 1, "", CommandSubject()), 0, text)
+    tables._number(Section(Source("x", b""), 1, "", CommandSubject()), 0, text)
 
 
 def canary(pattern):
@@ -237,14 +237,14 @@ def test_clients_of_consumer_status_are_those_of_the_expression(client_id, relea
         Source("x", b""), 1, "clients", CommandSubject(), lines=["#Index  #ClientId ", line]
     )
     if row := OLD_LISTED.fullmatch(line):
-        found = outputs._listed(section, 1, line)
+        found = tables._listed(section, 1, line)
         assert (found.client_id, found.version) == (
             row["lead"] + row["id"].rstrip(" "),
-            outputs.version(row["version"]),
+            tables.version(row["version"]),
         )
     else:
         assert (
-            len(line.split()) != 4 or outputs._listed(section, 1, line).client_id == line.split()[1]
+            len(line.split()) != 4 or tables._listed(section, 1, line).client_id == line.split()[1]
         )
 
 
@@ -254,6 +254,6 @@ def test_a_whole_file_of_hostile_lines_is_read_in_a_moment():
     start = time.process_time()
     found = list(sections(Source("x", "\n".join(lines).encode())))
     with contextlib.suppress(ValueError):
-        outputs.clients(found[0])
+        tables.clients(found[0])
     assert time.process_time() - start < A_MOMENT
     assert json.dumps(found[0].asked.name) == '"g"'

@@ -70,7 +70,7 @@ def test_planning_a_file_of_json_loads_nothing_of_other_forms():
         "csv",
         "hashlib",
     }
-    mine = {"files.csv_text", "files._write_files", "files.mqadmin._sections", "live.fetching"}
+    mine = {"files.csv_text", "files._write_files", "files.outputs._sections", "live.fetching"}
     assert found & (others | {f"rmqalloc.snapshot.{name}" for name in mine}) == set()
 
 

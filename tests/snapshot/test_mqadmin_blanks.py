@@ -9,8 +9,8 @@ from hypothesis_budget import examples
 
 from rmqalloc import MessageQueue
 from rmqalloc.documents import Source
-from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
-from rmqalloc.snapshot.files.mqadmin._sections import sections
+from rmqalloc.snapshot.files.outputs import _mqadmin_tables as tables
+from rmqalloc.snapshot.files.outputs._sections import sections
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import TopicBroker
 
@@ -104,7 +104,7 @@ def test_consumer_connection(rows):
     body = "".join(java(CONNECTIONS, one, "127.0.0.1:55", language, v) for one, language, v in rows)
     topic = java(((20, "  "), (0, "")), "orders", "a > 1 AND b")
     end = f"\nBelow is subscription:\n#Topic               #SubExpression\n{topic}\nConsumeType: P\nMessageModel: CLUSTERING\n"
-    found = outputs.connections(section_of(head + body + end))
+    found = tables.connections(section_of(head + body + end))
     assert [(one.client_id, one.language) for one in found.connections] == [row[:2] for row in rows]
     assert (found.subscriptions, found.message_model) == (["orders"], "CLUSTERING")
 
@@ -116,11 +116,11 @@ def test_consumer_status(rows):
     body = "".join(
         java(STATUS, i, one, v, f"1795247995935/{one}") for i, (one, v) in enumerate(rows, 1)
     )
-    found = outputs.clients(
+    found = tables.clients(
         section_of(head + body + "\n\nSame subscription in the same group of consumer\n")
     )
     assert [(one.client_id, one.version) for one in found] == [
-        (one, outputs.version(v)) for one, v in rows
+        (one, tables.version(v)) for one, v in rows
     ]
 
 
@@ -149,13 +149,13 @@ def test_consumer_progress(is_old, rows):
             columns, *names, number, end, at, ip, end - at, *([7] if inflight else []), when
         )
         expected[MessageQueue(names[0], names[1].rstrip(" "), number)] = ip.lstrip(" ")
-    found = outputs.progress(section_of(text + "\nConsume TPS: 0.00\n"))
+    found = tables.progress(section_of(text + "\nConsume TPS: 0.00\n"))
     assert [(lag.broker_offset, lag.consumer_offset) for lag in found.lags] == [
         row[3:5] for row in rows
     ]
     assert {lag.queue for lag in found.lags} == set(expected)
     assert found.owners == {
-        queue: ip for queue, ip in expected.items() if ip not in outputs.NOT_KNOWN
+        queue: ip for queue, ip in expected.items() if ip not in tables.NOT_KNOWN
     }
 
 
@@ -171,7 +171,7 @@ def test_topic_route(rows):
     )
     for cluster, broker in rows:
         text += java(ROUTES, cluster, broker, "{0=127.0.0.1:55417, 1=10.0.0.1:1}", 4, 4, 6)
-    found = outputs.routes(section_of(text + "-" * 90 + "\n"), "t")
+    found = tables.routes(section_of(text + "-" * 90 + "\n"), "t")
     assert found.brokers == tuple(TopicBroker(broker, 4, 4, 6) for _, broker in rows)
 
 
@@ -189,7 +189,7 @@ def test_queues_of_a_client(rows):
             number,
             "ProcessQueueInfo [commitOffset=5, droped=false, 1 ProcessQueue]",
         )
-    _, info = outputs.running_info(section_of(text + "\n\n#Consumer RT&TPS#\n"))
+    _, info = tables.running_info(section_of(text + "\n\n#Consumer RT&TPS#\n"))
     assert set(info.owned) == {
         MessageQueue(topic, broker.lstrip(" "), number) for topic, broker, number in rows
     }
@@ -200,20 +200,20 @@ def test_a_cluster_whose_name_sticks_out_of_its_column():
         ROUTES, "#ClusterName", "#BrokerName", "#BrokerAddrs", "#ReadQueue", "#WriteQueue", "#Perm"
     )
     text += java(ROUTES, "c" * 60, "broker-a", "{0=127.0.0.1:55417}", 2, 2, 6) + "----\n"
-    assert outputs.routes(section_of(text), "t").brokers[0].broker_name == "broker-a"
+    assert tables.routes(section_of(text), "t").brokers[0].broker_name == "broker-a"
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "said"),
     [
         pytest.param(
-            outputs.connections,
+            tables.connections,
             "#ClientId #ClientAddr \nsome words that are none\n",
             "2: not a row of consumerConnection",
             id="connections",
         ),
         pytest.param(
-            outputs.clients,
+            tables.clients,
             "#Index #ClientId \n1 a b  V5 7/x\n",
             "2: not a row of consumerStatus: number, client id",
             id="clients",

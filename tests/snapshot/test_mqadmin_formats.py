@@ -12,8 +12,8 @@ from checkout import DATA, ROOT
 from rmqalloc import MessageQueue
 from rmqalloc.documents import Source
 from rmqalloc.snapshot.files import read_snapshots
-from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FORMATS
-from rmqalloc.snapshot.files.mqadmin._sections import sections
+from rmqalloc.snapshot.files.outputs._formats import FORMATS
+from rmqalloc.snapshot.files.outputs._sections import sections
 from rmqalloc.snapshot.plain_data import SnapshotError
 
 FOLDER = DATA / "mqadmin" / "formats"

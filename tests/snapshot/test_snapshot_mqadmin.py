@@ -329,14 +329,14 @@ def cut(name, lines):
 )  # fmt: skip
 def test_what_is_wrong_names_its_place(name, text, said, tmp_path):
     with pytest.raises(SnapshotError, match=said):
-        read_snapshots([given_text(tmp_path, name, text)], "mqadmin")
+        read_snapshots([given_text(tmp_path, name, text)], "outputs")
 
 
 def test_a_text_without_any_output_is_refused(tmp_path):
     with pytest.raises(
         SnapshotError, match=r"a.txt:1: holds no output of mqadmin that is read: topicRoute"
     ):
-        read_snapshots([given_text(tmp_path, "a.txt", "The command is not found\n")], "mqadmin")
+        read_snapshots([given_text(tmp_path, "a.txt", "The command is not found\n")], "outputs")
 
 
 def test_two_routes_of_one_topic_must_agree(tmp_path):

@@ -12,12 +12,12 @@ from rmqalloc.documents import STDIN, Source, read_source
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.snapshot.examples import PREFIX, find
 from rmqalloc.snapshot.files import _document_text as document_text
-from rmqalloc.snapshot.files import mqadmin
+from rmqalloc.snapshot.files import outputs
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Snapshot
 
 AUTO = "auto"
-FORMS = ("json", "yaml", "csv", "parquet", "mqadmin")
+FORMS = ("json", "yaml", "csv", "parquet", "outputs")
 """What can be read; all but mqadmin can be written."""
 
 SUFFIXES = {
@@ -92,7 +92,7 @@ def read_snapshots(
         raise SnapshotError(f"form {form!r} is not known; known are {', '.join((AUTO, *FORMS))}")
     sources = [one if isinstance(one, Source) else read_source(one, SnapshotError) for one in paths]
     forms = [form_of(source) if form == AUTO else form for source in sources]
-    if len(sources) != 1 and set(forms) != {"mqadmin"}:
+    if len(sources) != 1 and set(forms) != {"outputs"}:
         shown = ", ".join(
             f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True)
         )
@@ -100,7 +100,7 @@ def read_snapshots(
             f"only outputs of mqadmin can be put together; else give one file, got {shown or 'none'}"
         )
     with no_collection():
-        return mqadmin.read(sources) if forms[0] == "mqadmin" else _read(sources[0], forms[0])
+        return outputs.read(sources) if forms[0] == "outputs" else _read(sources[0], forms[0])
 
 
 def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
@@ -129,18 +129,18 @@ def form_of(source: Source) -> str:
     if source.data.startswith(b"PAR1"):
         return "parquet"
     text = source.text()
-    if _MQADMIN_JSON.match(text[:_HEAD]) or mqadmin.is_dashboard(text[:_HEAD]):
-        return "mqadmin"
+    if _MQADMIN_JSON.match(text[:_HEAD]) or outputs.is_dashboard(text[:_HEAD]):
+        return "outputs"
     if suffix is not None or text.lstrip().startswith("{"):
         return "json"
-    if mqadmin.is_output(text):
-        return "mqadmin"
+    if outputs.is_output(text):
+        return "outputs"
     if re.search(r"^(---|apiVersion *:|kind *: *Snapshot)", text[:_HEAD], re.MULTILINE):
         return "yaml"
     if _has_columns(text):
         return "csv"
-    if mqadmin.is_named_as_output(source.path):
-        return "mqadmin"
+    if outputs.is_named_as_output(source.path):
+        return "outputs"
     raise source.error(
         f"its form cannot be told from its name or content, which may be {', '.join(FORMS)}; "
         "a suffix such as .json says it"

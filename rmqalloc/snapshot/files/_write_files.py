@@ -18,7 +18,7 @@ from rmqalloc.snapshot.files._to_rows import to_rows
 from rmqalloc.snapshot.plain_data import SnapshotError, to_document
 from rmqalloc.snapshot.snapshot import Snapshot
 
-WRITTEN = tuple(form for form in FORMS if form != "mqadmin")
+WRITTEN = tuple(form for form in FORMS if form != "outputs")
 """Forms that can be written."""
 
 _UNORDERED = (("groups", 0, "lags"), ("groups", 0, "clients", 0, "owned"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rmqalloc.documents import Source, parse, read_source
-from rmqalloc.snapshot.files import csv_text, mqadmin
+from rmqalloc.snapshot.files import csv_text, outputs
 from rmqalloc.snapshot.files._read_files import AUTO, form_of
 from rmqalloc.snapshot.files._table_columns import column_names
 from rmqalloc.snapshot.plain_data import SnapshotError
@@ -18,8 +18,8 @@ def group_places(path: str | Source, form: str = AUTO) -> dict[str, Place]:
     found = form_of(source) if form == AUTO else form
     if found == "csv":
         return _of_rows(source)
-    if found == "mqadmin":
-        return {name: (line, None) for name, line in mqadmin.group_lines(source).items()}
+    if found == "outputs":
+        return {name: (line, None) for name, line in outputs.group_lines(source).items()}
     return {} if found == "parquet" else _of_document(source, found)
 
 

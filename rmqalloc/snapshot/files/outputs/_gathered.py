@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.results.and_more import named
-from rmqalloc.snapshot.files.mqadmin._group_names import is_retry_topic_of
-from rmqalloc.snapshot.files.mqadmin._outputs import Connected, ListedGroup, Progress
-from rmqalloc.snapshot.files.mqadmin._sections import Section
+from rmqalloc.snapshot.files.outputs._group_names import is_retry_topic_of
+from rmqalloc.snapshot.files.outputs._mqadmin_tables import Connected, ListedGroup, Progress
+from rmqalloc.snapshot.files.outputs._sections import Section
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
 from rmqalloc.snapshot.snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker

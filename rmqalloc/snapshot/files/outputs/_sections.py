@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from rmqalloc.documents import DocumentError, Source
-from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import (
+from rmqalloc.snapshot.files.outputs._formats import (
     BEGINNINGS,
     COMMAND_FAILED,
     COMMANDS,

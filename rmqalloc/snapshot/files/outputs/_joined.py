@@ -10,11 +10,11 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files._checks import check_values
-from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
-from rmqalloc.snapshot.files.mqadmin._gathered import Gathered
-from rmqalloc.snapshot.files.mqadmin._group_names import group_of_retry_topics, may_be_named
-from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import OTHERS, dashboard, is_dashboard
-from rmqalloc.snapshot.files.mqadmin._sections import FAILED, Section, sections
+from rmqalloc.snapshot.files.outputs import _mqadmin_tables as tables
+from rmqalloc.snapshot.files.outputs._formats import OTHERS, dashboard, is_dashboard
+from rmqalloc.snapshot.files.outputs._gathered import Gathered
+from rmqalloc.snapshot.files.outputs._group_names import group_of_retry_topics, may_be_named
+from rmqalloc.snapshot.files.outputs._sections import FAILED, Section, sections
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection
 from rmqalloc.snapshot.plain_data import SnapshotError
@@ -88,20 +88,20 @@ def _read_sections(source: Source, gathered: Gathered) -> list[Section]:
 
 def _refusal(section: Section) -> str:
     if section.kind == FAILED:
-        return outputs.failure(section)
+        return tables.failure(section)
     other = _NOT_READ[section.kind]
     return f"this is the output of {other.command}, which is not read; {other.instead}"
 
 
 def _take_routes(section: Section, gathered: Gathered) -> None:
-    _add_topic(outputs.routes(section, _topic(section)), section, gathered)
-    gathered.broker_names |= outputs.route_addresses(section)
+    _add_topic(tables.routes(section, _topic(section)), section, gathered)
+    gathered.broker_names |= tables.route_addresses(section)
 
 
 def _take_json(section: Section, gathered: Gathered) -> None:
-    content = outputs.json_content(section)
+    content = tables.json_content(section)
     if isinstance(content, dict) and "result" in content:
-        _take_allocation(outputs.allocation(section, content), section, gathered)
+        _take_allocation(tables.allocation(section, content), section, gathered)
         return
     if not isinstance(content, dict) or "queueDatas" not in content:
         raise section.error("JSON of neither topicRoute (queueDatas) nor allocateMQ (result)")
@@ -129,14 +129,14 @@ def _add_topic(topic: Topic, section: Section, gathered: Gathered) -> None:
 
 
 def _take_progress(section: Section, gathered: Gathered) -> None:
-    progress = outputs.progress(section)
+    progress = tables.progress(section)
     topics = {lag.queue.topic for lag in progress.lags}
     group = _group(section, topics, gathered, progress.topic_width)
     gathered.groups[group].progress.append(progress)
 
 
 def _take_connections(section: Section, gathered: Gathered) -> None:
-    connected = outputs.connections(section)
+    connected = tables.connections(section)
     group = _group(section, connected.subscriptions, gathered)
     if connected.message_model is None:
         gathered.note(
@@ -148,7 +148,7 @@ def _take_connections(section: Section, gathered: Gathered) -> None:
 
 def _take_clients(section: Section, gathered: Gathered) -> None:
     group = _group(section, (), gathered)
-    if failed := outputs.unanswered(section):
+    if failed := tables.unanswered(section):
         who = counted(len(failed), "client")
         gathered.groups[
             group
@@ -158,14 +158,14 @@ def _take_clients(section: Section, gathered: Gathered) -> None:
             f"group {printable(group)}: {who} did not answer; consumerStatus has no row for such",
             failed[0],
         )
-    gathered.add_listed(group, section, outputs.clients(section))
+    gathered.add_listed(group, section, tables.clients(section))
 
 
 def _take_running_info(section: Section, gathered: Gathered) -> None:
-    properties, info = outputs.running_info(section)
+    properties, info = tables.running_info(section)
     group = properties.get("consumerGroup") or _group(section, info.subscriptions, gathered)
     client_id = _client_id(section, properties)
-    release = outputs.version(properties.get("PROP_CLIENT_VERSION", "")) or None
+    release = tables.version(properties.get("PROP_CLIENT_VERSION", "")) or None
     gathered.groups[group].infos[client_id] = info
     gathered.groups[group].answered[client_id] = ClientConnection(
         client_id, properties.get("language"), release
@@ -173,7 +173,7 @@ def _take_running_info(section: Section, gathered: Gathered) -> None:
 
 
 def _take_all_groups(section: Section, gathered: Gathered) -> None:
-    found, others = outputs.all_groups(section)
+    found, others = tables.all_groups(section)
     found = [one for one in found if not answers.is_system_group(one.name)]
     if others:
         gathered.note(

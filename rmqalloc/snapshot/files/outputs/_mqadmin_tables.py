@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting import loose_json
-from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FAILURE
-from rmqalloc.snapshot.files.mqadmin._sections import Section
+from rmqalloc.snapshot.files.outputs._formats import FAILURE
+from rmqalloc.snapshot.files.outputs._sections import Section
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection, RunningInfo
 from rmqalloc.snapshot.snapshot import Lag, Topic, TopicBroker

@@ -1,0 +1,31 @@
+"""Outputs of tools, joined into one snapshot: what mqadmin prints, and what else shows a cluster.
+
+``formats``
+    What each command of mqadmin prints, by release.
+``sections``
+    Which lines of a file are the output of which command.
+``mqadmin_tables``
+    What each output of mqadmin states.
+``gathered``
+    All facts of all outputs, and which of them contradict each other.
+``joined``
+    Files in, snapshot out.
+"""
+
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.files.outputs._formats import is_dashboard
+    from rmqalloc.snapshot.files.outputs._joined import group_lines, read
+    from rmqalloc.snapshot.files.outputs._sections import is_named_as_output, is_output
+
+__all__ = ["group_lines", "is_dashboard", "is_named_as_output", "is_output", "read"]
+
+_NAMES = {
+    "_joined": ("group_lines", "read"),
+    "_formats": ("is_dashboard",),
+    "_sections": ("is_named_as_output", "is_output"),
+}
+__getattr__ = imported_on_use(__name__, _NAMES)

@@ -6,7 +6,7 @@ clusters.
 ``document``
     A snapshot as plain data, and back, with errors that name the field.
 ``files``
-    Snapshots in JSON, YAML, CSV and Parquet files, and the text that mqadmin prints.
+    Snapshots in JSON, YAML, CSV and Parquet files, and outputs of tools.
 ``live``
     A running cluster, read and never written to.
 ``units``
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Filter,
         Group,
         Lag,
+        ReadSource,
         Snapshot,
         SourceError,
         Topic,
@@ -41,6 +42,7 @@ __all__ = [
     "Filter",
     "Group",
     "Lag",
+    "ReadSource",
     "Snapshot",
     "SnapshotError",
     "SourceError",
@@ -56,6 +58,7 @@ _NAMES = {
         "Filter",
         "Group",
         "Lag",
+        "ReadSource",
         "Snapshot",
         "SourceError",
         "Topic",

@@ -342,6 +342,31 @@ class SourceError:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadSource:
+    """Lines of a file that a snapshot was read from.
+
+    Attributes
+    ----------
+    file : str
+    first_line, last_line : int
+        From 1.
+    what : str
+        The kind of output, such as ``consumerProgress -g``.
+    contents : str
+        What it states, for people.
+    left_out : str or None
+        What of it is not in the snapshot, and why.
+    """
+
+    file: str
+    first_line: int
+    last_line: int
+    what: str
+    contents: str = ""
+    left_out: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A cluster at one moment.
 
@@ -360,6 +385,8 @@ class Snapshot:
     unknown : mapping of str to str
         ``subscriptions`` and why, where there may be more groups; ``routes`` and why, where there
         may be more topics.
+    sources : tuple of ReadSource
+        What was read of which file, where outputs of tools were joined.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -369,6 +396,7 @@ class Snapshot:
     source: str | None = None
     brokers: tuple[Broker, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
+    sources: tuple[ReadSource, ...] = ()
 
     def topic(self, name: str) -> Topic | None:
         """Return the topic of that name, None where the snapshot does not have it."""

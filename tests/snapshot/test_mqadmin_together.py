@@ -40,7 +40,8 @@ def progress(*rows, width=64, tps=1.0, addresses=False):
     for topic, number, end, *address in rows:
         ip = f"{address[0]:<20} " if address else ""
         text += f"{topic[:width]:<{width}}  {'a':<32}  {number:<4}  {end:<20}  {3:<20}  {ip}{end - 3:<20}  N/A\n"
-    return f"{text}\nConsume TPS: {tps:.2f}\nDiff Total: 0\n"
+    total = sum(end - 3 for _, _, end, *_ in rows)
+    return f"{text}\nConsume TPS: {tps:.2f}\nDiff Total: {total}\n"
 
 
 @pytest.fixture
@@ -157,7 +158,7 @@ def test_owners_of_a_topic_that_was_not_asked_about_are_not_known(read):
     }
     (group,) = read(texts)[0].groups
     assert [one.owned for one in group.clients] == [(MessageQueue("orders", "a", 0),), None]
-    assert group.unknown["owners"] == "consumerProgress is not given of payments"
+    assert group.unknown["owners"] == "consumerProgress has no row of payments"
 
 
 # --- Lists of brokers ---
@@ -202,15 +203,18 @@ def test_a_client_in_a_list_of_a_broker_that_nobody_named_is_not_lost_in_silence
         "d.txt": connection(["t", "%RETRY%g"], "c5"),
     }
     snapshot, warnings = read(texts)
-    assert "c5 stands only in a consumerConnection without -b" in warnings[0]
-    assert "lists of its clients differ" in snapshot.groups[0].unknown["clients"]
+    assert "d.txt:1) shows c5, consumerConnection (" in warnings[0]
+    assert snapshot.groups[0].unknown["clients"] in warnings[0]
+    assert snapshot.groups[0].client_ids == ["c1", "c5"]
     texts = {
         "c.txt": connection(["t", "%RETRY%g"], "c1", "c2"),
         "d.txt": connection(["t", "%RETRY%g"], "c5"),
     }
     snapshot, warnings = read(texts)
-    assert "is given twice; the longer is kept, without c5" in warnings[0]
-    assert "lists of its clients differ" in snapshot.groups[0].unknown["clients"]
+    assert "d.txt:1) shows c5, consumerConnection (" in warnings[0]
+    assert "c.txt:1) shows c1, c2, consumerConnection (" in warnings[1]
+    assert snapshot.groups[0].unknown["clients"] in warnings[0]
+    assert snapshot.groups[0].client_ids == ["c1", "c2", "c5"]
 
 
 # --- Among others ---

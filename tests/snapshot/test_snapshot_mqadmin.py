@@ -164,7 +164,7 @@ def test_outputs_of_one_cluster_make_one_snapshot(turned, tmp_path):
     assert list(warnings) == []
     assert "no topicRoute is given" in snapshot.topic("%RETRY%audit").unknown["routes"]
     write_snapshot(snapshot, str(tmp_path / "s.csv"))
-    assert losses(snapshot, "csv") == ("groups[].clients[].start_timestamp", "source", "brokers")
+    assert losses(snapshot, "csv") == ("groups[].clients[].start_timestamp", "source", "brokers", "sources")
 
 
 def test_one_file_with_several_commands(tmp_path):
@@ -261,7 +261,11 @@ def test_a_name_that_was_cut_gets_its_end_back_from_its_route(tmp_path):
 
 
 def test_a_broker_name_of_32_characters(tmp_path):
-    text = PROGRESS_HEAD + progress_row("t", "b" * 32, 0, "N/A") + PROGRESS_END
+    text = (
+        PROGRESS_HEAD
+        + progress_row("t", "b" * 32, 0, "N/A")
+        + PROGRESS_END.replace("Diff Total: 0", "Diff Total: 2")
+    )
     _, warnings = read_snapshot_with_warnings(given_text(tmp_path, "consumerProgress.g.txt", text))
     assert f"broker {'b' * 32} is 32 characters long" in warnings[0]
 
@@ -278,7 +282,7 @@ def test_topics_were_cut_at_32_characters_once(tmp_path):
     assert f"topic {'t' * 32} is 32 characters long" in warnings[0]
 
 
-def test_two_lists_of_connections_keep_the_longer(tmp_path):
+def test_two_lists_of_connections_that_differ_are_not_the_list_of_clients(tmp_path):
     texts = [
         given_text(tmp_path, "consumerConnection.g.txt", connection("t", "a", "b")),
         given_text(tmp_path, "consumerConnection.g.log", connection("t", "a")),
@@ -286,11 +290,11 @@ def test_two_lists_of_connections_keep_the_longer(tmp_path):
     for paths in (texts, texts[::-1]):
         snapshot, warnings = read_snapshots(paths)
         assert snapshot.groups[0].client_ids == ["a", "b"]
-        assert "is given twice; the longer is kept" in warnings[0]
-    other = given_text(tmp_path, "consumerConnection.g.log", connection("t", "c", "d"))
-    assert read_snapshots([texts[0], other])[0].groups[0].client_ids == ["a", "b"], (
-        "of two as long the first"
-    )
+        assert "shows b, consumerConnection (" in warnings[0]
+        assert "shows b, consumerConnection (" in snapshot.groups[0].unknown["clients"]
+    given_text(tmp_path, "consumerConnection.g.log", connection("t", "c", "d"))
+    for paths in (texts, texts[::-1]):
+        assert read_snapshots(paths)[0].groups[0].client_ids == ["a", "b", "c", "d"]
 
 
 # --- What is wrong is refused with its place ---

@@ -76,6 +76,46 @@ OTHERS = (
 
 COMMANDS = tuple(dict.fromkeys(one.command.split(" ")[0] for one in (*FORMATS, *OTHERS)))
 
+_HEADS = {
+    "topicRoute -l": ("#ClusterName #BrokerName #BrokerAddrs #ReadQueue #WriteQueue #Perm",),
+    "consumerConnection": ("#ClientId #ClientAddr #Language #Version", "#Topic #SubExpression"),
+    "consumerStatus": ("#Index #ClientId #Version #ConsumerRunningInfoFile",),
+    "consumerProgress -g": (
+        "#Topic #Broker Name #QID #Broker Offset #Consumer Offset #Diff",
+        "#Topic #Broker Name #QID #Broker Offset #Consumer Offset #Diff #LastTime",
+        "#Topic #Broker Name #QID #Broker Offset #Consumer Offset #Diff #Inflight #LastTime",
+        "#Topic #Broker Name #QID #Broker Offset #Consumer Offset #Client IP #Diff #LastTime",
+        "#Topic #Broker Name #QID #Broker Offset #Consumer Offset #Client IP #Diff #Inflight #LastTime",
+    ),
+    "consumerStatus -i": (
+        "#Topic #Broker Name #QID #Consumer Offset",
+        "#Topic #Broker Name #QID #ProcessQueueInfo",
+        "#Topic #Pull RT #Pull TPS #Consume RT #ConsumeOK TPS #ConsumeFailed TPS #ConsumeFailedMsgsInHour",
+    ),
+    "consumerProgress": ("#Group #Count #Version #Type #Model #TPS #Diff Total",),
+}  # fmt: skip
+_WHOLE_HEADS = {head for heads in _HEADS.values() for head in heads}
+
+
+def command_of_cut_head(line: str) -> str | None:
+    """Return the command whose head a line begins, but does not end; None for any other line.
+
+    Examples
+    --------
+    >>> command_of_cut_head("#Topic      #Broker Name      #QID  #Broke"), command_of_cut_head("#Topic  #SubExpression")
+    ('consumerProgress -g', None)
+    """
+    head = " ".join(line.split())
+    if not head.startswith("#") or head in _WHOLE_HEADS:
+        return None
+    for command, heads in _HEADS.items():
+        if len(head) >= _LEAST_HEAD and any(whole.startswith(head) for whole in heads):
+            return command
+    return None
+
+
+_LEAST_HEAD = len("#Topic")
+
 BEGINNINGS = {
     kind: re.compile("|".join(dict.fromkeys(one.head for one in FORMATS if one.kind == kind)))
     for kind in dict.fromkeys(one.kind for one in FORMATS)

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import attrgetter
-from typing import NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
-from rmqalloc.results.and_more import named
+from rmqalloc.results.and_more import first_of
+from rmqalloc.snapshot.files.outputs._consumed import Consumed, put_together
+from rmqalloc.snapshot.files.outputs._contradictions import (
+    CountedClients,
+    NamedClients,
+    SeenClients,
+    Statements,
+    owner_contradictions,
+    seen_clients,
+)
 from rmqalloc.snapshot.files.outputs._group_names import is_retry_topic_of
-from rmqalloc.snapshot.files.outputs._mqadmin_tables import Connected, ListedGroup, Progress
+from rmqalloc.snapshot.files.outputs._mqadmin_tables import (
+    Connected,
+    Listed,
+    ListedGroup,
+    Progress,
+)
 from rmqalloc.snapshot.files.outputs._sections import Section
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
-from rmqalloc.snapshot.snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.text import printable
+from rmqalloc.snapshot.snapshot import Broker, Group, Lag, ReadSource, Snapshot, Topic, TopicBroker
+from rmqalloc.text import counted, printable
 
 _OTHERS = {
     "subscriptions": "only groups whose outputs are given are known",
@@ -25,7 +39,8 @@ _OTHERS = {
 }
 """Parts of a cluster that outputs of mqadmin never list whole, by reason."""
 
-_DIFFER = "lists of its clients differ, and it is not known of which brokers they are"
+_MOST_VALUES = 5
+"""Contradictions of one kind that are named at most."""
 
 
 @dataclass(slots=True)
@@ -34,20 +49,25 @@ class GroupOutputs:
 
     # outputs of consumerConnection by the address of the broker that was asked, which is empty
     # where that is not known
-    connected: dict[str, Connected] = field(default_factory=dict)
+    connected: defaultdict[str, list[Connected]] = field(default_factory=lambda: defaultdict(list))
     listed: list[ClientConnection] = field(default_factory=list)  # those of consumerStatus
+    n_unanswered: int = 0  # clients that did not answer consumerStatus, which has no row of them
     progress: list[Progress] = field(default_factory=list)
     counted: ListedGroup | None = None  # its row in the list of all groups
     infos: dict[str, RunningInfo] = field(default_factory=dict)
     answered: dict[str, ClientConnection] = field(default_factory=dict)
     owned: dict[str, list[MessageQueue]] = field(default_factory=dict)
-    in_part: str | None = None  # why it may have more clients than are listed
+    lists: list[NamedClients] = field(default_factory=list)  # outputs that name all clients
+    mentions: list[NamedClients] = field(default_factory=list)  # those that name some
+    counts: list[CountedClients] = field(default_factory=list)
+    statements: Statements = field(default_factory=Statements)
+    unknown: dict[str, str] = field(default_factory=dict)  # what is known in part, and why
 
     @property
     def subscriptions(self) -> set[str]:
         """Topics that the group subscribes to, from lists and from clients."""
         topics: set[str] = set()
-        for connected in self.connected.values():
+        for connected in chain.from_iterable(self.connected.values()):
             topics.update(connected.subscriptions)
         for info in self.infos.values():
             topics.update(info.subscriptions)
@@ -59,11 +79,13 @@ class Gathered:
     """Everything from all outputs."""
 
     topics: dict[str, Topic] = field(default_factory=dict)  # routes by topic
+    places: dict[str, str] = field(default_factory=dict)  # where these routes stand
     brokers: dict[str, Broker] = field(default_factory=dict)  # brokers of these routes by name
     broker_names: dict[str, str] = field(default_factory=dict)  # their names by address
     groups: defaultdict[str, GroupOutputs] = field(
         default_factory=lambda: defaultdict(GroupOutputs)
     )
+    sources: list[ReadSource] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     # by group: the line of its first output, in its file
     lines: dict[str, int] = field(default_factory=dict)
@@ -73,39 +95,47 @@ class Gathered:
         self.warnings.append(section.note(what, offset))
 
     def add_connected(self, group: str, section: Section, connected: Connected) -> None:
-        """Keep an output of consumerConnection: of each broker the longest."""
-        outputs, broker = self.groups[group], section.asked.broker or ""
-        before = outputs.connected.get(broker)
-        if before is None:
-            outputs.connected[broker] = connected
-            return
-        if self._is_longer(section, outputs, before.connections, connected.connections, group):
-            outputs.connected[broker] = connected
-
-    def add_listed(self, group: str, section: Section, listed: list[ClientConnection]) -> None:
-        """Keep the clients of an output of consumerStatus: the most."""
-        outputs = self.groups[group]
-        if not outputs.listed or self._is_longer(section, outputs, outputs.listed, listed, group):
-            outputs.listed = listed
-
-    def _is_longer(
-        self,
-        section: Section,
-        outputs: GroupOutputs,
-        before: list[ClientConnection],
-        now: list[ClientConnection],
-        group: str,
-    ) -> bool:
-        if before != now and outputs.in_part != _DIFFER:
-            command = section.asked.command or "consumerConnection"
-            short, long = (before, now) if len(before) < len(now) else (now, before)
-            lost = {client.client_id for client in short} - {client.client_id for client in long}
-            without = f", without {named(list(map(printable, sorted(lost))))}" if lost else ""
-            self.note(
-                section, f"{command} of group {group!r} is given twice; the longer is kept{without}"
+        """Keep an output of consumerConnection."""
+        outputs, source = self.groups[group], f"consumerConnection ({section.place()})"
+        outputs.connected[section.asked.broker or ""].append(connected)
+        outputs.statements.add("message model", source, connected.message_model)
+        _add_versions(outputs, source, connected.connections)
+        if connected.missing_clients:
+            self._known_in_part(
+                group, "clients", f"{source} has no row {connected.missing_clients[0]}"
             )
-            outputs.in_part = _DIFFER
-        return len(before) < len(now)
+        if connected.missing_topics:
+            why = f"{source} has no row {connected.missing_topics[0]} of topics"
+            self._known_in_part(group, "subscriptions", why)
+
+    def _known_in_part(self, group: str, kind: str, why: str) -> None:
+        """Keep why a fact of a group is known in part, and warn of it."""
+        self.groups[group].unknown.setdefault(kind, why)
+        self.warnings.append(f"{why}; {kind} of group {printable(group)} are known in part")
+
+    def add_listed(self, group: str, section: Section, listed: Listed) -> None:
+        """Keep the clients of an output of consumerStatus."""
+        outputs, source = self.groups[group], f"consumerStatus ({section.place()})"
+        ids = tuple(client.client_id for client in listed.connections)
+        # Clients that do not answer have no row.
+        found = outputs.mentions if listed.n_unanswered else outputs.lists
+        found.append(NamedClients("consumerStatus", section.place(), ids))
+        outputs.n_unanswered = max(outputs.n_unanswered, listed.n_unanswered)
+        _add_versions(outputs, source, listed.connections)
+        if listed.missing:
+            self._known_in_part(group, "clients", f"{source} has no row {listed.missing[0]}")
+        if len(outputs.listed) < len(listed.connections):
+            outputs.listed = listed.connections
+
+    def add_info(
+        self, group: str, section: Section, info: RunningInfo, client: ClientConnection
+    ) -> None:
+        """Keep what a client reports of itself."""
+        outputs, source = self.groups[group], f"running info ({section.place()})"
+        outputs.infos[client.client_id] = info
+        outputs.answered[client.client_id] = client
+        outputs.mentions.append(NamedClients("running info", section.place(), (client.client_id,)))
+        _add_versions(outputs, source, [client])
 
     def snapshot(self, source: str) -> Snapshot:
         """Return the snapshot; warnings of incomplete outputs are added."""
@@ -113,7 +143,12 @@ class Gathered:
         groups = tuple(self._group(name, outputs) for name, outputs in self.groups.items())
         topics = (*self.topics.values(), *self._guessed_topics(groups))
         return Snapshot(
-            topics, groups, source=source, brokers=tuple(self.brokers.values()), unknown=_OTHERS
+            topics,
+            groups,
+            source=source,
+            brokers=tuple(self.brokers.values()),
+            unknown=_OTHERS,
+            sources=tuple(self.sources),
         )
 
     def _end_listed_names(self) -> None:
@@ -135,7 +170,9 @@ class Gathered:
     def _progress(self, name: str, outputs: GroupOutputs) -> Consumed | None:
         known = {*self.topics, *outputs.subscriptions, RETRY_PREFIX + name}
         uncut = [self._uncut(name, known, progress) for progress in outputs.progress]
-        return put_together(uncut, outputs.subscriptions)
+        routes = [self.topics[topic] for topic in outputs.subscriptions if topic in self.topics]
+        queues = [queue for topic in routes for queue in topic.queues()]
+        return put_together(uncut, outputs.subscriptions, queues)
 
     def _uncut(self, group: str, known: set[str], progress: Progress) -> Progress:
         """Complete names that are as long as their column, where only one known name begins like
@@ -201,39 +238,58 @@ class Gathered:
             tps = outputs.counted.consume_tps or None
         routes = self.topics if is_placed else {}
         group = members.group(name, view, outputs.infos, routes, lags=lags, consume_tps=tps)
-        group = replace(group, unknown={**group.unknown, **_unknown(outputs, progress)})
         if group.is_shared:
             all_topics = {lag.queue.topic for lag in group.lags}
             retry = {topic for topic in all_topics if is_retry_topic_of(topic, name, all_topics)}
             group = replace(group, subscriptions=tuple(sorted(retry.union(group.subscriptions))))
+        self._warn_of_values(name, outputs)
+        unknown = {**group.unknown, **_unknown(outputs, group, progress)}
+        group = replace(group, unknown=unknown)
         if outputs.owned:
             clients = []
             for client in group.clients:
                 owned = tuple(outputs.owned.get(client.client_id, ()))
                 clients.append(replace(client, owned=owned))
             return replace(group, clients=tuple(clients))
-        if progress and progress.owners and not outputs.infos:
-            return replace(group, clients=self._owning(name, group.clients, progress))
-        return group
+        return self._with_owners(group, progress) if progress and progress.owners else group
+
+    def _warn_of_values(self, name: str, outputs: GroupOutputs) -> None:
+        """Warn of values that outputs have differently."""
+        reported = [set(info.subscriptions) for info in outputs.infos.values()]
+        connected = list(chain.from_iterable(outputs.connected.values()))
+        ids = {client.client_id for one in connected for client in one.connections}
+        for one in connected if ids <= outputs.infos.keys() else ():
+            # The broker keeps the topics of the last client that sent a heartbeat.
+            if set(one.subscriptions) not in reported:
+                why = f"consumerConnection ({one.place}) has topics that no client reports alone"
+                self._known_in_part(name, "subscriptions", why)
+        for words in outputs.statements.contradictions():
+            self.warnings.append(f"group {printable(name)}: outputs contradict each other: {words}")
 
     def _view(
         self, outputs: GroupOutputs, progress: Consumed | None, topics: set[str], name: str
     ) -> dict[str, Connections]:
-        """Return the group as brokers list it, by their names."""
+        """Return the group as brokers list it, by their names, with clients that only another
+        output names.
+        """
+        by_broker = self._by_broker_name(name, outputs)
+        seen = self._seen(name, outputs, by_broker, progress)
+        known = {client.client_id: client for client in outputs.listed} | outputs.answered
+        more = [known.get(name, ClientConnection(name, None, None)) for name in seen.unlisted]
         if not outputs.connected:
             model = (outputs.counted and outputs.counted.message_model) or "CLUSTERING"
-            return {"": _listed(_connections(outputs, progress), topics, model)}
+            return {"": _listed([*outputs.listed, *more], topics, model)}
         view = {}
-        for broker, connected in self._by_broker_name(name, outputs).items():
-            model = connected.message_model or "CLUSTERING"
-            view[broker] = _listed(connected.connections, topics, model)
+        for broker, several in by_broker.items():
+            model = several[0].message_model or "CLUSTERING"
+            view[broker] = _listed([*_all_connections(several), *more], topics, model)
         return view
 
-    def _by_broker_name(self, name: str, outputs: GroupOutputs) -> dict[str, Connected]:
+    def _by_broker_name(self, name: str, outputs: GroupOutputs) -> dict[str, list[Connected]]:
         """Return lists of a group's clients by broker name; the list of an unknown broker counts
         only without others.
         """
-        found: dict[str, Connected] = {}
+        found: dict[str, list[Connected]] = {}
         for address, connected in outputs.connected.items():
             broker = self.broker_names.get(address)
             if broker is None and address:
@@ -241,31 +297,67 @@ class Gathered:
                     f"group {printable(name)}: no topicRoute names the broker at {printable(address)}, so its list of clients "
                     "is kept under that address; give the topicRoute of its topics"
                 )
-            broker = broker or address
-            before = found.get(broker)
-            if before is None or len(before.connections) < len(connected.connections):
-                found[broker] = connected
+            found.setdefault(broker or address, []).extend(connected)
         if len(found) > 1 and "" in found:
-            rest = found.pop("")
-            lost = {client.client_id for client in rest.connections}
-            for connected in found.values():
-                lost.difference_update(client.client_id for client in connected.connections)
-            if lost:
-                outputs.in_part = _DIFFER
-                self.warnings.append(
-                    f"group {printable(name)}: {named(list(map(printable, sorted(lost))))} stands only in a consumerConnection "
-                    "without -b and is left out"
-                )
+            outputs.mentions += _named_clients(found.pop(""))
         return found
 
-    def _owning(
-        self, name: str, clients: tuple[Client, ...], progress: Consumed
-    ) -> tuple[Client, ...]:
-        """Return clients with the queues that consumerProgress shows at their addresses."""
+    def _seen(
+        self,
+        name: str,
+        outputs: GroupOutputs,
+        by_broker: Mapping[str, list[Connected]],
+        progress: Consumed | None,
+    ) -> SeenClients:
+        """Return clients that the lists do not have, once it is warned of what contradicts them."""
+        contradictions: list[str] = []
+        for several in by_broker.values():
+            contradictions += seen_clients(_named_clients(several), ()).contradictions
+        lists = []
+        if by_broker:
+            all_connected = list(chain.from_iterable(by_broker.values()))
+            ids = [client.client_id for client in _all_connections(all_connected)]
+            lists = [NamedClients("consumerConnection", all_connected[0].place, tuple(ids))]
+        mentions = list(outputs.mentions)
+        for queue, address in progress.owners.items() if progress else ():
+            place = progress.places[queue] if progress else ""
+            mentions.append(NamedClients("consumerProgress", place, (address,)))
+        mentions += [NamedClients("allocateMQ", "", (client_id,)) for client_id in outputs.owned]
+        counts = list(outputs.counts)
+        if outputs.counted and outputs.counted.n_connections:
+            row = outputs.counted
+            counts.append(CountedClients(row.n_connections, "consumerProgress", row.place))
+        lengths = {len(one.connections) for several in by_broker.values() for one in several}
+        counts = [count for count in counts if count.n not in lengths]
+        seen = seen_clients([*lists, *outputs.lists], mentions, counts)
+        contradictions += seen.contradictions
+        for words in contradictions[:_MOST_VALUES]:
+            self.warnings.append(f"{words}: the clients of group {printable(name)} are not known")
+        if contradictions:
+            outputs.unknown["clients"] = contradictions[0]
+        if lists:
+            return seen
+        listed = _ids(outputs.listed)
+        return seen._replace(unlisted=tuple(name for name in seen.unlisted if name not in listed))
+
+    def _with_owners(self, group: Group, progress: Consumed) -> Group:
+        """Return a group whose clients have the queues that consumerProgress shows at their
+        addresses, unless they report them.
+        """
+        name, clients = group.name, group.clients
+        wrong = dict(owner_contradictions(progress.owners, progress.places, clients))
+        for words in first_of(list(wrong.values()), _MOST_VALUES, "queue"):
+            self.warnings.append(f"group {printable(name)}: {words}: its owners are not known")
+        if wrong:
+            why = next(iter(wrong.values()))
+            group = replace(group, unknown={**group.unknown, "owners": why})
+        if all(client.owned is not None for client in clients):
+            return group
         hosts = Counter(client.host for client in clients)
         queues: dict[str, list[MessageQueue]] = {}
         for queue, address in progress.owners.items():
-            queues.setdefault(address, []).append(queue)
+            if queue not in wrong:
+                queues.setdefault(address, []).append(queue)
         self.warnings.append(
             f"group {printable(name)}: owners are those of consumerProgress, which shows one of a queue's owners even if "
             "it has two; consumerStatus shows all"
@@ -276,14 +368,14 @@ class Gathered:
                 f"group {printable(name)}: several clients run at {', '.join(map(printable, shared[:3]))}; consumerProgress "
                 "does not say which of them owns a queue, so what they own is left open; give their consumerStatus files"
             )
-        # A client without a queue there may own one whose row says N/A.
-        none = () if progress.is_whole else None
+        # A client without a queue there may own one of which no client is shown.
+        none = () if progress.is_whole and not wrong else None
         found = []
         for client in clients:
-            if hosts[client.host] == 1:
+            if client.owned is None and hosts[client.host] == 1:
                 client = replace(client, owned=tuple(queues.get(client.host, ())) or none)
             found.append(client)
-        return tuple(found)
+        return replace(group, clients=tuple(found))
 
     def _guessed_topics(self, groups: tuple[Group, ...]) -> list[Topic]:
         """Return topics without a route, with the queues that outputs name."""
@@ -302,16 +394,32 @@ class Gathered:
         return topics
 
 
-def _connections(outputs: GroupOutputs, progress: Consumed | None) -> list[ClientConnection]:
-    """Return clients of a group without consumerConnection, from other outputs."""
-    if outputs.listed:
-        return outputs.listed
-    if outputs.answered:
-        return list(outputs.answered.values())
-    if outputs.owned:
-        return [ClientConnection(client_id, None, None) for client_id in outputs.owned]
-    addresses = set(progress.owners.values()) if progress else set()
-    return [ClientConnection(address, None, None) for address in addresses]
+def _add_versions(outputs: GroupOutputs, source: str, clients: Iterable[ClientConnection]) -> None:
+    for client in clients:
+        outputs.statements.add("version", source, client.version, client.client_id)
+        outputs.statements.add("language", source, client.language, client.client_id)
+
+
+def _named_clients(several: Iterable[Connected]) -> list[NamedClients]:
+    found = []
+    for connected in several:
+        ids = tuple(client.client_id for client in connected.connections)
+        found.append(NamedClients("consumerConnection", connected.place, ids))
+    return found
+
+
+def _all_connections(several: Sequence[Connected]) -> list[ClientConnection]:
+    """Return connections of several lists: those of the longest, and clients that it lacks."""
+    longest = max(several, key=lambda connected: len(connected.connections))
+    found = list(longest.connections)
+    for connected in several:
+        ids = _ids(found)
+        found += [client for client in connected.connections if client.client_id not in ids]
+    return found
+
+
+def _ids(connections: Iterable[ClientConnection]) -> set[str]:
+    return {client.client_id for client in connections}
 
 
 def _listed(
@@ -321,41 +429,43 @@ def _listed(
     return Connections(tuple(ordered), frozenset(topics), model)
 
 
-def _unknown(outputs: GroupOutputs, progress: Consumed | None) -> dict[str, str]:
+def _unknown(outputs: GroupOutputs, group: Group, progress: Consumed | None) -> dict[str, str]:
     """Return what is not known of a group from the outputs, and why."""
     found = {}
-    if not outputs.connected and not outputs.listed:
-        found["clients"] = "neither its consumerConnection nor its consumerStatus is given"
-        if outputs.answered:
-            found["clients"] = "only those whose consumerStatus files are given are known"
-        elif outputs.owned:
-            found["clients"] = "only those that own a queue are known"
-        elif progress and progress.owners:
-            found["clients"] = (
-                "only addresses of those that own a queue are known, and two on one host look like one"
-            )
-        elif outputs.counted and outputs.counted.n_connections:
-            found["clients"] = (
-                f"consumerProgress says that it has {outputs.counted.n_connections:,}, not which"
-            )
-        elif outputs.counted:
-            found["clients"] = (
-                "consumerProgress lists it as OFFLINE: it has none, or could not be asked"
-            )
-    elif outputs.in_part:
-        found["clients"] = outputs.in_part
+    if not outputs.connected and not outputs.lists:
+        found["clients"] = _why_clients(outputs, progress)
     if not outputs.connected and not outputs.infos:
         known = "; its topics are those that it has offsets of" if progress else ""
         found["subscriptions"] = f"its consumerConnection is not given{known}"
-    if progress and not progress.is_whole and not outputs.infos:
-        found["owners"] = (
-            "consumerProgress says N/A where nobody owns a queue and where a client could not be asked"
+    if progress is not None:
+        has_owners = not group.is_shared and group.server_assignment != "POP"
+        reports = all(client.owned is not None for client in group.clients)
+        if progress.why_owners and has_owners and not (reports and group.clients):
+            found["owners"] = progress.why_owners
+        if progress.why_lags:
+            found["lags"] = progress.why_lags
+    return found | outputs.unknown
+
+
+def _why_clients(outputs: GroupOutputs, progress: Consumed | None) -> str:
+    """Return why the clients of a group are not known that no output lists."""
+    row = outputs.counted
+    if outputs.answered:
+        return "only those whose consumerStatus files are given are known"
+    if outputs.n_unanswered:
+        who = counted(outputs.n_unanswered, "client")
+        return f"{who} did not answer consumerStatus, which does not name them"
+    if outputs.owned:
+        return "only those that own a queue are known"
+    if progress and progress.owners:
+        return (
+            "only addresses of those that own a queue are known, and two on one host look like one"
         )
-        if progress.missing:
-            found["owners"] = (
-                f"consumerProgress is not given of {named(list(map(printable, progress.missing)))}"
-            )
-    return found
+    if row and row.n_connections:
+        return f"consumerProgress says that it has {row.n_connections:,}, not which"
+    if row:
+        return "consumerProgress lists it as OFFLINE: it has none, or could not be asked"
+    return "neither its consumerConnection nor its consumerStatus is given"
 
 
 def _named_queues(groups: tuple[Group, ...]) -> Iterable[MessageQueue]:
@@ -364,86 +474,3 @@ def _named_queues(groups: tuple[Group, ...]) -> Iterable[MessageQueue]:
         yield from (lag.queue for lag in lags)
         for client in group.clients:
             yield from client.owned or ()
-
-
-# Several outputs of consumerProgress of one group: of all its topics, or of one each (``-t``).
-
-
-class Consumed(NamedTuple):
-    """Offsets and owners of a group."""
-
-    lags: list[Lag]
-    owners: dict[MessageQueue, str]  # address of one client that has the queue
-    # owners are given for all topics, and for every queue but those of retry topics
-    is_whole: bool
-    # subscribed topics without owners, while other topics have them
-    missing: list[str]
-    consume_tps: float | None
-
-
-def put_together(given: Sequence[Progress], subscriptions: Collection[str]) -> Consumed | None:
-    """Merge the outputs of consumerProgress of one group; None without any."""
-    if not given:
-        return None
-    placed: dict[MessageQueue, _PlacedLag] = {}
-    owners: dict[MessageQueue, str] = {}
-    repeated: list[Lag] = []
-    asked: set[str] = set()  # topics of outputs with owners
-    for progress in given:
-        repeated += _add(progress, placed)
-        owners |= progress.owners
-        if progress.owners:
-            asked.update(lag.queue.topic for lag in progress.lags)
-    missing = []
-    if owners:
-        unasked = [topic for topic in subscriptions if topic not in asked]
-        missing = sorted(topic for topic in unasked if not topic.startswith(RETRY_PREFIX))
-    lags = [entry.lag for entry in placed.values()]
-    is_whole = not missing and all(progress.is_whole for progress in given)
-    return Consumed(lags + repeated, owners, is_whole, missing, _tps(given, len(placed)))
-
-
-class _PlacedLag(NamedTuple):
-    """A lag with its output, and its line there."""
-
-    lag: Lag
-    section: Section
-    line: int
-
-
-def _add(progress: Progress, placed: dict[MessageQueue, _PlacedLag]) -> list[Lag]:
-    """Add the lags of one output; return lags that this output itself repeats, for cut names may
-    look alike.
-    """
-    repeated = []
-    for lag, line in zip(progress.lags, progress.offsets, strict=True):
-        queue = lag.queue
-        first = placed.setdefault(queue, _PlacedLag(lag, progress.section, line))
-        if first.section is progress.section:
-            if first.line != line:
-                repeated.append(lag)
-        elif first.lag != lag:
-            raise progress.section.error(
-                f"queue {queue.queue_id} of topic {queue.topic!r} on broker {queue.broker_name!r} has offsets "
-                f"{_offsets(lag)} here and {_offsets(first.lag)} at {first.section.place(first.line)}; "
-                "give one of the two outputs",
-                line,
-            )
-    return repeated
-
-
-def _offsets(lag: Lag) -> str:
-    return f"{lag.broker_offset} (broker) and {lag.consumer_offset} (consumer)"
-
-
-def _tps(given: Sequence[Progress], n_queues: int) -> float | None:
-    """Return messages consumed per second: those of an output that has all queues, else the sum
-    over outputs if no queue is in two of them.
-    """
-    n_in_all = 0
-    for progress in given:
-        n_here = len({lag.queue for lag in progress.lags})
-        if n_here == n_queues:
-            return progress.consume_tps
-        n_in_all += n_here
-    return sum(progress.consume_tps for progress in given) if n_in_all == n_queues else None

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
-from rmqalloc.documents import Source
+from rmqalloc.documents import DocumentError, Source
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files.outputs import _mqadmin_tables as tables
-from rmqalloc.snapshot.files.outputs._formats import OTHERS, dashboard, is_dashboard
+from rmqalloc.snapshot.files.outputs._formats import OTHERS, command_of_cut_head
 from rmqalloc.snapshot.files.outputs._gathered import Gathered
 from rmqalloc.snapshot.files.outputs._group_names import group_of_retry_topics, may_be_named
-from rmqalloc.snapshot.files.outputs._sections import FAILED, Section, sections
+from rmqalloc.snapshot.files.outputs._sections import (
+    ABOVE,
+    CUT,
+    FAILED,
+    NOTHING,
+    PASSED,
+    Section,
+    sections,
+)
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Snapshot, Topic
-from rmqalloc.text import counted, printable
+from rmqalloc.text import counted, printable, shortened
+
+_NOISE = re.compile(
+    r"\|-(?:INFO|WARN|ERROR) in |RocketMQLog:WARN|log4j:WARN|SLF4J:|Picked up |(?:OpenJDK|Java HotSpot)\b.*\bwarning:"
+)
+
+
+def is_noise(line: str) -> bool:
+    """Return whether mqadmin prints a line beside its output."""
+    return not line.strip() or _NOISE.search(line) is not None
+
 
 _ALLOCATION = "allocateMQ"
 _NOT_READ = {one.command: one for one in OTHERS}
@@ -31,7 +51,7 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
     Raises
     ------
     SnapshotError
-        If a file holds no output that is read, one is cut, or its topic or group is not known; or
+        If no file holds an output that is read, one is cut, or its topic or group is not known; or
         if all of them name neither a topic nor a group.
     """
     gathered = _gathered(sources)
@@ -53,89 +73,170 @@ def group_lines(source: Source) -> dict[str, int]:
 
 def _gathered(sources: Sequence[Source]) -> Gathered:
     gathered = Gathered()
-    found = [section for source in sources for section in _read_sections(source, gathered)]
+    found: list[Section] = []
+    refused: list[DocumentError] = []
+    for source in sources:
+        of_file = list(sections(source))
+        found += of_file
+        if not any(section.kind in _TAKE for section in of_file):
+            refused.append(_why_nothing(source, of_file))
+    if len(refused) == len(sources):
+        raise refused[0]
     # What leaves its group open comes last, when it is known which groups there are.
-    for section in sorted(found, key=lambda one: one.kind == "progress" and one.name is None):
-        try:
-            _TAKE[section.kind](section, gathered)
-        except AnswerError as error:
-            raise section.error(str(error)) from None
-        for name in gathered.groups.keys() - gathered.lines.keys():
-            gathered.lines[name] = section.line
+    for section in sorted(
+        found, key=lambda section: section.kind == "progress" and section.name is None
+    ):
+        if section.kind in _TAKE:
+            _take(section, gathered)
+            _leave_out(section.rest(), gathered)
+        else:
+            _leave_out(section, gathered)
+    gathered.sources.sort(key=lambda read: (read.file, read.first_line))
     return gathered
 
 
-def _read_sections(source: Source, gathered: Gathered) -> list[Section]:
-    """Return outputs of a file that are read; others are warned of, and are errors in a file that
-    has nothing else.
-    """
-    text = source.text()
-    if is_dashboard(text):
-        raise source.error(dashboard(text), 1)
-    found = list(sections(source))
-    if not found:
-        raise source.error(
-            "holds no output of mqadmin that is read: topicRoute, consumerConnection, consumerProgress -g, "
-            "consumerStatus and its files, allocateMQ; the head of a table must be there",
-            1,
-        )
-    refused = [one for one in found if one.kind not in _TAKE]
-    if len(refused) == len(found):
-        raise refused[0].error(_refusal(refused[0]))
-    gathered.warnings += [one.note(_refusal(one)) for one in refused]
-    return [one for one in found if one.kind in _TAKE]
+def _take(section: Section, gathered: Gathered) -> None:
+    """Add the facts of an output."""
+    try:
+        contents = _TAKE[section.kind](section, gathered)
+    except AnswerError as error:
+        raise section.error(str(error)) from None
+    for name in gathered.groups.keys() - gathered.lines.keys():
+        gathered.lines[name] = section.line
+    what = section.asked.command or _COMMAND_OF[section.kind]
+    gathered.sources.append(section.as_source(what, contents))
+
+
+def _leave_out(section: Section, gathered: Gathered) -> None:
+    """Warn of lines that are not read, unless they are noise."""
+    if section.kind == CUT:
+        raise _cut(section)
+    lines = [line for line in section.lines if line.strip()]
+    if not lines:
+        return
+    why = _refusal(section)
+    gathered.sources.append(section.as_source(_REFUSED.get(section.kind, section.kind), "", why))
+    is_silent = section.kind == ABOVE or (section.kind == PASSED and all(map(is_noise, lines)))
+    if not is_silent:
+        gathered.warnings.append(section.note(why))
+
+
+_REFUSED = {
+    ABOVE: "a line above an output",
+    FAILED: "an error",
+    NOTHING: "a command without output",
+    PASSED: "other lines",
+}
+_COMMAND_OF = {
+    "routes": "topicRoute -l",
+    "json": "JSON",
+    "progress": "consumerProgress -g",
+    "connections": "consumerConnection",
+    "clients": "consumerStatus",
+    "running info": "consumerStatus -i",
+    "all groups": "consumerProgress",
+}
+
+
+def _why_nothing(source: Source, found: Sequence[Section]) -> DocumentError:
+    """Return why a file has no output that is read."""
+    for section in found:
+        if section.kind == CUT:
+            return _cut(section)
+        if section.kind not in (ABOVE, PASSED):
+            return section.error(_refusal(section))
+    return source.error(
+        "holds no output of mqadmin that is read: topicRoute, consumerConnection, consumerProgress -g, "
+        "consumerStatus and its files, allocateMQ; the head of a table must be there",
+        1,
+    )
+
+
+def _cut(section: Section) -> DocumentError:
+    head = section.lines[0]
+    return section.error(
+        f"the output of {command_of_cut_head(head)} is cut or folded: its head ends at column {len(head.rstrip())}; "
+        "write the output into a file, or make the terminal wider"
+    )
 
 
 def _refusal(section: Section) -> str:
     if section.kind == FAILED:
         return tables.failure(section)
+    if section.kind == NOTHING:
+        return tables.nothing(section)
+    if section.kind in (ABOVE, PASSED):
+        first = next(line.strip() for line in section.lines if line.strip())
+        return f"{counted(len(section.lines), 'line')} of no known kind: {printable(shortened(first, 80))}"
     other = _NOT_READ[section.kind]
     return f"this is the output of {other.command}, which is not read; {other.instead}"
 
 
-def _take_routes(section: Section, gathered: Gathered) -> None:
-    _add_topic(tables.routes(section, _topic(section)), section, gathered)
+def _take_routes(section: Section, gathered: Gathered) -> str:
     gathered.broker_names |= tables.route_addresses(section)
+    return _add_topic(tables.routes(section, _topic(section)), section, gathered)
 
 
-def _take_json(section: Section, gathered: Gathered) -> None:
+def _take_json(section: Section, gathered: Gathered) -> str:
     content = tables.json_content(section)
     if isinstance(content, dict) and "result" in content:
-        _take_allocation(tables.allocation(section, content), section, gathered)
-        return
+        return _take_allocation(tables.allocation(section, content), section, gathered)
     if not isinstance(content, dict) or "queueDatas" not in content:
         raise section.error("JSON of neither topicRoute (queueDatas) nor allocateMQ (result)")
-    _add_topic(answers.route(_topic(section), content), section, gathered)
-    gathered.brokers |= {one.broker_name: one for one in answers.route_brokers(content)}
+    topic = answers.route(_topic(section), content)
+    brokers = {broker.broker_name: broker for broker in answers.route_brokers(content)}
+    absent = sorted(brokers.keys() - {broker.broker_name for broker in topic.brokers})
+    if absent:
+        why = f"topicRoute ({section.place()}) has no queues of broker {named(list(map(printable, absent)))}"
+        topic = replace(topic, unknown={"routes": why})
+    gathered.brokers |= brokers
     gathered.broker_names |= answers.broker_names(content)
+    return _add_topic(topic, section, gathered)
 
 
 def _take_allocation(
     owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered
-) -> None:
+) -> str:
     gathered.groups[_ALLOCATION].owned = owned
     gathered.note(
         section,
         f"allocateMQ knows no group, so {_ALLOCATION} is taken for its name; it sorts neither queues nor clients, so its "
         "owners are not those that real clients would have",
     )
+    return f"{counted(len(owned), 'client')}, {counted(sum(map(len, owned.values())), 'queue')}"
 
 
-def _add_topic(topic: Topic, section: Section, gathered: Gathered) -> None:
-    if gathered.topics.setdefault(topic.name, topic) != topic:
+def _add_topic(topic: Topic, section: Section, gathered: Gathered) -> str:
+    before = gathered.topics.setdefault(topic.name, topic)
+    place = gathered.places.setdefault(topic.name, section.place())
+    if before.brokers != topic.brokers:
         raise section.error(
-            f"the route of topic {topic.name!r} is given twice and is not the same; give one of them"
+            f"the route of topic {topic.name!r} is given twice and is not the same as at {place}; give one of them"
         )
+    if why := topic.unknown.get("routes"):
+        gathered.topics[topic.name] = topic
+        gathered.warnings.append(
+            f"{why}; the route of topic {printable(topic.name)} is known in part"
+        )
+    n_queues = sum(broker.read_queue_nums for broker in topic.brokers)
+    brokers = counted(len(topic.brokers), "broker")
+    return f"topic {printable(topic.name)}: {brokers}, {counted(n_queues, 'read queue')}"
 
 
-def _take_progress(section: Section, gathered: Gathered) -> None:
+def _take_progress(section: Section, gathered: Gathered) -> str:
     progress = tables.progress(section)
     topics = {lag.queue.topic for lag in progress.lags}
     group = _group(section, topics, gathered, progress.topic_width)
     gathered.groups[group].progress.append(progress)
+    if progress.wrong_total:
+        gathered.warnings.append(
+            f"{progress.wrong_total}; rows of group {printable(group)} are missing or changed"
+        )
+    owners = f", {counted(len(progress.owners), 'owner')}" if progress.shows_owners else ""
+    return f"group {printable(group)}: {counted(len(progress.lags), 'offset')}{owners}"
 
 
-def _take_connections(section: Section, gathered: Gathered) -> None:
+def _take_connections(section: Section, gathered: Gathered) -> str:
     connected = tables.connections(section)
     group = _group(section, connected.subscriptions, gathered)
     if connected.message_model is None:
@@ -144,35 +245,43 @@ def _take_connections(section: Section, gathered: Gathered) -> None:
             f"group {printable(group)}: its message model is printed as null; CLUSTERING is assumed",
         )
     gathered.add_connected(group, section, connected)
+    clients = counted(len(connected.connections), "client")
+    return f"group {printable(group)}: {clients}, {counted(len(connected.subscriptions), 'topic')}"
 
 
-def _take_clients(section: Section, gathered: Gathered) -> None:
+def _take_clients(section: Section, gathered: Gathered) -> str:
     group = _group(section, (), gathered)
+    listed = tables.clients(section)
     if failed := tables.unanswered(section):
         who = counted(len(failed), "client")
-        gathered.groups[
-            group
-        ].in_part = f"{who} did not answer consumerStatus, which does not name them"
         gathered.note(
             section,
             f"group {printable(group)}: {who} did not answer; consumerStatus has no row for such",
             failed[0],
         )
-    gathered.add_listed(group, section, tables.clients(section))
+    gathered.add_listed(group, section, listed)
+    return f"group {printable(group)}: {counted(len(listed.connections), 'client')}"
 
 
-def _take_running_info(section: Section, gathered: Gathered) -> None:
-    properties, info = tables.running_info(section)
+def _take_running_info(section: Section, gathered: Gathered) -> str:
+    properties, info, wrong = tables.running_info(section)
     group = properties.get("consumerGroup") or _group(section, info.subscriptions, gathered)
     client_id = _client_id(section, properties)
     release = tables.version(properties.get("PROP_CLIENT_VERSION", "")) or None
-    gathered.groups[group].infos[client_id] = info
-    gathered.groups[group].answered[client_id] = ClientConnection(
-        client_id, properties.get("language"), release
+    client = ClientConnection(client_id, properties.get("language"), release)
+    gathered.add_info(group, section, info, client)
+    gathered.groups[group].statements.add(
+        "message model", f"running info ({section.place()})", properties.get("messageModel")
     )
+    if wrong:
+        gathered.warnings.append(
+            f"{wrong}; the queues of client {printable(client_id)} are not known"
+        )
+    owned = counted(len(info.owned or info.popped), "queue")
+    return f"group {printable(group)}: client {printable(client_id)}, {owned}"
 
 
-def _take_all_groups(section: Section, gathered: Gathered) -> None:
+def _take_all_groups(section: Section, gathered: Gathered) -> str:
     found, others = tables.all_groups(section)
     found = [one for one in found if not answers.is_system_group(one.name)]
     if others:
@@ -190,9 +299,10 @@ def _take_all_groups(section: Section, gathered: Gathered) -> None:
             f"the list of all groups shows neither clients nor queues; its Diff Total ({lags}) has no place in a snapshot: "
             "give consumerConnection -g GROUP and consumerProgress -g GROUP",
         )
+    return counted(len(found), "group")
 
 
-_TAKE: dict[str, Callable[[Section, Gathered], None]] = {
+_TAKE: dict[str, Callable[[Section, Gathered], str]] = {
     "routes": _take_routes,
     "json": _take_json,
     "progress": _take_progress,

@@ -9,8 +9,10 @@ own queues also those that a broker's name begins with) look like padding and ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
@@ -31,10 +33,19 @@ _TWO_NAMES = re.compile(r"\S*\s+(?P<broker>\S+)\s*")
 _CONNECTION = re.compile(r"(?P<id>.*[^ ]) +[^ ]+:\d+ +(?P<language>[A-Z_]+) +(?P<version>[^ ]+) *")
 _NUMBER = re.compile(r"\d{3,}[ \t]+")
 _BELOW = "Below is subscription:"
-_NUMBERED_TOPIC = re.compile(r"\d{3,}\s+Topic: (\S+)\s")
+_NUMBERED_TOPIC = re.compile(r"(?P<number>\d{3,9})\s+Topic: (?P<topic>\S+)\s")
+_FROM_WHERE = re.compile(r"^ConsumeFromWhere:.*")
+_COUNT = re.compile(r"\d{1,18}")
+_TOTAL = re.compile(r"(?:Consume )?(?P<name>Diff|Inflight) Total: *(?P<total>-?\d{1,18}) *")
+_ANALYSIS = re.compile(
+    r"(?:Same|Different) subscription in the same group|Rebalance\b|WARN\b"
+    r"|.* (?:subscription|process queue|can't consume for a while|can't lock for a while)\b",
+    re.IGNORECASE,
+)
+_MOST_MISSING = 100
 _FIRST_NUMBER = re.compile(r"\d++ ++")
 _BEHIND_ID = re.compile(r"(?<=[^ ])(?= ++(?P<version>[^ ]++) ++\d++/(?P<lead> *+))")
-_INDEX = re.compile(r"\d+ ")
+_INDEX = re.compile(r"(\d{1,9}) ")
 _DETAIL = re.compile(
     r"(?P<topic>\S++) ++(?P<broker>.*[^ ]) ++(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b"
 )
@@ -50,9 +61,10 @@ _FAILED_COMMAND = re.compile(r"\b([A-Za-z]{1,40})SubCommand command failed")
 _MOST_OF_A_TRACE = 200
 _COMMA = re.compile(r"(?<=\d),(?=\d)")
 _PROPERTY = re.compile(r"(\S+)\s*: (.*)")
-_SUBSCRIPTION = re.compile(r"\d+ Topic: (\S+)\s")
+_SUBSCRIPTION = re.compile(r"(\d{1,9}) Topic: (\S+)\s")
 _TITLE = re.compile(r"#(\w[\w &]*)#")
-_DROPPED = re.compile(r"\bdroped=true\b")
+_DROPPED = re.compile(r"\bdroped[=:] *true\b")
+_STATE = re.compile(r"\bdroped[=:] *(?:true|false)\b")
 _QUEUE_FIELDS = ("topic", "brokerName", "queueId")
 _NO_ALLOCATION = "not JSON of allocateMQ: result must hold lists of topic, brokerName and queueId"
 
@@ -63,15 +75,17 @@ class Progress(NamedTuple):
     section: Section
     lags: list[Lag]
     offsets: list[int]  # in which line of the section each of them stands
-    owners: dict[
-        MessageQueue, str
-    ]  # address of one client that has the queue; empty if the output has no such column
+    # address of one client that has the queue; empty if the output has no such column
+    owners: dict[MessageQueue, str]
+    shows_owners: bool  # whether the output has the column
     # whether there is no queue, retry topics aside, of which no client is shown though the output
     # has the column
     is_whole: bool
     consume_tps: float
     topic_width: int  # length that names were cut to
     broker_width: int
+    # how the rows and a total that is printed below them differ
+    wrong_total: str | None = None
 
 
 @dataclass(slots=True)
@@ -81,6 +95,10 @@ class Connected:
     connections: list[ClientConnection] = field(default_factory=list)
     subscriptions: list[str] = field(default_factory=list)
     message_model: str | None = None
+    place: str = ""  # where it stands
+    # numbers of rows that are missing, where rows have numbers
+    missing_clients: list[int] = field(default_factory=list)
+    missing_topics: list[int] = field(default_factory=list)
 
 
 class ListedGroup(NamedTuple):
@@ -92,23 +110,33 @@ class ListedGroup(NamedTuple):
     consume_tps: int  # its whole part; 0 also where it could not be asked
     lag: int  # messages, of all queues
     is_cut: bool  # whether the name is as long as its column
+    place: str  # file and line
 
 
 def json_content(section: Section) -> Any:
     """Return the JSON of a section; what a shell printed below it is left away."""
     text = "\n".join(section.lines)
+    text = text[: text.rfind("}") + 1]
+    section.n_read = text.count("\n") + 1
     try:
-        return loose_json.loads(text[: text.rfind("}") + 1].encode())
+        return loose_json.loads(text.encode())
     except loose_json.JsonError as error:
         raise section.error(f"not JSON of mqadmin: {error}") from None
 
 
 def routes(section: Section, topic: str) -> Topic:
-    """Return the output of ``topicRoute -l``."""
+    """Return the output of ``topicRoute -l``, whose last line counts brokers and queues."""
     brokers: list[TopicBroker] = []
+    is_ended = False
     for offset, line in _rows(section):
+        if is_ended:
+            if not line.startswith("Total:"):
+                break
+            section.n_read = offset + 1
+            return _counted_route(section, offset, Topic(topic, tuple(brokers)))
         if line.startswith("---"):
-            return Topic(topic, tuple(brokers))
+            is_ended, section.n_read = True, offset + 1
+            continue
         row = _ROUTE.fullmatch(line)
         broker = row and _broker_of_route(row["names"], section.lines[0].find("#BrokerName"))
         if not row or not broker:
@@ -119,7 +147,26 @@ def routes(section: Section, topic: str) -> Topic:
             _whole(section, offset, row[name]) for name in ("read", "write", "perm")
         )
         brokers.append(TopicBroker(broker, read, write, perm))
+    if is_ended:
+        return Topic(topic, _by_name(brokers))
     raise section.error("the output of topicRoute -l is cut: its line of dashes is missing")
+
+
+def _counted_route(section: Section, offset: int, topic: Topic) -> Topic:
+    """Return a route; it is known in part where its rows are not what the last line counts."""
+    brokers = _by_name(topic.brokers)
+    printed = [int(number) for number in _COUNT.findall(section.lines[offset])]
+    n_read = sum(broker.read_queue_nums for broker in brokers)
+    n_written = sum(broker.write_queue_nums or 0 for broker in brokers)
+    counted = [len({broker.broker_name for broker in brokers}), n_read, n_written]
+    if printed == counted:
+        return Topic(topic.name, brokers)
+    why = f"{section.place(offset)} counts brokers, read and write queues as {printed}, the rows above have {counted}"
+    return Topic(topic.name, brokers, {"routes": why})
+
+
+def _by_name(brokers: Iterable[TopicBroker]) -> tuple[TopicBroker, ...]:
+    return tuple(sorted(brokers, key=attrgetter("broker_name")))
 
 
 def route_addresses(section: Section) -> dict[str, str]:
@@ -150,20 +197,30 @@ def progress(section: Section) -> Progress:
     head = section.lines[0]
     names = [name.strip() for name in head.split("#")[1:]]
     read, lags, offsets, owners, tps = _ProgressRows(head, names), [], [], {}, None
+    shows_owners = "Client IP" in names
     is_whole = True
+    sums = {"Diff": 0, "Inflight": 0}
     for offset, line in _rows(section):
         if line.startswith("Consume TPS:"):
             tps = _number(section, offset, line.partition(":")[2])
+            section.n_read = offset + 1
             break
         row = read.row(line)
         if not row.keys() >= _PROGRESS:
             raise section.error(
                 "a row of consumerProgress is cut, or something else stands among them", offset
             )
-        number, end, at = (
-            _whole(section, offset, row[name])
-            for name in ("QID", "Broker Offset", "Consumer Offset")
+        number, end, at, diff, inflight = (
+            _whole(section, offset, row.get(name, "0"))
+            for name in ("QID", "Broker Offset", "Consumer Offset", "Diff", "Inflight")
         )
+        if diff != end - at:
+            raise section.error(
+                f"a row of consumerProgress is cut or changed: its Diff is {diff:,}, its offsets differ by {end - at:,}",
+                offset,
+            )
+        sums["Diff"] += diff
+        sums["Inflight"] += inflight
         lags.append(Lag(MessageQueue(row["Topic"], row["Broker Name"], number), end, at))
         offsets.append(offset)
         if row.get("Client IP", NOT_KNOWN[0]) not in NOT_KNOWN:
@@ -174,8 +231,33 @@ def progress(section: Section) -> Progress:
         raise section.error("the output of consumerProgress is cut: its Consume TPS is missing")
     width = head.index("#Broker Name"), head.index("#QID") - head.index("#Broker Name")
     return Progress(
-        section, lags, offsets, owners, is_whole or not owners, tps, width[0] - 2, width[1] - 2
+        section,
+        lags,
+        offsets,
+        owners,
+        shows_owners,
+        is_whole or not shows_owners,
+        tps,
+        width[0] - 2,
+        width[1] - 2,
+        _wrong_total(section, sums),
     )
+
+
+def _wrong_total(section: Section, sums: Mapping[str, int]) -> str | None:
+    """Return how the totals below the rows of consumerProgress and the sums of the rows differ."""
+    wrong = None
+    for offset in range(section.n_read or 0, len(section.lines)):
+        found = _TOTAL.fullmatch(section.lines[offset])
+        if found is None:
+            if section.lines[offset].strip():
+                break
+            continue
+        section.n_read = offset + 1
+        name, total = found["name"], int(found["total"])
+        if sums[name] != total and wrong is None:
+            wrong = f"{section.place(offset)} prints {name} Total {total:,}, its rows have {sums[name]:,}"
+    return wrong
 
 
 class _ProgressRows:
@@ -226,23 +308,47 @@ def connections(section: Section) -> Connected:
     -----
     rocketmq-client-cpp sends its message model in a form that Java does not know, so ``null`` is printed.
     """
-    found, in_topics = Connected(), False
+    found, in_topics = Connected(place=section.place()), False
+    numbers: tuple[list[int], list[int]] = ([], [])
     for offset, line in _rows(section):
         if not in_topics:
             in_topics = line.startswith(_BELOW) and not _CONNECTION.fullmatch(line)
             if not in_topics:
                 found.connections.append(_connection(section, offset, line))
+                numbers[0].extend(_numbers(section, line))
                 continue
             line = line.removeprefix(_BELOW)
         if numbered := _NUMBERED_TOPIC.match(line):
-            found.subscriptions.append(numbered[1])
+            found.subscriptions.append(numbered["topic"])
+            numbers[1].append(int(numbered["number"]))
         elif line.startswith("MessageModel:"):
             model = line.partition(":")[2].strip()
             found.message_model = model if model != "null" else None
+            section.n_read = offset + 1 + len(_FROM_WHERE.findall(_next(section, offset)))
+            found.missing_clients, found.missing_topics = map(_missing, numbers)
             return found
         elif line.strip() and not line.startswith(("#", "ConsumeType:")):
+            if numbers[1]:
+                raise section.error("a row of consumerConnection's topics is cut or folded", offset)
             found.subscriptions.append(line.split()[0])
     raise section.error("the output of consumerConnection is cut: its MessageModel is missing")
+
+
+def _next(section: Section, offset: int) -> str:
+    return section.lines[offset + 1] if offset + 1 < len(section.lines) else ""
+
+
+def _numbers(section: Section, line: str) -> list[int]:
+    """Return the number of a row, where rows have numbers."""
+    found = None if section.lines[0].startswith("#") else _INDEX.match(line)
+    return [int(found[1])] if found else []
+
+
+def _missing(numbers: Sequence[int]) -> list[int]:
+    """Return the first numbers from 1 that are missing among those of rows."""
+    present = set(numbers)
+    absent = (number for number in range(1, max(present, default=0)) if number not in present)
+    return list(islice(absent, _MOST_MISSING))
 
 
 def _connection(section: Section, offset: int, line: str) -> ClientConnection:
@@ -257,20 +363,49 @@ def _connection(section: Section, offset: int, line: str) -> ClientConnection:
     return ClientConnection(cells[0], cells[2], version(cells[3]))
 
 
-def clients(section: Section) -> list[ClientConnection]:
+class Listed(NamedTuple):
+    """Table of clients of consumerStatus."""
+
+    connections: list[ClientConnection]
+    missing: list[int]  # numbers of rows that are missing, though every client answered
+    n_unanswered: int  # clients that did not answer, which have no row
+
+
+def clients(section: Section) -> Listed:
     """Return the table of clients that consumerStatus prints; rows go on below the stack trace of a
     client that did not answer.
     """
-    found, in_trace = [], False
+    found, numbers, in_trace = [], [], False
+    ended: int | None = None
     for offset, line in _rows(section):
         if FAILURE.match(line):
             in_trace = True
-        elif _INDEX.match(line):
+        elif indexed := _INDEX.match(line):
+            if ended is not None:
+                raise section.error(
+                    "a row of consumerStatus is cut or folded, or something else stands among the rows",
+                    ended,
+                )
             found.append(_listed(section, offset, line))
+            numbers.append(int(indexed[1]))
             in_trace = False
-        elif not in_trace:
+        elif not in_trace and ended is None:
+            ended = offset
+    section.n_read = _behind_analysis(section, len(section.lines) if ended is None else ended)
+    n_unanswered = len(unanswered(section))
+    return Listed(found, [] if n_unanswered else _missing(numbers), n_unanswered)
+
+
+def _behind_analysis(section: Section, start: int) -> int:
+    """Return the first line behind what consumerStatus finds about subscriptions and rebalance."""
+    end = start
+    for offset in range(start, len(section.lines)):
+        line = section.lines[offset].strip()
+        if line and not _ANALYSIS.match(line):
             break
-    return found
+        if line:
+            end = offset + 1
+    return end
 
 
 def unanswered(section: Section) -> list[int]:
@@ -307,7 +442,11 @@ def all_groups(section: Section) -> tuple[list[ListedGroup], list[int]]:
                 _whole(section, offset, row[name]) for name in ("count", "tps", "diff")
             )
             is_cut = len(row["name"]) >= width
-            found.append(ListedGroup(row["name"], count, row["model"], tps, lag, is_cut))
+            found.append(
+                ListedGroup(
+                    row["name"], count, row["model"], tps, lag, is_cut, section.place(offset)
+                )
+            )
         else:
             others.append(offset)
     return found, others
@@ -323,29 +462,61 @@ def failure(section: Section) -> str:
     return f"this is an error of mqadmin{f' {name}' if name else ''}, not its output: {printable(shortened(said, 300))}"
 
 
-def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
-    """Return the properties of a client, and what it says of itself: a file of consumerStatus, or
-    the output of its ``-i``.
-    """
-    title, properties, topics = "", {}, []
-    queues: dict[str, list[MessageQueue]] = {"Consumer MQ Detail": [], "Consumer Pop Detail": []}
+class ClientFile(NamedTuple):
+    """What a client reports of itself: a file of consumerStatus, or the output of its ``-i``."""
+
+    properties: dict[str, str]
+    info: RunningInfo
+    wrong_rows: str | None  # why rows of its queues or topics are missing
+
+
+def nothing(section: Section) -> str:
+    """Return what stands below a command whose output is not there."""
+    below = next((line.strip() for line in section.lines[1:] if line.strip()), None)
+    shown = "nothing" if below is None else repr(printable(shortened(below, 120)))
+    command = section.asked.command
+    return f"no output of mqadmin {command} is read here; below the command stands {shown}"
+
+
+def running_info(section: Section) -> ClientFile:
+    """Return what a client reports of itself."""
+    title, properties, topics, numbers = "", {}, [], []
+    queues: dict[str, list[MessageQueue]] = {_OFFSETS: [], _OWNED: [], _POPPED: []}
+    n_dropped, titles = 0, set()
     for offset, line in enumerate(section.lines):
         if found := _TITLE.fullmatch(line.strip()):
             title = found[1]
+            titles.add(title)
         elif title == "Consumer Properties" and (found := _PROPERTY.fullmatch(line)):
             properties[found[1]] = found[2]
         elif title == "Consumer Subscription" and (found := _SUBSCRIPTION.match(line)):
-            topics.append(found[1])
-        elif title in queues and line.strip() and line[0] != "#" and not _DROPPED.search(line):
-            queues[title].append(_queue(section, offset, line))
+            numbers.append(int(found[1]))
+            topics.append(found[2])
+        elif title in queues and line.strip() and line[0] != "#":
+            if title != _OFFSETS and "ProcessQueueInfo" in line and not _STATE.search(line):
+                raise section.error("a row of a client's queues is cut or folded", offset)
+            if title != _OFFSETS and _DROPPED.search(line):
+                n_dropped += title == _OWNED
+            else:
+                queues[title].append(_queue(section, offset, line))
     if "RT&TPS" not in title and title not in ("User Consume Info", "Consumer jstack"):
         raise section.error(f"the file of a client is cut: it ends in its part {title!r}")
     body = {"properties": properties, "subscriptionSet": [{"topic": topic} for topic in topics]}
     info = answers.running_info(body)
-    owned, popped = (tuple(sorted(found)) for found in queues.values())
-    return properties, info._replace(
-        owned=owned if answers.tells_queues(properties, owned) else None, popped=popped
+    owned, popped = (tuple(sorted(queues[part])) for part in (_OWNED, _POPPED))
+    wrong = None
+    if _OFFSETS in titles and len(queues[_OFFSETS]) != len(owned) + n_dropped:
+        wrong = f"{section.place()}: {_OFFSETS} and {_OWNED} do not have the same number of queues"
+    elif _missing(numbers):
+        wrong = f"{section.place()}: its subscriptions lack number {_missing(numbers)[0]}"
+    is_known = answers.tells_queues(properties, owned) and wrong is None
+    return ClientFile(
+        properties, info._replace(owned=owned if is_known else None, popped=popped), wrong
     )
+
+
+_OFFSETS, _OWNED, _POPPED = "Consumer Offset", "Consumer MQ Detail", "Consumer Pop Detail"
+"""Parts of a client's file; RocketMQ makes the first two of one table, a row for each queue."""
 
 
 def allocation(section: Section, content: Any) -> dict[str, list[MessageQueue]]:

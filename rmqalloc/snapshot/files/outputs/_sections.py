@@ -17,16 +17,20 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from rmqalloc.documents import DocumentError, Source
+from rmqalloc.snapshot.files.outputs._clean_text import cleaned
 from rmqalloc.snapshot.files.outputs._formats import (
     BEGINNINGS,
     COMMAND_FAILED,
     COMMANDS,
     FAILURE,
     FORMATS,
+    command_of_cut_head,
 )
+from rmqalloc.snapshot.snapshot import ReadSource
 
 _COMMAND_LINE = re.compile(
     rf"\bmqadmin(?:\.\w+)?\s+(?P<command>{'|'.join(COMMANDS)})\b(?P<options>.*)"
+    r"|^\s*(?:(?:sudo|sh|bash|exec)\s+)?(?:[\w./~-]*/)?mqadmin(?:\.\w+)?\s+(?P<another>[a-z]\w*)(?P<rest>.*)"
 )
 _READ = "|".join(dict.fromkeys(one.command.split(" ")[0] for one in FORMATS))
 _FILE_NAME = re.compile(rf"(?P<command>{_READ})\.(?P<asked>.+?)(?:\.(?:txt|json|log|out))?")
@@ -36,6 +40,14 @@ _TOPIC = re.compile(rf"\s(?:-t|--(?:topicName|topic)){_VALUE}")
 _BROKER = re.compile(rf"\s(?:-b|--brokerAddr){_VALUE}")
 
 FAILED = "failure"
+CUT = "cut"
+NOTHING = "nothing"
+"""A command line without its output: it and the lines below it."""
+PASSED = "passed"
+"""Lines that belong to no output."""
+ABOVE = "above"
+"""A line right above an output: a title, or a command that printed it."""
+_INTO_A_FILE = re.compile(r"(?<![0-9])>>?\s*[^\s&]|\|\s*tee\b")
 _ANY_TABLE = re.compile(
     "|".join(rf"^[ \t]*(?:{one.pattern})" for kind, one in BEGINNINGS.items() if kind != "json")
     + rf"|^[ \t]*(?:{FAILURE.pattern})",
@@ -59,12 +71,15 @@ class Section:
 
     source: Source
     line: int  # line of the file, from 1, that is the first of ``lines``
-    kind: str  # one of the kinds of output distinguished by their first line, or `FAILED`
+    # one of the kinds of output distinguished by their first line, or `FAILED`, `CUT`, `NOTHING`,
+    # `PASSED`
+    kind: str
     asked: CommandSubject
     indentation: str = ""
     before: list[str] = field(default_factory=list)  # lines above it that belong to no output
     lines: list[str] = field(default_factory=list)  # without the indentation of the first
     n_alike: int = 1  # outputs of the same kind that the command line above it, or the name of the file, stands for
+    n_read: int | None = None  # lines that belong to the output, where it ends before the last line
 
     @property
     def name(self) -> str | None:
@@ -83,6 +98,19 @@ class Section:
         """Return a warning about the output."""
         return str(self.error(what, offset))
 
+    def as_source(self, what: str, contents: str, left_out: str | None = None) -> ReadSource:
+        """Return which lines these are, and what was read of them."""
+        n_lines = len(self.lines) if self.n_read is None else self.n_read
+        last = self.line + max(n_lines, 1) - 1
+        return ReadSource(self.source.name, self.line, last, what, contents, left_out)
+
+    def rest(self) -> Section:
+        """Return the lines below the output that do not belong to it."""
+        n_read = len(self.lines) if self.n_read is None else self.n_read
+        return Section(
+            self.source, self.line + n_read, PASSED, CommandSubject(), lines=self.lines[n_read:]
+        )
+
 
 def is_output(text: str) -> bool:
     """Return whether a text has outputs of mqadmin, JSON aside, or something that is to be refused
@@ -93,7 +121,7 @@ def is_output(text: str) -> bool:
     >>> is_output("#ClientId                            #ClientAddr            #Language  #Version")
     True
     """
-    return _ANY_TABLE.search(text) is not None
+    return _ANY_TABLE.search(cleaned(text)) is not None
 
 
 def is_named_as_output(path: str) -> bool:
@@ -108,13 +136,14 @@ def is_named_as_output(path: str) -> bool:
 
 
 def sections(source: Source) -> Iterator[Section]:
-    """Yield the outputs that a file holds; lines before them, such as those of logging, are passed
-    over.
+    """Yield the outputs that a file holds, and what stands between them: lines that belong to no
+    output (`PASSED`), and commands without one (`NOTHING`).
     """
     cutter = _Cutter(source)
-    for number, line in enumerate(source.text().split("\n"), 1):
-        cutter.take(number, line.rstrip("\r"))
-    cutter.close()
+    lines = cleaned(source.text()).split("\n")
+    for number, line in enumerate(lines, 1):
+        cutter.take(number, line)
+    cutter.end(len(lines) + 1)
     counts = Counter((id(one.asked), one.kind) for one in cutter.found)
     for one in cutter.found:
         yield replace(one, n_alike=counts[id(one.asked), one.kind])
@@ -131,30 +160,48 @@ class _Cutter:
             CommandSubject(named["command"], named["asked"]) if named else CommandSubject()
         )
         self._section: Section | None = None
+        self._command: Section | None = None  # a command line that has no output yet
         self._passed: list[str] = []
 
     def take(self, number: int, line: str) -> None:
         """Go on to a line: a command, the first of an output, or one more of it."""
         if command := _COMMAND_LINE.search(line):
-            self.close()
-            self._asked = _asked(command["command"], command["options"])
+            self.end(number)
+            self._asked = _asked(
+                command["command"] or command["another"], command["options"] or command["rest"]
+            )
+            self._command = Section(self._source, number, NOTHING, self._asked, lines=[line])
             return
         bare = line.lstrip(" \t")
         indentation = line[: len(line) - len(bare)]
         kind = _kind(bare)
         if kind is not None and self._begins(kind, bare, indentation):
-            before = self._above(kind)
+            before = self._above(kind, number)
             self._section = Section(self._source, number, kind, self._asked, indentation, before)
         if self._section is not None:
             self._section.lines.append(line.removeprefix(self._section.indentation))
         else:
             self._passed.append(line)
 
-    def close(self) -> None:
-        """End the output, if there is one."""
+    def end(self, number: int) -> None:
+        """End what the line before ``number`` belongs to: a command, or the file."""
+        if self._section is None and self._command is not None:
+            self._command.lines += self._passed
+            self._passed = []
+            if not _goes_into_a_file(self._command):
+                self.found.append(self._command)
+        self._close(number)
+
+    def _close(self, number: int) -> None:
+        """End the output, if there is one, or the lines that belong to none."""
         if self._section is not None:
             self.found.append(self._section)
-        self._section, self._passed = None, []
+        elif any(map(str.strip, self._passed)):
+            first = number - len(self._passed)
+            self.found.append(
+                Section(self._source, first, PASSED, CommandSubject(), lines=self._passed)
+            )
+        self._section, self._command, self._passed = None, None, []
 
     def _begins(self, kind: str, line: str, indentation: str) -> bool:
         """Return whether a line that looks like the first of an output is that."""
@@ -170,16 +217,27 @@ class _Cutter:
             return not is_inside and _JSON_BELOW.match(line) is not None
         return True
 
-    def _above(self, kind: str) -> list[str]:
+    def _above(self, kind: str, number: int) -> list[str]:
         """Return lines above an output: a stack trace there does not mean that the command failed,
         if its output follows.
         """
         now = self._section
         if now is not None and now.kind == FAILED and not _failed(now.lines[0], kind):
+            if kind != "clients":
+                now.kind = PASSED
+                self._close(number)
+                return []
             return [*now.before, *now.lines]
         passed = self._passed
-        self.close()
+        self._close(number)
+        if self.found and self.found[-1].kind == PASSED and sum(map(bool, passed)) == 1:
+            self.found[-1].kind = ABOVE
         return passed
+
+
+def _goes_into_a_file(command: Section) -> bool:
+    """Return whether what a command prints went elsewhere."""
+    return len(command.lines) == 1 and _INTO_A_FILE.search(command.lines[0]) is not None
 
 
 def _failed(line: str, kind: str) -> bool:
@@ -207,5 +265,7 @@ def _value(pattern: re.Pattern[str], options: str) -> str | None:
 
 
 def _kind(line: str) -> str | None:
+    if command_of_cut_head(line):
+        return CUT
     found = next((kind for kind, beginning in BEGINNINGS.items() if beginning.match(line)), None)
     return found or (FAILED if FAILURE.match(line) else None)

@@ -164,7 +164,12 @@ def test_outputs_of_one_cluster_make_one_snapshot(turned, tmp_path):
     assert list(warnings) == []
     assert "no topicRoute is given" in snapshot.topic("%RETRY%audit").unknown["routes"]
     write_snapshot(snapshot, str(tmp_path / "s.csv"))
-    assert losses(snapshot, "csv") == ("groups[].clients[].start_timestamp", "source", "brokers", "sources")
+    assert losses(snapshot, "csv") == (
+        "groups[].clients[].start_timestamp",
+        "source",
+        "brokers",
+        "sources",
+    )
 
 
 def test_one_file_with_several_commands(tmp_path):

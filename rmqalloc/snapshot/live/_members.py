@@ -205,11 +205,13 @@ def _assignment(
 ) -> _Assignment:
     """Return how brokers assign the queues of a group.
 
-    Where no client reports whether they do, a group that somebody has set to POP counts as one that
-    pops.
+    A client that reports queues which it pops is served by brokers, whatever else it reports (its
+    queue -1 stands for all queues of a broker). Where no client reports whether brokers assign, a
+    group that somebody has set to POP counts as one that pops.
     """
     keys = [(topic, name) for topic in topics if not topic.startswith(RETRY_PREFIX)]
-    is_known = any(map(_is_served, infos.values()))
+    is_popping = any(info.popped for info in infos.values())
+    is_known = is_popping or any(map(_is_served, infos.values()))
     if infos and not is_known:
         return _Assignment(None)
     found: set[GroupMode | None] = set()
@@ -218,7 +220,7 @@ def _assignment(
             if is_known or key in of_broker.given:
                 found.add(of_broker.given.get(key, of_broker.default))
     shares = {mode.share for mode in found if mode is not None and mode.is_pop}
-    if shares or any(info.popped for info in infos.values()):
+    if shares or is_popping:
         return _Assignment("POP", shares.pop() if len(shares) == 1 else 0)
     return _Assignment("PULL" if is_known else None)
 

@@ -255,13 +255,13 @@ class Gathered:
 
     def _warn_of_values(self, name: str, outputs: GroupOutputs) -> None:
         """Warn of values that outputs have differently."""
-        reported = [set(info.subscriptions) for info in outputs.infos.values()]
+        reported = [_divided(info.subscriptions) for info in outputs.infos.values()]
         connected = list(chain.from_iterable(outputs.connected.values()))
-        ids = {client.client_id for one in connected for client in one.connections}
-        for one in connected if ids <= outputs.infos.keys() else ():
+        ids = _ids(chain.from_iterable(listed.connections for listed in connected))
+        for listed in connected if ids <= outputs.infos.keys() else ():
             # The broker keeps the topics of the last client that sent a heartbeat.
-            if set(one.subscriptions) not in reported:
-                why = f"consumerConnection ({one.place}) has topics that no client reports alone"
+            if _divided(listed.subscriptions) not in reported:
+                why = f"consumerConnection ({listed.place}) has topics that no client reports"
                 self._known_in_part(name, "subscriptions", why)
         for words in outputs.statements.contradictions():
             self.warnings.append(f"group {printable(name)}: outputs contradict each other: {words}")
@@ -398,6 +398,11 @@ def _add_versions(outputs: GroupOutputs, source: str, clients: Iterable[ClientCo
     for client in clients:
         outputs.statements.add("version", source, client.version, client.client_id)
         outputs.statements.add("language", source, client.language, client.client_id)
+
+
+def _divided(topics: Iterable[str]) -> set[str]:
+    """Return topics without those of retries, which outputs need not list."""
+    return {topic for topic in topics if not topic.startswith(RETRY_PREFIX)}
 
 
 def _named_clients(several: Iterable[Connected]) -> list[NamedClients]:

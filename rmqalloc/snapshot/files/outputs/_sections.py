@@ -167,9 +167,8 @@ class _Cutter:
         """Go on to a line: a command, the first of an output, or one more of it."""
         if command := _COMMAND_LINE.search(line):
             self.end(number)
-            self._asked = _asked(
-                command["command"] or command["another"], command["options"] or command["rest"]
-            )
+            name = command["command"] or command["another"]
+            self._asked = _asked(name, command["options"] or command["rest"] or "")
             self._command = Section(self._source, number, NOTHING, self._asked, lines=[line])
             return
         bare = line.lstrip(" \t")

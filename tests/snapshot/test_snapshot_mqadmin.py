@@ -323,7 +323,7 @@ def cut(name, lines):
         pytest.param("consumerProgress.g.txt", PROGRESS_HEAD + "t  b  0  1\n",
                      "2: a row of consumerProgress is cut", id="consumerProgress cut"),
         pytest.param("consumerProgress.g.txt", PROGRESS_HEAD.replace("#Diff", "#Lag ") + progress_row("t", "b", 0, "N/A"),
-                     "2: a row of", id="consumerProgress no Diff"),
+                     "1: the head of consumerProgress -g lacks columns", id="consumerProgress no Diff"),
         pytest.param("x.json", '{"result": {"ip": [{"topic": "t", "brokerName": "b", "queueId": 1e999}]}}',
                      "not JSON of allocateMQ", id="allocateMQ 1e999"),
         pytest.param("192.0.2.2@c1", "\n".join(CLIENTS[0].read_text().splitlines()[:70]),

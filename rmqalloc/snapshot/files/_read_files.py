@@ -129,7 +129,8 @@ def form_of(source: Source) -> str:
     if source.data.startswith(b"PAR1"):
         return "parquet"
     text = source.text()
-    if _MQADMIN_JSON.match(text[:_HEAD]) or outputs.is_dashboard(text[:_HEAD]):
+    bare = outputs.cleaned(text[:_HEAD])
+    if _MQADMIN_JSON.match(bare) or outputs.is_dashboard(bare):
         return "outputs"
     if suffix is not None or text.lstrip().startswith("{"):
         return "json"

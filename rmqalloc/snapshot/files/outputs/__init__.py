@@ -1,5 +1,7 @@
 """Outputs of tools, joined into one snapshot: what mqadmin prints, and what else shows a cluster.
 
+``clean_text``
+    Text without what terminals, shells and web pages put into it.
 ``formats``
     What each command of mqadmin prints, by release.
 ``sections``
@@ -7,7 +9,11 @@
 ``mqadmin_tables``
     What each output of mqadmin states.
 ``gathered``
-    All facts of all outputs, and which of them contradict each other.
+    All facts of all outputs, put together.
+``consumed``
+    Offsets and owners by several outputs of consumerProgress.
+``contradictions``
+    What two outputs state differently.
 ``joined``
     Files in, snapshot out.
 """
@@ -17,13 +23,15 @@ from typing import TYPE_CHECKING
 from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
+    from rmqalloc.snapshot.files.outputs._clean_text import cleaned
     from rmqalloc.snapshot.files.outputs._formats import is_dashboard
     from rmqalloc.snapshot.files.outputs._joined import group_lines, read
     from rmqalloc.snapshot.files.outputs._sections import is_named_as_output, is_output
 
-__all__ = ["group_lines", "is_dashboard", "is_named_as_output", "is_output", "read"]
+__all__ = ["cleaned", "group_lines", "is_dashboard", "is_named_as_output", "is_output", "read"]
 
 _NAMES = {
+    "_clean_text": ("cleaned",),
     "_joined": ("group_lines", "read"),
     "_formats": ("is_dashboard",),
     "_sections": ("is_named_as_output", "is_output"),

@@ -28,6 +28,7 @@ class Consumed(NamedTuple):
     lags: list[Lag]
     owners: dict[MessageQueue, str]  # address of one client that has the queue
     places: dict[MessageQueue, str]  # file and line of each row with an owner
+    topics: dict[str, str]  # file and line of the first row of each topic
     why_owners: str | None  # why some owners are not shown
     why_lags: str | None  # why some offsets are not known
     consume_tps: float | None
@@ -53,11 +54,13 @@ def put_together(
     for progress in given:
         repeated += _add(progress, placed)
         _add_owners(progress, owners, placed)
-    topics = {queue.topic for queue in placed}
+    topics: dict[str, str] = {}
+    for queue, entry in placed.items():
+        topics.setdefault(queue.topic, entry.place)
     with_owners = {
         lag.queue.topic for progress in given if progress.shows_owners for lag in progress.lags
     }
-    why_lags = _why_incomplete(given, _missing(subscriptions, topics), queues, placed)
+    why_lags = _why_incomplete(given, _missing(subscriptions, topics.keys()), queues, placed)
     why_owners = None
     if any(progress.shows_owners for progress in given):
         unasked = _missing(subscriptions, with_owners)
@@ -67,7 +70,7 @@ def put_together(
     places = {queue: placed[queue].place for queue in owners}
     lags = [entry.lag for entry in placed.values()]
     tps = _tps(given, len(placed))
-    return Consumed(lags + repeated, owners, places, why_owners, why_lags, tps)
+    return Consumed(lags + repeated, owners, places, topics, why_owners, why_lags, tps)
 
 
 def _missing(subscriptions: Collection[str], topics: Collection[str]) -> list[str]:

@@ -8,6 +8,7 @@ has the same table; the tests have a file of each form.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 LAST = "5.5.0"
@@ -115,6 +116,38 @@ def command_of_cut_head(line: str) -> str | None:
 
 
 _LEAST_HEAD = len("#Topic")
+_KINDS_WITH_HEADS = {
+    "routes": "topicRoute -l",
+    "connections": "consumerConnection",
+    "clients": "consumerStatus",
+    "progress": "consumerProgress -g",
+    "all groups": "consumerProgress",
+}
+
+
+def lacks_columns(kind: str, head: str) -> bool:
+    """Return whether a head has not all columns that some release prints; it may have more.
+
+    Examples
+    --------
+    >>> lacks_columns("connections", "#ClientId  #ClientAddr  #Version"), lacks_columns("json", "{")
+    (True, False)
+    """
+    if kind not in _KINDS_WITH_HEADS or not head.startswith("#"):
+        return False
+    wholes = [_names(whole) for whole in _HEADS[_KINDS_WITH_HEADS[kind]]]
+    return not any(_is_within(whole, _names(head)) for whole in wholes)
+
+
+def _names(head: str) -> list[str]:
+    return [" ".join(name.split()) for name in head.split("#")[1:]]
+
+
+def _is_within(some: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether some names are among all, in the same order."""
+    rest = iter(names)
+    return all(name in rest for name in some)
+
 
 BEGINNINGS = {
     kind: re.compile("|".join(dict.fromkeys(one.head for one in FORMATS if one.kind == kind)))

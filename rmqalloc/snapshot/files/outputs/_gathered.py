@@ -100,6 +100,10 @@ class Gathered:
         outputs.connected[section.asked.broker or ""].append(connected)
         outputs.statements.add("message model", source, connected.message_model)
         _add_versions(outputs, source, connected.connections)
+        if not connected.connections:
+            self._known_in_part(group, "clients", f"{source} has no row of clients")
+        if not connected.subscriptions:
+            self._known_in_part(group, "subscriptions", f"{source} has no row of topics")
         if connected.missing_clients:
             self._known_in_part(
                 group, "clients", f"{source} has no row {connected.missing_clients[0]}"
@@ -243,6 +247,8 @@ class Gathered:
             retry = {topic for topic in all_topics if is_retry_topic_of(topic, name, all_topics)}
             group = replace(group, subscriptions=tuple(sorted(retry.union(group.subscriptions))))
         self._warn_of_values(name, outputs)
+        if progress and outputs.connected:
+            self._warn_of_topics(group, outputs, progress)
         unknown = {**group.unknown, **_unknown(outputs, group, progress)}
         group = replace(group, unknown=unknown)
         if outputs.owned:
@@ -252,6 +258,21 @@ class Gathered:
                 clients.append(replace(client, owned=owned))
             return replace(group, clients=tuple(clients))
         return self._with_owners(group, progress) if progress and progress.owners else group
+
+    def _warn_of_topics(self, group: Group, outputs: GroupOutputs, progress: Consumed) -> None:
+        """Warn of topics of consumerProgress to which the group does not subscribe."""
+        source = "consumerProgress ({})"
+        for topic, place in progress.topics.items():
+            if topic in group.subscriptions or topic.startswith(RETRY_PREFIX):
+                continue
+            if topic in {queue.topic for queue in progress.owners}:
+                why = f"{source.format(place)} shows owners of topic {printable(topic)}, consumerConnection does not list it"
+                self._known_in_part(group.name, "subscriptions", why)
+            else:
+                self.warnings.append(
+                    f"{source.format(place)} has offsets of topic {printable(topic)}, to which group "
+                    f"{printable(group.name)} does not subscribe by its consumerConnection"
+                )
 
     def _warn_of_values(self, name: str, outputs: GroupOutputs) -> None:
         """Warn of values that outputs have differently."""

@@ -13,7 +13,7 @@ from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files.outputs import _mqadmin_tables as tables
-from rmqalloc.snapshot.files.outputs._formats import OTHERS, command_of_cut_head
+from rmqalloc.snapshot.files.outputs._formats import OTHERS, command_of_cut_head, lacks_columns
 from rmqalloc.snapshot.files.outputs._gathered import Gathered
 from rmqalloc.snapshot.files.outputs._group_names import group_of_retry_topics, may_be_named
 from rmqalloc.snapshot.files.outputs._sections import (
@@ -80,6 +80,8 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
         found += of_file
         if not any(section.kind in _TAKE for section in of_file):
             refused.append(_why_nothing(source, of_file))
+            if not of_file:
+                gathered.warnings.append(str(refused[-1]))
     if len(refused) == len(sources):
         raise refused[0]
     # What leaves its group open comes last, when it is known which groups there are.
@@ -97,6 +99,11 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
 
 def _take(section: Section, gathered: Gathered) -> None:
     """Add the facts of an output."""
+    if lacks_columns(section.kind, section.lines[0]):
+        raise section.error(
+            f"the head of {_COMMAND_OF[section.kind]} lacks columns that every release prints: "
+            f"{printable(shortened(' '.join(section.lines[0].split()), 200))}"
+        )
     try:
         contents = _TAKE[section.kind](section, gathered)
     except AnswerError as error:
@@ -145,6 +152,8 @@ def _why_nothing(source: Source, found: Sequence[Section]) -> DocumentError:
             return _cut(section)
         if section.kind not in (ABOVE, PASSED):
             return section.error(_refusal(section))
+    if not source.data.strip():
+        return source.error("is empty; the command that should have written it printed nothing", 1)
     return source.error(
         "holds no output of mqadmin that is read: topicRoute, consumerConnection, consumerProgress -g, "
         "consumerStatus and its files, allocateMQ; the head of a table must be there",
@@ -189,6 +198,11 @@ def _take_json(section: Section, gathered: Gathered) -> str:
     if absent:
         why = f"topicRoute ({section.place()}) has no queues of broker {named(list(map(printable, absent)))}"
         topic = replace(topic, unknown={"routes": why})
+    for name in answers.brokers_without_address(content):
+        gathered.note(
+            section,
+            f"topicRoute of {printable(topic.name)} has no address of broker {printable(name)}",
+        )
     gathered.brokers |= brokers
     gathered.broker_names |= answers.broker_names(content)
     return _add_topic(topic, section, gathered)

@@ -32,6 +32,7 @@ _ROUTE = re.compile(
 _TWO_NAMES = re.compile(r"\S*\s+(?P<broker>\S+)\s*")
 _CONNECTION = re.compile(r"(?P<id>.*[^ ]) +[^ ]+:\d+ +(?P<language>[A-Z_]+) +(?P<version>[^ ]+) *")
 _NUMBER = re.compile(r"\d{3,}[ \t]+")
+_TOPIC_HEAD = ["#Topic", "#SubExpression"]
 _BELOW = "Below is subscription:"
 _NUMBERED_TOPIC = re.compile(r"(?P<number>\d{3,9})\s+Topic: (?P<topic>\S+)\s")
 _FROM_WHERE = re.compile(r"^ConsumeFromWhere:.*")
@@ -60,7 +61,7 @@ _CODE = re.compile(r"CODE: *\d+ +DESC: .*")
 _FAILED_COMMAND = re.compile(r"\b([A-Za-z]{1,40})SubCommand command failed")
 _MOST_OF_A_TRACE = 200
 _COMMA = re.compile(r"(?<=\d),(?=\d)")
-_PROPERTY = re.compile(r"(\S+)\s*: (.*)")
+_PROPERTY = re.compile(r"(\S+)\s*: (.*\S) *")
 _SUBSCRIPTION = re.compile(r"(\d{1,9}) Topic: (\S+)\s")
 _TITLE = re.compile(r"#(\w[\w &]*)#")
 _DROPPED = re.compile(r"\bdroped[=:] *true\b")
@@ -327,7 +328,10 @@ def connections(section: Section) -> Connected:
             section.n_read = offset + 1 + len(_FROM_WHERE.findall(_next(section, offset)))
             found.missing_clients, found.missing_topics = map(_missing, numbers)
             return found
-        elif line.strip() and not line.startswith(("#", "ConsumeType:")):
+        elif line.startswith("#"):
+            if line.split() != _TOPIC_HEAD:
+                raise section.error("the head of consumerConnection's topics lacks columns", offset)
+        elif line.strip() and not line.startswith("ConsumeType:"):
             if numbers[1]:
                 raise section.error("a row of consumerConnection's topics is cut or folded", offset)
             found.subscriptions.append(line.split()[0])
@@ -482,6 +486,7 @@ def running_info(section: Section) -> ClientFile:
     """Return what a client reports of itself."""
     title, properties, topics, numbers = "", {}, [], []
     queues: dict[str, list[MessageQueue]] = {_OFFSETS: [], _OWNED: [], _POPPED: []}
+    rated: list[str] = []
     n_dropped, titles = 0, set()
     for offset, line in enumerate(section.lines):
         if found := _TITLE.fullmatch(line.strip()):
@@ -492,6 +497,8 @@ def running_info(section: Section) -> ClientFile:
         elif title == "Consumer Subscription" and (found := _SUBSCRIPTION.match(line)):
             numbers.append(int(found[1]))
             topics.append(found[2])
+        elif "RT&TPS" in title and (found := _RATES.match(line)):
+            rated.append(found[1])
         elif title in queues and line.strip() and line[0] != "#":
             if title != _OFFSETS and "ProcessQueueInfo" in line and not _STATE.search(line):
                 raise section.error("a row of a client's queues is cut or folded", offset)
@@ -501,7 +508,8 @@ def running_info(section: Section) -> ClientFile:
                 queues[title].append(_queue(section, offset, line))
     if "RT&TPS" not in title and title not in ("User Consume Info", "Consumer jstack"):
         raise section.error(f"the file of a client is cut: it ends in its part {title!r}")
-    body = {"properties": properties, "subscriptionSet": [{"topic": topic} for topic in topics]}
+    all_topics = sorted({*topics, *rated})
+    body = {"properties": properties, "subscriptionSet": [{"topic": topic} for topic in all_topics]}
     info = answers.running_info(body)
     owned, popped = (tuple(sorted(queues[part])) for part in (_OWNED, _POPPED))
     wrong = None
@@ -509,12 +517,15 @@ def running_info(section: Section) -> ClientFile:
         wrong = f"{section.place()}: {_OFFSETS} and {_OWNED} do not have the same number of queues"
     elif _missing(numbers):
         wrong = f"{section.place()}: its subscriptions lack number {_missing(numbers)[0]}"
+    elif rated and len(rated) != len(topics):
+        wrong = f"{section.place()}: Consumer Subscription and Consumer RT&TPS do not have the same topics"
     is_known = answers.tells_queues(properties, owned) and wrong is None
     return ClientFile(
         properties, info._replace(owned=owned if is_known else None, popped=popped), wrong
     )
 
 
+_RATES = re.compile(r"([^#\s]\S*) +[\d.,]+ +[\d.,]+ +[\d.,]+ ")
 _OFFSETS, _OWNED, _POPPED = "Consumer Offset", "Consumer MQ Detail", "Consumer Pop Detail"
 """Parts of a client's file; RocketMQ makes the first two of one table, a row for each queue."""
 

@@ -202,15 +202,6 @@ def route_brokers(body: Any) -> list[Broker]:
     return [broker for broker in found if broker is not None]
 
 
-def brokers_without_address(body: Any) -> list[str]:
-    """Return names of the brokers of a route of which it has no address; name servers list none."""
-    return [
-        name
-        for name, data in broker_datas(body)
-        if not object_of(data, "broker").get("brokerAddrs")
-    ]
-
-
 def broker_names(body: Any) -> dict[str, str]:
     """Return names of the brokers of a route by all of their addresses, also those of slaves."""
     found: dict[str, str] = {}

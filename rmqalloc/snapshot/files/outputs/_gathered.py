@@ -101,18 +101,18 @@ class Gathered:
         outputs.statements.add("message model", source, connected.message_model)
         _add_versions(outputs, source, connected.connections)
         if not connected.connections:
-            self._known_in_part(group, "clients", f"{source} has no row of clients")
+            self.known_in_part(group, "clients", f"{source} has no row of clients")
         if not connected.subscriptions:
-            self._known_in_part(group, "subscriptions", f"{source} has no row of topics")
+            self.known_in_part(group, "subscriptions", f"{source} has no row of topics")
         if connected.missing_clients:
-            self._known_in_part(
+            self.known_in_part(
                 group, "clients", f"{source} has no row {connected.missing_clients[0]}"
             )
         if connected.missing_topics:
             why = f"{source} has no row {connected.missing_topics[0]} of topics"
-            self._known_in_part(group, "subscriptions", why)
+            self.known_in_part(group, "subscriptions", why)
 
-    def _known_in_part(self, group: str, kind: str, why: str) -> None:
+    def known_in_part(self, group: str, kind: str, why: str) -> None:
         """Keep why a fact of a group is known in part, and warn of it."""
         self.groups[group].unknown.setdefault(kind, why)
         self.warnings.append(f"{why}; {kind} of group {printable(group)} are known in part")
@@ -127,7 +127,7 @@ class Gathered:
         outputs.n_unanswered = max(outputs.n_unanswered, listed.n_unanswered)
         _add_versions(outputs, source, listed.connections)
         if listed.missing:
-            self._known_in_part(group, "clients", f"{source} has no row {listed.missing[0]}")
+            self.known_in_part(group, "clients", f"{source} has no row {listed.missing[0]}")
         if len(outputs.listed) < len(listed.connections):
             outputs.listed = listed.connections
 
@@ -145,6 +145,7 @@ class Gathered:
         """Return the snapshot; warnings of incomplete outputs are added."""
         self._end_listed_names()
         groups = tuple(self._group(name, outputs) for name, outputs in self.groups.items())
+        self._warn_of_unread_topics(groups)
         topics = (*self.topics.values(), *self._guessed_topics(groups))
         return Snapshot(
             topics,
@@ -154,6 +155,14 @@ class Gathered:
             unknown=_OTHERS,
             sources=tuple(self.sources),
         )
+
+    def _warn_of_unread_topics(self, groups: Sequence[Group]) -> None:
+        """Warn of routes of topics to which none of the groups subscribes."""
+        subscribed = set(chain.from_iterable(group.all_subscriptions for group in groups))
+        for name in self.topics.keys() - subscribed if groups else ():
+            self.warnings.append(
+                f"topicRoute ({self.places[name]}): no group whose outputs are given subscribes to topic {printable(name)}"
+            )
 
     def _end_listed_names(self) -> None:
         """Complete names that the list of all groups cut, where the name of only one group of other
@@ -267,7 +276,7 @@ class Gathered:
                 continue
             if topic in {queue.topic for queue in progress.owners}:
                 why = f"{source.format(place)} shows owners of topic {printable(topic)}, consumerConnection does not list it"
-                self._known_in_part(group.name, "subscriptions", why)
+                self.known_in_part(group.name, "subscriptions", why)
             else:
                 self.warnings.append(
                     f"{source.format(place)} has offsets of topic {printable(topic)}, to which group "
@@ -283,7 +292,7 @@ class Gathered:
             # The broker keeps the topics of the last client that sent a heartbeat.
             if _divided(listed.subscriptions) not in reported:
                 why = f"consumerConnection ({listed.place}) has topics that no client reports"
-                self._known_in_part(name, "subscriptions", why)
+                self.known_in_part(name, "subscriptions", why)
         for words in outputs.statements.contradictions():
             self.warnings.append(f"group {printable(name)}: outputs contradict each other: {words}")
 

@@ -194,18 +194,22 @@ def _take_json(section: Section, gathered: Gathered) -> str:
         raise section.error("JSON of neither topicRoute (queueDatas) nor allocateMQ (result)")
     topic = answers.route(_topic(section), content)
     brokers = {broker.broker_name: broker for broker in answers.route_brokers(content)}
-    absent = sorted(brokers.keys() - {broker.broker_name for broker in topic.brokers})
-    if absent:
-        why = f"topicRoute ({section.place()}) has no queues of broker {named(list(map(printable, absent)))}"
+    with_queues = {broker.broker_name for broker in topic.brokers}
+    if absent := sorted(brokers.keys() - with_queues):
+        why = f"topicRoute ({section.place()}) has no queues of broker {_named(absent)}"
         topic = replace(topic, unknown={"routes": why})
-    for name in answers.brokers_without_address(content):
+    if brokers and (absent := sorted(with_queues - brokers.keys())):
         gathered.note(
             section,
-            f"topicRoute of {printable(topic.name)} has no address of broker {printable(name)}",
+            f"topicRoute of {printable(topic.name)} has no address of broker {_named(absent)}",
         )
     gathered.brokers |= brokers
     gathered.broker_names |= answers.broker_names(content)
     return _add_topic(topic, section, gathered)
+
+
+def _named(names: Sequence[str]) -> str:
+    return named(list(map(printable, names)))
 
 
 def _take_allocation(
@@ -242,6 +246,11 @@ def _take_progress(section: Section, gathered: Gathered) -> str:
     topics = {lag.queue.topic for lag in progress.lags}
     group = _group(section, topics, gathered, progress.topic_width)
     gathered.groups[group].progress.append(progress)
+    if section.asked.with_clients and not progress.shows_owners:
+        why = (
+            f"consumerProgress ({section.place()}) has no column of clients, for which -s true asks"
+        )
+        gathered.known_in_part(group, "owners", why)
     if progress.wrong_total:
         gathered.warnings.append(
             f"{progress.wrong_total}; rows of group {printable(group)} are missing or changed"
@@ -287,10 +296,9 @@ def _take_running_info(section: Section, gathered: Gathered) -> str:
     gathered.groups[group].statements.add(
         "message model", f"running info ({section.place()})", properties.get("messageModel")
     )
-    if wrong:
-        gathered.warnings.append(
-            f"{wrong}; the queues of client {printable(client_id)} are not known"
-        )
+    for kind, why in wrong.items():
+        who = f"running info ({section.place()}) of client {printable(client_id)}"
+        gathered.known_in_part(group, kind, f"{who}: {why}")
     owned = counted(len(info.owned or info.popped), "queue")
     return f"group {printable(group)}: client {printable(client_id)}, {owned}"
 

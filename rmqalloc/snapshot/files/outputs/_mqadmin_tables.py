@@ -471,7 +471,7 @@ class ClientFile(NamedTuple):
 
     properties: dict[str, str]
     info: RunningInfo
-    wrong_rows: str | None  # why rows of its queues or topics are missing
+    wrong: dict[str, str]  # kinds of facts whose rows are missing, and how that shows
 
 
 def nothing(section: Section) -> str:
@@ -512,17 +512,18 @@ def running_info(section: Section) -> ClientFile:
     body = {"properties": properties, "subscriptionSet": [{"topic": topic} for topic in all_topics]}
     info = answers.running_info(body)
     owned, popped = (tuple(sorted(queues[part])) for part in (_OWNED, _POPPED))
-    wrong = None
+    wrong = {}
     if _OFFSETS in titles and len(queues[_OFFSETS]) != len(owned) + n_dropped:
-        wrong = f"{section.place()}: {_OFFSETS} and {_OWNED} do not have the same number of queues"
-    elif _missing(numbers):
-        wrong = f"{section.place()}: its subscriptions lack number {_missing(numbers)[0]}"
+        wrong["owners"] = f"{_OFFSETS} and {_OWNED} do not have the same number of queues"
+    if _missing(numbers):
+        wrong["subscriptions"] = f"Consumer Subscription has no row {_missing(numbers)[0]}"
     elif rated and len(rated) != len(topics):
-        wrong = f"{section.place()}: Consumer Subscription and Consumer RT&TPS do not have the same topics"
-    is_known = answers.tells_queues(properties, owned) and wrong is None
-    return ClientFile(
-        properties, info._replace(owned=owned if is_known else None, popped=popped), wrong
-    )
+        wrong["subscriptions"] = (
+            "Consumer Subscription and Consumer RT&TPS do not have the same topics"
+        )
+    is_known = answers.tells_queues(properties, owned) and "owners" not in wrong
+    info = info._replace(owned=owned if is_known else None, popped=popped)
+    return ClientFile(properties, info, wrong)
 
 
 _RATES = re.compile(r"([^#\s]\S*) +[\d.,]+ +[\d.,]+ +[\d.,]+ ")

@@ -38,6 +38,7 @@ _VALUE = r"[\s=]+['\"]?([^\s'\"]+)"
 _GROUP = re.compile(rf"\s(?:-g|--(?:groupName|consumerGroup)){_VALUE}")
 _TOPIC = re.compile(rf"\s(?:-t|--(?:topicName|topic)){_VALUE}")
 _BROKER = re.compile(rf"\s(?:-b|--brokerAddr){_VALUE}")
+_WITH_CLIENTS = re.compile(r"\s(?:-s|--showClientIP)[\s=]+true\b")
 
 FAILED = "failure"
 CUT = "cut"
@@ -63,6 +64,7 @@ class CommandSubject(NamedTuple):
     name: str | None = None  # the topic of topicRoute, the group of all others
     broker: str | None = None  # address of the broker that was asked, where one was chosen
     topic: str | None = None  # of consumerProgress: the only topic asked about
+    with_clients: bool = False  # of consumerProgress: whether clients are to be shown
 
 
 @dataclass(slots=True)
@@ -251,9 +253,10 @@ def _failed(line: str, kind: str) -> bool:
 def _asked(command: str, options: str) -> CommandSubject:
     pattern = _TOPIC if command in ("topicRoute", "topicStatus") else _GROUP
     name, broker = _value(pattern, options), _value(_BROKER, options)
-    return CommandSubject(
-        command, name, broker, _value(_TOPIC, options) if command == "consumerProgress" else None
-    )
+    if command != "consumerProgress":
+        return CommandSubject(command, name, broker)
+    with_clients = _WITH_CLIENTS.search(options) is not None
+    return CommandSubject(command, name, broker, _value(_TOPIC, options), with_clients)
 
 
 def _value(pattern: re.Pattern[str], options: str) -> str | None:

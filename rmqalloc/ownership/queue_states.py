@@ -253,7 +253,11 @@ class OwnerStates:
         return found
 
     def _seen(self, slot: int, topic: str) -> frozenset[MessageQueue] | None:
-        """Return the queues in a client's own route; None if it has that of the name server."""
+        """Return the queues in a client's own route; None if it has that of the name server, or
+        brokers assign by theirs.
+        """
+        if self.views.group.server_assignment is not None:
+            return None
         client = self.views.clients[slot]
         if client.sees_read_queue_nums is None or topic not in client.sees_read_queue_nums:
             return None

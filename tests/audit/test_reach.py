@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from audited import TOPIC, group, queues, topic
 from bruteforce import reached
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
@@ -72,6 +72,7 @@ def test_random_snapshots_hold_every_reason():
 
 @examples(120, nightly=3000)
 @given(st.integers(0, 2**32))
+@example(304)  # a group in POP mode whose clients have an old route
 def test_the_table_and_the_findings_agree(seed):
     findings = check_snapshot(from_document(reached.case(Random(seed))))
     rows = by_queue(findings)

@@ -109,7 +109,7 @@ def findings_of(
     # answer
     reach = reach_of(looked_at.all, snapshot, has_topic, is_whole)
     missing = not_known(looked_at.all, snapshot, rules, has_topic, is_whole)
-    return Findings(in_order, reach, evidence_known(known), missing)
+    return Findings(in_order, reach, evidence_known(known), missing, known.given.sources)
 
 
 def _by_group_and_severity(finding: Finding) -> tuple[str, int]:

@@ -20,6 +20,7 @@ from rmqalloc.results.and_more import first_of
 from rmqalloc.results.renderer import marked
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import wrapped
+from rmqalloc.snapshot.snapshot import ReadSource, sources_entry
 from rmqalloc.snapshot.unknown import NotKnown, words_by_kind
 from rmqalloc.text import counted, printable
 
@@ -56,6 +57,8 @@ class Findings(TableResult, Sequence[Finding]):
     not_known : iterable of NotKnown
         Facts that a rule needs and the snapshot does not have. No finding then means clean as far
         as is known.
+    sources : iterable of ReadSource
+        What the snapshot was read from, where outputs of tools were joined.
 
     Examples
     --------
@@ -77,11 +80,13 @@ class Findings(TableResult, Sequence[Finding]):
         reach: Reach | None = None,
         evidence: Evidence | None = None,
         not_known: Iterable[NotKnown] = (),
+        sources: Iterable[ReadSource] = (),
     ) -> None:
         self._all = tuple(findings)
         self._reach = reach
         self.evidence = evidence
         self.not_known = tuple(not_known)
+        self.sources = tuple(sources)
 
     @property
     def who_reads(self) -> Reach | None:
@@ -115,7 +120,7 @@ class Findings(TableResult, Sequence[Finding]):
 
     def _of(self, findings: Iterable[Finding], reach: Reach | None) -> Findings:
         """Return some of the findings, resting on the same."""
-        return Findings(findings, reach, self.evidence, self.not_known)
+        return Findings(findings, reach, self.evidence, self.not_known, self.sources)
 
     def __len__(self) -> int:
         return len(self._all)
@@ -270,6 +275,7 @@ class Findings(TableResult, Sequence[Finding]):
             "findings": list(map(_row, self)),
             "not_known": [fact._asdict() for fact in self.not_known],
             **({} if self.evidence is None else {"evidence": self.evidence.groups.to_pylist()}),
+            **sources_entry(self.sources),
         }
 
 

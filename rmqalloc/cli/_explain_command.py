@@ -14,6 +14,7 @@ from rmqalloc.cli._left_out import left_out_code
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import draw, hand_over, print_notes, printed_words
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_option
+from rmqalloc.snapshot.snapshot import sources_entry
 
 
 @click.command(cls=Verb)
@@ -46,7 +47,8 @@ def explain(inputs: Inputs, queue: QueueName, output: str) -> int:
         known, groups[0], topics[0], queue.broker_name, queue.queue_id, name, params
     )
     if output == "json":
-        hand_over(json.dumps(found.to_dict(), indent=2))
+        document = found.to_dict() | sources_entry(known.given.sources)
+        hand_over(json.dumps(document, indent=2))
     else:
         draw(found.lines)
     decided = known.decisions(Verb.EXPLAIN, inputs.topics)

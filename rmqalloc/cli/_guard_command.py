@@ -23,8 +23,10 @@ from rmqalloc.cli._snapshot_input import (
     snapshot_options,
     strategy_known_option,
 )
+from rmqalloc.snapshot.snapshot import sources_entry
 
 if TYPE_CHECKING:
+    from rmqalloc.evidence import Known
     from rmqalloc.watching.guard import GuardAnswer
 
 _AFTER_WAIT = 120.0
@@ -99,21 +101,23 @@ def guard(
     asked = _Stop(
         target or "", is_after, (_AFTER_WAIT if is_after else 0.0) if wait is None else wait, every
     )
-    answer = (
-        _at_once(inputs, asked) if live is None or not asked.wait else _waited(inputs, live, asked)
-    )
+    known = snapshot_of(inputs)
+    if live is None or not asked.wait:
+        answer = _at_once(known, inputs, asked)
+    else:
+        answer = _waited(inputs, live, asked)
     if output == "json":
-        hand_over(json.dumps(answer.to_dict(), indent=1))
+        document = answer.to_dict() | sources_entry(known.given.sources)
+        hand_over(json.dumps(document, indent=1))
     else:
         say_lines(answer.lines(sys.stdout))
     return _CODES[answer.verdict]
 
 
-def _at_once(inputs: Inputs, asked: _Stop) -> GuardAnswer:
+def _at_once(known: Known, inputs: Inputs, asked: _Stop) -> GuardAnswer:
     """Return the answer of one look."""
     from rmqalloc.watching.guard import has_left, may_stop
 
-    known = snapshot_of(inputs)
     return (has_left if asked.is_after else may_stop)(
         known, asked.target, inputs.groups, inputs.topics
     )
@@ -124,7 +128,6 @@ def _waited(inputs: Inputs, live: Live, asked: _Stop) -> GuardAnswer:
     from rmqalloc.snapshot.live.rereading import Rereader
     from rmqalloc.watching.guard import GuardWatch
 
-    snapshot_of(inputs)  # for the notes on the cluster
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         with Rereader(

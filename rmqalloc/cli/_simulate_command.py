@@ -4,6 +4,7 @@ to it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from rmqalloc.cli._snapshot_input import (
     strategy_known_option,
 )
 from rmqalloc.errors import Error
+from rmqalloc.snapshot.snapshot import sources_entry
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known
@@ -139,7 +141,8 @@ def simulate(
         progress.clear()
     print_notes(result.warnings)
     if output == "json":
-        hand_over(result.to_json())
+        read = () if known is None else known.given.sources
+        hand_over(json.dumps(result.to_dict() | sources_entry(read), indent=1))
     else:
         draw(result.lines)
     return 0

@@ -98,7 +98,8 @@ def _check() -> Schema:
         findings=_rows(FINDINGS_SCHEMA),
         not_known={"type": "array", "items": {"type": "object"}},
     )
-    made["properties"] |= {"unread": {"type": "array"}, "evidence": {"type": "array"}}
+    optional = ("unread", "evidence", "sources")
+    made["properties"] |= {name: {"type": "array"} for name in optional}
     return made
 
 

@@ -8,8 +8,8 @@ to be empty. `rmqalloc.snapshot.unknown` answers what follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
@@ -364,6 +364,17 @@ class ReadSource:
     what: str
     contents: str = ""
     left_out: str | None = None
+
+
+def sources_entry(sources: Sequence[ReadSource]) -> dict[str, list[dict[str, Any]]]:
+    """Return ``sources`` as an entry of a document, nothing where there are none.
+
+    Examples
+    --------
+    >>> sources_entry(()), [*sources_entry([ReadSource("a.txt", 1, 9, "topicRoute")])["sources"][0]]
+    ({}, ['file', 'first_line', 'last_line', 'what', 'contents', 'left_out'])
+    """
+    return {"sources": [asdict(source) for source in sources]} if sources else {}
 
 
 @dataclass(frozen=True, slots=True)

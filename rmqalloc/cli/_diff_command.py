@@ -61,8 +61,9 @@ def diff(
     """Show what differs between two snapshots: who owns what now, who came and left, and which
     change moved how many queues.
 
-    A or B may be a saved plan; then it is shown how much of it came true. With -n, B is the running
-    cluster as it is now. A may be a history of which two moments are given.
+    A or B may be a folder with outputs of mqadmin, or a saved plan; then it is shown how much of it
+    came true. With -n, B is the running cluster as it is now. A may be a history of which two
+    moments are given.
 
     \b
     rmqalloc diff cluster.json snapshot.yaml
@@ -106,7 +107,7 @@ def _sides(
     """Return two files, or a file and the running cluster, and what they are called."""
     from rmqalloc.plans.diffs.state_files import read_state
 
-    _check_sides(before, after, live)
+    _check_sides(after, live)
     one, said = read_state(before)
     other, more = (_now(live, groups, topics), ()) if after is None else read_state(after)
     print_notes((*said, *more))
@@ -144,12 +145,8 @@ def _now(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapsh
         return live_snapshot(live, ALL, ALL)
 
 
-def _check_sides(before: str, after: str | None, live: Live) -> None:
+def _check_sides(after: str | None, live: Live) -> None:
     """Refuse anything but two files, or a file and a running cluster."""
-    if before == after == "-":
-        raise click.UsageError(
-            "A and B are both standard input, which can be read once; give a file for one of them"
-        )
     if after is not None and live.name_server is not None:
         raise click.UsageError(
             "B is a file and -n a running cluster; give one of them to compare A with"

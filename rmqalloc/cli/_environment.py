@@ -1,15 +1,19 @@
-"""Variables of the environment: those that are read, and a warning about all others of our name."""
+"""What all verbs have in common: help in sections, options that are given once, and variables of the
+environment, with a warning about all others of our name.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 import click
 
 from rmqalloc.cli._help_sections import write_options
 from rmqalloc.cli._sink import tell
+from rmqalloc.documents import STDIN
 from rmqalloc.text import counted, nearest
 
 __all__ = ["CONTEXT", "HISTORY", "PREFIX", "VARIABLES", "Verb"]
@@ -49,17 +53,74 @@ _MOST_SAID = 10
 
 
 class Verb(click.Command):
-    """A command whose help is in sections, and that warns of variables that nothing reads."""
+    """A command whose help is in sections, that refuses options and standard input given twice, and
+    that warns of variables that nothing reads.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments."""
-        if not ctx.resilient_parsing:
-            _warn_of_unknown()
-        return super().parse_args(ctx, args)
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        _warn_of_unknown()
+        self._refuse_repeated(ctx, list(args))
+        left = super().parse_args(ctx, args)
+        self._refuse_shared_input(ctx)
+        return left
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse an option that is given twice and is no list: which of the values counts would be a
+        guess. A flag that only switches on may be repeated.
+        """
+        _, _, in_order = self.make_parser(ctx).parse_args(args)
+        if any(param.is_eager for param in in_order):  # help, which is printed all the same
+            return
+        for param, n_times in Counter(in_order).items():
+            if n_times > 1 and _is_single(param):
+                ctx.fail(f"{_flag(param)} is given {n_times} times; give it once")
+
+    def _refuse_shared_input(self, ctx: click.Context) -> None:
+        """Refuse two parameters that are standard input, which can be read once."""
+        shared = [
+            _flag(param)
+            for param in self.get_params(ctx)
+            for value in _values(ctx.params.get(param.name or ""))
+            if value == STDIN and _is_read(param)
+        ]
+        if len(shared) > 1:
+            names = " and ".join(dict.fromkeys(shared))
+            ctx.fail(
+                f"{names}: standard input is given {len(shared)} times, and can be read once; "
+                "give a file instead"
+            )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
         write_options(self, ctx, formatter)
+
+
+def _is_single(param: click.Parameter) -> bool:
+    """Return whether a parameter takes one value, or is a flag that switches on and off."""
+    if not isinstance(param, click.Option) or param.multiple or param.count:
+        return False
+    return not param.is_flag or bool(param.secondary_opts)
+
+
+def _is_read(param: click.Parameter) -> bool:
+    """Return whether a parameter names a file that is read."""
+    return isinstance(param, click.Argument) or param.metavar == "FILE"
+
+
+def _flag(param: click.Parameter) -> str:
+    """Return what to call a parameter: the long flag, with the one that switches it off, or the name
+    of an argument.
+    """
+    if isinstance(param, click.Argument):
+        return (param.metavar or param.human_readable_name).strip("[].")
+    return "/".join(max(flags, key=len) for flags in (param.opts, param.secondary_opts) if flags)
+
+
+def _values(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _warn_of_unknown() -> None:

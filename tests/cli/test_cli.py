@@ -29,6 +29,7 @@ from rmqalloc.results.renderer import text_table
 from rmqalloc.snapshot.synthetic import write_fleet
 from rmqalloc.text import printable
 
+OF_QUEUES = ["allocate", "-t", "orders", "--clients", "c1", "--queues"]
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "--clients", "c2,c10,c1"]
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
 
@@ -169,11 +170,11 @@ def test_csv_for_a_program_keeps_names(run):
         ([*GROUP, "-s", "MACHINE_ROOM"], "'MACHINE_ROOM' is neither NAME, nor"),
         ([*GROUP, "-s", "MACHINE_ROOM_NEARBY-AVG"], "reads machine rooms, which no option gives"),
         ([*GROUP, "--client", "c3\x1b"], "none of the 3 clients matches 'c3\\x1b'"),
-        ([*GROUP, "--queues", "broker-a"], "'broker-a' is not BROKER:N, such as broker-a:8"),
-        ([*GROUP, "--queues", "b:1,b:2"], "broker 'b' is given twice"),
-        ([*GROUP, "--queues", "b:²"], "'b:²' is not BROKER:N"),
-        ([*GROUP, "--queues", "b:0"], "0 queues; from 1 to 1048576"),
-        ([*GROUP, "--queues", "b:9999999999"], "from 1 to 1048576"),
+        ([*OF_QUEUES, "broker-a"], "'broker-a' is not BROKER:N, such as broker-a:8"),
+        ([*OF_QUEUES, "b:1,b:2"], "broker 'b' is given twice"),
+        ([*OF_QUEUES, "b:²"], "'b:²' is not BROKER:N"),
+        ([*OF_QUEUES, "b:0"], "0 queues; from 1 to 1048576"),
+        ([*OF_QUEUES, "b:9999999999"], "from 1 to 1048576"),
         ([*GROUP[:-1], ","], "--clients ',' holds no client id"),
         (["bulk", "-f", "x", "--out", "y", "--master", "local"], "--master needs --spark"),
         (

@@ -80,10 +80,16 @@ class PlanInputs:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the document of the snapshot that is kept."""
+        """SHA-256 of the document of the snapshot that is kept; of outputs that were joined, their
+        files do not count: the same outputs may be given as one file or as several.
+        """
         import hashlib
 
-        return hashlib.sha256(canonical(to_document(self.snapshot)).encode()).hexdigest()
+        document = to_document(self.snapshot)
+        if self.snapshot.sources:
+            del document["sources"]
+            document.pop("source", None)
+        return hashlib.sha256(canonical(document).encode()).hexdigest()
 
     def to_data(self) -> dict[str, Any]:
         """Plain data, as a plan's file holds it."""

@@ -29,7 +29,9 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
             "the plan was made from another snapshot, or with another --strategy, --require or --rooms; "
             "give those, or plan again"
         )
-    return found
+    # The same outputs may be given as other files.
+    named = replace(found.snapshot, source=kept.snapshot.source, sources=kept.snapshot.sources)
+    return replace(found, snapshot=named)
 
 
 def with_details(plan: Plan, snapshot: Snapshot) -> Plan:

@@ -281,7 +281,7 @@ def is_kept(states):
 
 
 def mcp_all(states, path, tally):
-    subject = Subject(file=str(path))
+    subject = Subject(files=[str(path)])
     shown = answer_of(subject, "show", {"most_rows": 500})["document"]
     rows_all(states, shown["queues"], tally, "mcp show")
     listed = answer_of(subject, "groups", {"most_rows": 500})["document"]

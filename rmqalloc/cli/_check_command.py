@@ -20,15 +20,17 @@ from rmqalloc.cli._left_out import weak_code
 from rmqalloc.cli._options import OUTPUTS, option
 from rmqalloc.cli._sink import print_notes, remember
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options
+from rmqalloc.documents import STDIN
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding, Findings
     from rmqalloc.audit.reach import Reach
     from rmqalloc.audit.rules_planned import Planned
-    from rmqalloc.documents import Source
     from rmqalloc.evidence import Evidence, Known
-    from rmqalloc.snapshot.snapshot import Snapshot
+    from rmqalloc.snapshot.files.given_sources import GivenSource
+    from rmqalloc.snapshot.files.group_lines import Place
+    from rmqalloc.snapshot.snapshot import ReadSource, Snapshot
     from rmqalloc.snapshot.unknown import NotKnown
 
 SEVERITIES = ("error", "warning", "note")
@@ -164,8 +166,8 @@ class _Looking:
         """Return what is wrong now; looks after the first report nothing else."""
         import rmqalloc
 
-        if self._has_places and self.inputs.source is None:
-            self.inputs = replace(self.inputs, source=_read(self.inputs.file))
+        if self._has_places and not self.inputs.sources:
+            self.inputs = replace(self.inputs, sources=_read(self.inputs.files))
         self.last = known = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
@@ -206,16 +208,20 @@ class _Looking:
 
         is_wanted = self.is_whole or self.show_table in ("unread", "reach")
         reach = self.reach if is_wanted else None
-        return Findings(findings, reach, self.evidence, self.not_known).at_least(self.severity)
+        found = Findings(findings, reach, self.evidence, self.not_known, self.sources)
+        return found.at_least(self.severity)
+
+    @property
+    def sources(self) -> tuple[ReadSource, ...]:
+        """What the last snapshot was read from."""
+        return () if self.last is None else self.last.given.sources
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
         from rmqalloc.report.sarif_log import write_findings
 
-        places = self._places()
-        write_findings(
-            self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table
-        )
+        file, places = self._file(), self._places()
+        write_findings(self.grave(findings), self.output, sys.stdout, file, places, self.show_table)
         sys.stdout.flush()
         is_text = self.output in ("table", "wide") and self.show_table is None
         if not is_text:
@@ -233,19 +239,24 @@ class _Looking:
         """Facts that are not known and decide something."""
         return [fact for fact in self.not_known if not fact.is_scope]
 
-    def _places(self) -> dict[str, tuple[int, int | None]] | None:
-        """Return where the groups stand in the file, if the output shows places."""
-        if self.inputs.source is None:
+    def _file(self) -> str:
+        """Return the file of what is in no file in particular: of several the first."""
+        paths = [given.source.path for given in self.inputs.sources] or self.inputs.files
+        return next((path for path in paths if path != STDIN), STDIN)
+
+    def _places(self) -> dict[str, Place] | None:
+        """Return where the groups stand in the files, if the output shows places."""
+        if not self.inputs.sources:
             return None
         from rmqalloc.snapshot.files.group_lines import group_places
 
-        return group_places(self.inputs.source)
+        return group_places(self.inputs.sources)
 
     @property
     def _has_places(self) -> bool:
         """Whether the output shows places in a file, and there is one."""
         is_file = self.inputs.live is None and self.inputs.moment is None
-        return self.output == "sarif" and is_file and self.inputs.file != "-"
+        return self.output == "sarif" and is_file and self.inputs.files != (STDIN,)
 
     def lacking_code(self, allowed: Collection[str]) -> int:
         """Return the exit code for what the groups of the last snapshot rest on, and for what is
@@ -264,12 +275,11 @@ class _Looking:
         return too_weak or (exit_codes.PARTIAL if missing else 0)
 
 
-def _read(path: str) -> Source:
-    """Return what a file holds, read once for what it says and for where it says it."""
-    from rmqalloc.documents import read_source
-    from rmqalloc.snapshot.plain_data import SnapshotError
+def _read(paths: tuple[str, ...]) -> tuple[GivenSource, ...]:
+    """Return what files hold, read once for what they state and for where they state it."""
+    from rmqalloc.snapshot.files.given_sources import given_sources
 
-    return read_source(path, SnapshotError)
+    return given_sources(paths)
 
 
 def _chosen(rules: tuple[str, ...], ignore: tuple[str, ...]) -> list[str]:

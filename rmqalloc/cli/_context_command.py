@@ -85,4 +85,4 @@ def test(name: str | None) -> int:
         f"{live.servers}: {len(taken.brokers):,} brokers, {len(silent):,} sources without an answer"
     )
     print_lacks(taken)
-    return partial_code(taken, Inputs(live.servers))
+    return partial_code(taken, Inputs((live.servers,)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rmqalloc.cli._live_options import Live
     from rmqalloc.cli._strategy_options import NamedStrategy
-    from rmqalloc.documents import Source
     from rmqalloc.evidence import GivenRooms
+    from rmqalloc.snapshot.files.given_sources import GivenSource
 
 ALL = ("*",)
 
@@ -58,8 +58,9 @@ class Inputs:
 
     Attributes
     ----------
-    file : str
-        Path of the snapshot, ``-`` for standard input; the name servers of a running cluster.
+    files : tuple of str
+        Files and folders of the snapshot, ``-`` for standard input; a history; or the name servers
+        of a running cluster.
     groups, topics : tuple of str
         Patterns; all unless given.
     allow_partial : bool
@@ -72,15 +73,15 @@ class Inputs:
         Machine rooms that are given by hand, and what strategies must rest on.
     is_planned : bool
         Whether nothing is left to do if all groups are left out.
-    source : Source or None
-        What was read of the file, for those who need it twice: a pipe can be read only once, and a
+    sources : tuple of GivenSource
+        What was read of the files, for those who need it twice: a pipe can be read only once, and a
         file may change.
     moment : float or None
-        The moment of which a snapshot is taken, where ``file`` is a history; seconds of the Unix
+        The moment of which a snapshot is taken, where ``files`` is a history; seconds of the Unix
         clock.
     """
 
-    file: str
+    files: tuple[str, ...]
     groups: tuple[str, ...] = ALL
     topics: tuple[str, ...] = ALL
     allow_partial: bool = False
@@ -88,5 +89,5 @@ class Inputs:
     strategy: NamedStrategy | None = None
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
     is_planned: bool = False
-    source: Source | None = None
+    sources: tuple[GivenSource, ...] = ()
     moment: float | None = None

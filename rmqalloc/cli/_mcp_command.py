@@ -30,11 +30,11 @@ def mcp(inputs: Inputs, before: str | None) -> int:
     """
     from rmqalloc.service.mcp import Subject, run_over_stdio
 
-    if inputs.file == "-" or before == "-":
+    if "-" in (*inputs.files, before):
         raise click.UsageError("standard input belongs to the protocol; give the path of a file")
     live = inputs.live
     subject = Subject(
-        file=inputs.file if live is None else None,
+        files=inputs.files if live is None else (),
         name_server=None if live is None else live.servers,
         groups=inputs.groups,
         topics=inputs.topics,

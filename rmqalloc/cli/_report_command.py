@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import option
 from rmqalloc.cli._saved_plans import SavedPlanOptions, saved_plan_options
 from rmqalloc.cli._sink import hand_over
+from rmqalloc.cli._snapshot_input import files_option
 from rmqalloc.documents.store import write_file
 
 if TYPE_CHECKING:
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 @click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN.json", type=click.Path())
 @option("out", more="; - is standard output", required=True)
-@option(
-    "file",
-    more=": the snapshot that the plan was made from, for what an audit of it finds, what "
-    "the plan rests on and what is open while clients follow",
-    type=FileOrExample("snapshot"),
+@files_option(
+    ": the snapshot that the plan was made from, for what an audit of it finds, what "
+    "the plan rests on and what is open while clients follow"
 )
 @saved_plan_options
-def report(plan: str, out: str, file: str | None, given: SavedPlanOptions) -> None:
+def report(plan: str, out: str, files: tuple[str, ...], given: SavedPlanOptions) -> None:
     """Write a saved plan as one HTML file, which needs no network and no server.
 
     \b
@@ -41,7 +39,7 @@ def report(plan: str, out: str, file: str | None, given: SavedPlanOptions) -> No
 
     made = load_plan(plan)
     findings: Findings | tuple[()] = ()
-    if (known := given.snapshot(file)) is not None:
+    if (known := given.snapshot(files)) is not None:
         made = with_details(made, known.given)
         findings = check_snapshot(known).of_groups({*made.groups["consumer_group"].to_pylist()})
     page = as_html(made, findings)

@@ -96,18 +96,20 @@ class SavedPlanOptions:
     strategy: NamedStrategy | None = None
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
 
-    def snapshot(self, path: str | None) -> Known | None:
-        """Return the snapshot in a file, known by these options; None without a file."""
-        from rmqalloc.snapshot.files import read
+    def snapshot(self, files: tuple[str, ...]) -> Known | None:
+        """Return the snapshot in files, known by these options; None without a file."""
+        from rmqalloc.snapshot.files import read_snapshots
 
-        if path is not None:
+        if files:
             inputs = Inputs(
-                path,
+                files,
                 groups=self.groups or ALL,
                 strategy=self.strategy,
                 evidence=self.evidence,
             )
-            return known_by_options(read(path), inputs)
+            snapshot, notes = read_snapshots(files)
+            print_notes(notes)
+            return known_by_options(snapshot, inputs)
         if self != SavedPlanOptions():
             raise click.UsageError(
                 "--strategy, --group, --require and --rooms speak of a snapshot: give -f"

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from rmqalloc.cli._choices import Amount, Count, FileOrExample, seconds
+from rmqalloc.cli._choices import Amount, Count, seconds
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import ALL
 from rmqalloc.cli._live_options import Live, check_servers, live_options
 from rmqalloc.cli._options import option
 from rmqalloc.cli._sink import say
+from rmqalloc.cli._snapshot_input import files_option
+from rmqalloc.documents import STDIN
 from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -28,11 +30,7 @@ _MOST_TOKEN = 4096
 @live_options
 @option("topic", "topics", multiple=True)
 @option("group", "groups", multiple=True)
-@option(
-    "file",
-    more=": a snapshot instead of a running cluster, read again every so often",
-    type=FileOrExample("snapshot"),
-)
+@files_option(": a snapshot instead of a running cluster, read again every so often")
 @option("every", callback=seconds, default="30s", show_default=True)
 @click.option(
     "--per-second",
@@ -78,7 +76,7 @@ def serve(
     live: Live,
     topics: tuple[str, ...],
     groups: tuple[str, ...],
-    file: str | None,
+    files: tuple[str, ...],
     every: float,
     per_second: float,
     host: str,
@@ -102,7 +100,7 @@ def serve(
     from rmqalloc.watching import Observer
 
     access = _access(host, token_file)
-    source, name, groups, topics = _source(live, file, groups, topics, per_second, every)
+    source, name, groups, topics = _source(live, files, groups, topics, per_second, every)
     with ExitStack() as ending:
         keepers = tuple(ending.enter_context(keepers_of(history, every)))
         listening = ending.enter_context(bound_socket(host, port))
@@ -142,20 +140,24 @@ def _access(host: str, token_file: str | None) -> Admission:
 
 def _source(
     live: Live,
-    file: str | None,
+    files: tuple[str, ...],
     groups: tuple[str, ...],
     topics: tuple[str, ...],
     per_second: float,
     every: float,
 ) -> tuple[ReadingSource, str, tuple[str, ...], tuple[str, ...]]:
     """Return what is read, its name, and the patterns of what is looked at."""
-    from rmqalloc.service.readings import SnapshotFile
+    from rmqalloc.service.readings import SnapshotFiles
     from rmqalloc.snapshot.live.rereading import Rereader
 
-    if file is not None:
+    if files:
         if live.name_server is not None:
             raise click.UsageError("-f is a file and -n a running cluster; give one of them")
-        return SnapshotFile(file), file, groups or ALL, topics or ALL
+        if STDIN in files:
+            raise click.UsageError(
+                "-f is read again every so often, and standard input can be read once; give a file"
+            )
+        return SnapshotFiles(files), ", ".join(files), groups or ALL, topics or ALL
     reached, *usual = live.reached()
     if not reached.servers:
         raise click.UsageError(

@@ -36,4 +36,4 @@ def snapshot(
     )
     print_notes(evidence_lines(taken))
     write_snapshot(taken, out)
-    return partial_code(taken, Inputs(live.servers, allow_partial=allow_partial))
+    return partial_code(taken, Inputs((live.servers,), allow_partial=allow_partial))

@@ -53,7 +53,7 @@ _STRATEGY_KNOWN = strategy_option(into="stated", more=", whatever the snapshot s
 
 
 def _inputs(
-    file: str | None,
+    files: tuple[str, ...],
     groups: tuple[str, ...],
     topics: tuple[str, ...],
     allow_partial: bool,
@@ -61,13 +61,14 @@ def _inputs(
     evidence: EvidenceOptions,
     moment: float | None,
 ) -> Inputs:
+    chosen = Inputs(files, groups or ALL, topics or ALL, allow_partial, evidence=evidence)
     if moment is not None:
-        chosen = Inputs("", groups or ALL, topics or ALL, allow_partial, evidence=evidence)
-        return _past(file, live, moment, chosen)
-    if file is not None:
-        if is_history(file):
+        return _past(chosen, live, moment)
+    if files:
+        history = next(filter(is_history, files), None)
+        if history is not None:
             raise click.UsageError(
-                f"{file} is a history, which holds many moments: give one with --at"
+                f"{history} is a history, which holds many moments: give one with --at"
             )
         if live.name_server is not None:
             raise click.UsageError("-f is a file and -n a running cluster; give one of them")
@@ -75,7 +76,7 @@ def _inputs(
             raise click.UsageError(
                 "-f is a file and --context is a running cluster; give one of them"
             )
-        return Inputs(file, groups or ALL, topics or ALL, allow_partial, evidence=evidence)
+        return chosen
     reached = live.reached()
     servers = reached.live.servers
     if not servers:
@@ -83,19 +84,21 @@ def _inputs(
             "no snapshot is given: -f FILE is one, -n HOST:PORT or --context NAME takes one of a running cluster"
         )
     groups, topics = groups or reached.groups or ALL, topics or reached.topics or ALL
-    return Inputs(servers, groups, topics, allow_partial, reached.live, evidence=evidence)
+    return Inputs((servers,), groups, topics, allow_partial, reached.live, evidence=evidence)
 
 
-def _past(file: str | None, live: Live, moment: float, inputs: Inputs) -> Inputs:
+def _past(inputs: Inputs, live: Live, moment: float) -> Inputs:
     """Return the inputs of a verb on a moment of a history."""
     if live.name_server is not None or is_given("context"):
         raise click.UsageError(
             "--at is a moment of a history, -n and --context are a running cluster; give one of them"
         )
-    history = history_of(file)
+    if len(inputs.files) > 1:
+        raise click.UsageError("--at is a moment of one history: give -f HISTORY once")
+    history = history_of(next(iter(inputs.files), None))
     if history is None:
         raise click.UsageError("--at is a moment of a history: give -f HISTORY")
-    return replace(inputs, file=history, moment=moment)
+    return replace(inputs, files=(history,), moment=moment)
 
 
 def snapshot_options(command: Command) -> Command:
@@ -123,7 +126,20 @@ def snapshot_options_beside(other: str, command: Command) -> Command:
     return bundle("inputs", made, (evidence_options, live_options, *_OPTIONS), command, takes)
 
 
-_SOURCES = ("file", "moment", "name_server", "context")
+def files_option(more: str) -> Callable[[Command], Command]:
+    """Return the option ``-f`` of a snapshot, which may be in several files; the command gets them
+    as ``files``.
+    """
+    return option(
+        "file",
+        "files",
+        more=f"{more}; repeats for outputs of tools, and a folder stands for its files",
+        multiple=True,
+        type=FileOrExample("snapshot"),
+    )
+
+
+_SOURCES = ("files", "moment", "name_server", "context")
 _PARTS = {"groups": "-g", "topics": "-t", "allow_partial": "--allow-partial"}
 
 _OPTIONS = (
@@ -131,11 +147,9 @@ _OPTIONS = (
     option("allow-partial"),
     option("topic", "topics", multiple=True),
     option("group", "groups", multiple=True),
-    option(
-        "file",
-        more=": a snapshot, example:NAME (`rmqalloc example` lists them), or - for "
-        "standard input; with --at a history",
-        type=FileOrExample("snapshot"),
+    files_option(
+        ": a snapshot, outputs of tools, example:NAME (`rmqalloc example` lists them), or - for "
+        "standard input; with --at a history"
     ),
 )
 
@@ -143,14 +157,14 @@ _OPTIONS = (
 def snapshot_of(inputs: Inputs) -> Known:
     """Return what is known of the snapshot that the options name; notes about it follow the answer."""
     from rmqalloc.evaluation.differing import evidence_known
-    from rmqalloc.snapshot.files import read_snapshot_with_warnings
+    from rmqalloc.snapshot.files import read_snapshots
 
     if inputs.moment is not None:
-        snapshot = past_snapshot(inputs.file, inputs.moment)
+        snapshot = past_snapshot(inputs.files[0], inputs.moment)
     elif inputs.live is not None:
         snapshot = live_snapshot(inputs.live, inputs.groups, inputs.topics)
     else:
-        snapshot, notes = read_snapshot_with_warnings(inputs.source or inputs.file)
+        snapshot, notes = read_snapshots(inputs.sources or inputs.files)
         print_notes(notes)
     known = known_by_options(snapshot, inputs)
     note_after(known, inputs)

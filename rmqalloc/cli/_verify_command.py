@@ -5,24 +5,21 @@ from __future__ import annotations
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._options import option
 from rmqalloc.cli._saved_plans import SavedPlanOptions, saved_plan_options
 from rmqalloc.cli._sink import draw
+from rmqalloc.cli._snapshot_input import files_option
 
 
 @click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN")
-@option(
-    "file",
-    more=": the snapshot that the plan was made from, whose inputs are compared with the "
+@files_option(
+    ": the snapshot that the plan was made from, whose inputs are compared with the "
     "plan's; other inputs (--strategy, --group, --require, --rooms) are given as "
-    "`plan` had them",
-    type=FileOrExample("snapshot"),
+    "`plan` had them"
 )
 @saved_plan_options
-def verify(plan: str, file: str | None, given: SavedPlanOptions) -> int:
+def verify(plan: str, files: tuple[str, ...], given: SavedPlanOptions) -> int:
     """Make a saved plan again from its inputs, and compare all of its file with that.
 
     This finds files that were changed, not defects of the planner.
@@ -33,7 +30,7 @@ def verify(plan: str, file: str | None, given: SavedPlanOptions) -> int:
     """
     import rmqalloc
 
-    known = given.snapshot(file)
+    known = given.snapshot(files)
     found = rmqalloc.verify(plan, None if known is None else known.given)
     draw(found.lines)
     if found.problems:

@@ -40,6 +40,11 @@ class Source:
         """What to call it in messages."""
         return "standard input" if self.path == STDIN else self.path
 
+    @property
+    def n_lines(self) -> int:
+        """Lines of the content, at least one."""
+        return max(1, self.data.count(b"\n") + (not self.data.endswith(b"\n")))
+
     def text(self) -> str:
         """Return the content as text, without the mark that some programs put before UTF-8.
 

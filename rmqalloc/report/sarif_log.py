@@ -9,17 +9,19 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from rmqalloc.audit import RULES, Finding, Findings
+from rmqalloc.documents import STDIN
 from rmqalloc.report.formats import OUTPUTS as TABLE_OUTPUTS
 from rmqalloc.report.formats import write_table
 from rmqalloc.report.html._check_page import check_page
 from rmqalloc.results.renderer import encodable
+from rmqalloc.snapshot.files.group_lines import Place
 from rmqalloc.version import __version__
 
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 """What ``output`` can be."""
 
-Places = Mapping[str, tuple[int, int | None]]
-"""Line and column of consumer groups."""
+Places = Mapping[str, Place]
+"""File, line and column of consumer groups."""
 
 _FOR_PEOPLE = ("table", "wide", "csv", "md", "html")
 """Outputs in which queues and clients are text."""
@@ -50,9 +52,9 @@ def write_findings(
     file : text file
         Where to; Parquet needs one over a binary file, such as standard output.
     source : str, optional
-        Path of the snapshot, for ``sarif``.
-    places : mapping of str to (int, int or None), optional
-        Line and column of each group in that file, for ``sarif``.
+        Path of the snapshot, of several files the first, for ``sarif``.
+    places : mapping of str to Place, optional
+        File, line and column of each group, for ``sarif``.
     show : {"findings", "unread", "reach"}, optional
         One table alone instead of text, see `rmqalloc.audit.Findings`.
 
@@ -95,9 +97,10 @@ def sarif(
     ----------
     findings : sequence of Finding
     source : str, optional
-        Path of the snapshot; ``-`` is none.
-    places : mapping of str to (int, int or None), optional
-        Line and column of each group in that file; of a group that is not in it no line is given.
+        Path of the snapshot, of several files the first; ``-`` is none.
+    places : mapping of str to Place, optional
+        File, line and column of each group; a finding of another group has the path of the snapshot
+        and no line.
 
     Notes
     -----
@@ -153,17 +156,20 @@ def _location(finding: Finding, source: str | None, places: Places) -> dict[str,
             {"name": n, "fullyQualifiedName": full, "kind": kind} for n, full, kind in parts
         ]
     }
-    if source is not None and source != "-":
-        physical: dict[str, Any] = {
-            "artifactLocation": {"uri": quote(source, errors="surrogateescape")}
-        }
-        if group in places:
-            line, column = places[group]
-            physical["region"] = {"startLine": line} | (
-                {} if column is None else {"startColumn": column}
-            )
-        location["physicalLocation"] = physical
+    place = places.get(group)
+    file = source if place is None else place.file
+    if file is not None and file != STDIN:
+        uri = quote(file, errors="surrogateescape")
+        location["physicalLocation"] = {"artifactLocation": {"uri": uri}} | _region(place)
     return location
+
+
+def _region(place: Place | None) -> dict[str, Any]:
+    """Return the line and, where it is known, the column of a place."""
+    if place is None:
+        return {}
+    column = {} if place.column is None else {"startColumn": place.column}
+    return {"region": {"startLine": place.line} | column}
 
 
 def _fingerprint(finding: Finding) -> str:

@@ -11,7 +11,7 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
@@ -34,7 +34,7 @@ FRESH = 3
 
 
 class ReadingSource(Protocol):
-    """What is read again and again: a `Rereader`, or a file."""
+    """What is read again and again: a `Rereader`, or files."""
 
     def read(self) -> ClusterReading:
         """Read once."""
@@ -50,28 +50,28 @@ class Keeper(Protocol):
         """Keep one."""
 
 
-class SnapshotFile:
-    """A snapshot file that is read again and again, as if it were a cluster.
+class SnapshotFiles:
+    """The files of a snapshot that are read again and again, as if they were a cluster.
 
     Examples
     --------
     >>> from rmqalloc.snapshot.examples import find
-    >>> reading = SnapshotFile(str(find("example:seed", "snapshot").path)).read()
+    >>> reading = SnapshotFiles([str(find("example:seed", "snapshot").path)]).read()
     >>> len(reading.snapshot.groups), reading.is_whole
     (2, True)
     """
 
-    def __init__(self, path: str, form: str = "auto") -> None:
-        self._path, self._form, self._is_closed = path, form, False
+    def __init__(self, paths: Sequence[str], form: str = "auto") -> None:
+        self._paths, self._form, self._is_closed = paths, form, False
 
     def read(self) -> ClusterReading:
-        """Read the file; raises as `rmqalloc.read` does."""
-        from rmqalloc.snapshot.files import read_snapshot
+        """Read the files; raises as `rmqalloc.read` does."""
+        from rmqalloc.snapshot.files import read_snapshots
 
         if self._is_closed:
-            raise ClosedError("the file is not read any more")
+            raise ClosedError("the files are not read any more")
         began = time.time()
-        snapshot = read_snapshot(self._path, self._form)
+        snapshot, _ = read_snapshots(self._paths, self._form)
         now = time.time()
         ages = {group.name: GroupAges(now, now, {}) for group in snapshot.groups}
         not_read = frozenset(ages) if snapshot.errors else frozenset[str]()

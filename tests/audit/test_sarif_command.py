@@ -119,10 +119,10 @@ def test_examples(name, run):
     _, results, _ = run("-f", f"example:{name}")
     found = list(pointed(results))
     assert found
-    places = group_places(str(path))
+    places = group_places([path])
     lines = path.read_text().split("\n")
     for where, one, line in found:
-        assert (where, line) == (str(path), places[one][0])
+        assert (where, line) == (str(path), places[one].line)
         assert one in lines[line - 1]
 
 
@@ -157,16 +157,16 @@ def test_a_pipe_is_read_once(run, tmp_path):
     finally:
         os.close(end)
     assert code == 2
-    places = group_places(str(path))
+    places = group_places([path])
     assert {(name, line) for _, name, line in pointed(results)} == {
-        (name, places[name][0]) for name in NAMES
+        (name, places[name].line) for name in NAMES
     }
 
 
 def test_a_file_that_changes_meanwhile_gives_no_false_lines(run, monkeypatch, tmp_path):
     path, check = tmp_path / "s.yaml", audit.check_snapshot
     write_snapshot(CLUSTER, str(path))
-    places = group_places(str(path))
+    places = group_places([path])
 
     def checked(*arguments):
         path.write_text("\n" * 100 + path.read_text())
@@ -175,7 +175,7 @@ def test_a_file_that_changes_meanwhile_gives_no_false_lines(run, monkeypatch, tm
     monkeypatch.setattr(rmqalloc, "check", checked)
     found = {(name, line) for _, name, line in pointed(run("-f", path)[1])}
     assert path.read_text().startswith("\n" * 100), "the file did change"
-    assert found == {(one, places[one][0]) for one in NAMES}
+    assert found == {(one, places[one].line) for one in NAMES}
 
 
 def test_a_packed_file_is_refused_and_gives_no_results(run, tmp_path):

@@ -31,7 +31,7 @@ def cluster():
 def regions(path):
     """Region by group, of what `check` finds in a file."""
     findings = check_snapshot(read_snapshot(str(path)))
-    (run,) = sarif(findings, str(path), group_places(str(path)))["runs"]
+    (run,) = sarif(findings, str(path), group_places([path]))["runs"]
     found = {}
     for one in run["results"]:
         (location,) = one["locations"]
@@ -78,9 +78,9 @@ def test_outputs_of_mqadmin_point_at_their_first_line(tmp_path):
     heads = [
         number for number, line in enumerate(lines, 1) if line.startswith(("#Index", "#ClientId"))
     ]
-    assert group_places(str(path), "outputs") == {
-        "audit": (heads[0], None),
-        "order-svc": (heads[1], None),
+    assert group_places([path], "outputs") == {
+        "audit": (str(path), heads[0], None),
+        "order-svc": (str(path), heads[1], None),
     }
 
 

@@ -12,7 +12,7 @@ from audited import group, queues, snapshot, topic
 from served import Given, reading, readings_of, served
 
 from rmqalloc.errors import Error
-from rmqalloc.service.readings import Readings, SnapshotFile
+from rmqalloc.service.readings import Readings, SnapshotFiles
 from rmqalloc.service.tallies import GroupTally, Tallies
 from rmqalloc.snapshot.live.rereading import ClosedError
 from rmqalloc.snapshot.plain_data import to_document
@@ -175,7 +175,7 @@ def test_counts_only_grow_and_those_of_groups_that_are_gone_go():
 def test_a_file_is_read_again_and_an_error_in_it_is_a_reading_that_failed(tmp_path):
     path = tmp_path / "s.json"
     path.write_text(json.dumps(to_document(CLUSTER)))
-    readings = Readings(SnapshotFile(str(path)), Observer())
+    readings = Readings(SnapshotFiles([str(path)]), Observer())
     assert readings.read_once()
     path.write_text(
         json.dumps(to_document(snapshot(group("c1"), group("c2", name="h"), topics=(topic(a=3),))))

@@ -143,7 +143,7 @@ def test_one_queue_with_other_offsets_names_both_places(read):
     assert (len(group.lags), group.consume_tps) == (2, 3)
     with pytest.raises(
         SnapshotError,
-        match=r"g.log:2: queue 0 of topic 'orders' .* offsets 6 .* and 5 .* at .*g.txt:2; give",
+        match=r"g.txt:2: queue 0 of topic 'orders' .* offsets 5 .* and 6 .* at .*g.log:2; give",
     ):
         read(same | {"consumerProgress.g.log": progress(("orders", 0, 6))})
 

@@ -18,8 +18,11 @@ from interpreter import run_python
 from json_schema import faults
 
 from rmqalloc import MessageQueue
+from rmqalloc.documents import read_budget
 from rmqalloc.snapshot.files import (
+    given_sources,
     losses,
+    read,
     read_snapshot,
     read_snapshot_with_warnings,
     read_snapshots,
@@ -355,13 +358,155 @@ def test_damaged_files_are_read_or_refused(seed, at, removed, added, tmp_path_fa
 # --- Forms ---
 
 
-def test_several_files_must_be_outputs_of_mqadmin(tmp_path):
-    one = given_text(tmp_path, "a.json", "{}")
+def test_a_snapshot_beside_another_file_is_refused_with_both_names(tmp_path):
+    document = given_text(tmp_path, "a.yaml", "kind: Snapshot")
+    output = given_text(tmp_path, "z.txt", "#Group  #Count  #Version")
     with pytest.raises(
         SnapshotError,
-        match=r"only outputs of mqadmin can be put together; else give one file, got .*a.json",
+        match=r"only outputs of tools can be joined; else give one file, got "
+        r".*/a.yaml \(yaml\), .*/z.txt \(outputs\)$",
     ):
-        read_snapshots([one, one])
+        read_snapshots([output, document])
+
+
+# --- Folders, and files that are left out ---
+
+
+def route(topic):
+    return (
+        f"$ mqadmin topicRoute -t {topic}\n"
+        '{"brokerDatas":[{"brokerAddrs":{"0":"10.0.0.1:10911"},"brokerName":"a"}],'
+        '"queueDatas":[{"brokerName":"a","perm":6,"readQueueNums":4,"writeQueueNums":4}]}\n'
+    )
+
+
+def folder_of(tmp_path, **texts):
+    """A folder with outputs, deeper ones included, and what is not to be read."""
+    folder = tmp_path / "folder"
+    for place in (folder / "deeper", folder / ".git"):
+        place.mkdir(parents=True)
+    given_text(folder, "a.txt", route("orders"))
+    given_text(folder / "deeper", "b.txt", route("bills"))
+    for hidden in (folder / ".c.txt", folder / ".git" / "d.txt"):
+        hidden.write_text(route("hidden"))
+    for name, text in texts.items():
+        given_text(folder, name, text)
+    return folder
+
+
+def topics_of(snapshot):
+    return [topic.name for topic in snapshot.topics]
+
+
+def test_a_folder_stands_for_its_files(tmp_path):
+    folder = folder_of(tmp_path)
+    snapshot, warnings = read_snapshots([folder])
+    assert (sorted(topics_of(snapshot)), warnings) == (["bills", "orders"], ())
+    assert read(folder) == snapshot
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["folder", "folder"], ["folder/deeper", "folder"], ["folder/deeper/b.txt", "folder/a.txt"],
+     ["folder/deeper/b.txt", "folder"], ["folder/deeper/../a.txt", "folder"], ["link", "folder/a.txt"]],
+)  # fmt: skip
+def test_a_file_is_read_once_in_one_order(tmp_path, given, monkeypatch):
+    folder = folder_of(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to(folder, target_is_directory=True)
+    right, _ = read_snapshots(["folder"])
+    for paths in (given, given[::-1]):
+        found, warnings = read_snapshots(paths)
+        assert (found.topics, found.groups, len(found.sources)) == (right.topics, (), 2)
+        assert warnings == ()
+
+
+def test_what_is_left_out_of_a_folder_is_named(tmp_path):
+    folder = folder_of(
+        tmp_path,
+        **{
+            "e.yaml": ORDERS.read_text(),
+            "f.md": "# Notes\n",
+            "g.txt": "",
+            "h.json": "{}",
+            "i.bin": b"\xff\xfe\0",
+        },
+    )
+    (folder / "linked").symlink_to(folder / "deeper", target_is_directory=True)
+    (folder / "lost").symlink_to(folder / "nowhere")
+    os.mkfifo(folder / "pipe")
+    snapshot, warnings = read_snapshots([folder])
+    said = {
+        "e.yaml": "a snapshot (yaml) is not joined with outputs of tools",
+        "f.md": "its form cannot be told",
+        "g.txt": "it is empty",
+        "h.json": "its form cannot be told",
+        "i.bin": "is UTF-16 text; save it as UTF-8",
+        "linked": "a link to a folder is not followed",
+        "lost": "it is not a regular file",
+        "pipe": "it is not a regular file",
+    }
+    assert sorted(topics_of(snapshot)) == ["bills", "orders"]
+    assert len(warnings) == len(said)
+    for name, reason in said.items():
+        (warning,) = [one for one in warnings if one.startswith(f"{folder / name}")]
+        assert warning.endswith(f"{reason}, so it is left out"), name
+    left_out = {Path(one.file).name for one in snapshot.sources if one.left_out}
+    assert left_out == {*said}
+
+
+def test_a_snapshot_alone_in_a_folder_is_read(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    given_text(folder, "notes.txt", "what this is\n")
+    given_text(folder, "pod.yaml", "apiVersion: v1\nkind: Pod\n")
+    given_text(folder, "z.yaml", ORDERS.read_text())
+    snapshot, warnings = read_snapshots([folder])
+    assert snapshot.groups == read_snapshot(str(ORDERS)).groups
+    assert len(warnings) == 2
+    given_text(folder, "y.yaml", ORDERS.read_text())
+    with pytest.raises(SnapshotError, match=r"got .*y.yaml \(yaml\), .*z.yaml \(yaml\)$"):
+        read_snapshots([folder])
+
+
+def test_of_many_files_that_are_left_out_the_first_are_named(tmp_path):
+    folder = folder_of(tmp_path, **{f"n{number:02}.md": "# Notes\n" for number in range(30)})
+    _, warnings = read_snapshots([folder])
+    assert len(warnings) == 21
+    assert warnings[-1] == "10 more files are left out"
+
+
+def test_folders_that_cannot_be_read_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "empty" / ".hidden").mkdir(parents=True)
+    with pytest.raises(SnapshotError, match="empty: there is no file in this folder, hidden ones"):
+        read_snapshots([tmp_path / "empty", ORDERS])
+    notes = [given_text(tmp_path, f"{name}.md", "# Notes\n") for name in ("m", "n")]
+    with pytest.raises(
+        SnapshotError, match=r"nothing can be read of .*m.md, .*n.md; .*m.md: its form"
+    ):
+        read_snapshots(notes)
+    with pytest.raises(FileNotFoundError):
+        read_snapshots([*notes, tmp_path / "nowhere"])
+    folder = folder_of(tmp_path)
+    monkeypatch.setattr(given_sources, "MOST_FILES", 4)
+    with pytest.raises(
+        SnapshotError, match="has more than 4 files and folders; give the files that"
+    ):
+        read_snapshots([folder])
+
+
+def test_all_files_have_as_many_bytes_as_one(tmp_path, monkeypatch):
+    folder = folder_of(tmp_path)
+    monkeypatch.setattr(read_budget, "MAX_BYTES", 2 * len(route("bills")))
+    with pytest.raises(
+        SnapshotError, match=r"b.txt: the files up to this one have more than 0 MiB"
+    ):
+        read_snapshots([folder])
+
+
+def test_standard_input_is_read_once():
+    with pytest.raises(SnapshotError, match="standard input is given twice, and can be read once"):
+        read_snapshots(["-", "-"])
 
 
 def test_unknown_forms_are_refused(tmp_path):

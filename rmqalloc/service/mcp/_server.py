@@ -48,7 +48,7 @@ def make_server(subject: Subject) -> Server[Any]:
 
     Examples
     --------
-    >>> make_server(Subject(file="cluster.yaml")).name
+    >>> make_server(Subject(files=["cluster.yaml"])).name
     'rmqalloc'
     """
     from anyio import CapacityLimiter, to_thread
@@ -151,6 +151,6 @@ def _described(name: str, tool: AssistantTool, subject: Subject) -> Tool:
             read_only_hint=True,
             destructive_hint=False,
             idempotent_hint=True,
-            open_world_hint=subject.file is None,
+            open_world_hint=subject.name_server is not None,
         ),
     )

@@ -1,4 +1,4 @@
-"""What the tools answer about: one snapshot file or one running cluster."""
+"""What the tools answer about: the files of one snapshot or one running cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rmqalloc
 from rmqalloc.errors import ArgumentError
-from rmqalloc.snapshot.files import read_snapshot_with_warnings
+from rmqalloc.snapshot.files import read_snapshots
 from rmqalloc.snapshot.matching import ALL
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ class SubjectState(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A file or a running cluster, read again for every call; only whoever starts the server names
-    it.
+    """Files or a running cluster, read again for every call; only whoever starts the server names
+    them.
 
     Attributes
     ----------
-    file : str or None
-        Path of a snapshot in any form.
+    files : sequence of str
+        Paths of a snapshot in any form, as `rmqalloc.snapshot.files.read_snapshots` takes them.
     name_server : str or None
         Name servers of a running cluster instead.
     groups, topics : sequence of str
@@ -48,7 +48,7 @@ class Subject:
         The least that strategies must rest on.
     """
 
-    file: str | None = None
+    files: Sequence[str] = ()
     name_server: str | None = None
     groups: Sequence[str] = ALL
     topics: Sequence[str] = ALL
@@ -58,20 +58,22 @@ class Subject:
     require: str | None = None
 
     def __post_init__(self) -> None:
-        if (self.file is None) == (self.name_server is None):
+        if bool(self.files) == (self.name_server is not None):
             raise ArgumentError(
-                "the tools answer about a file or about a cluster; give exactly one of them"
+                "the tools answer about files or about a cluster; give exactly one of them"
             )
 
     @property
     def label(self) -> str:
         """What is looked at, for people."""
-        return f"file {self.file}" if self.name_server is None else f"cluster {self.name_server}"
+        if self.name_server is not None:
+            return f"cluster {self.name_server}"
+        return f"{'file' if len(self.files) == 1 else 'files'} {', '.join(self.files)}"
 
     def read(self, groups: Sequence[str], topics: Sequence[str]) -> SubjectState:
-        """Read the file, or of the cluster what the patterns name."""
-        if self.file is not None:
-            return SubjectState(*read_snapshot_with_warnings(self.file))
+        """Read the files, or of the cluster what the patterns name."""
+        if self.name_server is None:
+            return SubjectState(*read_snapshots(self.files))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)
             snapshot = rmqalloc.fetch(self.name_server, groups, topics, **self.how)

@@ -1,10 +1,10 @@
-"""Snapshots in files: JSON, YAML, CSV, Parquet, and the text that mqadmin prints."""
+"""Snapshots in files: JSON, YAML, CSV, Parquet, and outputs of tools."""
 
 from typing import TYPE_CHECKING
 
 from rmqalloc.lazy import imported_on_use
+from rmqalloc.snapshot.files._file_forms import FORMS
 from rmqalloc.snapshot.files._read_files import (
-    FORMS,
     read,
     read_snapshot,
     read_snapshot_with_warnings,

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
-from collections.abc import Iterable, Sequence
-from pathlib import PurePath
+from collections.abc import Iterable
+from dataclasses import replace
 
-from rmqalloc.documents import STDIN, Source, read_source
+from rmqalloc.documents import Source
 from rmqalloc.documents.memory import no_collection
 from rmqalloc.snapshot.examples import PREFIX, find
 from rmqalloc.snapshot.files import _document_text as document_text
 from rmqalloc.snapshot.files import outputs
+from rmqalloc.snapshot.files._chosen_sources import LeftOut, chosen_sources
+from rmqalloc.snapshot.files._file_forms import AUTO, FORMS, OUTPUTS
+from rmqalloc.snapshot.files.given_sources import GivenSource, given_sources
 from rmqalloc.snapshot.plain_data import SnapshotError
-from rmqalloc.snapshot.snapshot import Snapshot
-
-AUTO = "auto"
-FORMS = ("json", "yaml", "csv", "parquet", "outputs")
-"""What can be read; all but mqadmin can be written."""
-
-SUFFIXES = {
-    ".json": "json",
-    ".yaml": "yaml",
-    ".yml": "yaml",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-}
-
-_HEAD = 1 << 18
-_MQADMIN_JSON = re.compile(
-    r'\A(?:[^{\n].*\n|\n)*[ \t]*\{\s*"(?:brokerDatas|queueDatas|filterServerTable|orderTopicConf|result)"'
-)
+from rmqalloc.snapshot.snapshot import ReadSource, Snapshot
 
 
 def read_snapshot(path_or_dash: str, form: str = AUTO) -> Snapshot:
@@ -65,42 +49,52 @@ def read_snapshot_with_warnings(
 
 
 def read_snapshots(
-    paths: Sequence[str | Source], form: str = AUTO
+    paths: Iterable[str | os.PathLike[str] | Source | GivenSource], form: str = AUTO
 ) -> tuple[Snapshot, tuple[str, ...]]:
-    """Return the snapshot that several outputs of mqadmin make together, or the one of a single
-    file of any form.
+    """Return the snapshot that several outputs of tools make together, or the one of a single file
+    of any form.
 
     Parameters
     ----------
-    paths : sequence of str or Source
-        Files; ``-`` is standard input. Of those that can be read only once, such as pipes, what was
-        read of them.
+    paths : iterable of str, path, Source or GivenSource
+        Files and folders; ``-`` is standard input. A folder stands for the files in it, as
+        `rmqalloc.snapshot.files.given_sources.given_sources` reads them. Of what can be read only
+        once, such as pipes, what was read of it.
     form : str
         As `read_snapshot`.
 
     Returns
     -------
     tuple of Snapshot and tuple of str
-        The snapshot, and warnings.
+        The snapshot, and warnings. Of several files those are left out, with a warning, whose form
+        cannot be told, and snapshots in a folder that holds outputs of tools too. The order of the
+        files does not matter.
 
     Raises
     ------
     OSError, SnapshotError, ModuleNotFoundError
-        As `read_snapshot`; also if there are several files and not all are outputs of mqadmin.
+        As `read_snapshot`; also if a file of a snapshot is given beside another file, or nothing of
+        several files can be read.
     """
     if form not in (AUTO, *FORMS):
         raise SnapshotError(f"form {form!r} is not known; known are {', '.join((AUTO, *FORMS))}")
-    sources = [one if isinstance(one, Source) else read_source(one, SnapshotError) for one in paths]
-    forms = [form_of(source) if form == AUTO else form for source in sources]
-    if len(sources) != 1 and set(forms) != {"outputs"}:
-        shown = ", ".join(
-            f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True)
-        )
-        raise SnapshotError(
-            f"only outputs of mqadmin can be put together; else give one file, got {shown or 'none'}"
-        )
+    chosen = chosen_sources(given_sources(paths), form)
     with no_collection():
-        return outputs.read(sources) if forms[0] == "outputs" else _read(sources[0], forms[0])
+        if chosen.form == OUTPUTS:
+            snapshot, notes = outputs.read(chosen.sources)
+        else:
+            snapshot, notes = _read(chosen.sources[0], chosen.form)
+    if chosen.left_out:
+        listed = [*snapshot.sources, *map(_as_read, chosen.left_out)]
+        listed.sort(key=lambda read: (read.file, read.first_line))
+        snapshot = replace(snapshot, sources=tuple(listed))
+    return snapshot, (*chosen.warnings, *notes)
+
+
+def _as_read(left_out: LeftOut) -> ReadSource:
+    """Return the entry of a file of which nothing is in the snapshot."""
+    source = left_out.source
+    return ReadSource(source.name, 1, source.n_lines, "not read", "", left_out.reason)
 
 
 def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
@@ -115,69 +109,25 @@ def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
     return document_text.read(source, form), ()
 
 
-def form_of(source: Source) -> str:
-    """Return the form of a file: by its suffix where that says it, else by its content.
-
-    Examples
-    --------
-    >>> form_of(Source("-", b'{"apiVersion": ""}')), form_of(Source("s.yml", b"")), form_of(Source("-", b"topic,broker"))
-    ('json', 'yaml', 'csv')
-    """
-    suffix = SUFFIXES.get(PurePath(source.path).suffix.lower()) if source.path != STDIN else None
-    if suffix not in (None, "json"):
-        return suffix
-    if source.data.startswith(b"PAR1"):
-        return "parquet"
-    text = source.text()
-    bare = outputs.cleaned(text[:_HEAD])
-    if _MQADMIN_JSON.match(bare) or outputs.is_dashboard(bare):
-        return "outputs"
-    if suffix is not None or text.lstrip().startswith("{"):
-        return "json"
-    if outputs.is_output(text):
-        return "outputs"
-    if re.search(r"^(---|apiVersion *:|kind *: *Snapshot)", text[:_HEAD], re.MULTILINE):
-        return "yaml"
-    if _has_columns(text):
-        return "csv"
-    if outputs.is_named_as_output(source.path):
-        return "outputs"
-    raise source.error(
-        f"its form cannot be told from its name or content, which may be {', '.join(FORMS)}; "
-        "a suffix such as .json says it"
-    )
-
-
-def _has_columns(text: str) -> bool:
-    from rmqalloc.snapshot.files._table_columns import column_names
-
-    first = text[:_HEAD].partition("\n")[0].strip()
-    names = re.split(r"[,;\t]", first)
-    try:
-        return len(names) > 1 and any(column_names(name.strip('" ') for name in names))
-    except SnapshotError:
-        return False
-
-
 def read(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], form: str = AUTO
 ) -> Snapshot:
-    r"""Read a snapshot from a file, from several outputs of mqadmin, or from text.
+    r"""Read a snapshot from a file, from several outputs of tools or a folder of them, or from text.
 
     Parameters
     ----------
     source : str, path, or iterable of them
         A path, ``-`` for standard input, or ``example:NAME``; several paths if all are outputs of
-        mqadmin. Text with a line break is read itself: a snapshot in JSON, YAML or CSV, or what
-        mqadmin prints.
+        tools. A folder stands for the files in it. Text with a line break is read itself: a
+        snapshot in JSON, YAML or CSV, or what a tool prints.
     form : str
-        ``json``, ``yaml``, ``csv``, ``parquet`` or ``mqadmin``; ``auto`` decides by the suffix,
+        ``json``, ``yaml``, ``csv``, ``parquet`` or ``outputs``; ``auto`` decides by the suffix,
         else by the content.
 
     Returns
     -------
     Snapshot
-        What should be known about it, such as names that mqadmin probably cut, is issued as a
+        What should be known about it, such as names that a tool probably cut, is issued as a
         `UserWarning`.
 
     Raises

@@ -12,8 +12,8 @@ from rmqalloc.documents.store import write_file
 from rmqalloc.snapshot.files import _document_text as document_text
 from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.files._checks import check_values
+from rmqalloc.snapshot.files._file_forms import AUTO, FORMS, SUFFIXES
 from rmqalloc.snapshot.files._from_rows import from_rows
-from rmqalloc.snapshot.files._read_files import AUTO, FORMS, SUFFIXES
 from rmqalloc.snapshot.files._to_rows import to_rows
 from rmqalloc.snapshot.plain_data import SnapshotError, to_document
 from rmqalloc.snapshot.snapshot import Snapshot

@@ -1,33 +1,55 @@
-"""Where in a snapshot's file its consumer groups stand, for those who point at them."""
+"""Where in the files of a snapshot its consumer groups stand, for those who point at them."""
 
 from __future__ import annotations
 
-from rmqalloc.documents import Source, parse, read_source
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rmqalloc.documents import Source, parse
 from rmqalloc.snapshot.files import csv_text, outputs
-from rmqalloc.snapshot.files._read_files import AUTO, form_of
+from rmqalloc.snapshot.files._chosen_sources import chosen_sources
+from rmqalloc.snapshot.files._file_forms import AUTO
 from rmqalloc.snapshot.files._table_columns import column_names
-from rmqalloc.snapshot.plain_data import SnapshotError
-
-Place = tuple[int, int | None]
-"""A line and, where it is known, a column, both from 1."""
+from rmqalloc.snapshot.files.given_sources import GivenSource, given_sources
 
 
-def group_places(path: str | Source, form: str = AUTO) -> dict[str, Place]:
-    """Return where the consumer groups of a snapshot are first spoken of."""
-    source = path if isinstance(path, Source) else read_source(path, SnapshotError)
-    found = form_of(source) if form == AUTO else form
-    if found == "csv":
+class Place(NamedTuple):
+    """A place in a file: its line and, where it is known, its column, both from 1."""
+
+    file: str
+    line: int
+    column: int | None = None
+
+
+def group_places(
+    paths: Iterable[str | os.PathLike[str] | Source | GivenSource], form: str = AUTO
+) -> dict[str, Place]:
+    """Return where the consumer groups of a snapshot are first mentioned.
+
+    Parameters
+    ----------
+    paths : iterable of str, path, Source or GivenSource
+        As `rmqalloc.snapshot.files.read_snapshots` takes them.
+    form : str
+        As there.
+    """
+    chosen = chosen_sources(given_sources(paths), form)
+    if chosen.form == "outputs":
+        first = outputs.first_outputs(chosen.sources)
+        return {name: Place(section.source.path, section.line) for name, section in first.items()}
+    (source,) = chosen.sources
+    if chosen.form == "csv":
         return _of_rows(source)
-    if found == "outputs":
-        return {name: (line, None) for name, line in outputs.group_lines(source).items()}
-    return {} if found == "parquet" else _of_document(source, found)
+    return {} if chosen.form == "parquet" else _of_document(source, chosen.form)
 
 
 def _of_document(source: Source, form: str) -> dict[str, Place]:
     document = parse(source, form)
     groups = document.data.get("groups") or ()
     return {
-        group["name"]: place for group, place in zip(groups, document.places("groups"), strict=True)
+        group["name"]: Place(source.path, *place)
+        for group, place in zip(groups, document.places("groups"), strict=True)
     }
 
 
@@ -41,6 +63,6 @@ def _of_rows(source: Source) -> dict[str, Place]:
     line = reader.line_num + 1
     for cells in reader:
         if at < len(cells) and (name := cells[at].strip()):
-            places.setdefault(name, (line, None))
+            places.setdefault(name, Place(source.path, line))
         line = reader.line_num + 1  # a cell may hold line breaks
     return places

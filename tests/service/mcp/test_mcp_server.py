@@ -61,7 +61,7 @@ def without_ages(findings):
 
 @pytest.fixture
 def subject():
-    return Subject(file=ORDERS, before=ORDERS)
+    return Subject(files=[ORDERS], before=ORDERS)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def hostile(tmp_path):
     errors = (SourceError("broker-a", HOSTILE, HOSTILE),)
     path = str(tmp_path / "hostile.json")
     write_snapshot(Snapshot((Topic(HOSTILE, (TopicBroker(HOSTILE, 3),)),), groups, errors), path)
-    return Subject(file=path)
+    return Subject(files=[path])
 
 
 def test_every_tool_says_that_it_only_reads_and_that_names_are_data(subject):
@@ -196,7 +196,7 @@ def test_cut_to_bytes():
 )
 def test_wrong_arguments_are_errors_of_the_tool(name, arguments, says):
     with pytest.raises(rmqalloc.Error, match=says):
-        answer_of(Subject(file=ORDERS), name, arguments)
+        answer_of(Subject(files=[ORDERS]), name, arguments)
 
 
 def test_errors_are_results_and_the_conversation_goes_on(tmp_path):
@@ -209,7 +209,7 @@ def test_errors_are_results_and_the_conversation_goes_on(tmp_path):
         path.write_text(find("example:orders", "snapshot").path.read_text("utf-8"))
         return first, second, await client.call_tool("groups", {})
 
-    first, second, third = conversation(make_server(Subject(file=str(path))), talk)
+    first, second, third = conversation(make_server(Subject(files=[str(path)])), talk)
     assert first.is_error
     assert "gone.yaml" in first.content[0].text
     assert second.is_error
@@ -238,7 +238,7 @@ def test_subject_is_one_thing():
     with pytest.raises(ArgumentError, match="exactly one"):
         Subject()
     with pytest.raises(ArgumentError, match="exactly one"):
-        Subject(file="a", name_server="b:1")
+        Subject(files=["a"], name_server="b:1")
 
 
 def test_scenarios_have_their_own_reader(subject):

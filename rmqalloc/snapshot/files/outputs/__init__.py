@@ -25,14 +25,14 @@ from rmqalloc.lazy import imported_on_use
 if TYPE_CHECKING:
     from rmqalloc.snapshot.files.outputs._clean_text import cleaned
     from rmqalloc.snapshot.files.outputs._formats import is_dashboard
-    from rmqalloc.snapshot.files.outputs._joined import group_lines, read
+    from rmqalloc.snapshot.files.outputs._joined import first_outputs, read
     from rmqalloc.snapshot.files.outputs._sections import is_named_as_output, is_output
 
-__all__ = ["cleaned", "group_lines", "is_dashboard", "is_named_as_output", "is_output", "read"]
+__all__ = ["cleaned", "first_outputs", "is_dashboard", "is_named_as_output", "is_output", "read"]
 
 _NAMES = {
     "_clean_text": ("cleaned",),
-    "_joined": ("group_lines", "read"),
+    "_joined": ("first_outputs", "read"),
     "_formats": ("is_dashboard",),
     "_sections": ("is_named_as_output", "is_output"),
 }

@@ -87,8 +87,7 @@ class Gathered:
     )
     sources: list[ReadSource] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    # by group: the line of its first output, in its file
-    lines: dict[str, int] = field(default_factory=dict)
+    first: dict[str, Section] = field(default_factory=dict)  # by group: its first output
 
     def note(self, section: Section, what: str, offset: int = 0) -> None:
         """Warn of a line of an output."""

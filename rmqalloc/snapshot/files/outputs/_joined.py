@@ -66,9 +66,9 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
     return snapshot, tuple(gathered.warnings)
 
 
-def group_lines(source: Source) -> dict[str, int]:
-    """Return lines of a file at which outputs begin that are the first to speak of each group."""
-    return _gathered([source]).lines
+def first_outputs(sources: Sequence[Source]) -> dict[str, Section]:
+    """Return the first output of each consumer group."""
+    return _gathered(sources).first
 
 
 def _gathered(sources: Sequence[Source]) -> Gathered:
@@ -80,10 +80,10 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
         found += of_file
         if not any(section.kind in _TAKE for section in of_file):
             refused.append(_why_nothing(source, of_file))
-            if not of_file:
+            if all(map(_is_silent, of_file)):
                 gathered.warnings.append(str(refused[-1]))
     if len(refused) == len(sources):
-        raise refused[0]
+        raise _nothing(sources, refused[0])
     # What leaves its group open comes last, when it is known which groups there are.
     for section in sorted(
         found, key=lambda section: section.kind == "progress" and section.name is None
@@ -108,8 +108,8 @@ def _take(section: Section, gathered: Gathered) -> None:
         contents = _TAKE[section.kind](section, gathered)
     except AnswerError as error:
         raise section.error(str(error)) from None
-    for name in gathered.groups.keys() - gathered.lines.keys():
-        gathered.lines[name] = section.line
+    for name in gathered.groups.keys() - gathered.first.keys():
+        gathered.first[name] = section
     what = section.asked.command or _COMMAND_OF[section.kind]
     gathered.sources.append(section.as_source(what, contents))
 
@@ -118,14 +118,25 @@ def _leave_out(section: Section, gathered: Gathered) -> None:
     """Warn of lines that are not read, unless they are noise."""
     if section.kind == CUT:
         raise _cut(section)
-    lines = [line for line in section.lines if line.strip()]
-    if not lines:
+    if not any(map(str.strip, section.lines)):
         return
     why = _refusal(section)
     gathered.sources.append(section.as_source(_REFUSED.get(section.kind, section.kind), "", why))
-    is_silent = section.kind == ABOVE or (section.kind == PASSED and all(map(is_noise, lines)))
-    if not is_silent:
+    if not _is_silent(section):
         gathered.warnings.append(section.note(why))
+
+
+def _is_silent(section: Section) -> bool:
+    """Return whether lines that are not read need no warning."""
+    return section.kind == ABOVE or (section.kind == PASSED and all(map(is_noise, section.lines)))
+
+
+def _nothing(sources: Sequence[Source], first: DocumentError) -> DocumentError:
+    """Return an error that names the files in which there is no output that is read."""
+    if len(sources) == 1:
+        return first
+    names = named([source.name for source in sources], 10)
+    return SnapshotError(f"nothing can be read of {names}; {first}")
 
 
 _REFUSED = {

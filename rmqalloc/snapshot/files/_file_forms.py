@@ -1,0 +1,95 @@
+"""The form of a file: by its suffix, else by its content."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from rmqalloc.documents import STDIN, Source
+from rmqalloc.snapshot.files import outputs
+from rmqalloc.snapshot.plain_data import SnapshotError
+
+AUTO = "auto"
+OUTPUTS = "outputs"
+FORMS = ("json", "yaml", "csv", "parquet", OUTPUTS)
+"""What can be read; all but outputs of tools can be written."""
+
+SUFFIXES = {
+    ".json": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+}
+
+_HEAD = 1 << 18
+_MQADMIN_JSON = re.compile(
+    r'\A(?:[^{\n].*\n|\n)*[ \t]*\{\s*"(?:brokerDatas|queueDatas|filterServerTable|orderTopicConf|result)"'
+)
+_KIND = re.compile(r"""\bkind["']?[ \t]*:[ \t]*["']?Snapshot\b""")
+"""The kind that every snapshot in JSON and YAML states."""
+
+
+def form_of(source: Source) -> str:
+    """Return the form of a file: by its suffix where that says it, else by its content.
+
+    Examples
+    --------
+    >>> form_of(Source("-", b'{"apiVersion": ""}')), form_of(Source("s.yml", b"")), form_of(Source("-", b"topic,broker"))
+    ('json', 'yaml', 'csv')
+    """
+    found = form_or_none(source)
+    if found is None:
+        raise source.error(
+            f"its form cannot be told from its name or content, which may be {', '.join(FORMS)}; "
+            "a suffix such as .json says it"
+        )
+    return found
+
+
+def form_or_none(source: Source) -> str | None:
+    """Return the same, or None where neither the suffix nor the content says it."""
+    suffix = SUFFIXES.get(PurePath(source.path).suffix.lower()) if source.path != STDIN else None
+    if suffix not in (None, "json"):
+        return suffix
+    if source.data.startswith(b"PAR1"):
+        return "parquet"
+    text = source.text()
+    bare = outputs.cleaned(text[:_HEAD])
+    if _MQADMIN_JSON.match(bare) or outputs.is_dashboard(bare):
+        return OUTPUTS
+    if suffix is not None or text.lstrip().startswith("{"):
+        return "json"
+    if outputs.is_output(text):
+        return OUTPUTS
+    if re.search(r"^(---|apiVersion *:|kind *: *Snapshot)", text[:_HEAD], re.MULTILINE):
+        return "yaml"
+    if _has_columns(text):
+        return "csv"
+    return OUTPUTS if outputs.is_named_as_output(source.path) else None
+
+
+def is_snapshot(source: Source, form: str) -> bool:
+    """Return whether a document is a snapshot, as far as its kind or its columns say it.
+
+    Examples
+    --------
+    >>> is_snapshot(Source("pod.yaml", b"apiVersion: v1"), "yaml")
+    False
+    """
+    if form == "parquet":
+        return True
+    text = source.text()
+    return _has_columns(text) if form == "csv" else _KIND.search(text) is not None
+
+
+def _has_columns(text: str) -> bool:
+    from rmqalloc.snapshot.files._table_columns import column_names
+
+    first = text[:_HEAD].partition("\n")[0].strip()
+    names = re.split(r"[,;\t]", first)
+    try:
+        return len(names) > 1 and any(column_names(name.strip('" ') for name in names))
+    except SnapshotError:
+        return False

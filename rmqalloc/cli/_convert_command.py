@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,9 +11,11 @@ from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import option, schema_option
 from rmqalloc.cli._sink import say, tell
+from rmqalloc.cli._table_options import TableOptions
 from rmqalloc.text import counted, printable, shortened
 
 if TYPE_CHECKING:
+    from rmqalloc.snapshot.files.given_sources import GivenSource
     from rmqalloc.snapshot.snapshot import Snapshot
 
 _WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
@@ -27,7 +29,7 @@ def _schema() -> Mapping[str, Any]:
 
 @click.command(cls=Verb)
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=FileOrExample("snapshot"))
-@option("out", more="; - is standard output", required=True)
+@option("out", more="; - is standard output; not needed with --sources")
 @option(
     "output",
     "to_form",
@@ -41,53 +43,118 @@ def _schema() -> Mapping[str, Any]:
     is_flag=True,
     help="In CSV, put an apostrophe before cells that a spreadsheet would run as formulas. They are read back with it.",
 )
+@click.option(
+    "--sources",
+    "lists_sources",
+    is_flag=True,
+    help="Print which lines of which file were read, what they are and state, and what of them was left out.",
+)
 @schema_option("a snapshot", _schema)
-def convert(inputs: tuple[str, ...], out: str, to_form: str, safe: bool) -> None:
+def convert(
+    inputs: tuple[str, ...], out: str | None, to_form: str, safe: bool, lists_sources: bool
+) -> None:
     """Make a snapshot file of another form, or of what mqadmin prints.
 
     IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs
-    of mqadmin: topicRoute (also with -l), consumerConnection, consumerProgress, consumerStatus and
-    the files it writes, allocateMQ. Forms are detected by suffix or content. What the input hides
-    and what the output cannot hold is reported on standard error.
+    of mqadmin, or a folder of them: topicRoute (also with -l), consumerConnection,
+    consumerProgress, consumerStatus and the files it writes, allocateMQ. Forms are detected by
+    suffix or content. What the input hides and what the output cannot hold is reported on standard
+    error.
 
     \b
     mqadmin topicRoute -t orders > topicRoute.orders.json
     mqadmin consumerConnection -g order-svc > consumerConnection.order-svc.txt
     rmqalloc convert topicRoute.* consumerConnection.* --out cluster.yaml
+    rmqalloc convert outputs/ --sources
     """
-    from rmqalloc.snapshot.files import form_to_write, losses, read_snapshots, write_snapshot
-    from rmqalloc.snapshot.plain_data import SnapshotError
+    from rmqalloc.snapshot.files import form_to_write, read_snapshots
+    from rmqalloc.snapshot.files.given_sources import given_sources
     from rmqalloc.snapshot.unknown import Unknowns, words_by_kind
 
-    written = form_to_write(out, to_form)
-    snapshot, warnings = read_snapshots(inputs)
-    if not snapshot.topics and not snapshot.groups:
-        raise SnapshotError(
-            f"{', '.join(inputs)}: there is neither a topic nor a group, so no snapshot is written"
+    if out is None and not lists_sources:
+        raise click.UsageError("Missing option '--out'; --sources alone needs none.")
+    if out == "-" and lists_sources:
+        raise click.UsageError(
+            "--sources and --out - both print to standard output; give --out a file"
         )
-    lost = losses(snapshot, written)
+    written = None if out is None else form_to_write(out, to_form)
     if safe and written != "csv":
         raise click.UsageError(
-            f"--safe is for CSV, which a spreadsheet opens; {written} is written as it is"
+            "--safe is for CSV, which a spreadsheet opens; other forms are written as they are"
         )
-    write_snapshot(snapshot, out, written, safe)
-    if written == "csv":
-        _tell_formulas(snapshot, safe)
+    given = given_sources(inputs)
+    snapshot, warnings = read_snapshots(given)
+    if out is not None and written is not None:
+        _write(snapshot, inputs, out, written, safe)
+    if lists_sources:
+        _print_sources(snapshot, given)
     for warning in warnings:
         tell("warning", warning)
     for words in words_by_kind(fact for fact in Unknowns(snapshot) if fact.subject):
         tell("warning", f"not known: {words}")
-    if lost:
+    if out is not None and written is not None:
+        _tell_lost(snapshot, written)
+        say(f"{_totals(snapshot)}: {printable(out)} ({written})", err=True)
+
+
+def _write(snapshot: Snapshot, inputs: tuple[str, ...], out: str, written: str, safe: bool) -> None:
+    """Write the snapshot; of a CSV file, print how many cells look like formulas."""
+    from rmqalloc.snapshot.files import write_snapshot
+    from rmqalloc.snapshot.plain_data import SnapshotError
+
+    if not snapshot.topics and not snapshot.groups:
+        raise SnapshotError(
+            f"{', '.join(inputs)}: there is neither a topic nor a group, so no snapshot is written"
+        )
+    write_snapshot(snapshot, out, written, safe)
+    if written == "csv":
+        _tell_formulas(snapshot, safe)
+
+
+def _tell_lost(snapshot: Snapshot, written: str) -> None:
+    """Print what of the snapshot its form cannot hold."""
+    from rmqalloc.snapshot.files import losses
+
+    if lost := losses(snapshot, written):
         tell("warning", f"{written} cannot hold {', '.join(map(printable, lost))}")
+
+
+def _totals(snapshot: Snapshot) -> str:
+    """Return how much there is of everything."""
     n_queues = 0
     for topic in snapshot.topics:
         n_queues += sum(broker.read_queue_nums for broker in topic.brokers)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
-    say(
+    return (
         f"{counted(len(snapshot.topics), 'topic')} with {counted(n_queues, 'queue')}, "
-        f"{counted(len(snapshot.groups), 'group')} with {counted(n_clients, 'client')}: {printable(out)} ({written})",
-        err=True,
+        f"{counted(len(snapshot.groups), 'group')} with {counted(n_clients, 'client')}"
     )
+
+
+def _print_sources(snapshot: Snapshot, given: Sequence[GivenSource]) -> None:
+    """Print what was read: a row for each output, and one for a document."""
+    import pyarrow as pa
+
+    from rmqalloc.snapshot.snapshot import ReadSource
+
+    listed = {source.file for source in snapshot.sources}
+    documents = [
+        ReadSource(entry.source.name, 1, entry.source.n_lines, "snapshot", _totals(snapshot))
+        for entry in given
+        if entry.source.name not in listed
+    ]
+    rows = [
+        {
+            "file": source.file,
+            "lines": f"{source.first_line}-{source.last_line}",
+            "what": source.what,
+            "states": source.contents,
+            "left out": source.left_out,
+        }
+        for source in (*documents, *snapshot.sources)
+    ]
+    schema = pa.schema([(name, pa.string()) for name in rows[0]])
+    TableOptions("table", None, None, None).write(pa.Table.from_pylist(rows, schema))
 
 
 def _tell_formulas(snapshot: Snapshot, safe: bool) -> None:

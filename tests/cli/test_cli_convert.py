@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from itertools import permutations
 
@@ -16,6 +17,7 @@ from rmqalloc.snapshot.files import WRITTEN, read_snapshot, snapshot_schema, wri
 from rmqalloc.text import is_formula
 
 ORDERS = ROOT / "examples" / "snapshots" / "orders.yaml"
+SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 MQADMIN = ROOT / "tests" / "data" / "mqadmin"
 
 
@@ -67,6 +69,36 @@ def test_outputs_of_mqadmin_become_one_snapshot(run, tmp_path):
     assert [group.name for group in snapshot.groups] == ["order-svc"]
 
 
+def test_what_was_read_is_listed_with_its_lines(run, tmp_path):
+    for name in ("consumerStatus.audit.txt", "topicRoute.payments.txt"):
+        (tmp_path / name).write_bytes((MQADMIN / name).read_bytes())
+    (tmp_path / "notes.md").write_text("# Notes\non two lines\n")
+    code, out, err = run(tmp_path, "--sources", "--out", tmp_path / ".out.yaml")
+    head, *rows = out.splitlines()
+    assert re.split(" {2,}", head) == ["file", "lines", "what", "states", "left out"]
+    assert [re.split(" {2,}", row)[:3] for row in rows] == [
+        [str(tmp_path / "consumerStatus.audit.txt"), "2-9", "consumerStatus"],
+        [str(tmp_path / "notes.md"), "1-2", "not read"],
+        [str(tmp_path / "topicRoute.payments.txt"), "1-5", "topicRoute"],
+    ]
+    left_out = f"{tmp_path / 'notes.md'}: its form cannot be told, so it is left out"
+    assert rows[1].endswith(left_out)
+    assert f"warning: {left_out}\n" in err
+    assert (code, (tmp_path / ".out.yaml").exists()) == (0, True)
+
+
+def test_a_document_is_listed_as_one_row(run):
+    code, out, err = run(ORDERS, "--sources")
+    n_lines = len(ORDERS.read_text().splitlines())
+    assert (code, err) == (0, "")
+    assert re.split(" {2,}", out.splitlines()[1]) == [
+        str(ORDERS), f"1-{n_lines}", "snapshot", "3 topics with 26 queues, 3 groups with 17 clients",
+    ]  # fmt: skip
+    code, _, err = run(ORDERS, "--sources", "--out", "-")
+    assert code == exit_codes.USAGE
+    assert "--sources and --out - both print to standard output" in err
+
+
 def test_the_form_of_the_output_can_be_said(run, tmp_path):
     table = tmp_path / "table.data"
     table.write_text("group,topic,broker,queue_id\ng,t,b,1\n")
@@ -97,7 +129,7 @@ def test_the_schema_is_printed(run):
         ([ORDERS, "--out", "x.xml"], exit_codes.FAILURE, "suffix '.xml' is not known"),
         ([ORDERS, "--out", "nowhere/x.json"], exit_codes.FAILURE, "rmqalloc: nowhere/x.json: No such file or directory"),
         (["nowhere.json", "--out", "x.json"], exit_codes.FAILURE, "nowhere.json: No such file or directory"),
-        ([ORDERS, ORDERS, "--out", "x.json"], exit_codes.FAILURE, "only outputs of mqadmin can be put together"),
+        ([ORDERS, SEED, "--out", "x.json"], exit_codes.FAILURE, "only outputs of tools can be joined"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_writes_nothing(run, arguments, code, said, tmp_path, monkeypatch):

@@ -146,7 +146,7 @@ def test_several_routes_without_their_command_lines():
     ],
 )
 def test_other_commands_are_named(name, command):
-    said = rf"{name}:1: this is the output of {command}, which is not read; (topicRoute|consumerProgress) -"
+    said = rf"{name}:1: this is the output of {command}, which is not read; mqadmin (topicRoute|consumerProgress) -"
     with pytest.raises(SnapshotError, match=said):
         read(WRONG / "other-commands", name)
 

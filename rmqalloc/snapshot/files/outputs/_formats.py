@@ -59,19 +59,23 @@ class Other(NamedTuple):
     instead: str  # what to run
 
 
-_ROUTE = "topicRoute -t TOPIC shows the brokers and queues of a topic"
-_LAG = "consumerProgress -g GROUP shows the offsets of a group"
+ROUTE = "mqadmin topicRoute -t TOPIC shows the brokers and queues of a topic"
+CLIENTS = "mqadmin consumerConnection -g GROUP shows the clients of a group"
+OWNERS = (
+    "mqadmin consumerStatus -g GROUP writes a file for each client, with the queues that it owns"
+)
+LAG = "mqadmin consumerProgress -g GROUP shows the offsets of a group"
 
 OTHERS = (
-    Other("clusterList", r"#Cluster Name\s+#Broker Name\s", _ROUTE),
-    Other("topicList -c", r"#Cluster Name\s+#Topic\s", _ROUTE),
-    Other("statsAll", r"#Topic\s+#Consumer Group\s+#Accumulation", _LAG),
-    Other("brokerConsumeStats", r"#Topic\s+#Group\s+#Broker Name\s", _LAG),
-    Other("topicStatus", r"#Broker Name\s+#QID\s+#Min Offset\s", f"{_ROUTE}, {_LAG}"),
+    Other("clusterList", r"#Cluster Name\s+#Broker Name\s", ROUTE),
+    Other("topicList -c", r"#Cluster Name\s+#Topic\s", ROUTE),
+    Other("statsAll", r"#Topic\s+#Consumer Group\s+#Accumulation", LAG),
+    Other("brokerConsumeStats", r"#Topic\s+#Group\s+#Broker Name\s", LAG),
+    Other("topicStatus", r"#Broker Name\s+#QID\s+#Min Offset\s", f"{ROUTE}; {LAG}"),
     Other(
         "producerConnection",
         r"0001[ \t]+\S.*[ \t]\S+:\d+[ \t]+\w+[ \t]+\S+[ \t]*$",
-        "consumerConnection -g GROUP shows the clients of a group",
+        CLIENTS,
     ),
 )
 

@@ -14,6 +14,8 @@
     Offsets and owners by several outputs of consumerProgress.
 ``contradictions``
     What two outputs state differently.
+``not_read``
+    What a text or file is that none of these reads, and what to give instead.
 ``joined``
     Files in, snapshot out.
 """

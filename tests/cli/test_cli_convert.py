@@ -81,7 +81,8 @@ def test_what_was_read_is_listed_with_its_lines(run, tmp_path):
         [str(tmp_path / "notes.md"), "1-2", "not read"],
         [str(tmp_path / "topicRoute.payments.txt"), "1-5", "topicRoute"],
     ]
-    left_out = f"{tmp_path / 'notes.md'}: its form cannot be told, so it is left out"
+    known = "this is of no kind that is known; it begins with '# Notes'"
+    left_out = f"{tmp_path / 'notes.md'}: {known}; it is left out"
     assert rows[1].endswith(left_out)
     assert f"warning: {left_out}\n" in err
     assert (code, (tmp_path / ".out.yaml").exists()) == (0, True)

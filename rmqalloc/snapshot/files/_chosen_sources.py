@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rmqalloc.documents import DocumentError, Source
 from rmqalloc.results.and_more import named
+from rmqalloc.snapshot.files import outputs
 from rmqalloc.snapshot.files._file_forms import AUTO, OUTPUTS, form_of, form_or_none, is_snapshot
 from rmqalloc.snapshot.files.given_sources import GivenSource
 from rmqalloc.snapshot.plain_data import SnapshotError
@@ -74,22 +75,21 @@ def chosen_sources(given: Sequence[GivenSource], form: str = AUTO) -> ChosenSour
 
 def not_read(source: Source) -> str:
     """Return why a file whose form cannot be told is not read, as a sentence that names it."""
-    what = "its form cannot be told" if source.data.strip() else "it is empty"
-    return f"{source.name}: {what}, so it is left out"
+    return f"{source.name}: {outputs.not_read(source.text(), source.path)}; it is left out"
 
 
 def _formed(given: GivenSource, form: str) -> _Formed | LeftOut:
     """Return a source with its form, or why it is left out."""
     source = given.source
     if given.problem is not None:
-        return LeftOut(source, f"{source.name}: {given.problem}, so it is left out")
+        return LeftOut(source, f"{source.name}: {given.problem}; it is left out")
     if form != AUTO:
         return _Formed(source, form, given.is_in_folder)
     try:
         found = form_or_none(source)
         is_read = found == OUTPUTS or (found is not None and is_snapshot(source, found))
     except DocumentError as error:
-        return LeftOut(source, f"{error}, so it is left out")
+        return LeftOut(source, f"{error}; it is left out")
     if found is None or not is_read:
         return LeftOut(source, not_read(source))
     return _Formed(source, found, given.is_in_folder)
@@ -113,7 +113,7 @@ def _chosen(formed: list[_Formed], left_out: list[LeftOut]) -> ChosenSources:
 def _beside_outputs(document: _Formed) -> LeftOut:
     source = document.source
     reason = f"{source.name}: a snapshot ({document.form}) is not joined with outputs of tools"
-    return LeftOut(source, f"{reason}, so it is left out")
+    return LeftOut(source, f"{reason}; it is left out")
 
 
 def _several(formed: list[_Formed]) -> str:

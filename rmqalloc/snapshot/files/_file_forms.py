@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from rmqalloc.documents import STDIN, Source
+from rmqalloc.documents import STDIN, DocumentError, Source
 from rmqalloc.snapshot.files import outputs
 from rmqalloc.snapshot.plain_data import SnapshotError
 
@@ -40,6 +40,8 @@ def form_of(source: Source) -> str:
     ('json', 'yaml', 'csv')
     """
     found = form_or_none(source)
+    if not _is_right(source, found) and outputs.recognised(source.text(), source.path):
+        raise source.error(outputs.not_read(source.text(), source.path))
     if found is None:
         raise source.error(
             f"its form cannot be told from its name or content, which may be {', '.join(FORMS)}; "
@@ -48,14 +50,27 @@ def form_of(source: Source) -> str:
     return found
 
 
+def _is_right(source: Source, form: str | None) -> bool:
+    """Return whether a file holds what its form is for, as far as that can be seen."""
+    if form in ("json", "yaml"):
+        return is_snapshot(source, form)
+    return form is not None
+
+
 def form_or_none(source: Source) -> str | None:
-    """Return the same, or None where neither the suffix nor the content says it."""
+    """Return the same, or None where neither the suffix nor the content says it.
+
+    Raises
+    ------
+    SnapshotError
+        If it is no text.
+    """
     suffix = SUFFIXES.get(PurePath(source.path).suffix.lower()) if source.path != STDIN else None
     if suffix not in (None, "json"):
         return suffix
     if source.data.startswith(b"PAR1"):
         return "parquet"
-    text = source.text()
+    text = _text(source)
     bare = outputs.cleaned(text[:_HEAD])
     if _MQADMIN_JSON.match(bare) or outputs.is_dashboard(bare):
         return OUTPUTS
@@ -68,6 +83,18 @@ def form_or_none(source: Source) -> str | None:
     if _has_columns(text):
         return "csv"
     return OUTPUTS if outputs.is_named_as_output(source.path) else None
+
+
+def _text(source: Source) -> str:
+    """Return the content as text; the error for what is no text names what it is."""
+    try:
+        text = source.text()
+        if "\0" not in text[:_HEAD]:
+            return text
+    except DocumentError:
+        if not outputs.is_binary(source.data):
+            raise
+    raise source.error(outputs.not_read_bytes(source.data, source.path))
 
 
 def is_snapshot(source: Source, form: str) -> bool:

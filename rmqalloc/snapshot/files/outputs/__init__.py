@@ -8,6 +8,8 @@
     Which lines of a file are the output of which command.
 ``mqadmin_tables``
     What each output of mqadmin states.
+``not_read``
+    What a text or a file is that no reader reads.
 ``gathered``
     All facts of all outputs, put together.
 ``consumed``
@@ -28,14 +30,32 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot.files.outputs._clean_text import cleaned
     from rmqalloc.snapshot.files.outputs._formats import is_dashboard
     from rmqalloc.snapshot.files.outputs._joined import first_outputs, read
+    from rmqalloc.snapshot.files.outputs._not_read import (
+        is_binary,
+        not_read,
+        not_read_bytes,
+        recognised,
+    )
     from rmqalloc.snapshot.files.outputs._sections import is_named_as_output, is_output
 
-__all__ = ["cleaned", "first_outputs", "is_dashboard", "is_named_as_output", "is_output", "read"]
+__all__ = [
+    "cleaned",
+    "first_outputs",
+    "is_binary",
+    "is_dashboard",
+    "is_named_as_output",
+    "is_output",
+    "not_read",
+    "not_read_bytes",
+    "read",
+    "recognised",
+]
 
 _NAMES = {
     "_clean_text": ("cleaned",),
     "_joined": ("first_outputs", "read"),
     "_formats": ("is_dashboard",),
+    "_not_read": ("is_binary", "not_read", "not_read_bytes", "recognised"),
     "_sections": ("is_named_as_output", "is_output"),
 }
 __getattr__ = imported_on_use(__name__, _NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -16,6 +15,7 @@ from rmqalloc.snapshot.files.outputs import _mqadmin_tables as tables
 from rmqalloc.snapshot.files.outputs._formats import OTHERS, command_of_cut_head, lacks_columns
 from rmqalloc.snapshot.files.outputs._gathered import Gathered
 from rmqalloc.snapshot.files.outputs._group_names import group_of_retry_topics, may_be_named
+from rmqalloc.snapshot.files.outputs._not_read import is_noise, not_read
 from rmqalloc.snapshot.files.outputs._sections import (
     ABOVE,
     CUT,
@@ -30,16 +30,6 @@ from rmqalloc.snapshot.live._answers import ClientConnection
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Snapshot, Topic
 from rmqalloc.text import counted, printable, shortened
-
-_NOISE = re.compile(
-    r"\|-(?:INFO|WARN|ERROR) in |RocketMQLog:WARN|log4j:WARN|SLF4J:|Picked up |(?:OpenJDK|Java HotSpot)\b.*\bwarning:"
-)
-
-
-def is_noise(line: str) -> bool:
-    """Return whether mqadmin prints a line beside its output."""
-    return not line.strip() or _NOISE.search(line) is not None
-
 
 _ALLOCATION = "allocateMQ"
 _NOT_READ = {one.command: one for one in OTHERS}
@@ -186,8 +176,7 @@ def _refusal(section: Section) -> str:
     if section.kind == NOTHING:
         return tables.nothing(section)
     if section.kind in (ABOVE, PASSED):
-        first = next(line.strip() for line in section.lines if line.strip())
-        return f"{counted(len(section.lines), 'line')} of no known kind: {printable(shortened(first, 80))}"
+        return not_read("\n".join(section.lines), section.source.path)
     other = _NOT_READ[section.kind]
     return f"this is the output of {other.command}, which is not read; {other.instead}"
 

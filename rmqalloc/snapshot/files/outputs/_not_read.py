@@ -69,6 +69,17 @@ def recognised(text: str, path: str = "") -> NotRead | None:
     return NotRead(found.what, found.shows, found.instead) if found else None
 
 
+def is_binary(data: bytes) -> bool:
+    """Return whether a file is of a kind that is no text.
+
+    Examples
+    --------
+    >>> is_binary(b"PK\\x03\\x04"), is_binary(b"#Topic")
+    (True, False)
+    """
+    return any(has_marks(kind, data[:_HEAD]) for kind in BINARY)
+
+
 def recognised_bytes(data: bytes, path: str = "") -> NotRead | None:
     """Return what a file is that is not read, also if it is no text.
 

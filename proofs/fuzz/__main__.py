@@ -2,7 +2,8 @@
 
 Files for every reader and frames and bodies of servers, changed by structure; the same and kernels
 guided by coverage (``python -m fuzz.guided`` for more minutes). An input
-may be read or end in the reader's own error; anything else is a fault.
+may be read or end in the reader's own error; anything else is a fault. Outputs of tools that are
+damaged or contradict each other (``silence``): what is lost must be named.
 """
 
 import multiprocessing
@@ -17,6 +18,7 @@ from fuzz.guided.__main__ import guided
 from fuzz.outcome import Outcome
 from fuzz.readers import READERS
 from fuzz.running import run
+from fuzz.silence import silence
 
 INPUTS, QUICK_INPUTS, SEED = 100_000, 400, 1
 COLUMNS = (
@@ -75,8 +77,8 @@ def cells(made):
     return made.name, made.inputs, n_read, own, n_others, seconds, memory
 
 
-PARTS = {"files": files, "servers": servers, "guided": guided}
-QUICK = ("files", "servers")
+PARTS = {"files": files, "servers": servers, "silence": silence, "guided": guided}
+QUICK = ("files", "servers", "silence")
 
 if __name__ == "__main__":
     sys.exit(run_parts("fuzz", __doc__, PARTS, QUICK))

@@ -1,11 +1,15 @@
-"""The fuzz sees an error that is not a reader's own and an answer that differs."""
+"""The fuzz sees an error that is not a reader's own, an answer that differs, and a silent loss."""
 
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
+import silent_losses
 from checkout import ROOT
+from contradicting_outputs import contradiction
+from damaged_outputs import damages, given_cases
 from fuzz import readers, running, wire
 from fuzz.__main__ import cells
 from fuzz.guided import c_targets, of_kernels, of_readers, places, python_targets, replay
@@ -81,3 +85,66 @@ def test_a_step_too_many_in_a_split_is_found(tmp_path, monkeypatch):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "queue" in done.stderr or "AddressSanitizer" in done.stderr
+
+
+# --- Silence ---
+
+SHOWS_OWNERS = "papers/progress-s-without-rows-of-a-broker/all.txt"
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """Replace what is read: by what a function makes of the snapshot, its warnings and the sources."""
+    read = silent_losses.read_snapshots
+
+    def plant(change):
+        monkeypatch.setattr(
+            silent_losses, "read_snapshots", lambda sources: change(*read(sources), sources)
+        )
+
+    return plant
+
+
+def kinds_of_faults(kind):
+    files = given_cases()[SHOWS_OWNERS]
+    before = silent_losses.answer(files)
+    return {
+        fault.kind
+        for damage in damages(kind, files)
+        for fault in silent_losses.judged(before, damage).faults
+    }
+
+
+def without_a_word(snapshot, _warnings, _sources):
+    groups = tuple(replace(group, unknown={}) for group in snapshot.groups)
+    return replace(snapshot, groups=groups), ()
+
+
+def test_a_loss_without_a_word_is_seen(planted):
+    planted(without_a_word)
+    assert "owner changed" in kinds_of_faults("row deleted")
+
+
+def test_a_contradiction_that_nothing_names_is_seen(planted):
+    planted(without_a_word)
+    faults = silent_losses.silent_contradiction(contradiction("counts", 1))
+    assert [fault.kind for fault in faults] == ["not named"]
+
+
+def test_another_answer_about_the_same_outputs_is_seen(planted):
+    def without_topics_if_coloured(snapshot, warnings, sources):
+        is_coloured = any(b"\x1b" in source.data for source in sources)
+        return (replace(snapshot, topics=()) if is_coloured else snapshot), warnings
+
+    planted(without_topics_if_coloured)
+    assert kinds_of_faults("coloured") == {"other answer"}
+
+
+def test_an_exception_of_what_reads_outputs_is_seen(planted):
+    def broken(snapshot, _warnings, sources):
+        if b"broker-b" not in sources[0].data:
+            raise KeyError("x")
+        return snapshot, ()
+
+    planted(broken)
+    assert "exception" in kinds_of_faults("column deleted")

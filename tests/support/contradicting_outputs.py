@@ -1,6 +1,7 @@
 """Outputs that contradict each other: about two clusters that differ in one fact."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -45,9 +46,6 @@ class Contradiction(NamedTuple):
     subjects: tuple[str, ...]
     files: Files
     worlds: tuple[Files, ...]
-
-
-Source = Callable[[PrintedCluster, PrintedGroup, Release], Files]
 
 
 class _World(NamedTuple):
@@ -152,8 +150,13 @@ def _with_group(world: _World, group: PrintedGroup) -> _World:
 
 def clients(world: _World, release: Release, random: Random) -> Contradiction:
     """One client is another, in one of two lists, in its file, or at its queues."""
-    number = random.randrange(len(world.group.clients))
     changed = list(world.group.clients)
+    # One that owns nothing is not shown by consumerProgress; of two owners it may show the other.
+    once = {queue for queue, count in _owner_counts(world.group).items() if count == 1}
+    shown = [
+        place for place, client in enumerate(changed) if {*client.owned} and {*client.owned} <= once
+    ]
+    number = random.choice(shown or [0])
     kind = random.choice(("another", "missing"))
     if kind == "another":
         changed[number] = replace(changed[number], client_id="10.1.10.99@4099")
@@ -176,12 +179,16 @@ def clients(world: _World, release: Release, random: Random) -> Contradiction:
     return _of_two("clients", world, second, sources, release)
 
 
+def _owner_counts(group: PrintedGroup) -> Counter[MessageQueue]:
+    return Counter(queue for client in group.clients for queue in client.owned)
+
+
 def owners(world: _World, release: Release, random: Random) -> Contradiction:
     """A queue has another owner in consumerProgress than in the files of the clients."""
-    having = [client for client in world.group.clients if client.owned]
-    giver = random.choice(having)
+    owned = _owner_counts(world.group)
+    queue = random.choice(sorted(queue for queue, count in owned.items() if count == 1))
+    [giver] = (client for client in world.group.clients if queue in client.owned)
     taker = random.choice([client for client in world.group.clients if client is not giver])
-    queue = random.choice(giver.owned)
     changed = tuple(_moved(client, giver, taker, queue) for client in world.group.clients)
     second = _with_group(world, replace(world.group, clients=changed))
     return _of_two("owners", world, second, (_infos, _owners), release)

@@ -6,6 +6,7 @@ nothing that a reader needs: the answer must be the same.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -18,7 +19,9 @@ WIDTHS = range(60, 133)
 """Columns of terminals, at which lines are cut and folded."""
 
 COMMAND_LINE = re.compile(r"\bmqadmin(?:\.\w+)?[ \t]+(?P<command>[a-zA-Z]+)\b(?P<options>.*)")
-_FILE_NAME = re.compile(r"(?P<command>[a-zA-Z]+)\.(?P<name>.+?)(?:\.(?:txt|json|log|out))?")
+_FILE_NAME = re.compile(
+    r"(?P<command>topicRoute|topicStatus|consumer[A-Z][a-z]+)\.(?P<name>.+?)(?:\.(?:txt|json|log|out))?"
+)
 _SUBJECT = re.compile(r" -[gt] (\S+)")
 _TOPIC_COMMANDS = ("topicRoute", "topicStatus")
 _CLIENT_GROUP = re.compile(r"^consumerGroup +: (\S+)", re.MULTILINE)
@@ -52,7 +55,7 @@ class Damage(NamedTuple):
         What was changed, such as a file and a line.
     files : tuple of OutputFile
     lost : str
-        The row that is missing, if it is a row.
+        The row that is missing, or the lines that are cut.
     """
 
     kind: str
@@ -369,7 +372,8 @@ def _named_file(number: int, output: Output) -> OutputFile:
     has_more = re.search(r" -[bic] ", found["options"]) or (
         found["command"] == "consumerProgress" and " -t " in found["options"]
     )
-    if subject is None or has_more:
+    is_name = subject is not None and re.fullmatch(r"[\w%.-]+", subject[1])
+    if subject is None or has_more or not is_name:
         return OutputFile(f"{number}/{number}.txt", text_of([output]))
     return OutputFile(f"{number}/{found['command']}.{subject[1]}.txt", "\n".join(output.lines))
 
@@ -426,14 +430,23 @@ def damages(kind: str, files: Files) -> Iterator[Damage]:
     """Yield every damage of a kind."""
     for where, changed in KINDS[kind](files):
         if changed != files:
-            yield Damage(kind, where, changed, _lost(files, where) if kind == "row deleted" else "")
+            yield Damage(kind, where, changed, _lost(kind, files, changed))
 
 
-def _lost(files: Files, where: str) -> str:
-    """Return the line of a file that stands at a place."""
-    name, _, number = where.rpartition(":")
-    text = next(file.text for file in files if file.name == name)
-    return text.split("\n")[int(number) - 1]
+def _lost(kind: str, files: Files, changed: Files) -> str:
+    """Return lines that are not there any more, where only lines are missing or cut."""
+    if kind not in ("row deleted", "cut"):
+        return ""
+    lost = []
+    for file, left in zip(files, changed, strict=True):
+        if left is not file:
+            rest = Counter(left.text.split("\n"))
+            for line in file.text.split("\n"):
+                if rest[line]:
+                    rest[line] -= 1
+                else:
+                    lost.append(line)
+    return "\n".join(lost)
 
 
 # --- Undamaged ---

@@ -59,6 +59,7 @@ class PrintedGroup:
     offsets: dict[MessageQueue, tuple[int, int]]
     tps: float = 0.8
     strategy: str = ""
+    has_rates: bool = False  # whether files of clients have rows of RT&TPS
 
     @property
     def lag(self) -> int:
@@ -270,6 +271,11 @@ def running_info(group: PrintedGroup, client: PrintedClient, release: Release) -
         f"{'#Topic':<{cut}}        #Pull RT      #Pull TPS    #Consume RT #ConsumeOK TPS "
         "#ConsumeFailed TPS  #ConsumeFailedMsgsInHour"
     )
+    if group.has_rates:
+        lines += [
+            f"{topic:<32}  {0:14.2f} {1:14.2f} {0:14.2f} {1:14.2f} {0:18.2f} {0:25}"
+            for topic in sorted(group.topics)
+        ]
     lines += ["", "", "#User Consume Info#"] if release >= (5, 0, 0) else []
     return _lines(lines)
 
@@ -357,7 +363,7 @@ def _group(
     random.shuffle(clients)
     average = "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely@1b2c3d"
     strategy = random.choice(("", average))
-    return PrintedGroup(name, (*subscribed, retry), tuple(clients), offsets, 12.5, strategy)
+    return PrintedGroup(name, (*subscribed, retry), tuple(clients), offsets, 12.5, strategy, True)
 
 
 def _queues(topic: str, counts: dict[str, int]) -> list[MessageQueue]:

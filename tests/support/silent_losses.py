@@ -7,10 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from random import Random
 from typing import NamedTuple
 
 from contradicting_outputs import Contradiction
-from damaged_outputs import KEPT, Damage, Files, outputs_of
+from damaged_outputs import COMMAND_LINE, KEPT, Damage, Files, damages, outputs_of
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.audit.owner_tables import current_owners
@@ -149,10 +150,11 @@ def _new_errors(before: Answer, after: Answer) -> Iterator[Fault]:
 
 def _losses(before: Answer, after: Answer) -> Iterator[Fault]:
     """Yield what is lost without a word."""
-    if _new_warnings(before, after):
+    if _new_warnings(before, after) or after.missing - before.missing:
         return
     for finding in sorted(before.findings - after.findings, key=repr):
-        if not _is_open(after, finding.group, finding.topic):
+        is_kept = any(_is_within(finding, wider) for wider in after.findings)
+        if not is_kept and not _is_open(after, finding.group, finding.topic):
             yield Fault("finding lost", finding.group, finding.topic or "", _words(finding))
     seen = {queue[1:] for queue in after.queues}
     for queue in _changed(before, after):
@@ -162,6 +164,13 @@ def _losses(before: Answer, after: Answer) -> Iterator[Fault]:
         kind = _loss(was, now, queue[1:] in seen)
         if kind is not None:
             yield Fault(kind, queue.group or "", queue.topic, f"{_place(queue)}: {was} -> {now}")
+
+
+def _is_within(finding: Found, wider: Found) -> bool:
+    """Return whether another finding says all that a finding says."""
+    is_alike = finding[:3] == wider[:3]
+    has_queues = set(finding.queues) <= set(wider.queues)
+    return is_alike and has_queues and set(finding.clients) <= set(wider.clients)
 
 
 def _loss(was: Reading | None, now: Reading | None, is_seen: bool) -> str | None:
@@ -185,10 +194,12 @@ def _changed(before: Answer, after: Answer) -> list[Queue]:
 
 
 def _is_open(after: Answer, group: str | None, topic: str | None) -> bool:
-    """Return whether a fact about a group or a topic is not known; of a group that no output names
-    only the empty subject can speak.
+    """Return whether a fact about a group or a topic is not known. The empty subject speaks of groups
+    that no output names, and of topics that no known group reads.
     """
     subjects = {group if group in after.groups else "", topic}
+    if any(queue.topic == topic and queue.group is None for queue in after.queues):
+        subjects.add("")
     return any(subject in subjects for _, subject in after.missing)
 
 
@@ -253,6 +264,17 @@ def is_topic_gone(_: Answer, __: Answer, damage: Damage, fault: Fault) -> bool:
     return damage.kind in _WHOLE_OUTPUT and fault.kind == "queue lost" and not is_named
 
 
+def is_group_gone(_: Answer, after: Answer, damage: Damage, fault: Fault) -> bool:
+    """No output is left that names the group: ``check`` prints that only groups whose outputs are
+    given are known.
+    """
+    texts = [file.name + file.text for file in damage.files]
+    is_named = any(fault.group in text for text in texts)
+    is_printed = ("subscriptions", "") in after.scope | after.missing
+    is_loss = fault.kind in ("finding lost", "queue lost", "owner changed")
+    return damage.kind in _WHOLE_OUTPUT and is_loss and is_printed and not is_named
+
+
 def is_row_of_no_backlog(_: Answer, __: Answer, damage: Damage, fault: Fault) -> bool:
     """A row of consumerProgress whose Diff is 0 changes no total; of a topic without a topicRoute
     nothing else names its queue.
@@ -266,44 +288,68 @@ def is_row_of_no_backlog(_: Answer, __: Answer, damage: Damage, fault: Fault) ->
     return row is not None and (not named or "lag-from-slave" in fault.text)
 
 
-def is_row_without_trace(_: Answer, __: Answer, damage: Damage, ___: Fault) -> bool:
+def is_pop_row(_: Answer, __: Answer, damage: Damage, ___: Fault) -> bool:
+    """A row of Consumer Pop Detail stands nowhere else; a client that pops at some brokers only is
+    not unusual.
+    """
+    return "PopProcessQueueInfo" in damage.lost
+
+
+def is_column_of_an_option(_: Answer, __: Answer, damage: Damage, ___: Fault) -> bool:
+    """Without the column #Client IP the output is that of consumerProgress without ``-s true``,
+    unless its command line has the option.
+    """
+    name = damage.where.partition(":")[0]
+    texts = [file.text for file in damage.files if file.name == name]
+    is_left = any("#Client IP" in text or " -s true" in text for text in texts)
+    is_of_progress = any("#Consumer Offset " in text for text in texts)
+    return damage.kind in ("column deleted", "word deleted") and is_of_progress and not is_left
+
+
+def is_name_cut(_: Answer, __: Answer, damage: Damage, ___: Fault) -> bool:
+    """Only a command line is cut, inside the name that it asks about: the command line of another
+    name looks like that.
+    """
+    return (
+        damage.kind == "cut" and "\n" not in damage.lost and bool(COMMAND_LINE.search(damage.lost))
+    )
+
+
+def is_row_without_trace(_: Answer, __: Answer, damage: Damage, fault: Fault) -> bool:
     """A table of clients or topics has no total. Where its rows have no numbers, or the last is
-    missing, and other outputs name neither the client nor the topic, nothing shows the loss.
+    missing, and no other output about the group names the client or the topic, nothing shows the
+    loss. Lists of several brokers (``-b``) may differ, and a topicRoute names no group.
     """
-    if not damage.lost:
+    numbered = next(filter(None, (kind.fullmatch(damage.lost) for kind in _NUMBERED)), None)
+    plain = next(filter(None, (kind.fullmatch(damage.lost) for kind in _WITHOUT_NUMBERS)), None)
+    row = numbered or plain
+    if row is None or row["word"].startswith("#"):
         return False
-    found = next(filter(None, (kind.fullmatch(damage.lost) for kind in _NUMBERED)), None)
-    is_numbered = found is not None
-    if found is None:
-        found = next(filter(None, (kind.fullmatch(damage.lost) for kind in _WITHOUT_NUMBERS)), None)
-    if found is None or found["word"].startswith("#"):
+    rest = _about_groups(damage)
+    word, host = row["word"], row["word"].partition("@")[0]
+    counted = rf"^{re.escape(fault.group)} +[1-9]\d* +V"
+    is_client = "Topic: " not in damage.lost and row.re is not _TOPIC
+    shown = [rf"(?<![^\s/]){re.escape(word)}(?!\S)"]
+    shown += [rf" {re.escape(host)} +-?\d", counted] if is_client else []
+    if any(re.search(pattern, rest, re.MULTILINE) for pattern in shown):
         return False
-    table, rest = _around(damage)
-    if not table or found["word"] in rest or found["word"].partition("@")[0] in rest:
-        return False
-    return not is_numbered or not _has_row_behind(damage)
+    return numbered is None or not _has_row_behind(damage)
 
 
-def _around(damage: Damage) -> tuple[str, str]:
-    """Return what is left of the output that lost a row, if it has rows of that kind, and all other
-    text.
-    """
+def _about_groups(damage: Damage) -> str:
+    """Return the text of all other outputs that show clients or topics of groups."""
     name, _, number = damage.where.rpartition(":")
-    inside, rest = "", []
+    rest = []
     for file in damage.files:
-        if file.name != name:
-            rest += [file.name, file.text]
-            continue
         first = 1
         for output in outputs_of(file.text):
             last = first + len(output.all_lines)
-            text = "\n".join(output.all_lines)
-            if first <= int(number) <= last:
-                inside = text
-            else:
-                rest.append(text)
+            command = output.command_line or file.name
+            is_it = file.name == name and first <= int(number) <= last
+            if not is_it and "topicRoute" not in command and " -b " not in command:
+                rest += [file.name, *output.all_lines]
             first = last
-    return inside, "\n".join(rest)
+    return "\n".join(rest)
 
 
 def _has_row_behind(damage: Damage) -> bool:
@@ -320,8 +366,12 @@ EXEMPTIONS: dict[str, Exemption] = {
     "lags gone": is_lag_gone,
     "source gone": is_source_gone,
     "topic gone": is_topic_gone,
+    "group gone": is_group_gone,
     "row of no backlog": is_row_of_no_backlog,
     "row without trace": is_row_without_trace,
+    "row of POP": is_pop_row,
+    "column of an option": is_column_of_an_option,
+    "name cut": is_name_cut,
 }
 """Reasons for which a loss cannot be seen; the docstrings explain them."""
 
@@ -378,7 +428,8 @@ def silent_contradiction(found: Contradiction) -> list[Fault]:
     worlds = [answer(files) for files in found.worlds]
     new = _new_warnings(worlds[0], both)
     said = [warning for warning in both.warnings if _without_place(warning) in new]
-    return [*_unnamed(found, said, "no such warning"), *_taken_from_one(worlds, both)]
+    wrong = [*_unnamed(found, said, "no such warning"), *_errors_of_one(worlds, both)]
+    return [*wrong, *(_owners_of_one(worlds, both) if found.kind == "owners" else ())]
 
 
 def _unnamed(found: Contradiction, said: Iterable[str], text: str) -> Iterator[Fault]:
@@ -389,14 +440,39 @@ def _unnamed(found: Contradiction, said: Iterable[str], text: str) -> Iterator[F
     yield Fault("not named", "", "", f"{' '.join(found.subjects)}: {text}")
 
 
-def _taken_from_one(worlds: list[Answer], both: Answer) -> Iterator[Fault]:
-    """Yield errors and owners that only one of the sources has."""
-    worlds = [world for world in worlds if world.refusal is None]
-    common = set.intersection(*(set(world.errors) for world in worlds))
+def _errors_of_one(worlds: list[Answer], both: Answer) -> Iterator[Fault]:
+    """Yield errors that only one of the sources has."""
+    common = set.intersection(*(set(world.errors) for world in worlds if world.refusal is None))
     for rule, group, *rest in sorted(set(both.errors) - common):
         yield Fault("new error", group, rest[0], f"{rule} {' '.join(rest)}")
+
+
+def _owners_of_one(worlds: list[Answer], both: Answer) -> Iterator[Fault]:
+    """Yield owners that only one of the sources has."""
     for queue, reading in both.queues.items():
         owners = {world.queues[queue].owners for world in worlds if queue in world.queues}
         if reading.owners is not None and owners - {None} - {reading.owners}:
             text = f"{_place(queue)}: {reading}, of {sorted(map(str, owners))}"
             yield Fault("owner of one source", queue.group or "", queue.topic, text)
+
+
+# --- Samples ---
+
+
+def sampled(
+    kind: str, cases: Mapping[str, Files], count: int, seed: object
+) -> Iterator[tuple[str, Damage]]:
+    """Yield damages of a kind, each of another case as far as there are enough, with the name of the
+    case; equal for equal seeds.
+    """
+    random = Random(f"{kind} {seed}")
+    names = sorted(cases)
+    random.shuffle(names)
+    n_found = 0
+    for name in names:
+        if n_found == count:
+            return
+        found = list(damages(kind, cases[name]))
+        if found:
+            n_found += 1
+            yield name, random.choice(found)

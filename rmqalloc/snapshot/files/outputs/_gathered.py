@@ -30,7 +30,16 @@ from rmqalloc.snapshot.files.outputs._mqadmin_tables import (
 from rmqalloc.snapshot.files.outputs._sections import Section
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
-from rmqalloc.snapshot.snapshot import Broker, Group, Lag, ReadSource, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Group,
+    Lag,
+    ReadSource,
+    Snapshot,
+    Topic,
+    TopicBroker,
+)
 from rmqalloc.text import counted, printable
 
 _OTHERS = {
@@ -65,13 +74,34 @@ class GroupOutputs:
 
     @property
     def subscriptions(self) -> set[str]:
-        """Topics that the group subscribes to, from lists and from clients."""
+        """Topics that the group subscribes to, from lists and from clients; where no client reports
+        what a list has, those of the clients.
+        """
         topics: set[str] = set()
-        for connected in chain.from_iterable(self.connected.values()):
+        for connected in self.all_connected if self.unreported is None else ():
             topics.update(connected.subscriptions)
         for info in self.infos.values():
             topics.update(info.subscriptions)
         return topics
+
+    @property
+    def all_connected(self) -> list[Connected]:
+        """Outputs of consumerConnection of all brokers."""
+        return list(chain.from_iterable(self.connected.values()))
+
+    @property
+    def unreported(self) -> Connected | None:
+        """A list whose topics no client reports, though every client reports topics; the broker keeps
+        the topics of the last client that sent a heartbeat.
+        """
+        ids = _ids(chain.from_iterable(listed.connections for listed in self.all_connected))
+        if not ids or not ids <= self.infos.keys():
+            return None
+        reported = [_divided(info.subscriptions) for info in self.infos.values()]
+        for listed in self.all_connected:
+            if _divided(listed.subscriptions) not in reported:
+                return listed
+        return None
 
 
 @dataclass(slots=True)
@@ -284,14 +314,10 @@ class Gathered:
 
     def _warn_of_values(self, name: str, outputs: GroupOutputs) -> None:
         """Warn of values that outputs have differently."""
-        reported = [_divided(info.subscriptions) for info in outputs.infos.values()]
-        connected = list(chain.from_iterable(outputs.connected.values()))
-        ids = _ids(chain.from_iterable(listed.connections for listed in connected))
-        for listed in connected if ids <= outputs.infos.keys() else ():
-            # The broker keeps the topics of the last client that sent a heartbeat.
-            if _divided(listed.subscriptions) not in reported:
-                why = f"consumerConnection ({listed.place}) has topics that no client reports"
-                self.known_in_part(name, "subscriptions", why)
+        if (listed := outputs.unreported) is not None:
+            why = f"consumerConnection ({listed.place}) has topics that no client reports"
+            self.known_in_part(name, "subscriptions", why)
+            outputs.unknown.setdefault("owners", why)  # for these topics are of another moment
         for words in outputs.statements.contradictions():
             self.warnings.append(f"group {printable(name)}: outputs contradict each other: {words}")
 
@@ -379,7 +405,8 @@ class Gathered:
             self.warnings.append(f"group {printable(name)}: {words}: its owners are not known")
         if wrong:
             why = next(iter(wrong.values()))
-            group = replace(group, unknown={**group.unknown, "owners": why})
+            clients = tuple(_without(client, wrong) for client in clients)
+            group = replace(group, clients=clients, unknown={**group.unknown, "owners": why})
         if all(client.owned is not None for client in clients):
             return group
         hosts = Counter(client.host for client in clients)
@@ -427,6 +454,13 @@ def _add_versions(outputs: GroupOutputs, source: str, clients: Iterable[ClientCo
     for client in clients:
         outputs.statements.add("version", source, client.version, client.client_id)
         outputs.statements.add("language", source, client.language, client.client_id)
+
+
+def _without(client: Client, queues: Mapping[MessageQueue, str]) -> Client:
+    """Return a client without queues of which it is not known whether it owns them."""
+    if client.owned is None:
+        return client
+    return replace(client, owned=tuple(queue for queue in client.owned if queue not in queues))
 
 
 def _divided(topics: Iterable[str]) -> set[str]:

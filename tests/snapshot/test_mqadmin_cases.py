@@ -89,19 +89,31 @@ def test_rows_below_a_stack_trace():
 
 
 @pytest.mark.parametrize(
-    ("name", "command"),
+    ("name", "said"),
     [
-        ("consumerConnection.json", "consumerConnection -g GROUP"),
-        ("queryTopicByConsumer.json", "consumerProgress -g GROUP -s true"),
-        ("topicRoute.orders.json", "topicRoute -t TOPIC"),
+        ("consumerConnection.json", "this output does not print its group; name the file after it"),
+        (
+            "queryTopicByConsumer.json",
+            "this output does not print its group; name the file after it",
+        ),
+        ("topicRoute.orders.json", "not JSON of mqadmin or RocketMQ Console: .* at character 64"),
     ],
 )
-def test_json_of_the_dashboard_is_refused_by_its_name(name, command):
-    with pytest.raises(
-        SnapshotError,
-        match=rf"{name}:1: this is JSON of RocketMQ Dashboard.*; mqadmin {command} prints",
-    ):
+def test_json_of_the_dashboard_says_what_it_lacks(name, said):
+    with pytest.raises(SnapshotError, match=rf"{name}:1: {said}"):
         read(WRONG / "dashboard-json", name)
+
+
+def test_json_of_the_dashboard_is_read_once_its_group_is_known(tmp_path):
+    folder = WRONG / "dashboard-json"
+    for name in ("consumerConnection", "queryTopicByConsumer"):
+        text = (folder / f"{name}.json").read_text()
+        (tmp_path / f"{name}.order-svc.json").write_text(text)
+    group = only_group(read(tmp_path)[0])
+    assert group.client_ids == ["10.0.0.1@4979"]
+    assert [queue.queue_id for queue in group.clients[0].owned] == [0]
+    assert sum(lag.messages for lag in group.lags) == 12
+    assert "clientInfo" not in group.unknown["owners"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +151,6 @@ def test_several_routes_without_their_command_lines():
 @pytest.mark.parametrize(
     ("name", "command"),
     [
-        ("brokerConsumeStats.txt", "brokerConsumeStats"),
         ("clusterList.txt", "clusterList"),
         ("statsAll.txt", "statsAll"),
         ("topicStatus.orders.txt", "topicStatus"),
@@ -149,6 +160,12 @@ def test_other_commands_are_named(name, command):
     said = rf"{name}:1: this is the output of {command}, which is not read; mqadmin (topicRoute|consumerProgress) -"
     with pytest.raises(SnapshotError, match=said):
         read(WRONG / "other-commands", name)
+
+
+def test_offsets_of_a_broker_without_their_total():
+    group = only_group(read(WRONG / "other-commands", "brokerConsumeStats.txt")[0])
+    assert (group.name, sum(lag.messages for lag in group.lags)) == ("trade-wait", 3)
+    assert "shows one broker" in group.unknown["lags"]
 
 
 def test_the_retry_topic_of_pop_makes_no_second_group():

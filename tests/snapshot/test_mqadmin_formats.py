@@ -30,6 +30,8 @@ FILES = {
     "consumerProgress -g": "consumerProgress.order-svc.txt",
     "consumerProgress": "consumerProgress.txt",
     "allocateMQ": "allocateMQ.json",
+    "brokerConsumeStats": "brokerConsumeStats.txt",
+    "getConsumerStatus": "getConsumerStatus.txt",
 }
 
 
@@ -119,6 +121,25 @@ def test_consumer_progress_with_clients(release):
         "10.1.0.11": 3,
         "10.1.0.12": 3,
     }
+
+
+@pytest.mark.parametrize("release", given("brokerConsumeStats.txt"))
+def test_offsets_of_groups_at_a_broker(release):
+    groups = read(release, "brokerConsumeStats.txt")[0].groups
+    assert {group.name: [lag.messages for lag in group.lags] for group in groups} == {
+        "order-svc": [0, 0],
+        "audit": [1, 1],
+    }
+
+
+@pytest.mark.parametrize("release", given("getConsumerStatus.txt"))
+def test_queues_of_clients(release):
+    (group,) = read(release, "getConsumerStatus.txt")[0].groups
+    assert [client.client_id for client in group.clients] == CLIENTS
+    assert [{queue.broker_name for queue in client.owned} for client in group.clients] == [
+        {"broker-a"},
+        {"broker-b"},
+    ]
 
 
 @pytest.mark.parametrize("release", given("consumerProgress.txt"))

@@ -24,9 +24,6 @@ SUFFIXES = {
 }
 
 _HEAD = 1 << 18
-_MQADMIN_JSON = re.compile(
-    r'\A(?:[^{\n].*\n|\n)*[ \t]*\{\s*"(?:brokerDatas|queueDatas|filterServerTable|orderTopicConf|result)"'
-)
 _KIND = re.compile(r"""\bkind["']?[ \t]*:[ \t]*["']?Snapshot\b""")
 """The kind that every snapshot in JSON and YAML states."""
 
@@ -71,8 +68,7 @@ def form_or_none(source: Source) -> str | None:
     if source.data.startswith(b"PAR1"):
         return "parquet"
     text = _text(source)
-    bare = outputs.cleaned(text[:_HEAD])
-    if _MQADMIN_JSON.match(bare) or outputs.is_dashboard(bare):
+    if outputs.is_json_output(outputs.cleaned(text[:_HEAD])):
         return OUTPUTS
     if suffix is not None or text.lstrip().startswith("{"):
         return "json"

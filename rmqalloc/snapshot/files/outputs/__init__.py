@@ -10,6 +10,10 @@
     What each output of mqadmin states.
 ``not_read``
     What a text or a file is that no reader reads.
+``console_requests``
+    Requests to RocketMQ Console, which name what its answers are about.
+``console``
+    What each answer of RocketMQ Console states.
 ``gathered``
     All facts of all outputs, put together.
 ``consumed``
@@ -28,7 +32,7 @@ from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.files.outputs._clean_text import cleaned
-    from rmqalloc.snapshot.files.outputs._formats import is_dashboard
+    from rmqalloc.snapshot.files.outputs._formats import is_json_output
     from rmqalloc.snapshot.files.outputs._joined import first_outputs, read
     from rmqalloc.snapshot.files.outputs._not_read import (
         is_binary,
@@ -42,7 +46,7 @@ __all__ = [
     "cleaned",
     "first_outputs",
     "is_binary",
-    "is_dashboard",
+    "is_json_output",
     "is_named_as_output",
     "is_output",
     "not_read",
@@ -54,7 +58,7 @@ __all__ = [
 _NAMES = {
     "_clean_text": ("cleaned",),
     "_joined": ("first_outputs", "read"),
-    "_formats": ("is_dashboard",),
+    "_formats": ("is_json_output",),
     "_not_read": ("is_binary", "not_read", "not_read_bytes", "recognised"),
     "_sections": ("is_named_as_output", "is_output"),
 }

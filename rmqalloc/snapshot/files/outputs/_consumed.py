@@ -1,5 +1,5 @@
 """Several outputs of consumerProgress of one group put together: of all its topics, or of one each
-(``-t``).
+(``-t``); with other outputs that show its offsets or owners.
 
 A queue without a row is a queue of which nothing is known: mqadmin lists only topics with a
 committed offset, and only brokers of the route of the group's retry topic.
@@ -7,42 +7,54 @@ committed offset, and only brokers of the route of the group's retry topic.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue, host_of
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files.outputs._mqadmin_tables import Progress
 from rmqalloc.snapshot.files.outputs._sections import Section
 from rmqalloc.snapshot.snapshot import Lag
 from rmqalloc.text import printable
 
-_NOT_SHOWN = (
-    "consumerProgress says N/A where nobody owns a queue and where a client could not be asked"
-)
+_NOT_SHOWN = {
+    "consumerProgress": "says N/A where nobody owns a queue and where a client could not be asked",
+    "queryTopicByConsumer": "shows no client where nobody owns a queue and where a client could not be asked",
+    "queryConsumerByTopic": "shows no client where nobody owns a queue and where a client could not be asked",
+    "getConsumerStatus": "has no row where nobody owns a queue and where a client did not answer",
+}
+"""What commands show of a queue whose owner they do not show."""
 
 
 class Consumed(NamedTuple):
     """Offsets and owners of a group."""
 
     lags: list[Lag]
-    owners: dict[MessageQueue, str]  # address of one client that has the queue
+    command: str  # the commands that show them
+    owners: dict[MessageQueue, str]  # id or address of one client that has the queue
     places: dict[MessageQueue, str]  # file and line of each row with an owner
     topics: dict[str, str]  # file and line of the first row of each topic
     why_owners: str | None  # why some owners are not shown
     why_lags: str | None  # why some offsets are not known
     consume_tps: float | None
 
+    shows_ids: bool  # whether owners are client ids
+
     @property
     def is_whole(self) -> bool:
         """Whether every queue of the group has a row with an owner."""
         return self.why_owners is None
 
+    @property
+    def shown_topics(self) -> set[str]:
+        """Topics of offsets and of owners."""
+        return {lag.queue.topic for lag in self.lags} | {queue.topic for queue in self.owners}
+
 
 def put_together(
     given: Sequence[Progress], subscriptions: Collection[str], queues: Collection[MessageQueue]
 ) -> Consumed | None:
-    """Merge the outputs of consumerProgress of one group; None without any.
+    """Merge the offsets and owners that outputs show of one group; None without any.
 
     ``queues`` are all that are known of its topics, of which each should have a row.
     """
@@ -50,27 +62,41 @@ def put_together(
         return None
     placed: dict[MessageQueue, _PlacedLag] = {}
     owners: dict[MessageQueue, str] = {}
+    places: dict[MessageQueue, str] = {}
     repeated: list[Lag] = []
     for progress in given:
         repeated += _add(progress, placed)
-        _add_owners(progress, owners, placed)
+        _add_owners(progress, owners, places)
     topics: dict[str, str] = {}
     for queue, entry in placed.items():
         topics.setdefault(queue.topic, entry.place)
-    with_owners = {
-        lag.queue.topic for progress in given if progress.shows_owners for lag in progress.lags
-    }
-    why_lags = _why_incomplete(given, _missing(subscriptions, topics.keys()), queues, placed)
-    why_owners = None
-    if any(progress.shows_owners for progress in given):
-        unasked = _missing(subscriptions, with_owners)
-        why_owners = _why_incomplete(given, unasked, queues, placed)
-        if why_owners is None and not all(progress.is_whole for progress in given):
-            why_owners = _NOT_SHOWN
-    places = {queue: placed[queue].place for queue in owners}
+    with_offsets = [progress for progress in given if progress.owner_lines is None]
+    why_lags = _why_incomplete(with_offsets, subscriptions, queues, topics, placed)
+    with_owners = [progress for progress in given if progress.shows_owners]
+    asked = {lag.queue.topic for progress in with_owners for lag in progress.lags}
+    asked.update(queue.topic for queue in owners)
+    rows = placed.keys() | owners.keys()
+    why_owners = _why_incomplete(with_owners, subscriptions, queues, asked, rows)
+    if why_owners is None:
+        why_owners = next(
+            (f"{one.command} {_NOT_SHOWN[one.command]}" for one in with_owners if not one.is_whole),
+            None,
+        )
+    command = " and ".join(dict.fromkeys(progress.command for progress in given))
     lags = [entry.lag for entry in placed.values()]
     tps = _tps(given, len(placed))
-    return Consumed(lags + repeated, owners, places, topics, why_owners, why_lags, tps)
+    shows_ids = all(progress.by_id for progress in with_owners)
+    return Consumed(
+        lags + repeated,
+        command,
+        owners,
+        places,
+        topics,
+        why_owners,
+        why_lags,
+        consume_tps=tps,
+        shows_ids=shows_ids,
+    )
 
 
 def _missing(subscriptions: Collection[str], topics: Collection[str]) -> list[str]:
@@ -81,19 +107,28 @@ def _missing(subscriptions: Collection[str], topics: Collection[str]) -> list[st
 
 def _why_incomplete(
     given: Sequence[Progress],
-    topics: Sequence[str],
+    subscriptions: Collection[str],
     queues: Collection[MessageQueue],
-    placed: Collection[MessageQueue],
+    topics: Collection[str],
+    rows: Collection[MessageQueue],
 ) -> str | None:
-    """Return why rows are missing; None if all are there as far as is known."""
+    """Return why rows are missing of these outputs, which have rows of ``topics``; None if all are
+    there as far as is known.
+    """
+    if not given:
+        return None
     for progress in given:
         if progress.wrong_total is not None:
             return progress.wrong_total
-    if topics:
-        return f"consumerProgress has no row of {named(list(map(printable, topics)))}"
-    absent = sorted(set(queues).difference(placed))
+    command = " and ".join(dict.fromkeys(progress.command for progress in given))
+    if unasked := _missing(subscriptions, topics):
+        return f"{command} has no row of {named(list(map(printable, unasked)))}"
+    absent = sorted(set(queues).difference(rows))
     if absent:
-        return f"consumerProgress has no row of {named([_name(queue) for queue in absent])}"
+        return f"{command} has no row of {named([_name(queue) for queue in absent])}"
+    has_route = {queue.topic for queue in queues}
+    if all(progress.in_part for progress in given) and _missing(topics, has_route):
+        return given[0].in_part
     return None
 
 
@@ -121,7 +156,7 @@ def _add(progress: Progress, placed: dict[MessageQueue, _PlacedLag]) -> list[Lag
         if first.section is progress.section:
             if first.line != line:
                 repeated.append(lag)
-        elif first.lag != lag:
+        elif _offsets(first.lag) != _offsets(lag):
             raise progress.section.error(
                 f"queue {queue.queue_id} of topic {queue.topic!r} on broker {queue.broker_name!r} has offsets "
                 f"{_offsets(lag)} here and {_offsets(first.lag)} at {first.place}; "
@@ -134,20 +169,23 @@ def _add(progress: Progress, placed: dict[MessageQueue, _PlacedLag]) -> list[Lag
 def _add_owners(
     progress: Progress,
     owners: dict[MessageQueue, str],
-    placed: Mapping[MessageQueue, _PlacedLag],
+    places: dict[MessageQueue, str],
 ) -> None:
-    """Add the owners of one output."""
-    for lag, line in zip(progress.lags, progress.offsets, strict=True):
-        address = progress.owners.get(lag.queue)
-        if address is None:
-            continue
-        before = owners.setdefault(lag.queue, address)
-        if before != address:
+    """Add the owners of one output; of a client's id and its address the id is kept."""
+    lines = progress.owner_lines
+    if lines is None:
+        queues = [lag.queue for lag in progress.lags]
+        lines = dict(zip(queues, progress.offsets, strict=True))
+    for queue, name in progress.owners.items():
+        before = owners.get(queue, name)
+        if before != name and host_of(before) != name and before != host_of(name):
             raise progress.section.error(
-                f"{_name(lag.queue)} has the client {printable(address)} here and {printable(before)} "
-                f"at {placed[lag.queue].place}; give one of the two outputs",
-                line,
+                f"{_name(queue)} has the client {printable(name)} here and {printable(before)} "
+                f"at {places[queue]}; give one of the two outputs",
+                lines[queue],
             )
+        owners[queue] = max(before, name, key=len)
+        places.setdefault(queue, progress.section.place(lines[queue]))
 
 
 def _name(queue: MessageQueue) -> str:
@@ -165,7 +203,9 @@ def _tps(given: Sequence[Progress], n_queues: int) -> float | None:
     n_in_all = 0
     for progress in given:
         n_here = len({lag.queue for lag in progress.lags})
-        if n_here == n_queues:
+        if n_here == n_queues and progress.consume_tps is not None:
             return progress.consume_tps
         n_in_all += n_here
-    return sum(progress.consume_tps for progress in given) if n_in_all == n_queues else None
+    rates = [progress.consume_tps for progress in given if progress.consume_tps is not None]
+    is_sum = n_in_all == n_queues and len(rates) == len(given)
+    return sum(rates) if is_sum else None

@@ -94,30 +94,34 @@ def owner_contradictions(
     owners: Mapping[MessageQueue, str],
     places: Mapping[MessageQueue, str],
     clients: Collection[Client],
+    command: str,
 ) -> Iterator[tuple[MessageQueue, str]]:
-    """Yield queues that consumerProgress shows at an address and clients report otherwise, and how.
+    """Yield queues that consumerProgress shows at a client and clients report otherwise, and how.
 
     Parameters
     ----------
     owners : mapping of MessageQueue to str
-        Address of a client, by consumerProgress.
+        Id or address of a client, by consumerProgress or another output.
     places : mapping of MessageQueue to str
         File and line of these.
     clients : collection of Client
         Clients with the queues that they report themselves.
+    command : str
+        What shows the owners.
     """
     reporting = [client for client in clients if client.owned is not None]
     if not reporting:
         return
-    open_hosts = {client.host for client in clients if client.owned is None}
+    silent = [client for client in clients if client.owned is None]
+    open_names = {name for client in silent for name in (client.client_id, client.host)}
     holders: dict[MessageQueue, list[str]] = {}
     for client in reporting:
         for queue in client.owned or ():
             holders.setdefault(queue, []).append(client.client_id)
     for queue, address in owners.items():
         found = holders.get(queue, [])
-        hosts = {host_of(client_id) for client_id in found}
-        if address in hosts or (not found and address in open_hosts):
+        names = {*found, *map(host_of, found)}
+        if address in names or (not found and address in open_names):
             continue
         reported = (
             f"{_named(found)} reports it"
@@ -127,7 +131,7 @@ def owner_contradictions(
         where = printable(f"{queue.topic}/{queue.broker_name}:{queue.queue_id}")
         yield (
             queue,
-            f"consumerProgress ({places[queue]}) shows {where} at {printable(address)}, {reported}",
+            f"{command} ({places[queue]}) shows {where} at {printable(address)}, {reported}",
         )
 
 

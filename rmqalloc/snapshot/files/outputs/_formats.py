@@ -28,6 +28,7 @@ class Format(NamedTuple):
 
 _PROGRESS = r"#Topic\s+#Broker Name\s+#QID\s+#Broker Offset\s"
 _ALL_GROUPS = r"#Group\s+#Count\s"
+_ALL_OFFSETS = r"#Topic\s+#Group\s+#Broker Name\s"
 
 FORMATS = (
     Format("topicRoute", "3.2.6", LAST, "json", r"\{", "JSON"),
@@ -48,6 +49,12 @@ FORMATS = (
     Format("consumerProgress", "3.2.6", "4.9.2", "all groups", _ALL_GROUPS, "groups cut at 32 characters"),
     Format("consumerProgress", "4.9.3", LAST, "all groups", _ALL_GROUPS, "groups cut at 64 characters"),
     Format("allocateMQ", "4.0.0", LAST, "json", r"\{", "JSON"),
+    Format("brokerConsumeStats", "4.0.0", "4.9.2", "broker offsets", _ALL_OFFSETS, "topics cut at 32 characters"),
+    Format("brokerConsumeStats", "4.9.3", LAST, "broker offsets", _ALL_OFFSETS, "topics cut at 64 characters"),
+    Format(
+        "getConsumerStatus", "4.0.0", LAST, "client queues", r"get consumer status from client\. group=",
+        "of rocketmq-rust: mqadmin has the class, not the command; client ids cut at 50 characters",
+    ),
 )  # fmt: skip
 
 
@@ -70,7 +77,6 @@ OTHERS = (
     Other("clusterList", r"#Cluster Name\s+#Broker Name\s", ROUTE),
     Other("topicList -c", r"#Cluster Name\s+#Topic\s", ROUTE),
     Other("statsAll", r"#Topic\s+#Consumer Group\s+#Accumulation", LAG),
-    Other("brokerConsumeStats", r"#Topic\s+#Group\s+#Broker Name\s", LAG),
     Other("topicStatus", r"#Broker Name\s+#QID\s+#Min Offset\s", f"{ROUTE}; {LAG}"),
     Other(
         "producerConnection",
@@ -98,6 +104,10 @@ _HEADS = {
         "#Topic #Pull RT #Pull TPS #Consume RT #ConsumeOK TPS #ConsumeFailed TPS #ConsumeFailedMsgsInHour",
     ),
     "consumerProgress": ("#Group #Count #Version #Type #Model #TPS #Diff Total",),
+    "brokerConsumeStats": (
+        "#Topic #Group #Broker Name #QID #Broker Offset #Consumer Offset #Diff #LastTime",
+    ),
+    "getConsumerStatus": ("#clientId #brokerName #queueId #offset",),
 }  # fmt: skip
 _WHOLE_HEADS = {head for heads in _HEADS.values() for head in heads}
 
@@ -126,6 +136,7 @@ _KINDS_WITH_HEADS = {
     "clients": "consumerStatus",
     "progress": "consumerProgress -g",
     "all groups": "consumerProgress",
+    "broker offsets": "brokerConsumeStats",
 }
 
 
@@ -158,6 +169,8 @@ BEGINNINGS = {
     for kind in dict.fromkeys(one.kind for one in FORMATS)
 } | {one.command: re.compile(one.head) for one in OTHERS}
 """First lines by kind of output, and by command of those that are not read."""
+BEGINNINGS["json"] = re.compile(r"\{|\[[ \t]*(?:$|[{\]])")
+"""JSON of RocketMQ Console may be a list, that of mqadmin is an object."""
 
 _CLASS = r"(?:[A-Za-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)"
 FAILURE = re.compile(rf'(?:Exception in thread "[^"]*" )?{_CLASS}(?::|\s*$)')
@@ -167,30 +180,31 @@ COMMAND_FAILED = re.compile(
 )
 """That of a command that failed as a whole."""
 
-_DASHBOARD = re.compile(r'\A\s*\{\s*"status"\s*:\s*-?\d+\s*,\s*"(?:data|errMsg)"')
-_DASHBOARD_HAS = {
-    '"connectionSet"': "mqadmin consumerConnection -g GROUP prints the same",
-    '"queueStatInfoList"': "mqadmin consumerProgress -g GROUP -s true prints the same",
-    '"queueDatas"': "mqadmin topicRoute -t TOPIC prints the same",
-}
-_ERROR_MESSAGE = re.compile(r'"errMsg"\s*:\s*"([^"]{1,300})')
+_FIRST_KEYS = (
+    "status", "data", "errMsg", "timestamp",  # the envelope, and that of Spring
+    "orderTopicConf", "queueDatas", "brokerDatas", "filterServerTable", "topicQueueMappingByBroker", "result",
+    "connectionSet", "subscriptionTable", "consumeType", "messageModel", "consumeFromWhere",
+    "properties", "subscriptionSet", "mqTable", "mqPopTable", "statusTable", "userConsumerInfo", "jstack",
+    "topic", "diffTotal", "lastTimestamp", "queueStatInfoList",
+    "group", "version", "count", "address", "consumeTps", "subGroupType", "updateTime",
+)  # fmt: skip
+_FIRST_BRACKET = re.compile(r"^[ \t]*+(?:\{|\[[ \t]*+(?:$|[{\]]))", re.MULTILINE)
+_FIRST_KEY = re.compile(
+    r"\s*+(?:\[\s*+)?+\{\s*+"
+    r'(?:"[^"\\\n]*+"\s*+:\s*+\{\s*+)?'  # of a map by group
+    rf'"(?:{"|".join(_FIRST_KEYS)})"\s*+:'
+)
 
 
-def is_dashboard(text: str) -> bool:
-    """Return whether a text is an answer of RocketMQ Dashboard.
+def is_json_output(text: str) -> bool:
+    """Return whether the first JSON of a text is of mqadmin or of RocketMQ Console.
 
     Examples
     --------
-    >>> is_dashboard('{"status":0,"data":[],"errMsg":null}'), is_dashboard('{"queueDatas": []}')
-    (True, False)
+    >>> is_json_output('{"data": [], "errMsg": null, "status": 0}'), is_json_output('[{"group": "g"}]')
+    (True, True)
+    >>> is_json_output('{"apiVersion": "rmqalloc/v2", "kind": "Snapshot"}')
+    False
     """
-    return _DASHBOARD.match(text) is not None
-
-
-def dashboard(text: str) -> str:
-    """Return what to run instead of asking RocketMQ Dashboard; with its error, if the answer is
-    one.
-    """
-    said = f": {found[1]}" if (found := _ERROR_MESSAGE.search(text)) else ""
-    instead = next((words for key, words in _DASHBOARD_HAS.items() if key in text), "run mqadmin")
-    return f"this is JSON of RocketMQ Dashboard, which is not read{said}; {instead}"
+    found = _FIRST_BRACKET.search(text)
+    return found is not None and _FIRST_KEY.match(text, found.start()) is not None

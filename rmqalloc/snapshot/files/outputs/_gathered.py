@@ -48,6 +48,9 @@ _OTHERS = {
 }
 """Parts of a cluster that outputs of mqadmin never list whole, by reason."""
 
+_SHOWS_SEVERAL = ("getConsumerStatus",)
+"""Commands that show each owner of a queue."""
+
 _MOST_VALUES = 5
 """Contradictions of one kind that are named at most."""
 
@@ -270,7 +273,7 @@ class Gathered:
         for queues in outputs.owned.values():
             topics.update(queue.topic for queue in queues)
         if not topics:
-            topics = {lag.queue.topic for lag in lags}
+            topics = progress.shown_topics if progress else set()
         view = self._view(outputs, progress, topics, name)
         is_placed = not outputs.connected or view.keys() <= set(self.broker_names.values())
         tps = None
@@ -299,7 +302,7 @@ class Gathered:
 
     def _warn_of_topics(self, group: Group, outputs: GroupOutputs, progress: Consumed) -> None:
         """Warn of topics of consumerProgress to which the group does not subscribe."""
-        source = "consumerProgress ({})"
+        source = f"{progress.command} ({{}})"
         for topic, place in progress.topics.items():
             if topic in group.subscriptions or topic.startswith(RETRY_PREFIX):
                 continue
@@ -337,7 +340,9 @@ class Gathered:
         view = {}
         for broker, several in by_broker.items():
             model = several[0].message_model or "CLUSTERING"
-            view[broker] = _listed([*_all_connections(several), *more], topics, model)
+            is_lite = any(connected.is_lite for connected in several)
+            listed = _listed([*_all_connections(several), *more], topics, model)
+            view[broker] = listed._replace(is_lite=is_lite)
         return view
 
     def _by_broker_name(self, name: str, outputs: GroupOutputs) -> dict[str, list[Connected]]:
@@ -376,12 +381,13 @@ class Gathered:
         mentions = list(outputs.mentions)
         for queue, address in progress.owners.items() if progress else ():
             place = progress.places[queue] if progress else ""
-            mentions.append(NamedClients("consumerProgress", place, (address,)))
+            command = progress.command if progress else ""
+            mentions.append(NamedClients(command, place, (address,)))
         mentions += [NamedClients("allocateMQ", "", (client_id,)) for client_id in outputs.owned]
         counts = list(outputs.counts)
         if outputs.counted and outputs.counted.n_connections:
             row = outputs.counted
-            counts.append(CountedClients(row.n_connections, "consumerProgress", row.place))
+            counts.append(CountedClients(row.n_connections, row.command, row.place))
         lengths = {len(one.connections) for several in by_broker.values() for one in several}
         counts = [count for count in counts if count.n not in lengths]
         seen = seen_clients([*lists, *outputs.lists], mentions, counts)
@@ -397,10 +403,10 @@ class Gathered:
 
     def _with_owners(self, group: Group, progress: Consumed) -> Group:
         """Return a group whose clients have the queues that consumerProgress shows at their
-        addresses, unless they report them.
+        addresses or ids, unless they report them.
         """
-        name, clients = group.name, group.clients
-        wrong = dict(owner_contradictions(progress.owners, progress.places, clients))
+        name, clients, command = group.name, group.clients, progress.command
+        wrong = dict(owner_contradictions(progress.owners, progress.places, clients, command))
         for words in first_of(list(wrong.values()), _MOST_VALUES, "queue"):
             self.warnings.append(f"group {printable(name)}: {words}: its owners are not known")
         if wrong:
@@ -409,27 +415,29 @@ class Gathered:
             group = replace(group, clients=clients, unknown={**group.unknown, "owners": why})
         if all(client.owned is not None for client in clients):
             return group
-        hosts = Counter(client.host for client in clients)
+        names = Counter(name for client in clients for name in {client.client_id, client.host})
         queues: dict[str, list[MessageQueue]] = {}
         for queue, address in progress.owners.items():
             if queue not in wrong:
                 queues.setdefault(address, []).append(queue)
-        self.warnings.append(
-            f"group {printable(name)}: owners are those of consumerProgress, which shows one of a queue's owners even if "
-            "it has two; consumerStatus shows all"
-        )
-        shared = sorted(host for host, count in hosts.items() if count > 1)
+        if command not in _SHOWS_SEVERAL:
+            self.warnings.append(
+                f"group {printable(name)}: owners are those of {command}, which shows one of a queue's owners even if "
+                "it has two; consumerStatus shows all"
+            )
+        shared = sorted(name for name, count in names.items() if count > 1 and name in queues)
         if shared:
             self.warnings.append(
-                f"group {printable(name)}: several clients run at {', '.join(map(printable, shared[:3]))}; consumerProgress "
+                f"group {printable(name)}: several clients run at {', '.join(map(printable, shared[:3]))}; {command} "
                 "does not say which of them owns a queue, so what they own is left open; give their consumerStatus files"
             )
         # A client without a queue there may own one of which no client is shown.
         none = () if progress.is_whole and not wrong else None
         found = []
         for client in clients:
-            if client.owned is None and hosts[client.host] == 1:
-                client = replace(client, owned=tuple(queues.get(client.host, ())) or none)
+            if client.owned is None and not {client.client_id, client.host} & set(shared):
+                own = [*queues.get(client.client_id, ()), *queues.get(client.host, ())]
+                client = replace(client, owned=tuple(dict.fromkeys(own)) or none)
             found.append(client)
         return replace(group, clients=tuple(found))
 
@@ -525,14 +533,16 @@ def _why_clients(outputs: GroupOutputs, progress: Consumed | None) -> str:
         return f"{who} did not answer consumerStatus, which does not name them"
     if outputs.owned:
         return "only those that own a queue are known"
+    if progress and progress.owners and progress.shows_ids:
+        return "only those that own a queue are known"
     if progress and progress.owners:
         return (
             "only addresses of those that own a queue are known, and two on one host look like one"
         )
     if row and row.n_connections:
-        return f"consumerProgress says that it has {row.n_connections:,}, not which"
+        return f"{row.command} says that it has {row.n_connections:,}, not which"
     if row:
-        return "consumerProgress lists it as OFFLINE: it has none, or could not be asked"
+        return f"{row.command} lists it as {row.offline}: it has none, or could not be asked"
     return "neither its consumerConnection nor its consumerStatus is given"
 
 

@@ -7,14 +7,22 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from rmqalloc.documents import DocumentError, Source
-from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files._checks import check_values
+from rmqalloc.snapshot.files.outputs import _console as console
 from rmqalloc.snapshot.files.outputs import _mqadmin_tables as tables
+from rmqalloc.snapshot.files.outputs import _offset_tables as offset_tables
+from rmqalloc.snapshot.files.outputs._contradictions import NamedClients
 from rmqalloc.snapshot.files.outputs._formats import OTHERS, command_of_cut_head, lacks_columns
 from rmqalloc.snapshot.files.outputs._gathered import Gathered
 from rmqalloc.snapshot.files.outputs._group_names import group_of_retry_topics, may_be_named
+from rmqalloc.snapshot.files.outputs._mqadmin_tables import (
+    ClientFile,
+    Connected,
+    ListedGroup,
+    Progress,
+)
 from rmqalloc.snapshot.files.outputs._not_read import is_noise, not_read
 from rmqalloc.snapshot.files.outputs._sections import (
     ABOVE,
@@ -66,7 +74,7 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
     found: list[Section] = []
     refused: list[DocumentError] = []
     for source in sources:
-        of_file = list(sections(source))
+        of_file = console.classified(list(sections(source)))
         found += of_file
         if not any(section.kind in _TAKE for section in of_file):
             refused.append(_why_nothing(source, of_file))
@@ -76,7 +84,7 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
         raise _nothing(sources, refused[0])
     # What leaves its group open comes last, when it is known which groups there are.
     for section in sorted(
-        found, key=lambda section: section.kind == "progress" and section.name is None
+        found, key=lambda section: section.kind in _OFFSETS and section.name is None
     ):
         if section.kind in _TAKE:
             _take(section, gathered)
@@ -129,6 +137,8 @@ def _nothing(sources: Sequence[Source], first: DocumentError) -> DocumentError:
     return SnapshotError(f"nothing can be read of {names}; {first}")
 
 
+_OFFSETS = ("progress", console.PROGRESS)
+"""Outputs whose retry topics may name their group."""
 _REFUSED = {
     ABOVE: "a line above an output",
     FAILED: "an error",
@@ -137,7 +147,15 @@ _REFUSED = {
 }
 _COMMAND_OF = {
     "routes": "topicRoute -l",
-    "json": "JSON",
+    console.ROUTE: "topicRoute",
+    console.ALLOCATION: _ALLOCATION,
+    console.CONNECTIONS: "consumerConnection",
+    console.PROGRESS: "queryTopicByConsumer",
+    console.PROGRESS_OF_GROUPS: "queryConsumerByTopic",
+    console.GROUPS: "groupList",
+    "broker offsets": "brokerConsumeStats",
+    "client queues": "getConsumerStatus",
+    console.RUNNING_INFO: "consumerRunningInfo",
     "progress": "consumerProgress -g",
     "connections": "consumerConnection",
     "clients": "consumerStatus",
@@ -175,6 +193,8 @@ def _refusal(section: Section) -> str:
         return tables.failure(section)
     if section.kind == NOTHING:
         return tables.nothing(section)
+    if section.kind in (console.ERROR, console.OTHER):
+        return console.refusal(section)
     if section.kind in (ABOVE, PASSED):
         return not_read("\n".join(section.lines), section.source.path)
     other = _NOT_READ[section.kind]
@@ -186,12 +206,8 @@ def _take_routes(section: Section, gathered: Gathered) -> str:
     return _add_topic(tables.routes(section, _topic(section)), section, gathered)
 
 
-def _take_json(section: Section, gathered: Gathered) -> str:
-    content = tables.json_content(section)
-    if isinstance(content, dict) and "result" in content:
-        return _take_allocation(tables.allocation(section, content), section, gathered)
-    if not isinstance(content, dict) or "queueDatas" not in content:
-        raise section.error("JSON of neither topicRoute (queueDatas) nor allocateMQ (result)")
+def _take_route(section: Section, gathered: Gathered) -> str:
+    content = section.content
     topic = answers.route(_topic(section), content)
     brokers = {broker.broker_name: broker for broker in answers.route_brokers(content)}
     with_queues = {broker.broker_name for broker in topic.brokers}
@@ -212,9 +228,8 @@ def _named(names: Sequence[str]) -> str:
     return named(list(map(printable, names)))
 
 
-def _take_allocation(
-    owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered
-) -> str:
+def _take_allocation(section: Section, gathered: Gathered) -> str:
+    owned = tables.allocation(section, section.content)
     gathered.groups[_ALLOCATION].owned = owned
     gathered.note(
         section,
@@ -245,11 +260,33 @@ def _take_progress(section: Section, gathered: Gathered) -> str:
     progress = tables.progress(section)
     topics = {lag.queue.topic for lag in progress.lags}
     group = _group(section, topics, gathered, progress.topic_width)
+    return _add_progress(group, progress, gathered)
+
+
+def _take_console_progress(section: Section, gathered: Gathered) -> str:
+    progress = console.progress(section)
+    topics = {lag.queue.topic for lag in progress.lags}
+    group = _group(section, topics, gathered, progress.topic_width)
+    if not progress.lags:
+        why = f"queryTopicByConsumer ({section.place()}) shows no offsets"
+        gathered.known_in_part(group, "lags", why)
+    return _add_progress(group, progress, gathered)
+
+
+def _take_progress_of_groups(section: Section, gathered: Gathered) -> str:
+    found = console.progress_of_groups(section)
+    contents = [_add_progress(group, progress, gathered) for group, progress in found.items()]
+    for group in section.content:
+        if group not in found:
+            why = f"queryConsumerByTopic ({section.place()}) shows no offsets of the group"
+            gathered.known_in_part(group, "lags", why)
+    return named(contents)
+
+
+def _add_progress(group: str, progress: Progress, gathered: Gathered) -> str:
     gathered.groups[group].progress.append(progress)
-    if section.asked.with_clients and not progress.shows_owners:
-        why = (
-            f"consumerProgress ({section.place()}) has no column of clients, for which -s true asks"
-        )
+    if progress.section.asked.with_clients and not progress.shows_owners:
+        why = f"consumerProgress ({progress.section.place()}) has no column of clients, for which -s true asks"
         gathered.known_in_part(group, "owners", why)
     if progress.wrong_total:
         gathered.warnings.append(
@@ -259,8 +296,36 @@ def _take_progress(section: Section, gathered: Gathered) -> str:
     return f"group {printable(group)}: {counted(len(progress.lags), 'offset')}{owners}"
 
 
+def _take_broker_offsets(section: Section, gathered: Gathered) -> str:
+    found = offset_tables.offsets_of_groups(section)
+    found = {name: found[name] for name in found if not answers.is_system_group(name)}
+    return named([_add_progress(group, progress, gathered) for group, progress in found.items()])
+
+
+def _take_client_queues(section: Section, gathered: Gathered) -> str:
+    found = offset_tables.client_queues(section)
+    outputs = gathered.groups[found.group]
+    outputs.mentions.append(NamedClients("getConsumerStatus", section.place(), found.client_ids))
+    if found.shared:
+        gathered.known_in_part(found.group, "owners", found.shared)
+    if not found.client_ids:
+        why = (
+            f"getConsumerStatus ({section.place()}) shows no client with an offset of topic {printable(found.topic)}; "
+            "clients that pop, or pull without a push consumer, have none there"
+        )
+        gathered.known_in_part(found.group, "owners", why)
+    return _add_progress(found.group, found.progress, gathered)
+
+
 def _take_connections(section: Section, gathered: Gathered) -> str:
-    connected = tables.connections(section)
+    return _add_connections(tables.connections(section), section, gathered)
+
+
+def _take_console_connections(section: Section, gathered: Gathered) -> str:
+    return _add_connections(console.connections(section), section, gathered)
+
+
+def _add_connections(connected: Connected, section: Section, gathered: Gathered) -> str:
     group = _group(section, connected.subscriptions, gathered)
     if connected.message_model is None:
         gathered.note(
@@ -287,9 +352,17 @@ def _take_clients(section: Section, gathered: Gathered) -> str:
 
 
 def _take_running_info(section: Section, gathered: Gathered) -> str:
-    properties, info, wrong = tables.running_info(section)
+    return _add_running_info(tables.running_info(section), section, gathered)
+
+
+def _take_console_running_info(section: Section, gathered: Gathered) -> str:
+    return _add_running_info(console.running_info(section), section, gathered)
+
+
+def _add_running_info(file: ClientFile, section: Section, gathered: Gathered) -> str:
+    properties, info, wrong = file
     group = properties.get("consumerGroup") or _group(section, info.subscriptions, gathered)
-    client_id = _client_id(section, properties)
+    client_id = section.asked.client or _client_id(section, properties)
     release = tables.version(properties.get("PROP_CLIENT_VERSION", "")) or None
     client = ClientConnection(client_id, properties.get("language"), release)
     gathered.add_info(group, section, info, client)
@@ -305,13 +378,21 @@ def _take_running_info(section: Section, gathered: Gathered) -> str:
 
 def _take_all_groups(section: Section, gathered: Gathered) -> str:
     found, others = tables.all_groups(section)
-    found = [one for one in found if not answers.is_system_group(one.name)]
     if others:
         gathered.note(
             section,
             "this line is no row of consumerProgress; it is passed over, as all like it",
             others[0],
         )
+    return _add_groups(found, section, gathered)
+
+
+def _take_console_groups(section: Section, gathered: Gathered) -> str:
+    return _add_groups(console.groups(section), section, gathered)
+
+
+def _add_groups(listed: Sequence[ListedGroup], section: Section, gathered: Gathered) -> str:
+    found = [one for one in listed if not answers.is_system_group(one.name)]
     for one in found:
         gathered.groups[one.name].counted = one
     if found:
@@ -326,7 +407,15 @@ def _take_all_groups(section: Section, gathered: Gathered) -> str:
 
 _TAKE: dict[str, Callable[[Section, Gathered], str]] = {
     "routes": _take_routes,
-    "json": _take_json,
+    console.ROUTE: _take_route,
+    console.ALLOCATION: _take_allocation,
+    console.CONNECTIONS: _take_console_connections,
+    console.PROGRESS: _take_console_progress,
+    console.PROGRESS_OF_GROUPS: _take_progress_of_groups,
+    console.GROUPS: _take_console_groups,
+    "broker offsets": _take_broker_offsets,
+    "client queues": _take_client_queues,
+    console.RUNNING_INFO: _take_console_running_info,
     "progress": _take_progress,
     "connections": _take_connections,
     "clients": _take_clients,

@@ -628,6 +628,7 @@ _COMMANDS = (
             r"[ \t]*(?:\S{1,255}[ \t]+){2}(?=\d{0,255}[^\d\s])\S{1,255}"
             r"[ \t]+\d{1,9}(?:[ \t]+\d+){2}[ \t]+-?\d+[ \t]+\d{4}-\d\d-\d\d "
         ),
+        instead=LAG,
     ),
     _output(
         "topicStatus",

@@ -54,8 +54,8 @@ _NUMBERS = ("QID", "Broker Offset", "Consumer Offset", "Diff", "Inflight")
 _LAST_TIME = r"(N/A|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|)"
 _PROGRESS = {"Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset", "Diff"}
 _LISTED_GROUP = re.compile(
-    r"(?P<name>.*\S)\s+(?P<count>\d+)\s+(?P<version>\S+)\s+(?:(?:PULL|PUSH)\s+)?(?:(?P<model>[A-Z]+)\s+)?"
-    r"(?P<tps>-?\d+)\s+(?P<diff>-?\d+)\s*"
+    r"(?P<name>.*\S)\s+(?P<count>\d+)\s+(?P<version>\S+)\s+(?:(?:PULL|PUSH|POP)\s+)?(?:(?P<model>[A-Z]+)\s+)?"
+    r"(?P<tps>-?\d+(?:\.\d{1,9})?)\s+(?P<diff>-?\d+)\s*"
 )
 _CODE = re.compile(r"CODE: *\d+ +DESC: .*")
 _FAILED_COMMAND = re.compile(r"\b([A-Za-z]{1,40})SubCommand command failed")
@@ -82,11 +82,15 @@ class Progress(NamedTuple):
     # whether there is no queue, retry topics aside, of which no client is shown though the output
     # has the column
     is_whole: bool
-    consume_tps: float
+    consume_tps: float | None  # None if it is not printed
     topic_width: int  # length that names were cut to
     broker_width: int
     # how the rows and a total that is printed below them differ
     wrong_total: str | None = None
+    command: str = "consumerProgress"
+    by_id: bool = False  # whether owners are client ids, not addresses
+    owner_lines: Mapping[MessageQueue, int] | None = None  # where owners stand, if not with offsets
+    in_part: str | None = None  # why it may lack rows, if nothing else shows that it has all
 
 
 @dataclass(slots=True)
@@ -100,6 +104,7 @@ class Connected:
     # numbers of rows that are missing, where rows have numbers
     missing_clients: list[int] = field(default_factory=list)
     missing_topics: list[int] = field(default_factory=list)
+    is_lite: bool = False  # whether clients subscribe to lite topics, and share queues
 
 
 class ListedGroup(NamedTuple):
@@ -108,21 +113,26 @@ class ListedGroup(NamedTuple):
     name: str  # cut, if it is as long as its column
     n_connections: int  # none also where the group could not be asked
     message_model: str | None
-    consume_tps: int  # its whole part; 0 also where it could not be asked
+    consume_tps: float  # its whole part but for rocketmq-rust; 0 also where it could not be asked
     lag: int  # messages, of all queues
     is_cut: bool  # whether the name is as long as its column
     place: str  # file and line
+    command: str = "consumerProgress"
+    offline: str = "OFFLINE"  # what it prints where there is no connection
 
 
 def json_content(section: Section) -> Any:
     """Return the JSON of a section; what a shell printed below it is left away."""
     text = "\n".join(section.lines)
-    text = text[: text.rfind("}") + 1]
+    end = text.rfind("}")
+    if text.startswith("["):
+        end = text.find("]", max(end, 0))
+    text = text[: end + 1]
     section.n_read = text.count("\n") + 1
     try:
         return loose_json.loads(text.encode())
     except loose_json.JsonError as error:
-        raise section.error(f"not JSON of mqadmin: {error}") from None
+        raise section.error(f"not JSON of mqadmin or RocketMQ Console: {error}") from None
 
 
 def routes(section: Section, topic: str) -> Topic:
@@ -442,9 +452,8 @@ def all_groups(section: Section) -> tuple[list[ListedGroup], list[int]]:
     width = section.lines[0].index("#Count") - 2
     for offset, line in _rows(section):
         if row := _LISTED_GROUP.fullmatch(line):
-            count, tps, lag = (
-                _whole(section, offset, row[name]) for name in ("count", "tps", "diff")
-            )
+            count, lag = (_whole(section, offset, row[name]) for name in ("count", "diff"))
+            tps = _number(section, offset, row["tps"])
             is_cut = len(row["name"]) >= width
             found.append(
                 ListedGroup(
@@ -478,8 +487,11 @@ def nothing(section: Section) -> str:
     """Return what stands below a command whose output is not there."""
     below = next((line.strip() for line in section.lines[1:] if line.strip()), None)
     shown = "nothing" if below is None else repr(printable(shortened(below, 120)))
-    command = section.asked.command
-    return f"no output of mqadmin {command} is read here; below the command stands {shown}"
+    tool = "RocketMQ Console to" if section.asked.is_of_console else "mqadmin"
+    of_tool = (
+        f"{'answer' if section.asked.is_of_console else 'output'} of {tool} {section.asked.command}"
+    )
+    return f"no {of_tool} is read here; below the command stands {shown}"
 
 
 def running_info(section: Section) -> ClientFile:
@@ -557,9 +569,10 @@ def version(text: str) -> str:
 
     Examples
     --------
-    >>> version("V5_5_0"), version("V5_3_3_SNAPSHOT")
-    ('5.5.0', '5.3.3-SNAPSHOT')
+    >>> version("V5_5_0"), version("V5_3_3_SNAPSHOT"), version("version:V5_3_0")
+    ('5.5.0', '5.3.3-SNAPSHOT', '5.3.0')
     """
+    text = text.removeprefix("version:")  # of rocketmq-rust
     numbers = text.removeprefix("V").split("_")
     return (
         "-".join([".".join(numbers[:3]), *numbers[3:]]) if text[:2] in ("V3", "V4", "V5") else text

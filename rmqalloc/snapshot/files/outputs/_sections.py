@@ -14,10 +14,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rmqalloc.documents import DocumentError, Source
 from rmqalloc.snapshot.files.outputs._clean_text import cleaned
+from rmqalloc.snapshot.files.outputs._console_requests import (
+    READ_QUERIES,
+    ConsoleRequest,
+    request_in,
+    request_of_name,
+)
 from rmqalloc.snapshot.files.outputs._formats import (
     BEGINNINGS,
     COMMAND_FAILED,
@@ -32,8 +38,14 @@ _COMMAND_LINE = re.compile(
     rf"\bmqadmin(?:\.\w+)?\s+(?P<command>{'|'.join(COMMANDS)})\b(?P<options>.*)"
     r"|^\s*(?:(?:sudo|sh|bash|exec)\s+)?(?:[\w./~-]*/)?mqadmin(?:\.\w+)?\s+(?P<another>[a-z]\w*)(?P<rest>.*)"
 )
-_READ = "|".join(dict.fromkeys(one.command.split(" ")[0] for one in FORMATS))
-_FILE_NAME = re.compile(rf"(?P<command>{_READ})\.(?P<asked>.+?)(?:\.(?:txt|json|log|out))?")
+_READ = dict.fromkeys([
+    *(f"{query}[.]query" for query in READ_QUERIES),
+    *(one.command.split(" ")[0] for one in FORMATS),
+    *READ_QUERIES,
+])  # fmt: skip
+_FILE_NAME = re.compile(
+    rf"(?P<command>{'|'.join(_READ)})(?:\.(?P<asked>.+?))??(?:\.(?:txt|json|log|out))?"
+)
 _VALUE = r"[\s=]+['\"]?([^\s'\"]+)"
 _GROUP = re.compile(rf"\s(?:-g|--(?:groupName|consumerGroup)){_VALUE}")
 _TOPIC = re.compile(rf"\s(?:-t|--(?:topicName|topic)){_VALUE}")
@@ -49,12 +61,13 @@ PASSED = "passed"
 ABOVE = "above"
 """A line right above an output: a title, or a command that printed it."""
 _INTO_A_FILE = re.compile(r"(?<![0-9])>>?\s*[^\s&]|\|\s*tee\b")
+_INTO_A_FILE_BY_CURL = re.compile(r"\s(?:-o|-O|--output|--remote-name)\b")
 _ANY_TABLE = re.compile(
     "|".join(rf"^[ \t]*(?:{one.pattern})" for kind, one in BEGINNINGS.items() if kind != "json")
     + rf"|^[ \t]*(?:{FAILURE.pattern})",
     re.MULTILINE,
 )
-_JSON_BELOW = re.compile(r'\{(?:\s*$|\s*")')
+_JSON_BELOW = re.compile(r'\{(?:\s*$|\s*")|\[\s*(?:$|\{)')
 
 
 class CommandSubject(NamedTuple):
@@ -65,6 +78,12 @@ class CommandSubject(NamedTuple):
     broker: str | None = None  # address of the broker that was asked, where one was chosen
     topic: str | None = None  # of consumerProgress: the only topic asked about
     with_clients: bool = False  # of consumerProgress: whether clients are to be shown
+    client: str | None = None  # of running info: its client
+
+    @property
+    def is_of_console(self) -> bool:
+        """Whether it is a request to RocketMQ Console rather than a command of mqadmin."""
+        return self.command is not None and self.command.endswith(".query")
 
 
 @dataclass(slots=True)
@@ -82,6 +101,7 @@ class Section:
     lines: list[str] = field(default_factory=list)  # without the indentation of the first
     n_alike: int = 1  # outputs of the same kind that the command line above it, or the name of the file, stands for
     n_read: int | None = None  # lines that belong to the output, where it ends before the last line
+    content: Any = None  # of JSON
 
     @property
     def name(self) -> str | None:
@@ -134,7 +154,7 @@ def is_named_as_output(path: str) -> bool:
     >>> is_named_as_output("out/consumerProgress.order-svc.txt"), is_named_as_output("orders.txt")
     (True, False)
     """
-    return _FILE_NAME.fullmatch(PurePath(path).name) is not None
+    return _subject_of_name(path) is not None
 
 
 def sections(source: Source) -> Iterator[Section]:
@@ -155,12 +175,9 @@ class _Cutter:
     """Cuts a file into outputs, line by line."""
 
     def __init__(self, source: Source) -> None:
-        named = _FILE_NAME.fullmatch(PurePath(source.path).name)
         self.found: list[Section] = []
         self._source = source
-        self._asked = (
-            CommandSubject(named["command"], named["asked"]) if named else CommandSubject()
-        )
+        self._asked = _subject_of_name(source.path) or CommandSubject()
         self._section: Section | None = None
         self._command: Section | None = None  # a command line that has no output yet
         self._passed: list[str] = []
@@ -168,11 +185,27 @@ class _Cutter:
     def take(self, number: int, line: str) -> None:
         """Go on to a line: a command, the first of an output, or one more of it."""
         if command := _COMMAND_LINE.search(line):
-            self.end(number)
             name = command["command"] or command["another"]
-            self._asked = _asked(name, command["options"] or command["rest"] or "")
-            self._command = Section(self._source, number, NOTHING, self._asked, lines=[line])
-            return
+            self._begin_command(
+                number, line, _asked(name, command["options"] or command["rest"] or "")
+            )
+        elif request := request_in(line):
+            # curl leaves the next prompt and command on the last line of an answer.
+            above = line[: line.rfind("}", 0, request.start) + 1]
+            if above.startswith("{"):
+                self._add(number, above)
+            self._begin_command(number, line, _asked_console(request))
+        else:
+            self._add(number, line)
+
+    def _begin_command(self, number: int, line: str, asked: CommandSubject) -> None:
+        """Go on to a line with a command."""
+        self.end(number)
+        self._asked = asked
+        self._command = Section(self._source, number, NOTHING, asked, lines=[line])
+
+    def _add(self, number: int, line: str) -> None:
+        """Go on to a line without a command."""
         bare = line.lstrip(" \t")
         indentation = line[: len(line) - len(bare)]
         kind = _kind(bare)
@@ -238,7 +271,11 @@ class _Cutter:
 
 def _goes_into_a_file(command: Section) -> bool:
     """Return whether what a command prints went elsewhere."""
-    return len(command.lines) == 1 and _INTO_A_FILE.search(command.lines[0]) is not None
+    if any(map(str.strip, command.lines[1:])):
+        return False
+    line = command.lines[0]
+    by_curl = command.asked.is_of_console and _INTO_A_FILE_BY_CURL.search(line) is not None
+    return by_curl or _INTO_A_FILE.search(line) is not None
 
 
 def _failed(line: str, kind: str) -> bool:
@@ -257,6 +294,25 @@ def _asked(command: str, options: str) -> CommandSubject:
         return CommandSubject(command, name, broker)
     with_clients = _WITH_CLIENTS.search(options) is not None
     return CommandSubject(command, name, broker, _value(_TOPIC, options), with_clients)
+
+
+def _asked_console(request: ConsoleRequest) -> CommandSubject:
+    addresses = request.fields.get("address", "").split(",")
+    return CommandSubject(
+        f"{request.query}.query",
+        request.subject,
+        addresses[0] or None,
+        client=request.fields.get("clientId"),
+    )
+
+
+def _subject_of_name(path: str) -> CommandSubject | None:
+    """Return what a file is named after, None for any other name."""
+    name = PurePath(path).name
+    if request := request_of_name(name):
+        return _asked_console(request)
+    found = _FILE_NAME.fullmatch(name)
+    return CommandSubject(found["command"], found["asked"]) if found else None
 
 
 def _value(pattern: re.Pattern[str], options: str) -> str | None:

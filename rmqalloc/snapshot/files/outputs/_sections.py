@@ -67,6 +67,7 @@ _ANY_TABLE = re.compile(
     + rf"|^[ \t]*(?:{FAILURE.pattern})",
     re.MULTILINE,
 )
+_ANY_HEAD = re.compile(r"^[ \t]*#[A-Z].*", re.MULTILINE)
 _JSON_BELOW = re.compile(r'\{(?:\s*$|\s*")|\[\s*(?:$|\{)')
 
 
@@ -143,7 +144,10 @@ def is_output(text: str) -> bool:
     >>> is_output("#ClientId                            #ClientAddr            #Language  #Version")
     True
     """
-    return _ANY_TABLE.search(cleaned(text)) is not None
+    text = cleaned(text)
+    if _ANY_TABLE.search(text) is not None:
+        return True
+    return any(command_of_cut_head(line[0]) for line in _ANY_HEAD.finditer(text))
 
 
 def is_named_as_output(path: str) -> bool:

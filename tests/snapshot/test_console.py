@@ -270,3 +270,16 @@ def test_a_snapshot_of_ours_is_none_of_the_console(tmp_path):
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content, indent=2, sort_keys=True))
     assert rmqalloc.read(str(path)).groups == snapshot.groups
+
+
+def test_owners_by_id_beside_what_a_client_reports(tmp_path):
+    info, progress = "consumerRunningInfo.m3.json", ALL[2]
+    snapshot, warnings = read("2.1.0", ALL[0], ALL[1], info, progress)
+    assert owned(snapshot.groups[0]) == OWNED
+    assert not any("reports it" in words for words in warnings)
+    path = tmp_path / progress
+    path.write_text(answer("2.1.0", progress).replace("@m2", "@m4").replace("@m3", "@m2"))
+    files = [str(FOLDER / "2.1.0" / name) for name in (ALL[0], ALL[1], info)]
+    (group,) = read_snapshots([*files, str(path)])[0].groups
+    assert f"at {M2}, {M3} reports it" in group.unknown["owners"]
+    assert "shows 192.0.2.2@m4, consumerConnection" in group.unknown["clients"]

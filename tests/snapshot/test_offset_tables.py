@@ -144,6 +144,7 @@ def test_a_group_that_sticks_out_of_its_column(name, read):
     ("old", "new", "said"),
     [
         ("5                     1 ", "5                     2 ", r"all.txt:4: .* its Diff is 2, its offsets differ by 1"),
+        ("#QID", "#\tQID", r"all.txt:1: the head has no column #QID"),
         ("audit   ", "\n", r"all.txt:\d+: a row of brokerConsumeStats is cut"),
     ],
 )  # fmt: skip

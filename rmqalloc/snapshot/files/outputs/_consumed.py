@@ -77,11 +77,9 @@ def put_together(
     asked.update(queue.topic for queue in owners)
     rows = placed.keys() | owners.keys()
     why_owners = _why_incomplete(with_owners, subscriptions, queues, asked, rows)
-    if why_owners is None:
-        why_owners = next(
-            (f"{one.command} {_NOT_SHOWN[one.command]}" for one in with_owners if not one.is_whole),
-            None,
-        )
+    open_commands = [progress.command for progress in with_owners if not progress.is_whole]
+    if why_owners is None and open_commands:
+        why_owners = f"{open_commands[0]} {_NOT_SHOWN[open_commands[0]]}"
     command = " and ".join(dict.fromkeys(progress.command for progress in given))
     lags = [entry.lag for entry in placed.values()]
     tps = _tps(given, len(placed))

@@ -111,7 +111,7 @@ def _client_rows(section: Section) -> list[_ClientRow]:
     column = _ID_WIDTH + 2
     for offset, line in enumerate(section.lines[1:], 1):
         if line.startswith("#clientId"):
-            column = line.find("#brokerName")
+            column = _column(section, offset, "#brokerName")
             section.n_read = offset + 1
             continue
         row = _client_row(offset, line, column)
@@ -141,6 +141,14 @@ def _client_row(offset: int, line: str, column: int) -> _ClientRow | None:
     return _ClientRow(offset, client_id.strip(), broker.strip(), int(cells[1]))
 
 
+def _column(section: Section, offset: int, name: str) -> int:
+    """Return where a column starts by the head in that line."""
+    found = section.lines[offset].find(name)
+    if found < 0:
+        raise section.error(f"the head has no column {name}", offset)
+    return found
+
+
 def offsets_of_groups(section: Section) -> dict[str, Progress]:
     """Return the output of brokerConsumeStats: offsets by group.
 
@@ -149,9 +157,8 @@ def offsets_of_groups(section: Section) -> dict[str, Progress]:
     DocumentError
         If a row is cut.
     """
-    head = section.lines[0]
-    broker_width = head.index("#QID") - head.index("#Broker Name") - 2
-    topic_width = head.index("#Group") - 2
+    topic_width = _column(section, 0, "#Group") - 2
+    broker_width = _column(section, 0, "#QID") - _column(section, 0, "#Broker Name") - 2
     lags: dict[str, list[Lag]] = {}
     offsets: dict[str, list[int]] = {}
     section.n_read = 1

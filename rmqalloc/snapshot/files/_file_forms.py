@@ -33,8 +33,10 @@ def form_of(source: Source) -> str:
 
     Examples
     --------
-    >>> form_of(Source("-", b'{"apiVersion": ""}')), form_of(Source("s.yml", b"")), form_of(Source("-", b"topic,broker"))
-    ('json', 'yaml', 'csv')
+    >>> form_of(Source("-", b'{"kind": "Snapshot"}')), form_of(Source("s.yml", b"kind: Snapshot"))
+    ('json', 'yaml')
+    >>> form_of(Source("-", b"topic,broker"))
+    'csv'
     """
     found = form_or_none(source)
     if not _is_right(source, found) and outputs.recognised(source.text(), source.path):

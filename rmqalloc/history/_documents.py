@@ -33,12 +33,12 @@ def _read(text: str) -> Snapshot:
         ) from error
 
 
-def group_text(group: Group) -> str:
+def group_text(group: Group, keeps_unknown: bool = False) -> str:
     """Return the document of a group without its clients."""
     still: dict[str, Any] = {
         "lags": (),
         "consume_tps": None,
-        "unknown": {},
+        "unknown": group.unknown if keeps_unknown else {},
         "broker_client_ids": None,
         "strategy_explains": None,
     }
@@ -77,9 +77,9 @@ NO_DETAILS = _text(Snapshot(groups=(Group("", clients=(Client(""),)),)))
 """The document of a client of which nothing but its id is known."""
 
 
-def topic_text(topic: Topic) -> str:
+def topic_text(topic: Topic, keeps_unknown: bool = False) -> str:
     """Return the document of a topic."""
-    return _text(Snapshot((with_fields(topic, unknown={}),)))
+    return _text(Snapshot((topic if keeps_unknown else with_fields(topic, unknown={}),)))
 
 
 def brokers_text(brokers: Iterable[Broker]) -> str:

@@ -64,7 +64,8 @@ class _Edit:
 class PresentStates:
     """What lasts now."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps_unknown: bool = False) -> None:
+        self._keeps_unknown = keeps_unknown
         self._states: dict[Subject, KeptState] = {}
         self._documents: LastingStates[Subject, _Document] = LastingStates()
         self._keys: set[Subject] = set()
@@ -120,13 +121,13 @@ class PresentStates:
         """Yield changed documents of groups, topics and brokers, once they last."""
         snapshot, at = reading.snapshot, reading.read_at
         now: dict[Subject, _Document | None] = {
-            (TOPIC, topic.name): _Document(topic_text(topic)) for topic in snapshot.topics
+            (TOPIC, topic.name): _Document(topic_text(topic, self._keeps_unknown))
+            for topic in snapshot.topics
         }
         for name, group in groups.items():
             if name not in reading.not_read:
-                now[GROUP, name] = _Document(
-                    group_text(group), tuple(sorted({*details[name].values()}))
-                )
+                text = group_text(group, self._keeps_unknown)
+                now[GROUP, name] = _Document(text, tuple(sorted({*details[name].values()})))
         if snapshot.brokers:
             now[_ALL_BROKERS] = _Document(brokers_text(snapshot.brokers))
         if reading.is_whole:

@@ -66,6 +66,9 @@ class Recorder:
         How long the file may be; the oldest goes first. A mebibyte at least.
     gap_after : timedelta or seconds
         Readings further apart than this leave a gap.
+    keeps_unknown : bool
+        Whether what the snapshots themselves list as unknown of groups and topics is kept. Not so
+        of a running cluster: what a reading could not know, it says by what it did not read.
 
     Raises
     ------
@@ -90,6 +93,7 @@ class Recorder:
         keep: Span = KEEP,
         max_bytes: int = MAX_BYTES,
         gap_after: Span = GAP_AFTER,
+        keeps_unknown: bool = False,
     ) -> None:
         keep_ms, gap_ms = _ms("keep", keep), _ms("gap_after", gap_after)
         if max_bytes < LEAST_BYTES:
@@ -104,7 +108,7 @@ class Recorder:
                 self._bounds = Bounds(self._connection, self._writer, keep_ms, max_bytes)
                 self._raised = self._written_findings()
             self._stack = stack.pop_all()
-        self._present = PresentStates()
+        self._present = PresentStates(keeps_unknown)
         self._unwritten: dict[Subject, KeptState | None] = {}
         self._n_whole, self._is_reconciled = 0, False
         self._behind: str | None = None

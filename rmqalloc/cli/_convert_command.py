@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot
 
 _WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
+_HISTORY = ".history"
 
 
 def _schema() -> Mapping[str, Any]:
@@ -57,15 +58,17 @@ def convert(
 
     IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs
     of mqadmin, or a folder of them: topicRoute (also with -l), consumerConnection,
-    consumerProgress, consumerStatus and the files it writes, allocateMQ. Forms are detected by
-    suffix or content. What the input hides and what the output cannot hold is reported on standard
-    error.
+    consumerProgress, consumerStatus and the files it writes, allocateMQ; or with logs of Java
+    clients. Forms are detected by suffix or content. What the input hides and what the output
+    cannot hold is reported on standard error. Into an output that ends in .history goes all that
+    logs of clients show over time.
 
     \b
     mqadmin topicRoute -t orders > topicRoute.orders.json
     mqadmin consumerConnection -g order-svc > consumerConnection.order-svc.txt
     rmqalloc convert topicRoute.* consumerConnection.* --out cluster.yaml
     rmqalloc convert outputs/ --sources
+    rmqalloc convert host-*/rocketmq_client.log --out cluster.history
     """
     from rmqalloc.snapshot.files import form_to_write, read_snapshots
     from rmqalloc.snapshot.files.given_sources import given_sources
@@ -77,6 +80,9 @@ def convert(
         raise click.UsageError(
             "--sources and --out - both print to standard output; give --out a file"
         )
+    if out is not None and to_form == "auto" and out.lower().endswith(_HISTORY):
+        _record(inputs, out)
+        return
     written = None if out is None else form_to_write(out, to_form)
     if safe and written != "csv":
         raise click.UsageError(
@@ -95,6 +101,18 @@ def convert(
     if out is not None and written is not None:
         _tell_lost(snapshot, written)
         say(f"{_totals(snapshot)}: {printable(out)} ({written})", err=True)
+
+
+def _record(inputs: Sequence[str], out: str) -> None:
+    """Write what logs show into a history."""
+    from rmqalloc.history.logged import record_logs
+    from rmqalloc.snapshot.files import read_logs
+
+    logs = read_logs(inputs)
+    n_moments = record_logs(out, logs.moments)
+    for warning in logs.warnings:
+        tell("warning", warning)
+    say(f"{counted(n_moments, 'moment')}: {printable(out)} (history)", err=True)
 
 
 def _write(snapshot: Snapshot, inputs: tuple[str, ...], out: str, written: str, safe: bool) -> None:

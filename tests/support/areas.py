@@ -157,6 +157,7 @@ AREAS = {
             "tests/integration/cluster/test_live_views.py": 40,
             "tests/integration/cluster/test_live_changes.py": 30,
             "tests/integration/cluster/test_live_faults.py": 20,
+            "tests/integration/cluster/test_live_logs.py": 60,
             "tests/integration/cluster/test_live_acl.py": 20,
             "tests/integration/cluster/test_live_server.py": 10,
             "tests/integration/cluster/test_live_settle.py": 15,

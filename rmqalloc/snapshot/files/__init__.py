@@ -6,6 +6,7 @@ from rmqalloc.lazy import imported_on_use
 from rmqalloc.snapshot.files._file_forms import FORMS
 from rmqalloc.snapshot.files._read_files import (
     read,
+    read_logs,
     read_snapshot,
     read_snapshot_with_warnings,
     read_snapshots,
@@ -21,6 +22,7 @@ __all__ = [
     "form_to_write",
     "losses",
     "read",
+    "read_logs",
     "read_snapshot",
     "read_snapshot_with_warnings",
     "read_snapshots",

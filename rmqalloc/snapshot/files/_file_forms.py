@@ -72,6 +72,8 @@ def form_or_none(source: Source) -> str | None:
     text = _text(source)
     if outputs.is_json_output(outputs.cleaned(text[:_HEAD])):
         return OUTPUTS
+    if suffix is None and outputs.has_results(text):  # of a log in JSON, too
+        return OUTPUTS
     if suffix is not None or text.lstrip().startswith("{"):
         return "json"
     if outputs.is_output(text):
@@ -80,7 +82,9 @@ def form_or_none(source: Source) -> str | None:
         return "yaml"
     if _has_columns(text):
         return "csv"
-    return OUTPUTS if outputs.is_named_as_output(source.path) else None
+    if outputs.is_named_as_output(source.path) or outputs.is_part_of_log(text):
+        return OUTPUTS
+    return None
 
 
 def _text(source: Source) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from rmqalloc.documents import Source
 from rmqalloc.documents.memory import no_collection
@@ -17,6 +18,9 @@ from rmqalloc.snapshot.files._file_forms import AUTO, FORMS, OUTPUTS
 from rmqalloc.snapshot.files.given_sources import GivenSource, given_sources
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import ReadSource, Snapshot
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.files.outputs import LoggedMoment
 
 
 def read_snapshot(path_or_dash: str, form: str = AUTO) -> Snapshot:
@@ -89,6 +93,36 @@ def read_snapshots(
         listed.sort(key=lambda read: (read.file, read.first_line))
         snapshot = replace(snapshot, sources=tuple(listed))
     return snapshot, (*chosen.warnings, *notes)
+
+
+class LogsRead(NamedTuple):
+    """What logs of clients show over time, and what should be known of their last state."""
+
+    moments: Iterator[LoggedMoment]
+    warnings: tuple[str, ...]
+
+
+def read_logs(paths: Iterable[str | os.PathLike[str] | Source | GivenSource]) -> LogsRead:
+    """Return what logs of Java clients show whenever it changes, in the order of time.
+
+    Parameters
+    ----------
+    paths : iterable of str, path, Source or GivenSource
+        Logs, rotated ones too, and folders of them; files with outputs of topicRoute may be among
+        them.
+
+    Raises
+    ------
+    OSError, SnapshotError
+        As `read_snapshots`; also if a file is neither a log nor topicRoute, or a log has no times.
+    """
+    chosen = chosen_sources(given_sources(paths))
+    if chosen.form != OUTPUTS:
+        raise chosen.sources[0].error(
+            f"a history is made of logs of clients, and this is {chosen.form}"
+        )
+    _, notes = outputs.read(chosen.sources)
+    return LogsRead(outputs.over_time(chosen.sources), (*chosen.warnings, *notes))
 
 
 def _as_read(left_out: LeftOut) -> ReadSource:

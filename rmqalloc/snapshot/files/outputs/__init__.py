@@ -14,6 +14,10 @@
     Requests to RocketMQ Console, which name what its answers are about.
 ``console``
     What each answer of RocketMQ Console states.
+``client_log``
+    What a Java client logs of its queues.
+``logged_clients``, ``group_logs``, ``logged_groups``, ``logged_moments``
+    Logs of clients taken line by line, what they leave of each group, and when that changes.
 ``gathered``
     All facts of all outputs, put together.
 ``consumed``
@@ -32,8 +36,14 @@ from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.files.outputs._clean_text import cleaned
+    from rmqalloc.snapshot.files.outputs._client_log import has_results, is_part_of_log
     from rmqalloc.snapshot.files.outputs._formats import is_json_output
-    from rmqalloc.snapshot.files.outputs._joined import first_outputs, read
+    from rmqalloc.snapshot.files.outputs._joined import (
+        LoggedMoment,
+        first_outputs,
+        over_time,
+        read,
+    )
     from rmqalloc.snapshot.files.outputs._not_read import (
         is_binary,
         not_read,
@@ -43,21 +53,26 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot.files.outputs._sections import is_named_as_output, is_output
 
 __all__ = [
+    "LoggedMoment",
     "cleaned",
     "first_outputs",
+    "has_results",
     "is_binary",
     "is_json_output",
     "is_named_as_output",
     "is_output",
+    "is_part_of_log",
     "not_read",
     "not_read_bytes",
+    "over_time",
     "read",
     "recognised",
 ]
 
 _NAMES = {
     "_clean_text": ("cleaned",),
-    "_joined": ("first_outputs", "read"),
+    "_client_log": ("has_results", "is_part_of_log"),
+    "_joined": ("LoggedMoment", "first_outputs", "over_time", "read"),
     "_formats": ("is_json_output",),
     "_not_read": ("is_binary", "not_read", "not_read_bytes", "recognised"),
     "_sections": ("is_named_as_output", "is_output"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import attrgetter
+from typing import NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.results.and_more import first_of
@@ -55,6 +56,43 @@ _MOST_VALUES = 5
 """Contradictions of one kind that are named at most."""
 
 
+class CountedQueues(NamedTuple):
+    """How many queues a client divided of a topic."""
+
+    n: int
+    place: str
+    brokers: Mapping[str, int]  # of lines that count as many: highest queue id + 1
+
+
+class LoggedGroup(NamedTuple):
+    """A group as logs of its clients leave it.
+
+    Attributes
+    ----------
+    infos : mapping of client id to RunningInfo
+    connections : mapping of client id to ClientConnection
+    places : mapping of client id to str
+        Where each client is named last.
+    topics : set of str
+        Those that logs name.
+    counts : list of CountedClients
+        How many clients each client saw last.
+    unknown : mapping of str to str
+        What of ``clients``, ``subscriptions`` and ``owners`` is not known, and why.
+    file, line : str, int
+        Where the group is named first.
+    """
+
+    infos: Mapping[str, RunningInfo]
+    connections: Mapping[str, ClientConnection]
+    places: Mapping[str, str]
+    topics: set[str]
+    counts: Sequence[CountedClients]
+    unknown: Mapping[str, str]
+    file: str
+    line: int
+
+
 @dataclass(slots=True)
 class GroupOutputs:
     """Outputs about one group."""
@@ -74,6 +112,8 @@ class GroupOutputs:
     counts: list[CountedClients] = field(default_factory=list)
     statements: Statements = field(default_factory=Statements)
     unknown: dict[str, str] = field(default_factory=dict)  # what is known in part, and why
+    logged: LoggedGroup | None = None  # what logs of its clients leave
+    only_logged: set[str] = field(default_factory=set)  # clients that nothing else reports on
 
     @property
     def subscriptions(self) -> set[str]:
@@ -85,7 +125,13 @@ class GroupOutputs:
             topics.update(connected.subscriptions)
         for info in self.infos.values():
             topics.update(info.subscriptions)
-        return topics
+        return topics | (self.logged.topics if self.logged else set())
+
+    @property
+    def reported(self) -> dict[str, RunningInfo]:
+        """What clients report themselves, not by their logs."""
+        infos = self.infos.items()
+        return {name: info for name, info in infos if name not in self.only_logged}
 
     @property
     def all_connected(self) -> list[Connected]:
@@ -98,9 +144,9 @@ class GroupOutputs:
         the topics of the last client that sent a heartbeat.
         """
         ids = _ids(chain.from_iterable(listed.connections for listed in self.all_connected))
-        if not ids or not ids <= self.infos.keys():
+        if not ids or not ids <= self.reported.keys():
             return None
-        reported = [_divided(info.subscriptions) for info in self.infos.values()]
+        reported = [_divided(info.subscriptions) for info in self.reported.values()]
         for listed in self.all_connected:
             if _divided(listed.subscriptions) not in reported:
                 return listed
@@ -121,6 +167,8 @@ class Gathered:
     sources: list[ReadSource] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     first: dict[str, Section] = field(default_factory=dict)  # by group: its first output
+    # by topic: how many queues clients say in their logs that they divided
+    counted_queues: Mapping[str, Sequence[CountedQueues]] = field(default_factory=dict)
 
     def note(self, section: Section, what: str, offset: int = 0) -> None:
         """Warn of a line of an output."""
@@ -172,6 +220,24 @@ class Gathered:
         outputs.answered[client.client_id] = client
         outputs.mentions.append(NamedClients("running info", section.place(), (client.client_id,)))
         _add_versions(outputs, source, [client])
+
+    def add_logged(self, group: str, logged: LoggedGroup) -> None:
+        """Keep a group as logs of its clients leave it; what a client reports itself comes first."""
+        outputs = self.groups[group]
+        outputs.logged = logged
+        outputs.counts += logged.counts
+        for client_id, info in logged.infos.items():
+            if client_id not in outputs.infos:
+                outputs.infos[client_id] = info
+                outputs.only_logged.add(client_id)
+        for client_id, connection in logged.connections.items():
+            place = logged.places[client_id]
+            outputs.answered.setdefault(client_id, connection)
+            outputs.mentions.append(NamedClients("a log", place, (client_id,)))
+            _add_versions(outputs, f"a log ({place})", [connection])
+        for kind in ("clients", "owners"):
+            if kind in logged.unknown:
+                outputs.unknown.setdefault(kind, logged.unknown[kind])
 
     def snapshot(self, source: str) -> Snapshot:
         """Return the snapshot; warnings of incomplete outputs are added."""
@@ -283,6 +349,9 @@ class Gathered:
             tps = outputs.counted.consume_tps or None
         routes = self.topics if is_placed else {}
         group = members.group(name, view, outputs.infos, routes, lags=lags, consume_tps=tps)
+        if outputs.only_logged:
+            clients = tuple(_as_logged(client, outputs.only_logged) for client in group.clients)
+            group = replace(group, clients=clients)
         if group.is_shared:
             all_topics = {lag.queue.topic for lag in group.lags}
             retry = {topic for topic in all_topics if is_retry_topic_of(topic, name, all_topics)}
@@ -293,11 +362,11 @@ class Gathered:
         unknown = {**group.unknown, **_unknown(outputs, group, progress)}
         group = replace(group, unknown=unknown)
         if outputs.owned:
-            clients = []
+            owning = []
             for client in group.clients:
                 owned = tuple(outputs.owned.get(client.client_id, ()))
-                clients.append(replace(client, owned=owned))
-            return replace(group, clients=tuple(clients))
+                owning.append(replace(client, owned=owned))
+            return replace(group, clients=tuple(owning))
         return self._with_owners(group, progress) if progress and progress.owners else group
 
     def _warn_of_topics(self, group: Group, outputs: GroupOutputs, progress: Consumed) -> None:
@@ -448,14 +517,31 @@ class Gathered:
             if topic not in self.topics and queue_id >= 0:
                 brokers = counts.setdefault(topic, {})
                 brokers[broker] = max(brokers.get(broker, 0), queue_id + 1)
-        guessed = {
-            "routes": "no topicRoute is given; its read queues are counted by the highest queue id seen"
-        }
+        for topic, divided in self.counted_queues.items():
+            if topic not in self.topics:
+                brokers = counts.setdefault(topic, {})
+                for broker, n in chain.from_iterable(count.brokers.items() for count in divided):
+                    brokers[broker] = max(brokers.get(broker, 0), n)
         topics = []
         for topic, brokers in counts.items():
             entries = tuple(TopicBroker(broker, n) for broker, n in sorted(brokers.items()))
-            topics.append(Topic(topic, entries, guessed))
+            why = _why_guessed(sum(brokers.values()), self.counted_queues.get(topic, ()))
+            topics.append(Topic(topic, entries, {"routes": why} if why else {}))
         return topics
+
+
+def _why_guessed(n_named: int, counts: Sequence[CountedQueues]) -> str | None:
+    """Return why queues that outputs name may not be all of a topic; None if clients count as many."""
+    by_id = "no topicRoute is given; its read queues are counted by the highest queue id seen"
+    different = next((count for count in counts if count.n != n_named), None)
+    if different is not None:
+        return f"{by_id}: {n_named}, and a client divides {different.n} ({different.place})"
+    return None if counts else by_id
+
+
+def _as_logged(client: Client, only_logged: Collection[str]) -> Client:
+    """Return a client without the topics of its log, which may not be all that it subscribes to."""
+    return replace(client, subscriptions=None) if client.client_id in only_logged else client
 
 
 def _add_versions(outputs: GroupOutputs, source: str, clients: Iterable[ClientConnection]) -> None:
@@ -510,9 +596,11 @@ def _unknown(outputs: GroupOutputs, group: Group, progress: Consumed | None) -> 
     found = {}
     if not outputs.connected and not outputs.lists:
         found["clients"] = _why_clients(outputs, progress)
-    if not outputs.connected and not outputs.infos:
+    if not outputs.connected and not outputs.reported:
         known = "; its topics are those that it has offsets of" if progress else ""
         found["subscriptions"] = f"its consumerConnection is not given{known}"
+        if outputs.logged:
+            found["subscriptions"] = outputs.logged.unknown.get("subscriptions", "")
     if progress is not None:
         has_owners = not group.is_shared and group.server_assignment != "POP"
         reports = all(client.owned is not None for client in group.clients)
@@ -520,12 +608,15 @@ def _unknown(outputs: GroupOutputs, group: Group, progress: Consumed | None) -> 
             found["owners"] = progress.why_owners
         if progress.why_lags:
             found["lags"] = progress.why_lags
-    return found | outputs.unknown
+    found |= outputs.unknown
+    return {kind: why for kind, why in found.items() if why}
 
 
 def _why_clients(outputs: GroupOutputs, progress: Consumed | None) -> str:
     """Return why the clients of a group are not known that no output lists."""
     row = outputs.counted
+    if outputs.logged and not outputs.reported:
+        return outputs.logged.unknown.get("clients", "")
     if outputs.answered:
         return "only those whose consumerStatus files are given are known"
     if outputs.n_unanswered:

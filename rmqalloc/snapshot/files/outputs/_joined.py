@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import PurePath
+from typing import NamedTuple
 
 from rmqalloc.documents import DocumentError, Source
 from rmqalloc.remoting.body_fields import AnswerError
@@ -28,7 +30,9 @@ from rmqalloc.snapshot.files.outputs._sections import (
     ABOVE,
     CUT,
     FAILED,
+    LOG,
     NOTHING,
+    PART_OF_LOG,
     PASSED,
     Section,
     sections,
@@ -64,6 +68,66 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
     return snapshot, tuple(gathered.warnings)
 
 
+class LoggedMoment(NamedTuple):
+    """What logs of clients show after a change; times in seconds of the Unix clock.
+
+    Attributes
+    ----------
+    since, at : float
+        The first and the last line of the change.
+    snapshot : Snapshot
+        The cluster from then on. What is not known of a group has one reason all the time.
+    changing : mapping of str to float
+        Groups that change meanwhile, since when; the snapshot has them as they were.
+    """
+
+    since: float
+    at: float
+    snapshot: Snapshot
+    changing: Mapping[str, float]
+
+
+def over_time(sources: Sequence[Source]) -> Iterator[LoggedMoment]:
+    """Yield what logs of clients show, whenever a group has changed and then stayed for a second, and
+    at their end; in the order of time.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        Logs of clients; outputs of topicRoute beside them count for all the time.
+
+    Raises
+    ------
+    SnapshotError
+        As `read`; or a file is neither a log nor topicRoute, or a log has no times.
+    """
+    from rmqalloc.snapshot.files.outputs._logged_groups import IN_PART
+    from rmqalloc.snapshot.files.outputs._logged_moments import clients_over_time
+
+    found = [section for source in sources for section in sections(source)]
+    for section in found:
+        if section.kind in _TAKE and section.kind not in ("routes", "json"):
+            raise section.error(
+                "a history is made of logs of clients; only topicRoute may be given beside them"
+            )
+    topics = read(sources)[0].topics
+    logs = [section for section in map(_as_log, found) if section.kind == LOG]
+    if not logs:
+        raise found[0].error("a history is made of logs of clients, and this is none")
+    gathered = Gathered({topic.name: topic for topic in topics})
+    for settled in clients_over_time(logs):
+        for name in settled.names:
+            logged = settled.logs.group(name, settled.at)
+            if logged and not answers.is_system_group(name):
+                unknown = {kind: IN_PART[kind] for kind in logged.unknown}
+                gathered.groups.pop(name, None)
+                gathered.add_logged(name, logged._replace(unknown=unknown))
+        if gathered.groups:
+            gathered.counted_queues = settled.logs.queues()
+            snapshot = gathered.snapshot("logs of clients")
+            yield LoggedMoment(settled.since, settled.at, snapshot, settled.changing)
+
+
 def first_outputs(sources: Sequence[Source]) -> dict[str, Section]:
     """Return the first output of each consumer group."""
     return _gathered(sources).first
@@ -73,10 +137,12 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
     gathered = Gathered()
     found: list[Section] = []
     refused: list[DocumentError] = []
-    for source in sources:
-        of_file = console.classified(list(sections(source)))
+    by_file = [console.classified(list(sections(source))) for source in sources]
+    if any(section.kind == LOG for section in chain.from_iterable(by_file)):
+        by_file = [list(map(_as_log, of_file)) for of_file in by_file]
+    for source, of_file in zip(sources, by_file, strict=True):
         found += of_file
-        if not any(section.kind in _TAKE for section in of_file):
+        if not any(section.kind in _READ for section in of_file):
             refused.append(_why_nothing(source, of_file))
             if all(map(_is_silent, of_file)):
                 gathered.warnings.append(str(refused[-1]))
@@ -88,9 +154,12 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
     ):
         if section.kind in _TAKE:
             _take(section, gathered)
+        if section.kind in _READ:
             _leave_out(section.rest(), gathered)
         else:
             _leave_out(section, gathered)
+    if logs := [section for section in found if section.kind == LOG]:
+        _take_logs(logs, gathered)
     gathered.sources.sort(key=lambda read: (read.file, read.first_line))
     return gathered
 
@@ -110,6 +179,31 @@ def _take(section: Section, gathered: Gathered) -> None:
         gathered.first[name] = section
     what = section.asked.command or _COMMAND_OF[section.kind]
     gathered.sources.append(section.as_source(what, contents))
+
+
+def _as_log(section: Section) -> Section:
+    """Return a part of a log as a log, as beside others."""
+    return replace(section, kind=LOG) if section.kind == PART_OF_LOG else section
+
+
+def _take_logs(logs: Sequence[Section], gathered: Gathered) -> None:
+    """Add what clients log, of all logs together: one may go on with what another begins."""
+    from rmqalloc.snapshot.files.outputs._logged_clients import clients_of
+
+    found = clients_of(logs)
+    for name, logged in found.groups():
+        if answers.is_system_group(name):
+            continue
+        gathered.add_logged(name, logged)
+        section = next(section for section in logs if section.source.name == logged.file)
+        gathered.first.setdefault(name, replace(section, line=logged.line))
+    gathered.counted_queues = found.queues()
+    gathered.warnings += found.warnings
+    for section in logs:
+        n_results = found.n_results[section.source.name]
+        gathered.sources.append(
+            section.as_source("the log of a Java client", counted(n_results, "result"))
+        )
 
 
 def _leave_out(section: Section, gathered: Gathered) -> None:
@@ -175,7 +269,7 @@ def _why_nothing(source: Source, found: Sequence[Section]) -> DocumentError:
         return source.error("is empty; the command that should have written it printed nothing", 1)
     return source.error(
         "holds no output of mqadmin that is read: topicRoute, consumerConnection, consumerProgress -g, "
-        "consumerStatus and its files, allocateMQ; the head of a table must be there",
+        "consumerStatus and its files, allocateMQ, whose head must be there; nor a Java client's log of a rebalance",
         1,
     )
 
@@ -195,6 +289,8 @@ def _refusal(section: Section) -> str:
         return tables.nothing(section)
     if section.kind in (console.ERROR, console.OTHER):
         return console.refusal(section)
+    if section.kind == PART_OF_LOG:
+        return not_read(section.source.text(), section.source.path)
     if section.kind in (ABOVE, PASSED):
         return not_read("\n".join(section.lines), section.source.path)
     other = _NOT_READ[section.kind]
@@ -422,6 +518,7 @@ _TAKE: dict[str, Callable[[Section, Gathered], str]] = {
     "running info": _take_running_info,
     "all groups": _take_all_groups,
 }
+_READ = {*_TAKE, LOG}
 
 
 def _topic(section: Section) -> str:

@@ -1137,12 +1137,8 @@ _LOGS = (
     Kind(
         "the log of a Java client",
         "which queues one client got, and when",
-        OWNERS,
-        words=(
-            "rebalanced result changed",
-            "rebalance result changed",
-            "allocateMessageQueueStrategyName=",
-        ),
+        f"its lines `rebalanced result changed` are read where they are whole; {OWNERS}",
+        words=("rebalanced result changed", "rebalance result changed"),
         file_name=r"(?:rocketmq_client|ons|rocketmq-client)\.log(?:\.\d{1,3})?",
     ),
     Kind(

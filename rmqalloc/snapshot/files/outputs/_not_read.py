@@ -19,6 +19,7 @@ from rmqalloc.snapshot.files.outputs._binary_kinds import (
     has_marks,
     text_of,
 )
+from rmqalloc.snapshot.files.outputs._client_log import has_results
 from rmqalloc.snapshot.files.outputs._formats import FORMATS
 from rmqalloc.snapshot.files.outputs._kinds_not_read import KINDS, NOISE, NOTHING, Kind
 from rmqalloc.text import quoted, shortened
@@ -237,7 +238,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _is_read(head: _Head) -> bool:
     """Return whether a text has the head of an output that is read, or is a snapshot."""
-    if head.has_line(rf"[ \t]*(?:{_HEADS_READ})"):
+    if has_results(head.text) or head.has_line(rf"[ \t]*(?:{_HEADS_READ})"):
         return True
     if head.has(_JSON_READ):
         return '"errMsg"' not in head.text  # that of RocketMQ Dashboard

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from rmqalloc.documents import DocumentError, Source
 from rmqalloc.snapshot.files.outputs._clean_text import cleaned
+from rmqalloc.snapshot.files.outputs._client_log import has_results, has_statement, is_part_of_log
 from rmqalloc.snapshot.files.outputs._console_requests import (
     READ_QUERIES,
     ConsoleRequest,
@@ -60,6 +61,12 @@ PASSED = "passed"
 """Lines that belong to no output."""
 ABOVE = "above"
 """A line right above an output: a title, or a command that printed it."""
+LOG = "client log"
+"""Lines of a log of a Java client; of a file that has nothing else they are not taken apart."""
+PART_OF_LOG = "part of a client log"
+"""A log without results; it counts beside others that have some."""
+_MAY_BE_OUTPUT = re.compile(r"\n[ \t]*(?:#[A-Z]|0{2,3}1[ \t]|get consumer status )")
+"""Found fast in the many lines of a log; heads of tables, but JSON, begin so."""
 _INTO_A_FILE = re.compile(r"(?<![0-9])>>?\s*[^\s&]|\|\s*tee\b")
 _INTO_A_FILE_BY_CURL = re.compile(r"\s(?:-o|-O|--output|--remote-name)\b")
 _ANY_TABLE = re.compile(
@@ -68,6 +75,11 @@ _ANY_TABLE = re.compile(
     re.MULTILINE,
 )
 _ANY_HEAD = re.compile(r"^[ \t]*#[A-Z].*", re.MULTILINE)
+_JSON_OUTPUT = re.compile(
+    r'"(?:brokerDatas|queueDatas|connectionSet|queueStatInfoList|mqTable|subGroupType)"\s*:'
+    r"|/(?:consumer|topic|cluster)/\w{1,64}\.(?:query|refresh)\b"
+)
+"""Keys of JSON that is read, and requests to RocketMQ Console."""
 _JSON_BELOW = re.compile(r'\{(?:\s*$|\s*")|\[\s*(?:$|\{)')
 
 
@@ -136,16 +148,18 @@ class Section:
 
 
 def is_output(text: str) -> bool:
-    """Return whether a text has outputs of mqadmin, JSON aside, or something that is to be refused
-    as such.
+    """Return whether a text has outputs of mqadmin, JSON aside, or results in a client's log, or
+    something that is to be refused as such.
 
     Examples
     --------
     >>> is_output("#ClientId                            #ClientAddr            #Language  #Version")
     True
     """
+    if has_results(text):
+        return True
     text = cleaned(text)
-    if _ANY_TABLE.search(text) is not None:
+    if has_results(text) or _ANY_TABLE.search(text) is not None:
         return True
     return any(command_of_cut_head(line[0]) for line in _ANY_HEAD.finditer(text))
 
@@ -165,8 +179,17 @@ def sections(source: Source) -> Iterator[Section]:
     """Yield the outputs that a file holds, and what stands between them: lines that belong to no
     output (`PASSED`), and commands without one (`NOTHING`).
     """
-    cutter = _Cutter(source)
-    lines = cleaned(source.text()).split("\n")
+    text = source.text()
+    is_plain = "\x1b" not in text
+    is_log = is_plain and (has_results(text) or is_part_of_log(text))
+    text = text if is_log else cleaned(text)
+    has_log = has_results(text)
+    if (has_log or is_part_of_log(text)) and not _has_other_output(text):
+        kind, lines = LOG if has_log else PART_OF_LOG, [] if is_log else [text]
+        yield Section(source, 1, kind, CommandSubject(), lines=lines, n_read=source.n_lines)
+        return
+    cutter = _Cutter(source, has_log)
+    lines = cleaned(text).split("\n")
     for number, line in enumerate(lines, 1):
         cutter.take(number, line)
     cutter.end(len(lines) + 1)
@@ -175,12 +198,21 @@ def sections(source: Source) -> Iterator[Section]:
         yield replace(one, n_alike=counts[id(one.asked), one.kind])
 
 
+def _has_other_output(text: str) -> bool:
+    """Check whether a log may have outputs of mqadmin as well."""
+    first = f"\n{text[: text.find(chr(10))]}"
+    is_likely = "mqadmin" in text or _MAY_BE_OUTPUT.match(first) or _MAY_BE_OUTPUT.search(text)
+    if is_likely and (_ANY_TABLE.search(text) or _COMMAND_LINE.search(text)):
+        return True
+    return _JSON_OUTPUT.search(text) is not None
+
+
 class _Cutter:
     """Cuts a file into outputs, line by line."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, has_log: bool) -> None:
         self.found: list[Section] = []
-        self._source = source
+        self._source, self._has_log = source, has_log
         self._asked = _subject_of_name(source.path) or CommandSubject()
         self._section: Section | None = None
         self._command: Section | None = None  # a command line that has no output yet
@@ -212,12 +244,14 @@ class _Cutter:
         """Go on to a line without a command."""
         bare = line.lstrip(" \t")
         indentation = line[: len(line) - len(bare)]
-        kind = _kind(bare)
+        kind = LOG if self._has_log and has_statement(bare) else _kind(bare)
         if kind is not None and self._begins(kind, bare, indentation):
             before = self._above(kind, number)
             self._section = Section(self._source, number, kind, self._asked, indentation, before)
         if self._section is not None:
             self._section.lines.append(line.removeprefix(self._section.indentation))
+            if self._section.kind == LOG and has_statement(line):
+                self._section.n_read = len(self._section.lines)
         else:
             self._passed.append(line)
 
@@ -246,6 +280,8 @@ class _Cutter:
         now = self._section
         if now is None:
             return True
+        if now.kind == LOG:
+            return kind not in (LOG, FAILED, "json")
         if kind == FAILED:
             return _failed(line, "clients" if now.kind == FAILED else now.kind)
         if kind == "json":
@@ -259,6 +295,9 @@ class _Cutter:
         """Return lines above an output: a stack trace there does not mean that the command failed,
         if its output follows.
         """
+        if kind == LOG:
+            self.end(number)
+            return []
         now = self._section
         if now is not None and now.kind == FAILED and not _failed(now.lines[0], kind):
             if kind != "clients":

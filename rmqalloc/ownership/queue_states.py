@@ -253,8 +253,8 @@ class OwnerStates:
         return found
 
     def _seen(self, slot: int, topic: str) -> frozenset[MessageQueue] | None:
-        """Return the queues in a client's own route; None if it has that of the name server, or
-        brokers assign by theirs.
+        """Return the queues in a client's own route; None if it has the route of the name server, or
+        brokers assign the queues.
         """
         if self.views.group.server_assignment is not None:
             return None

@@ -68,7 +68,7 @@ _QUERY_OF_KEY = {
     "brokerServer": "cluster/list.query",
     "subscriptionGroupConfig": "consumer/examineSubscriptionGroupConfig.query",
 }
-"""Answers that are not read, by a key of theirs."""
+"""Answers that are not read, by a key that they have."""
 
 _QUEUE = re.compile(r"MessageQueue \[topic=([^,]*+), brokerName=(.*), queueId=(-?[0-9]{1,10})\]")
 _OF_SYSTEM = "%SYS%"
@@ -79,7 +79,7 @@ def classified(found: Sequence[Section]) -> list[Section]:
     """Return sections, of those of JSON with the content and the kind that the content has."""
     kinds = [_of_json(section) if section.kind == "json" else section for section in found]
     counts = Counter((id(section.asked), section.kind) for section in kinds)
-    return [replace(one, n_alike=counts[id(one.asked), one.kind]) for one in kinds]
+    return [replace(part, n_alike=counts[id(part.asked), part.kind]) for part in kinds]
 
 
 def _of_json(section: Section) -> Section:

@@ -85,7 +85,7 @@ OTHERS = (
     ),
 )
 
-COMMANDS = tuple(dict.fromkeys(one.command.split(" ")[0] for one in (*FORMATS, *OTHERS)))
+COMMANDS = tuple(dict.fromkeys(form.command.split(" ")[0] for form in (*FORMATS, *OTHERS)))
 
 _HEADS = {
     "topicRoute -l": ("#ClusterName #BrokerName #BrokerAddrs #ReadQueue #WriteQueue #Perm",),
@@ -165,9 +165,9 @@ def _is_within(some: Sequence[str], names: Sequence[str]) -> bool:
 
 
 BEGINNINGS = {
-    kind: re.compile("|".join(dict.fromkeys(one.head for one in FORMATS if one.kind == kind)))
-    for kind in dict.fromkeys(one.kind for one in FORMATS)
-} | {one.command: re.compile(one.head) for one in OTHERS}
+    kind: re.compile("|".join(dict.fromkeys(form.head for form in FORMATS if form.kind == kind)))
+    for kind in dict.fromkeys(form.kind for form in FORMATS)
+} | {form.command: re.compile(form.head) for form in OTHERS}
 """First lines by kind of output, and by command of those that are not read."""
 BEGINNINGS["json"] = re.compile(r"\{|\[[ \t]*(?:$|[{\]])")
 """JSON of RocketMQ Console may be a list, that of mqadmin is an object."""

@@ -257,7 +257,7 @@ class Gathered:
     def _warn_of_unread_topics(self, groups: Sequence[Group]) -> None:
         """Warn of routes of topics to which none of the groups subscribes."""
         subscribed = set(chain.from_iterable(group.all_subscriptions for group in groups))
-        for name in self.topics.keys() - subscribed if groups else ():
+        for name in sorted(self.topics.keys() - subscribed) if groups else ():
             self.warnings.append(
                 f"topicRoute ({self.places[name]}): no group whose outputs are given subscribes to topic {printable(name)}"
             )
@@ -457,7 +457,7 @@ class Gathered:
         if outputs.counted and outputs.counted.n_connections:
             row = outputs.counted
             counts.append(CountedClients(row.n_connections, row.command, row.place))
-        lengths = {len(one.connections) for several in by_broker.values() for one in several}
+        lengths = {len(listed.connections) for listed in chain.from_iterable(by_broker.values())}
         counts = [count for count in counts if count.n not in lengths]
         seen = seen_clients([*lists, *outputs.lists], mentions, counts)
         contradictions += seen.contradictions

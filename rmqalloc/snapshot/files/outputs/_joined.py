@@ -44,7 +44,7 @@ from rmqalloc.snapshot.snapshot import Snapshot, Topic
 from rmqalloc.text import counted, printable, shortened
 
 _ALLOCATION = "allocateMQ"
-_NOT_READ = {one.command: one for one in OTHERS}
+_NOT_READ = {form.command: form for form in OTHERS}
 
 
 def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
@@ -291,6 +291,8 @@ def _refusal(section: Section) -> str:
         return console.refusal(section)
     if section.kind == PART_OF_LOG:
         return not_read(section.source.text(), section.source.path)
+    if section.kind == PASSED and all(map(is_noise, section.lines)):
+        return "Java, its logging or a shell prints this around an output"
     if section.kind in (ABOVE, PASSED):
         return not_read("\n".join(section.lines), section.source.path)
     other = _NOT_READ[section.kind]
@@ -488,11 +490,11 @@ def _take_console_groups(section: Section, gathered: Gathered) -> str:
 
 
 def _add_groups(listed: Sequence[ListedGroup], section: Section, gathered: Gathered) -> str:
-    found = [one for one in listed if not answers.is_system_group(one.name)]
-    for one in found:
-        gathered.groups[one.name].counted = one
+    found = [row for row in listed if not answers.is_system_group(row.name)]
+    for row in found:
+        gathered.groups[row.name].counted = row
     if found:
-        lags = named([f"{printable(one.name)} {one.lag}" for one in found])
+        lags = named([f"{printable(row.name)} {row.lag}" for row in found])
         gathered.note(
             section,
             f"the list of all groups shows neither clients nor queues; its Diff Total ({lags}) has no place in a snapshot: "

@@ -496,8 +496,8 @@ _STORE = (
 )
 
 
-_HEADS = {other.command: rf"[ \t]*(?:{other.head})" for other in OTHERS}
-_INSTEAD = {other.command: other.instead for other in OTHERS}
+_HEADS = {form.command: rf"[ \t]*(?:{form.head})" for form in OTHERS}
+_INSTEAD = {form.command: form.instead for form in OTHERS}
 
 
 def _output(command: str, shows: str, line: str = "", mark: str = "", instead: str = "") -> Kind:

@@ -41,7 +41,7 @@ _COMMAND_LINE = re.compile(
 )
 _READ = dict.fromkeys([
     *(f"{query}[.]query" for query in READ_QUERIES),
-    *(one.command.split(" ")[0] for one in FORMATS),
+    *(form.command.split(" ")[0] for form in FORMATS),
     *READ_QUERIES,
 ])  # fmt: skip
 _FILE_NAME = re.compile(
@@ -70,7 +70,11 @@ _MAY_BE_OUTPUT = re.compile(r"\n[ \t]*(?:#[A-Z]|0{2,3}1[ \t]|get consumer status
 _INTO_A_FILE = re.compile(r"(?<![0-9])>>?\s*[^\s&]|\|\s*tee\b")
 _INTO_A_FILE_BY_CURL = re.compile(r"\s(?:-o|-O|--output|--remote-name)\b")
 _ANY_TABLE = re.compile(
-    "|".join(rf"^[ \t]*(?:{one.pattern})" for kind, one in BEGINNINGS.items() if kind != "json")
+    "|".join(
+        rf"^[ \t]*(?:{beginning.pattern})"
+        for kind, beginning in BEGINNINGS.items()
+        if kind != "json"
+    )
     + rf"|^[ \t]*(?:{FAILURE.pattern})",
     re.MULTILINE,
 )
@@ -193,9 +197,9 @@ def sections(source: Source) -> Iterator[Section]:
     for number, line in enumerate(lines, 1):
         cutter.take(number, line)
     cutter.end(len(lines) + 1)
-    counts = Counter((id(one.asked), one.kind) for one in cutter.found)
-    for one in cutter.found:
-        yield replace(one, n_alike=counts[id(one.asked), one.kind])
+    counts = Counter((id(found.asked), found.kind) for found in cutter.found)
+    for found in cutter.found:
+        yield replace(found, n_alike=counts[id(found.asked), found.kind])
 
 
 def _has_other_output(text: str) -> bool:

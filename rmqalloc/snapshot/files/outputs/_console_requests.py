@@ -54,7 +54,7 @@ def request_in(line: str) -> ConsoleRequest | None:
     >>> request_in('{"status":404,"path":"/topic/route.query"}') is None
     True
     """
-    path = _PATH.search(line)
+    path = _PATH.search(line) if "/" in line else None
     if path is None or not _SENDER.search(line, 0, path.start()):
         return None
     return ConsoleRequest(path["query"], _fields(line[path.start() :]), path.start())

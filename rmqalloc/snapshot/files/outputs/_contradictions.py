@@ -70,15 +70,16 @@ def seen_clients(
     known = set(lists[0].client_ids) if lists else set()
     unlisted: list[str] = []
     contradictions: list[str] = []
+    known |= {host_of(name) for name in known}
     for found in (*lists[1:], *mentions):
-        names = known | {host_of(name) for name in known}
-        new = [name for name in dict.fromkeys(found.client_ids) if name not in names]
-        known.update(new)
+        new = [name for name in dict.fromkeys(found.client_ids) if name not in known]
+        known.update(new, map(host_of, new))
         unlisted += new
         if lists and new:
             contradictions.append(f"{found} shows {_named(new)}, {lists[0]} does not")
     for listed in lists[1:]:
-        absent = [name for name in lists[0].client_ids if name not in listed.client_ids]
+        named_there = set(listed.client_ids)
+        absent = [name for name in lists[0].client_ids if name not in named_there]
         if absent:
             contradictions.append(f"{lists[0]} shows {_named(absent)}, {listed} does not")
     for count in counts:

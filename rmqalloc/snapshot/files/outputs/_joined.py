@@ -175,8 +175,9 @@ def _take(section: Section, gathered: Gathered) -> None:
         contents = _TAKE[section.kind](section, gathered)
     except AnswerError as error:
         raise section.error(str(error)) from None
-    for name in gathered.groups.keys() - gathered.first.keys():
-        gathered.first[name] = section
+    if len(gathered.groups) > len(gathered.first):
+        for name in gathered.groups.keys() - gathered.first.keys():
+            gathered.first[name] = section
     what = section.asked.command or _COMMAND_OF[section.kind]
     gathered.sources.append(section.as_source(what, contents))
 

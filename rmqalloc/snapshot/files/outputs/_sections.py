@@ -224,7 +224,8 @@ class _Cutter:
 
     def take(self, number: int, line: str) -> None:
         """Go on to a line: a command, the first of an output, or one more of it."""
-        if command := _COMMAND_LINE.search(line):
+        command = _COMMAND_LINE.search(line) if "mqadmin" in line else None
+        if command is not None:
             name = command["command"] or command["another"]
             self._begin_command(
                 number, line, _asked(name, command["options"] or command["rest"] or "")

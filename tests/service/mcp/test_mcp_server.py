@@ -250,7 +250,7 @@ def test_scenarios_have_their_own_reader(subject):
 def test_a_real_process_keeps_the_protocol_on_standard_output(hostile):
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "rmqalloc", "mcp", "-f", hostile.file],
+        args=["-m", "rmqalloc", "mcp", "-f", hostile.files[0]],
         env=environment(),
     )
 

@@ -15,7 +15,7 @@ from printed_outputs import made_up_cases
 from silent_losses import EXEMPTIONS, answer, judged, sampled, silent_contradiction
 
 N_PROCESSES = 2
-N_MADE_UP, QUICK_MADE_UP, SEED = 300, 40, 1
+N_MADE_UP, QUICK_MADE_UP, SEED = 60, 40, 1
 QUICK_DAMAGES = 60
 N_CONTRADICTIONS, QUICK_CONTRADICTIONS = 500, 8
 MOST_EXAMPLES = 3

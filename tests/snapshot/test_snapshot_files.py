@@ -278,7 +278,7 @@ JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
                      id="yaml read_queue_nums"),
         pytest.param("s.yaml", "- 1\n- 2\n",
                      r"s.yaml:1:1: must be a mapping with apiVersion and kind, got \[1, 2\]", id="yaml a list"),
-        ("s.yaml", "", "this is empty; the command that wrote it"),
+        ("s.yaml", "", "must be a mapping with apiVersion and kind, got None"),
         pytest.param("s.csv", "group,topic,broker,quueue_id\n",
                      "s.csv:1: column quueue_id is not known; .* did you mean queue_id", id="csv an unknown column"),
         pytest.param("s.csv", "group,qid,queue id\n",

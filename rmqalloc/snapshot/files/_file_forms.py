@@ -39,7 +39,7 @@ def form_of(source: Source) -> str:
     'csv'
     """
     found = form_or_none(source)
-    if not _is_right(source, found) and outputs.recognised(source.text(), source.path):
+    if not _is_right(source, found) and outputs.is_foreign(source.text(), source.path):
         raise source.error(outputs.not_read(source.text(), source.path))
     if found is None:
         raise source.error(

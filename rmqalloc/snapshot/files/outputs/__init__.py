@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     )
     from rmqalloc.snapshot.files.outputs._not_read import (
         is_binary,
+        is_foreign,
         not_read,
         not_read_bytes,
-        recognised,
     )
     from rmqalloc.snapshot.files.outputs._sections import is_named_as_output, is_output
 
@@ -58,6 +58,7 @@ __all__ = [
     "first_outputs",
     "has_results",
     "is_binary",
+    "is_foreign",
     "is_json_output",
     "is_named_as_output",
     "is_output",
@@ -66,7 +67,6 @@ __all__ = [
     "not_read_bytes",
     "over_time",
     "read",
-    "recognised",
 ]
 
 _NAMES = {
@@ -74,7 +74,7 @@ _NAMES = {
     "_client_log": ("has_results", "is_part_of_log"),
     "_joined": ("LoggedMoment", "first_outputs", "over_time", "read"),
     "_formats": ("is_json_output",),
-    "_not_read": ("is_binary", "not_read", "not_read_bytes", "recognised"),
+    "_not_read": ("is_binary", "is_foreign", "not_read", "not_read_bytes"),
     "_sections": ("is_named_as_output", "is_output"),
 }
 __getattr__ = imported_on_use(__name__, _NAMES)

@@ -1345,7 +1345,7 @@ _TEXTS = (
             r"|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \S{1,255} \S{1,100}(?:\[\d+\])?: "
         ),
     ),
-    Kind(
+    _JSON := Kind(
         "JSON of no form that is known",
         "",
         f"{_DIFFERENT_OUTPUTS}, as rmqalloc's own snapshots are (rmqalloc schema snapshot)",
@@ -1358,6 +1358,9 @@ NOTHING = Kind(
     "",
     "the command that wrote it may have failed: run it again, and keep its errors (2>&1)",
 )
+
+GENERIC = (_JSON, NOTHING)
+"""Kinds of which a parser says more: where in the text it is wrong."""
 
 KINDS: tuple[Kind, ...] = (
     *_DOCUMENTS,

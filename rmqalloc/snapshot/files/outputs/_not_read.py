@@ -21,7 +21,7 @@ from rmqalloc.snapshot.files.outputs._binary_kinds import (
 )
 from rmqalloc.snapshot.files.outputs._client_log import has_results
 from rmqalloc.snapshot.files.outputs._formats import FORMATS
-from rmqalloc.snapshot.files.outputs._kinds_not_read import KINDS, NOISE, NOTHING, Kind
+from rmqalloc.snapshot.files.outputs._kinds_not_read import GENERIC, KINDS, NOISE, NOTHING, Kind
 from rmqalloc.text import quoted, shortened
 
 _HEAD = 1 << 16
@@ -68,6 +68,18 @@ def recognised(text: str, path: str = "") -> NotRead | None:
     if found is None:
         found = None if head.lines else NOTHING
     return NotRead(found.what, found.shows, found.instead) if found else None
+
+
+def is_foreign(text: str, path: str = "") -> bool:
+    """Return whether a text is of a kind that no parser of snapshots need look at.
+
+    Examples
+    --------
+    >>> is_foreign('{"offsetTable":{"orders@order-svc":{0:120}}}'), is_foreign('{"a": 1}')
+    (True, False)
+    """
+    found = recognised(text, path)
+    return found is not None and found.what not in {kind.what for kind in GENERIC}
 
 
 def is_binary(data: bytes) -> bool:

@@ -20,7 +20,7 @@ WIDTHS = range(60, 133)
 
 COMMAND_LINE = re.compile(r"\bmqadmin(?:\.\w+)?[ \t]+(?P<command>[a-zA-Z]+)\b(?P<options>.*)")
 _FILE_NAME = re.compile(
-    r"(?P<command>topicRoute|topicStatus|consumer[A-Z][a-z]+)\.(?P<name>.+?)(?:\.(?:txt|json|log|out))?"
+    r"(?P<command>topicRoute|topicStatus|consumer[A-Z][a-z]+)\.(?P<name>(?!(?:txt|json|log|out)$).+?)(?:\.(?:txt|json|log|out))?"
 )
 _SUBJECT = re.compile(r" -[gt] (\S+)")
 _TOPIC_COMMANDS = ("topicRoute", "topicStatus")

@@ -568,10 +568,13 @@ def _client_id(section: Section, properties: dict[str, str]) -> str:
     """
     name = PurePath(section.source.path).name
     address, instance = properties.get("clientIP"), properties.get("instanceName")
+    if "@" in name and (address is None or name.startswith(f"{address}@")):
+        return name
     if address is None or instance is None:
-        return name
-    if name.startswith(f"{address}@"):
-        return name
+        raise section.error(
+            "a client's file without clientIP or instanceName, so its client id is not known; give the file whole, "
+            "or name it after the client (IP@INSTANCE), as consumerStatus does"
+        )
     unit = [properties["unitName"]] if properties.get("unitName") else []
     stream = ["STREAM"] if properties.get("enableStreamRequestType") == "true" else []
     return "@".join([address, instance, *unit, *stream])

@@ -441,13 +441,9 @@ def _unnamed(found: Contradiction, said: Iterable[str], text: str) -> Iterator[F
 
 
 def _errors_of_one(worlds: list[Answer], both: Answer) -> Iterator[Fault]:
-    """Yield errors that only one of the sources has, but for queues that several clients report
-    themselves: these reports are no part of what is contradicted.
-    """
+    """Yield errors that only one of the sources has."""
     common = set.intersection(*(set(world.errors) for world in worlds if world.refusal is None))
     for rule, group, *rest in sorted(set(both.errors) - common):
-        if rule == "actual-double-owned":
-            continue
         yield Fault("new error", group, rest[0], f"{rule} {' '.join(rest)}")
 
 

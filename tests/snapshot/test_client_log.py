@@ -805,10 +805,10 @@ def test_lines_of_one_change_are_one_state():
     text = "\n".join(lines).encode()
     moments = list(read_logs([Source("all.log", text, SnapshotError)]).moments)
     base = moment("2021-04-02T10:00:00")
-    assert [(round(one.since - base, 3), round(one.at - base, 3)) for one in moments] == [
+    assert [(round(moment.since - base, 3), round(moment.at - base, 3)) for moment in moments] == [
         (0, 0), (300, 300.7), (540, 540),
     ]  # fmt: skip
-    assert [len(one.snapshot.groups[0].clients) for one in moments] == [1, 2, 2]
+    assert [len(moment.snapshot.groups[0].clients) for moment in moments] == [1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -838,7 +838,7 @@ def test_routes_count_for_all_the_time(tmp_path):
     (tmp_path / "topicRoute.orders.json").write_text(ROUTE)
     (tmp_path / "a.log").write_text(log(result("a", ORDERS[:4], 2)))
     found = read_logs([str(tmp_path / "topicRoute.orders.json"), str(tmp_path / "a.log")])
-    assert all(one.snapshot.topics[0].unknown == {} for one in found.moments)
+    assert all(moment.snapshot.topics[0].unknown == {} for moment in found.moments)
 
 
 def test_text_is_read_as_a_file_is():

@@ -62,7 +62,7 @@ def test_route_clients_and_owners(release):
     assert (owned(group), len(group.lags), dict(group.unknown)) == (OWNED, 10, {})
     assert all(lag.last_timestamp > 0 for lag in group.lags if lag.queue.topic == "orders")
     assert [words for words in warnings if "several clients run at" in words] == []
-    errors = {one.rule for one in rmqalloc.check(snapshot) if one.severity == "error"}
+    errors = {fault.rule for fault in rmqalloc.check(snapshot) if fault.severity == "error"}
     assert errors == set()
 
 

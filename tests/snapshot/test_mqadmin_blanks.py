@@ -119,8 +119,8 @@ def test_consumer_status(rows):
     found = tables.clients(
         section_of(head + body + "\n\nSame subscription in the same group of consumer\n")
     )
-    assert [(one.client_id, one.version) for one in found.connections] == [
-        (one, tables.version(v)) for one, v in rows
+    assert [(client.client_id, client.version) for client in found.connections] == [
+        (client_id, tables.version(release)) for client_id, release in rows
     ]
 
 

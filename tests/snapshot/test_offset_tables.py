@@ -31,18 +31,6 @@ STATUS = (PAPERS / "getConsumerStatus" / "getConsumerStatus.txt").read_text()
 STATS = (DATA / "mqadmin" / "formats" / "5.3.3" / "brokerConsumeStats.txt").read_text()
 
 
-@pytest.fixture
-def read(tmp_path):
-    """The snapshot of a paste, and its warnings."""
-
-    def read(text):
-        path = tmp_path / "all.txt"
-        path.write_text(text)
-        return read_snapshots([str(path)])
-
-    return read
-
-
 def owned(group):
     return {
         client.client_id: None
@@ -57,7 +45,7 @@ def test_owners_of_a_topic(read):
     (group,) = snapshot.groups
     assert owned(group) == {"10.1.1.1@7#1": {0, 1}, "10.1.1.2@7#1": {2, 3}}
     assert (group.lags, dict(group.unknown), warnings) == ((), {}, ())
-    assert not {one.rule for one in rmqalloc.check(snapshot) if one.severity == "error"}
+    assert not {fault.rule for fault in rmqalloc.check(snapshot) if fault.severity == "error"}
 
 
 def test_alone_it_names_group_topic_and_some_clients(read):

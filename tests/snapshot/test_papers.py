@@ -80,18 +80,6 @@ def info(client, broker, model="CLUSTERING"):
 INFOS = info("10.1.1.1@7#11", "a") + info("10.1.1.2@8#22", "b")
 
 
-@pytest.fixture
-def read(tmp_path):
-    """The snapshot of a paste, and its warnings."""
-
-    def read(text):
-        path = tmp_path / "all.txt"
-        path.write_text(text)
-        return read_snapshots([str(path)])
-
-    return read
-
-
 def read_case(name):
     paths = sorted(path for path in (PAPERS / name).rglob("*") if path.is_file())
     return read_snapshots([str(path) for path in paths])

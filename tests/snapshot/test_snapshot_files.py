@@ -449,9 +449,9 @@ def test_what_is_left_out_of_a_folder_is_named(tmp_path):
     assert sorted(topics_of(snapshot)) == ["bills", "orders"]
     assert len(warnings) == len(said)
     for name, reason in said.items():
-        (warning,) = [one for one in warnings if one.startswith(f"{folder / name}")]
+        (warning,) = [words for words in warnings if words.startswith(f"{folder / name}")]
         assert reason in warning and warning.endswith("; it is left out"), name
-    left_out = {Path(one.file).name for one in snapshot.sources if one.left_out}
+    left_out = {Path(read.file).name for read in snapshot.sources if read.left_out}
     assert left_out == {*said}
 
 

@@ -103,8 +103,15 @@ def answer(files: Files) -> Answer:
     known = Known.of(snapshot)
     findings = check_snapshot(known)
     found = frozenset(
-        Found(one.rule, one.severity, one.consumer_group, one.topic, one.queues, one.clients)
-        for one in findings
+        Found(
+            finding.rule,
+            finding.severity,
+            finding.consumer_group,
+            finding.topic,
+            finding.queues,
+            finding.clients,
+        )
+        for finding in findings
     )
     missing = frozenset((fact.kind, fact.subject) for fact in findings.missing)
     scope = frozenset((fact.kind, fact.subject) for fact in findings.not_known) - missing

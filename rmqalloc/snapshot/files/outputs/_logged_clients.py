@@ -219,7 +219,7 @@ class ClientLogs:
                 if fact.is_end:
                     client.ended = place
                     client.heard = max(client.heard, -inf if place.at is None else place.at)
-                else:  # it is made anew, and owns nothing
+                else:  # the client is new, and owns nothing
                     client.states.clear()
         return found
 

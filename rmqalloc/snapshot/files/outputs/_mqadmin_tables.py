@@ -187,7 +187,9 @@ def route_addresses(section: Section) -> dict[str, str]:
         row = _ROUTE.fullmatch(line)
         if row and (broker := _broker_of_route(row["names"], section.lines[0].find("#BrokerName"))):
             found |= {
-                one.partition("=")[2]: broker for one in row["addresses"].split(", ") if "=" in one
+                address.partition("=")[2]: broker
+                for address in row["addresses"].split(", ")
+                if "=" in address
             }
     return found
 
@@ -551,7 +553,8 @@ def allocation(section: Section, content: Any) -> dict[str, list[MessageQueue]]:
     ):
         raise section.error(_NO_ALLOCATION)
     return {
-        address: [_allocated(section, one) for one in given] for address, given in result.items()
+        address: [_allocated(section, queue) for queue in given]
+        for address, given in result.items()
     }
 
 

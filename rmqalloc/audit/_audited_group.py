@@ -130,6 +130,19 @@ class AuditedGroup(GroupViews):
             found.setdefault(lag.queue.topic, {})[lag.queue] = lag.messages
         return found
 
+    @lazy_property
+    def left_brokers(self) -> frozenset[str]:
+        """Brokers that left the cluster."""
+        departed = self.snapshot.departed
+        return frozenset(left.name for left in departed if left.kind == "broker")
+
+    @lazy_property
+    def left_with_broker(self) -> frozenset[str]:
+        """Topics that left the cluster with their brokers."""
+        departed = self.snapshot.departed
+        topics = (left for left in departed if left.kind == "topic" and left.cause == "broker")
+        return frozenset(left.name for left in topics)
+
     def why_unknown(self, kind: str) -> str | None:
         """Return why a fact of the group is not known whole, None if it is; see
         `rmqalloc.snapshot.unknown.KINDS`.

@@ -102,6 +102,7 @@ def findings_of(
         _fit_strategies(looked_at.all, snapshot)
     # compare: what each rule finds
     found = _found(looked_at.all, [RULES[name] for name in rules])
+    found += _found_in_cluster(looked_at, snapshot, [RULES[name] for name in rules])
     if "differs-from-plan" in rules:
         found += _found_in_absent_groups(looked_at, snapshot, planned or {})
     kept = [finding for finding in found if finding.topic is None or has_topic(finding.topic)]
@@ -125,6 +126,20 @@ def _found(groups: Sequence[SignedGroup], rules: Sequence[Rule]) -> list[Finding
             for rule in rules:
                 found += rule.findings(signed)
     return found
+
+
+def _found_in_cluster(
+    looked_at: ChosenGroups, snapshot: Snapshot, rules: Sequence[Rule]
+) -> list[Finding]:
+    """Return what the rules find that look at the whole snapshot, of no group or a chosen one."""
+    found: list[Finding] = []
+    for rule in rules:
+        found += rule.findings_in_cluster(snapshot)
+    return [
+        finding
+        for finding in found
+        if not finding.consumer_group or looked_at.has_name(finding.consumer_group)
+    ]
 
 
 def _found_in_absent_groups(

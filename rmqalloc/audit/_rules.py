@@ -5,6 +5,7 @@ from __future__ import annotations
 from rmqalloc.audit import (
     _rules_brokers,
     _rules_config,
+    _rules_departures,
     _rules_idle,
     _rules_mixed,
     _rules_notes,
@@ -28,12 +29,14 @@ _FILES = (
     rules_planned,
     _rules_topics,
     _rules_brokers,
+    _rules_departures,
     _rules_notes,
 )
 
 
 def _place(rule: Rule) -> int:
-    return [file.__name__ for file in _FILES].index(rule.find.__module__)
+    find = rule.find or rule.find_in_cluster
+    return [file.__name__ for file in _FILES].index(find.__module__ if find else "")
 
 
 RULES = {rule.name: rule for rule in sorted(DECLARED.values(), key=_place)}

@@ -50,27 +50,6 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 @rule(
-    "silent-broker",
-    title="Broker that does not answer",
-    description="The name server lists the broker, and it does not answer within the time that an answer may take.",
-    help="Look at the broker's process and its network.",
-    severity="warning",
-    signs=Sign.BROKERS,
-    needs=(),
-)
-def silent_broker(audited: AuditedGroup) -> Iterator[Fault]:
-    """Yield brokers that do not answer, once each; what is read there is not known."""
-    for broker in audited.snapshot.brokers:
-        if broker.is_silent:
-            yield Fault(
-                f"Broker {broker.broker_name} at {broker.address} does not answer: whether its queues are read is not known, "
-                "nor what it alone knows of clients and offsets.",
-                "Look at the broker's process and its network; clients retry meanwhile and consume nothing there.",
-                of_group=False,
-            )
-
-
-@rule(
     "ordered-lock-holder-gone",
     title="Ordered queues that nobody can lock",
     description=(

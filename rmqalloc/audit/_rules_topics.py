@@ -99,6 +99,8 @@ def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
         if name.startswith((RETRY_PREFIX, LMQ_PREFIX)):
             continue
         if route is None:
+            if name in audited.left_with_broker:
+                continue  # a finding of the broker names it
             if audited.unknown.why("routes", name) or audited.unknown.why_more("routes"):
                 continue
             what = "which is not among the topics"

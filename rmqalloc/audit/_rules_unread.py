@@ -142,7 +142,7 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield messages in queues that the route does not show to consumers."""
     if audited.group.message_model != "CLUSTERING":
         return
-    # Queues of these rules are left to them.
+    # Queues of these rules are left to them, and those of brokers that left to broker-left.
     named_already: set[MessageQueue] = set()
     for fault in chain(written_not_read(audited), unreadable_broker(audited)):
         named_already.update(fault.queues)
@@ -150,7 +150,8 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
         n_readable = readable_counts(route)
         waiting = audited.backlog.get(route.name, {})
         stranded = {queue for queue, n in waiting.items() if n and not is_in(n_readable, queue)}
-        queues = tuple(sort_queues(stranded - named_already))
+        on_brokers = {queue for queue in stranded if queue.broker_name not in audited.left_brokers}
+        queues = tuple(sort_queues(on_brokers - named_already))
         if queues:
             yield Fault(
                 f"Consumers do not see {counted(len(queues), 'queue')} of {route.name} with a backlog, for the route has no "

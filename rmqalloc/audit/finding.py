@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rmqalloc.audit._audited_group import AuditedGroup
@@ -11,7 +11,7 @@ from rmqalloc.audit._signs import NONE, OF_OWNERS
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evidence.views.unit_views import UnitViews
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.snapshot import Group
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.text import counted
 
 SEVERITIES = ("error", "warning", "note")
@@ -52,6 +52,16 @@ class Finding:
     message: str
     advice: str
 
+    @property
+    def fault(self) -> tuple[Hashable, ...]:
+        """What makes two findings the same fault: messages of rules that look at groups may hold
+        figures that change all the time, those of rules that look at the cluster name its subject.
+        """
+        rule = DECLARED.get(self.rule)
+        is_of_cluster = rule is not None and rule.find_in_cluster is not None
+        subject = self.message if is_of_cluster else None
+        return self.rule, self.consumer_group, self.topic, self.queues, self.clients, subject
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -66,6 +76,8 @@ class Fault:
     of_group : bool
         Whether it is a fault of the group; if not, it is reported once, whichever groups it was
         found in.
+    consumer_group : str
+        Of a rule that looks at a whole snapshot: the group that the fault is of, empty for none.
     """
 
     message: str
@@ -75,9 +87,11 @@ class Fault:
     clients: tuple[str, ...] = ()
     severity: str | None = None
     of_group: bool = True
+    consumer_group: str = ""
 
 
 Find = Callable[[AuditedGroup], Iterator[Fault]]
+FindInCluster = Callable[[Snapshot], Iterator[Fault]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +110,8 @@ class Rule:
         What to do.
     severity : str
         The most severe that it gives.
-    find : callable
-        Yields the faults of one group.
+    find, find_in_cluster : callable or None
+        Yields the faults of one group, or those of a whole snapshot: a rule has one of the two.
     needs : collection of str
         Kinds of facts without which it cannot decide, see `rmqalloc.snapshot.unknown.KINDS`.
     signs : int
@@ -111,27 +125,36 @@ class Rule:
     description: str
     help: str
     severity: str
-    find: Find
+    find: Find | None
     needs: Collection[str]
     signs: int
     when: Callable[[Group], object] | None
+    find_in_cluster: FindInCluster | None = None
 
     def findings(self, signed: SignedGroup) -> Iterator[Finding]:
         """Yield the findings of the rule for one group."""
         is_asked = signed.signs & (self.signs | OF_OWNERS)
         if not (is_asked or (self.when is not None and self.when(signed.group))):
             return
-        for fault in self.find(signed.audited):
-            yield Finding(
-                rule=self.name,
-                severity=fault.severity or self.severity,
-                consumer_group=signed.group.name if fault.of_group else "",
-                topic=fault.topic,
-                queues=fault.queues,
-                clients=fault.clients,
-                message=fault.message,
-                advice=fault.advice,
-            )
+        for fault in self.find(signed.audited) if self.find is not None else ():
+            yield self._finding(fault, signed.group.name if fault.of_group else "")
+
+    def findings_in_cluster(self, snapshot: Snapshot) -> Iterator[Finding]:
+        """Yield the findings of a rule that looks at a whole snapshot."""
+        for fault in self.find_in_cluster(snapshot) if self.find_in_cluster is not None else ():
+            yield self._finding(fault, fault.consumer_group)
+
+    def _finding(self, fault: Fault, consumer_group: str) -> Finding:
+        return Finding(
+            rule=self.name,
+            severity=fault.severity or self.severity,
+            consumer_group=consumer_group,
+            topic=fault.topic,
+            queues=fault.queues,
+            clients=fault.clients,
+            message=fault.message,
+            advice=fault.advice,
+        )
 
 
 DECLARED: dict[str, Rule] = {}
@@ -166,8 +189,7 @@ def rule(
             f"nothing selects the groups of rule {name!r}: give signs=, such as Sign.IDLE, or NONE for groups with "
             "unusual owners alone; or when=, a function of a group"
         )
-    if name in DECLARED:
-        raise ArgumentError(f"there are two rules {name!r}")
+    _check_new(name)
 
     def declare(find: Find) -> Find:
         DECLARED[name] = Rule(
@@ -184,6 +206,41 @@ def rule(
         return find
 
     return declare
+
+
+def cluster_rule(
+    name: str, *, title: str, description: str, help: str, severity: str
+) -> Callable[[FindInCluster], FindInCluster]:
+    """Declare the function below as a rule that looks at a whole snapshot.
+
+    Raises
+    ------
+    ArgumentError
+        There is a rule of that name.
+    """
+    _check_new(name)
+
+    def declare(find: FindInCluster) -> FindInCluster:
+        DECLARED[name] = Rule(
+            name=name,
+            title=title,
+            description=description,
+            help=help,
+            severity=severity,
+            find=None,
+            needs=(),
+            signs=NONE,
+            when=None,
+            find_in_cluster=find,
+        )
+        return find
+
+    return declare
+
+
+def _check_new(name: str) -> None:
+    if name in DECLARED:
+        raise ArgumentError(f"there are two rules {name!r}")
 
 
 def some_of(n: int, unit: UnitViews) -> str:

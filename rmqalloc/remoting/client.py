@@ -256,7 +256,11 @@ class Remote:
         """Return whether requests to a server leave: it is up, and they need no signature that it
         must not get.
         """
-        return self.is_up(address) and (self._named is None or address in self._named)
+        return self.is_up(address) and self.is_signed_for(address)
+
+    def is_signed_for(self, address: str) -> bool:
+        """Return whether a server may get requests with the signature that they need."""
+        return self._named is None or address in self._named
 
     async def ask(
         self,

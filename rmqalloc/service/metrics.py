@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from rmqalloc.results.renderer import encodable
 from rmqalloc.service.readings import Readings, ServedState, replicas_of
 from rmqalloc.service.tallies import GroupTally
+from rmqalloc.snapshot.snapshot import Departure
 from rmqalloc.version import __version__
 
 if TYPE_CHECKING:
@@ -342,10 +343,27 @@ def _sums(
     return found
 
 
+def _of_departures(made: _Maker, departed: Sequence[Departure]) -> Metric:
+    text = (
+        "0 for an hour for a broker, topic, queues of a topic or group that an earlier reading had and the last has not; "
+        "no sample while it is there."
+    )
+    labels = ("kind", "name", "broker_name", "cause")
+    values = {(left.kind, left.name, left.broker_name or "", left.cause): 0.0 for left in departed}
+    return made.family("rmqalloc_present", text, labels, values)
+
+
 def _of_sources(made: _Maker, state: ServedState, most: int) -> Iterator[Metric]:
     snapshot = state.observation.reading.snapshot
-    up = {(f"broker {one.broker_name}",): not one.is_silent for one in snapshot.brokers[:most]}
-    yield made.family("rmqalloc_source_up", "Whether the broker answers.", ("source",), up)
+    up = {
+        (f"broker {broker.broker_name}",): not broker.is_silent
+        for broker in snapshot.brokers[:most]
+    }
+    left = [departure for departure in snapshot.departed if departure.kind == "broker"]
+    up |= {(f"broker {departure.name}",): False for departure in left}
+    text = "Whether the broker is listed and answers; 0 for an hour after no name server lists it."
+    yield made.family("rmqalloc_source_up", text, ("source",), up)
+    yield _of_departures(made, snapshot.departed[:most])
     errors = Counter((one.source,) for one in snapshot.errors)
     first = dict(errors.most_common(most))
     if len(errors) > most:

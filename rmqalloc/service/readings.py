@@ -19,6 +19,7 @@ import pyarrow as pa
 from rmqalloc.errors import Error
 from rmqalloc.rollouts.advice import replica_counts
 from rmqalloc.service.tallies import Tallies
+from rmqalloc.snapshot.departures import Departures
 from rmqalloc.snapshot.live.rereading import ClosedError, ClusterReading, GroupAges
 from rmqalloc.text import message
 from rmqalloc.watching import Observation, Observer
@@ -63,6 +64,7 @@ class SnapshotFiles:
 
     def __init__(self, paths: Sequence[str], form: str = "auto") -> None:
         self._paths, self._form, self._is_closed = paths, form, False
+        self._departures = Departures()
 
     def read(self) -> ClusterReading:
         """Read the files; raises as `rmqalloc.read` does."""
@@ -72,6 +74,7 @@ class SnapshotFiles:
             raise ClosedError("the files are not read any more")
         began = time.time()
         snapshot, _ = read_snapshots(self._paths, self._form)
+        snapshot = self._departures.after(snapshot, not snapshot.errors)
         now = time.time()
         ages = {group.name: GroupAges(now, now, {}) for group in snapshot.groups}
         not_read = frozenset(ages) if snapshot.errors else frozenset[str]()

@@ -332,6 +332,45 @@ class Broker:
     role_doubt: str | None = None
 
 
+DEPARTED = ("broker", "topic", "queue", "group")
+CAUSES = ("dead", "unlisted", "broker", "removed")
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Something that an earlier reading of the cluster showed and this one does not; kept for an
+    hour.
+
+    Attributes
+    ----------
+    kind : {"broker", "topic", "queue", "group"}
+        ``queue``: readable queues of a topic on a broker that is still listed.
+    name : str
+        Of the broker, the topic or the group.
+    last_seen : str
+        Time of the last reading that showed it, as ISO 8601 in UTC.
+    cause : {"dead", "unlisted", "broker", "removed"}
+        A broker is ``dead`` if no name server lists it and it does not answer, ``unlisted`` if no
+        name server lists it and it answers or was not asked. Topics and groups left with their
+        ``broker``, or were ``removed`` while their brokers stayed.
+    broker_name : str or None
+        Of ``queue``.
+    queues : mapping of topic to int
+        Readable queues that left with it.
+    messages : int or None
+        Messages that groups had not consumed from these queues at the last reading; None where not
+        known.
+    """
+
+    kind: Annotated[str, Text(DEPARTED)]
+    name: str
+    last_seen: str
+    cause: Annotated[str, Text(CAUSES)]
+    broker_name: str | None = None
+    queues: Mapping[str, int] = field(default_factory=dict, hash=False)
+    messages: Annotated[int | None, Maybe(SIGNED)] = None
+
+
 @dataclass(frozen=True, slots=True)
 class SourceError:
     """Something that could not be asked or read, so that the snapshot is partial."""
@@ -398,6 +437,9 @@ class Snapshot:
         may be more topics.
     sources : tuple of ReadSource
         What was read of which file, where outputs of tools were joined.
+    departed : tuple of Departure
+        What earlier readings showed within the last hour and this one does not; none where nothing
+        was read before.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -408,6 +450,7 @@ class Snapshot:
     brokers: tuple[Broker, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[ReadSource, ...] = ()
+    departed: tuple[Departure, ...] = ()
 
     def topic(self, name: str) -> Topic | None:
         """Return the topic of that name, None where the snapshot does not have it."""

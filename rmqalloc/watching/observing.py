@@ -16,7 +16,7 @@ from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.watching._owner_changes import OwnedKey, OwnerChanges, Owners
 from rmqalloc.watching._settle_times import SettleTimes
 from rmqalloc.watching.lasting_states import Change, LastingStates
-from rmqalloc.watching.raised import RaisedFindings, fault_of, lasting
+from rmqalloc.watching.raised import RaisedFindings, lasting
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
@@ -179,7 +179,7 @@ class Observer:
         this one.
         """
         lacks = frozenset((error.source, error.request) for error in reading.snapshot.errors)
-        before = {fault_of(finding): finding for finding in self._raised}
+        before = {finding.fault: finding for finding in self._raised}
         changes = self._raised.after(findings, lacks)
         readings = [*self._readings, _ReadingTimes(reading.began_at, reading.read_at, lacks)]
         since = readings[-2].read_at if len(readings) > 1 else reading.read_at
@@ -188,7 +188,7 @@ class Observer:
             absent_at = readings[-3].began_at
         raised: list[Change[Any, Finding]] = []
         for finding in changes.raised:
-            fault = fault_of(finding)
+            fault = finding.fault
             if fault in before:
                 found_at, read_at = self._found_at.get(fault), reading.read_at
                 raised.append(Change(fault, before[fault], finding, found_at, read_at))
@@ -196,10 +196,11 @@ class Observer:
                 raised.append(Change(fault, None, finding, absent_at, since))
         cleared: list[Change[Any, Finding]] = []
         for finding in changes.cleared:
-            fault = fault_of(finding)
+            fault = finding.fault
             found_at = self._found_at.get(fault)
             cleared.append(Change(fault, finding, None, found_at, reading.read_at))
-        now, still = set(map(fault_of, findings)), set(map(fault_of, self._raised))
+        now = {finding.fault for finding in findings}
+        still = {finding.fault for finding in self._raised}
         self._found_at = {fault: at for fault, at in self._found_at.items() if fault in still}
         self._found_at |= dict.fromkeys(now & still, reading.began_at)
         self._readings = readings[-2:]

@@ -8,21 +8,14 @@ from typing import NamedTuple
 from rmqalloc.audit import Finding
 
 
-def fault_of(one: Finding) -> Hashable:
-    """Return what makes two findings the same fault; their messages may hold numbers that change
-    all the time.
-    """
-    return one.rule, one.consumer_group, one.topic, one.queues, one.clients
-
-
 def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> Sequence[Finding]:
     """Return findings of now that were there before: the same fault of the same queues and clients.
 
     While a group rebalances, for seconds after every change of its clients, other queues have no
     owner or two at every look.
     """
-    seen = set(map(fault_of, before))
-    return tuple(one for one in now if fault_of(one) in seen)
+    seen = {finding.fault for finding in before}
+    return tuple(finding for finding in now if finding.fault in seen)
 
 
 class RaisedFindings:
@@ -64,9 +57,9 @@ class RaisedFindings:
         lacks : frozenset
             What could not be read at this look.
         """
-        findings = {fault_of(finding): finding for finding in lasting(self._before, now)}
+        findings = {finding.fault: finding for finding in lasting(self._before, now)}
         before = {fault: one.severity for fault, (one, _) in self._raised.items()}
-        still = set(map(fault_of, now))
+        still = {finding.fault for finding in now}
         cleared = []
         for fault, (one, lacked) in list(self._raised.items()):
             if fault not in still and lacks <= lacked:

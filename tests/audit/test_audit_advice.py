@@ -162,5 +162,6 @@ def test_all_rules_that_name_something_to_do_with_a_snapshot_are_followed_here()
         "differs-from-expected", "differs-from-plan", "no-master", "ordered-lock-holder-gone", "lag-from-slave",
         "shared-queues", "expected-not-known", "strategy-assumed", "name-perhaps-cut",
         "consumption-disabled", "silent-broker", "silent-client", "lite-topics",
+        "silent-name-server", "broker-left", "topic-left", "queue-left", "group-left",
     }  # fmt: skip
     assert {one[0] for one in FOLLOWED} | elsewhere == set(RULES)

@@ -228,7 +228,8 @@ def test_a_topic_with_too_many_queues_is_refused_whatever_is_asked():
 
 def test_rules_are_asked_by_sign():
     """Rules of no sign are of owners and views alone."""
-    of_none = {name for name, rule in RULES.items() if not rule.signs and rule.when is None}
+    of_groups = {name: rule for name, rule in RULES.items() if rule.find is not None}
+    of_none = {name for name, rule in of_groups.items() if not rule.signs and rule.when is None}
     assert of_none == {
         "unowned-queue", "double-owned-queue", "duplicate-client-id", "stale-route", "split-client-list", "config-overlap",
         "config-hole", "config-unknown-queue", "unsupported-server-strategy", "no-consumer", "actual-unowned",

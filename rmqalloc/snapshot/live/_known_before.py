@@ -148,6 +148,8 @@ class ClusterBefore:
     own_topics: set[str] = field(default_factory=set)
     listed_at: dict[str, float] = field(default_factory=dict)
     """By broker, when a name server last listed it, on the monotonic clock."""
+    unlisted: dict[str, Broker] = field(default_factory=dict)
+    """Brokers that a name server listed before."""
     topics: list[str] = field(default_factory=list)
     settings: dict[str, dict[str, GroupConfig]] = field(default_factory=dict)
     modes: dict[str, Modes] = field(default_factory=dict)
@@ -157,7 +159,7 @@ class ClusterBefore:
     def keep_only(self, brokers: Collection[str], groups: Collection[str]) -> None:
         """Forget all other brokers and groups, and begin new groups."""
         self.groups = {name: self.groups.get(name) or GroupBefore() for name in groups}
-        for by_broker in (self.settings, self.modes, self.listed_at):
+        for by_broker in (self.settings, self.modes):
             for gone in by_broker.keys() - brokers:
                 del by_broker[gone]
         for group in self.groups.values():

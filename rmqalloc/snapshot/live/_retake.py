@@ -17,20 +17,22 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from rmqalloc.remoting import RemotingError, ResponseError, one_line
+from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.remoting.client import MOST_RELAYED, Remote
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.results.and_more import named
+from rmqalloc.snapshot.departures import KEPT_SECONDS
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._known_before import ClusterBefore, GroupBefore, Reported
 from rmqalloc.snapshot.live._take import NAME_SERVER, Answer, ClusterReader, Wanted, of_route
-from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot, SourceError, Topic
 
 _SETTINGS_UNTIL, _LISTS_UNTIL, _INFOS_UNTIL, _ALL_UNTIL = 0.07, 0.6, 0.5, 0.9
 """Shares of a reading's time until which lists of groups, client lists, clients of unchanged groups, and all else are asked."""
 
 _REGISTER_WITHIN = 35.0
-"""Seconds for which a broker that no name server lists any more is asked: one that was restarted lists them within 30 s."""
+"""Seconds for which a broker that answers and that no name server lists counts as listed: it registers every 30 s."""
 
 _NO_TIME = "it was not asked in this reading, for which there was no time left; requests of all groups take longer"
 
@@ -67,6 +69,8 @@ class Retaker(ClusterReader):
         super().__init__(remote, wanted)
         self.before, self.pacing = before, pacing
         self.is_whole = True
+        self.answering: dict[str, bool] = {}  # of brokers that no name server lists any more
+        self.unregistered: dict[str, Broker] = {}  # those that answer, for a while
         self.routes: dict[str, Topic] = {}
         self.views: dict[str, dict[str, answers.Connections]] = {}
         self._n_stats_under_way = 0
@@ -77,7 +81,8 @@ class Retaker(ClusterReader):
         """Read what is due."""
         self.remote.begin()
         await self._read_cluster()
-        await self.remote.keep_only([broker.address for broker in self.brokers.values()])
+        kept = (self.before.unlisted | self.brokers).values()
+        await self.remote.keep_only([broker.address for broker in kept])
         names = await self._topic_names()
         if names is None:
             self.is_whole, names = False, self.before.topics
@@ -114,20 +119,51 @@ class Retaker(ClusterReader):
             return
         known.listed_at |= dict.fromkeys(self.brokers, now)
         addresses = {broker.address for broker in self.brokers.values()}
-        forgotten = {}
-        for name, broker in known.brokers.items():
-            is_recent = now < known.listed_at.get(name, now) + _REGISTER_WITHIN
-            if is_recent and name not in self.brokers and broker.address not in addresses:
-                forgotten[name] = broker
-        self.brokers |= forgotten
-        self._own_topics = self._own_topics | forgotten.keys()
+        unlisted = {}
+        for name, broker in (known.unlisted | known.brokers).items():
+            is_listed = name in self.brokers or broker.address in addresses
+            if not is_listed and now < known.listed_at[name] + KEPT_SECONDS:
+                unlisted[name] = broker
+        await self._probe(unlisted)
+        for name, broker in unlisted.items():
+            is_recent = now < known.listed_at[name] + _REGISTER_WITHIN
+            if is_recent and self.answering.get(name, True):
+                self.unregistered[name] = broker
+        self.brokers |= self.unregistered
+        self._own_topics = self._own_topics | self.unregistered.keys()
         known.brokers, known.own_topics = dict(self.brokers), self._own_topics
+        known.unlisted = {name: unlisted[name] for name in unlisted.keys() - self.brokers.keys()}
+        kept = known.brokers.keys() | known.unlisted.keys()
+        known.listed_at = {name: at for name, at in known.listed_at.items() if name in kept}
+
+    async def _probe(self, brokers: Mapping[str, Broker]) -> None:
+        """Find out which brokers that no name server lists still answer."""
+
+        async def probe(name: str, address: str) -> None:
+            if not self.remote.is_signed_for(address):
+                return
+            try:
+                async with asyncio.timeout_at(self._settings_end()):
+                    code, read = ReadCode.GET_BROKER_CONFIG, answers.default_mode
+                    await self.remote.ask(address, code, {}, read=read)
+                self.answering[name] = True
+            except (ResponseError, AnswerError):
+                self.answering[name] = True
+            except (RemotingError, TimeoutError):
+                self.answering[name] = False
+
+        async with asyncio.TaskGroup() as probes:
+            for name, broker in brokers.items():
+                probes.create_task(probe(name, broker.address))
+
+    def _settings_end(self) -> float:
+        """Return the loop's time up to which requests are waited for that all others wait for."""
+        return max(self._at(_SETTINGS_UNTIL), self._began + _LEAST_FOR_SETTINGS)
 
     async def _settings(self, broker: str) -> Answer[dict[str, answers.GroupConfig]]:
         answer = Answer[dict[str, answers.GroupConfig]](None, is_known=False)
-        until = max(self._at(_SETTINGS_UNTIL), self._began + _LEAST_FOR_SETTINGS)
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(self._settings_end()):
                 answer = await super()._settings(broker)
         except TimeoutError:  # all other requests wait for these, also for those of a frozen broker
             code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
@@ -221,13 +257,30 @@ class Retaker(ClusterReader):
         async def ask(name: str) -> None:
             answer = await self._route(name)
             if answer.is_known:
-                routes[name] = self._reported(answer.value, routes.get(name))
+                before = routes.get(name)
+                route = self._with_unregistered(answer.value, before.value if before else None)
+                routes[name] = self._reported(route, before)
 
         def skip(name: str) -> None:
             if name not in routes:
                 self._skipped(NAME_SERVER, of_route(name))
 
         await self._lane(order[: max(fit, n_new)], self.pacing.parallel, ask, lambda _: until, skip)
+
+    def _with_unregistered(self, route: Topic | None, before: Topic | None) -> Topic | None:
+        """Return a route with the queues of brokers that answer and that no name server lists:
+        after a restart of the name server they register within 30 s.
+        """
+        names = self.unregistered.keys()
+        listed = {broker.broker_name for broker in route.brokers} if route else set()
+        of_before = before.brokers if before else ()
+        kept = [broker for broker in of_before if broker.broker_name in names - listed]
+        if not kept or before is None:
+            return route
+        brokers = (*(route.brokers if route else ()), *kept)
+        silent = named(sorted(f"broker {broker.broker_name}" for broker in kept))
+        why = f"no name server lists {silent} any more, which still answers; what was listed before is kept"
+        return Topic(before.name, brokers, {"routes": why})
 
     def _keep_routes(self, topics: set[str]) -> None:
         """Forget routes of other topics."""

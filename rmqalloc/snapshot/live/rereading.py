@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.remoting.client import Remote
+from rmqalloc.snapshot.departures import Departures
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._known_before import ClusterBefore
 from rmqalloc.snapshot.live._retake import Pacing, Retaker, oldest_time
@@ -124,7 +125,7 @@ class Rereader:
         self._pacing = Pacing(seconds, per_second, parallel)
         self._wanted = Wanted(tuple(groups), tuple(topics), lag, running_info)
         self._on_progress = on_progress
-        self._before = ClusterBefore()
+        self._before, self._departures = ClusterBefore(), Departures()
         self._has_read = self._is_closed = False
         self._turn, self._state = threading.Lock(), threading.Lock()
         self._loop: _LoopInThread | None = None
@@ -190,6 +191,7 @@ class Rereader:
         if not self._has_read or not snapshot.brokers:
             check_found(snapshot, self._servers, self._wanted.groups, self._wanted.topics)
         self._has_read = True
+        snapshot = self._departures.after(snapshot, taker.is_whole, taker.answering)
         n_requests = {
             one.broker_name: remote.n_requests.get(one.address, 0) - asked.get(one.address, 0)
             for one in snapshot.brokers

@@ -16,7 +16,7 @@ from rmqalloc.plans import Plan, plan_snapshot
 from rmqalloc.results.and_more import named
 from rmqalloc.scenarios import RemoveClients, Scenario
 from rmqalloc.snapshot.matching import ALL, no_match
-from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Departure, Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.text import counted, printable
 from rmqalloc.watching.guard.guard_answer import NO, UNKNOWN, YES, GuardAnswer, OfGroup
@@ -92,7 +92,8 @@ def has_left(
     ----------
     snapshot, target, groups, topics
         As for `may_stop`. A client that is gone belongs to no group, so all groups have to have
-        settled; without a target nothing else is checked.
+        settled; without a target nothing else is checked. Queues that left with a broker that does
+        not answer have no reader.
 
     Examples
     --------
@@ -111,15 +112,34 @@ def has_left(
         group.name: group.client_ids for group in known.snapshot.groups if group.name in states
     }
     meant = meant_by_group(target, listed) if target else {}
+    topics_of = {group.name: group.all_subscriptions for group in known.snapshot.groups}
     rows = []
     for name, state in states.items():
         if name in meant:
             rows.append(_still_there(name, meant[name], len(listed[name])))
         else:
-            rows.append(_unsettled(name, state, (), len(listed[name])))
+            row = _unsettled(name, state, (), len(listed[name]))
+            rows.append(_without_dead(row, topics_of.get(name, ()), known.snapshot.departed))
     names = named([*map(printable, states)])
     left = f"{printable(target)} has left, and " if target else ""
     return GuardAnswer.of(target, rows, f"{left}all queues of {names} have owners")
+
+
+def _without_dead(row: OfGroup, topics: Sequence[str], departed: Sequence[Departure]) -> OfGroup:
+    """Return the answer for a group, "no" where queues of it left with a broker that does not
+    answer.
+    """
+    reasons = []
+    for left in departed:
+        n_queues = sum(left.queues.get(topic, 0) for topic in topics)
+        if left.cause == "dead" and n_queues:
+            reasons.append(
+                f"{counted(n_queues, 'queue')} of {printable(row.consumer_group)} left with broker "
+                f"{printable(left.name)}, which no name server lists and which does not answer"
+            )
+    if row.verdict != YES or not reasons:
+        return row
+    return row._replace(verdict=NO, is_settled=False, reason="; ".join(reasons))
 
 
 def _still_there(name: str, ids: tuple[str, ...], n_clients: int) -> OfGroup:

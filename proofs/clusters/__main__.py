@@ -10,6 +10,7 @@ from proof import run_parts
 
 from clusters.badday.runs import bad_day
 from clusters.beside_java.parts import PARTS as BESIDE_JAVA
+from clusters.departures.day import departures
 from clusters.everyday.day import everyday
 from clusters.frozen_broker.reading import frozen_broker
 from clusters.incidents.plays import incidents
@@ -19,6 +20,7 @@ PARTS = {
     "frozen broker": frozen_broker,
     "incidents": incidents,
     "everyday": everyday,
+    "departures": departures,
     **BESIDE_JAVA,
 }
 QUICK = ("bad day", "frozen broker")

@@ -25,9 +25,9 @@ def silent_name_server(snapshot: Snapshot) -> Iterator[Fault]:
     for error in snapshot.errors:
         if error.request == ReadCode.GET_BROKER_CLUSTER_INFO.name:
             yield Fault(
-                "No name server lists the brokers, so brokers and routes are those that were listed last: "
-                f"{error.message.rstrip('.')}.",
-                "Look at the processes of the name servers and their network; clients go on with the routes that they have.",
+                "No name server lists the brokers: brokers and routes are those that were listed last.",
+                "Look at the processes of the name servers and their network; clients go on with the routes that they have "
+                f"({error.message.rstrip('.')}).",
             )
             return
 

@@ -3,6 +3,7 @@ of the present.
 """
 
 import re
+from dataclasses import replace
 
 import pytest
 from audited import group, queues, snapshot, topic
@@ -12,7 +13,7 @@ from served import reading, readings_of, served
 from served_metrics import SERVED
 
 import rmqalloc
-from rmqalloc.snapshot.snapshot import Broker, Lag, SourceError
+from rmqalloc.snapshot.snapshot import Broker, Departure, Lag, SourceError
 from rmqalloc.watching import Change, Observer
 
 HOSTILE = 'g"} evil_metric 1\n# EOF\\{\u202e'
@@ -189,6 +190,22 @@ def test_series_of_what_is_gone_disappear_and_counters_stay():
         == 2
     )
     assert of_group(found, "rmqalloc_group_queues_moved_total")["idle"] == 2
+
+
+def test_what_left_stays_as_0():
+    left = (
+        Departure("broker", "b", "2026-05-02T03:00:00+00:00", "dead"),
+        Departure("queue", "T", "2026-05-02T03:00:00+00:00", "removed", broker_name="a"),
+    )
+    brokers = (Broker("a", "10.0.0.1:10911"),)
+    less = replace(CLUSTER, brokers=brokers, departed=left)
+    with served(readings_of(reading(less))) as client:
+        found = samples(client)
+    assert of_group(found, "rmqalloc_source_up", "source") == {"broker a": 1, "broker b": 0}
+    rows = [dict(labels) for name, labels in found if name == "rmqalloc_present"]
+    assert [(row["kind"], row["name"], row["cause"]) for row in rows] == [
+        ("broker", "b", "dead"), ("queue", "T", "removed")
+    ]  # fmt: skip
 
 
 def test_sources_that_do_not_answer_and_what_is_not_known_are_there():

@@ -30,6 +30,7 @@ SERVED = {
     "rmqalloc_findings": (*_GROUP, "rule", "severity"),
     "rmqalloc_lasting_findings": (*_GROUP, "rule", "severity"),
     "rmqalloc_source_up": ("cluster", "source"),
+    "rmqalloc_present": ("cluster", "kind", "name", "broker_name", "cause"),
     "rmqalloc_reading_requests": ("cluster", "broker"),
     "rmqalloc_reading_up": ("cluster",),
     "rmqalloc_reading_age_seconds": ("cluster",),

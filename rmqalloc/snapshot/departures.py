@@ -102,14 +102,17 @@ class Departures:
         topics = {topic.name: topic for topic in snapshot.topics} if self._kept else {}
         for key, kept in list(self._kept.items()):
             topic = topics.get(key.name)
+            n_lacking = kept.n_before - (_n_readable(topic, key.broker_name) if topic else 0)
             is_back = {
                 "broker": key.name in brokers,
                 "group": key.name in groups,
                 "topic": topic is not None,
-                "queue": topic is not None and _n_readable(topic, key.broker_name) >= kept.n_before,
+                "queue": n_lacking <= 0,
             }
             if is_back[key.kind] or now >= kept.until:
                 del self._kept[key]
+            elif key.kind == "queue":
+                self._keep(key, replace(kept.departure, queues={key.name: n_lacking}))
 
     def _keep(self, key: _Key, departure: Departure, n_before: int = 0) -> None:
         kept = self._kept.get(key)

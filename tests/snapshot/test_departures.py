@@ -95,18 +95,39 @@ def test_what_could_not_be_read_has_not_left():
     assert departed(cluster(BOTH), silent, silent, lists_all_groups=False) == []
 
 
-def test_last_seen_is_the_last_reading_that_showed_it_and_messages_are_those_left_there():
-    lags = (Lag(MessageQueue("T", "b", 0), 9, 2), Lag(MessageQueue("T", "a", 0), 90, 0))
-    before = cluster(BOTH, minute=1)
-    before = replace(before, groups=(replace(before.groups[0], lags=lags),))
+def test_last_seen_is_the_last_reading_that_showed_it():
+    error = SourceError("name server", CLUSTER.name, "timeout")
     departures = Departures()
-    departures.after(cluster(BOTH))
-    departures.after(before)
-    for minute in (2, 3):
-        less = cluster({"T": {"a": 4, "b": 0}}, minute=minute)
-        found = departures.after(replace(less, groups=before.groups))
-    (left,) = found.departed
-    assert (left.kind, left.last_seen, left.messages) == ("queue", before.fetched_at, 7)
+    departures.after(cluster(BOTH, minute=0))
+    departures.after(cluster(BOTH, minute=1))
+    departures.after(cluster(BOTH, minute=2, errors=(error,)))  # carried over, not seen
+    for minute in (3, 4):
+        less = cluster({"T": {"a": 4, "b": 2}}, minute=minute)
+        (left,) = departures.after(less).departed or (None,)
+        assert (left is None) == (minute == 3), "a second reading confirms it"
+    assert (left.kind, left.last_seen) == ("queue", cluster(BOTH, minute=1).fetched_at)
+
+
+def test_messages_are_those_that_groups_had_not_consumed_from_what_left():
+    waiting = {("a", 3): 100, ("b", 0): 20, ("b", 3): 4}
+    lags = tuple(
+        Lag(MessageQueue("T", broker, number), n, 0) for (broker, number), n in waiting.items()
+    )
+    departures, shown = Departures(), []
+    for counts in ({"a": 4, "b": 4}, {"a": 4, "b": 2}, {"a": 4, "b": 2}, {"a": 4}, {"a": 4}):
+        reading = cluster({"T": counts}, brokers="".join(counts))
+        reading = replace(reading, groups=(replace(reading.groups[0], lags=lags),))
+        found = departures.after(reading).departed
+        shown.append([(left.kind, left.messages) for left in found])
+    assert shown == [[], [], [("queue", 4)], *[[("broker", 24), ("queue", 4)]] * 2]
+
+
+def test_queues_of_a_broker_leave_and_return_by_steps():
+    departures, shown = Departures(), []
+    for n in (4, 3, 3, 1, 1, 3, 4):
+        found = departures.after(cluster({"T": {"a": n}}, brokers="a")).departed
+        shown.append([left.queues["T"] for left in found])
+    assert shown == [[], [], [1], [3], [3], [1], []]
 
 
 def test_a_departure_ends_after_an_hour_or_with_the_return():

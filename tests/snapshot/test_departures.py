@@ -247,6 +247,26 @@ def test_a_dead_broker_leaves_at_once_and_a_broker_that_answers_once_it_should_h
         assert reader.read().snapshot.departed == ()
 
 
+def test_routes_of_retry_topics_are_read_again():
+    """The name server's list of topics that the user made has none of them."""
+    subscribed = {
+        "subscriptionTable": {
+            name: {"topic": name, "subString": "*"} for name in (TOPIC, "%RETRY%g")
+        }
+    }
+    connected = {"connectionSet": [{"clientId": "c-0", "language": "JAVA", "version": 399}]}
+    more = {ReadCode.GET_CONSUMER_CONNECTION_LIST: json.dumps(connected | subscribed)}
+    with (
+        SimulatedLoopback(groups={"g": ["c-0"]}, more=more) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
+        reader.read()
+        queues = {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
+        servers.more[ROUTE] = json.dumps({"queueDatas": [{"brokerName": "broker-0", **queues}]})
+        routes = {topic.name: topic.brokers for topic in reader.read().snapshot.topics}
+    assert [broker.read_queue_nums for broker in routes["%RETRY%g"]] == [1]
+
+
 def test_while_no_name_server_answers_nothing_has_left_and_a_finding_says_so():
     with SimulatedLoopback() as servers, Rereader(servers.name_server, every=1) as reader:
         before = reader.read().snapshot

@@ -19,6 +19,7 @@ from proof import Report
 
 from clusters.departures.watched import FAKED, Shown, Watched, serving
 from rmqalloc.cli import main
+from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 GROUP = TOPIC = "departing"
 QUEUES = 4
@@ -154,15 +155,30 @@ def play(day: Day, java: Consumers) -> None:
 
 def taken_off(day: Day, broker: str) -> None:
     """Take a broker that runs off the name server's list, up to its next registration."""
-    fields = {
-        "brokerName": broker, "brokerAddr": day.cluster.brokers[broker], "clusterName": "live", "brokerId": "0",
-    }  # fmt: skip
-    administer(day.cluster.name_server, UNREGISTER_BROKER, fields, None)
+    unregister(day.cluster, broker)
+    deadline = time.monotonic() + REGISTERS_EVERY / 1000 + 30
+    while broker not in listed(day.cluster) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    unregister(day.cluster, broker)  # just after it registered: it is unlisted for a minute
     since = time.monotonic()
     day.look(f"{broker} taken off the route, it answers", Expected(guards=()), 2)
     time.sleep(max(0.0, 37 - (time.monotonic() - since)))
     gone = Expected(("broker-left",), down=(broker,), departed=(("broker", "unlisted"),), guards=())
     day.look(f"{broker} taken off the route, 40 s later", gone, 2)
+
+
+def unregister(cluster: LiveCluster, broker: str) -> None:
+    """Take a broker off the name server's list."""
+    fields = {
+        "brokerName": broker, "brokerAddr": cluster.brokers[broker], "clusterName": "live", "brokerId": "0",
+    }  # fmt: skip
+    administer(cluster.name_server, UNREGISTER_BROKER, fields, None)
+
+
+def listed(cluster: LiveCluster) -> set[str]:
+    """Return the brokers that the name server lists."""
+    snapshot = take_snapshot([cluster.name_server], wanted=Wanted(groups=(), topics=()))
+    return {broker.broker_name for broker in snapshot.brokers}
 
 
 def stop_name_server(cluster: LiveCluster) -> None:

@@ -145,7 +145,7 @@ class Watched:
 
 
 def _label(labels: str, name: str) -> str:
-    found = re.search(rf'{name}="([^"]*)"', labels)
+    found = re.search(rf'\b{name}="([^"]*)"', labels)
     return found[1] if found else ""
 
 

@@ -88,15 +88,16 @@ class Retaker(ClusterReader):
             self.is_whole, names = False, self.before.topics
         self.before.topics = names
         self.before.keep_only(self.brokers, await self._group_names(names))
-        await self._read_lists(self._wanted_topics(names))
+        wanted = self._wanted_topics(names)
+        await self._read_lists(wanted)
         self.views = {}
         for name, group in self.before.groups.items():
             view = group.view(self.brokers)
             if self._is_wanted(view):
                 self.views[name] = view
-        topics = self._topics_of(self.views) | self._wanted_topics(names)
-        await self._read_routes({topic for topic in topics if topic not in self.before.routes})
-        self._keep_routes(topics)
+        subscribed = self._topics_of(self.views)
+        await self._read_routes(subscribed - wanted)  # such as retry topics
+        self._keep_routes(subscribed | wanted)
         self._observe()
         await self._read_offsets_and_infos()
         groups = [await self._updated_group(name, view) for name, view in self.views.items()]

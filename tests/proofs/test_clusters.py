@@ -9,6 +9,8 @@ from itertools import pairwise
 import pytest
 from clusters.beside_java.deliveries import RECORD, Sent, Span, judged, read
 from clusters.beside_java.owners import difference
+from clusters.departures.day import Expected, wrong
+from clusters.departures.watched import Shown
 from clusters.everyday.judging import MemberTold, MoveJudge, MoveTold, members_judged, timelines
 from clusters.everyday.looking import Look
 from clusters.everyday.stage import Happened, Holding
@@ -252,3 +254,27 @@ def test_a_reading_beside_a_frozen_broker_that_is_slow_or_lacks_a_list_is_wrong(
     assert list(faults(right, 5, 10)) == []
     for change in ({"seconds": 11}, {"clients": 4}, {"errors": 1}, {"memory": 900}):
         assert list(faults(right | change, 5, 10))
+
+
+def test_a_departure_that_is_not_reported_or_has_a_false_cause_is_noticed():
+    right = Shown(
+        page="", metrics="", ready="503 no name server answers", status="no name server answers",
+        findings=frozenset({"broker-left"}), guard="unknown", after="", history="",
+        down=frozenset({"broker b"}), departed=frozenset({("broker", "dead")}),
+    )  # fmt: skip
+    expected = Expected(
+        ("broker-left",), down=("b",), departed=(("broker", "dead"),), is_ready=False,
+        guards=("unknown",), has_error=True,
+    )  # fmt: skip
+    assert wrong(right, expected) == []
+    for name, value, fault in (
+        ("findings", frozenset(), "no finding broker-left"),
+        ("findings", right.findings | {"stranded-backlog"}, "a false finding stranded-backlog"),
+        ("down", frozenset(), "source_up is 0 for []"),
+        ("departed", frozenset({("broker", "unlisted")}), "left: [('broker', 'unlisted')]"),
+        ("ready", "200", "/readyz is 200"),
+        ("status", "None", "the error of /v1/status is None"),
+        ("guard", "yes", "guard says yes"),
+    ):
+        (found,) = wrong(right._replace(**{name: value}), expected)
+        assert found.startswith(fault), (name, found)

@@ -1,5 +1,9 @@
-"""Connections of the server, bounded in number and time: uvicorn's protocol, which looks now and
-then how long one takes.
+"""Connections of the server, bounded in number and time: uvicorn's protocol with a deadline for
+each whole request and each whole answer, which no byte renews.
+
+Connections without a request keep nobody out: where there are too many, the oldest of them is
+closed in favour of the new one, first of the peer that has most connections. `FrontDoor` bounds the
+requests that are worked on to fewer, so there is always one to close.
 
 It is imported by the server alone, when it starts: uvicorn comes with an extra.
 """
@@ -7,9 +11,12 @@ It is imported by the server alone, when it starts: uvicorn comes with an extra.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rmqalloc.service.front_door import peer_of
 
 MOST_CONNECTIONS = 512
 
@@ -20,9 +27,9 @@ class BoundedProtocol(H11Protocol):
     Parameters
     ----------
     header_seconds : float
-        That it may be without a whole request.
+        That it may be without a whole header.
     answer_seconds : float
-        That an answer may take, until it is fetched.
+        That the body and its answer may take together, until the answer is fetched.
     *given, **more
         As uvicorn gives them.
     """
@@ -32,17 +39,18 @@ class BoundedProtocol(H11Protocol):
     ) -> None:
         super().__init__(*given, **more)
         self._most = header_seconds, answer_seconds
+        self._peer = ""
         self._since = 0.0
         self._look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Take a new connection, unless there are too many."""
+        """Take a new connection; if there are too many, close one that has no request."""
         super().connection_made(transport)
+        self._peer = peer_of(self.client[0]) if self.client else ""
         self._since = self.loop.time()
+        self._looked()
         if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
-        else:
-            self._looked()
+            self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Look no more."""
@@ -61,6 +69,26 @@ class BoundedProtocol(H11Protocol):
         """Begin to wait for the next request."""
         super().on_response_complete()
         self._since = self.loop.time()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP; end the connection if its last request is being answered, as the
+        two answers would be one.
+        """
+        if self._is_answering:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            self.transport.abort()
+        else:
+            super().send_400_response(msg)
+
+    def _make_room(self) -> None:
+        """Close the oldest connection without a request, of the peer that has most connections."""
+        there: set[BoundedProtocol] = self.connections  # type: ignore[assignment]
+        n_of = Counter(connection._peer for connection in there)
+        waiting = [connection for connection in there if not connection._is_answering]
+        oldest = max(waiting, key=lambda found: (n_of[found._peer], -found._since))
+        self.connections.discard(oldest)  # it is lost in the loop's next turn
+        oldest.transport.abort()
 
     @property
     def _is_answering(self) -> bool:

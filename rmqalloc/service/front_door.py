@@ -11,7 +11,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -29,10 +32,16 @@ PIECE = 64 << 10
 """Bytes of a body that are sent at once."""
 LEAST_TOKEN = 16
 """Characters of a token at least."""
-OPEN_PATHS = ("/healthz", "/readyz", "/")
+PROBED_PATHS = ("/healthz", "/readyz")
+"""Paths of probes, which cost nothing: they are answered however many requests are worked on."""
+OPEN_PATHS = (*PROBED_PATHS, "/")
 """Paths that need no token: they hold nothing of the cluster. So does all below ``/static/``."""
+MOST_REQUESTS = 384
+"""Requests that are worked on at once at most."""
+MOST_OF_PEER = 256
+"""Requests of one peer that are worked on at once at most."""
 
-_METHODS = ("GET", "HEAD", "POST")
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::[0-9]{1,5})?")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
@@ -107,11 +116,6 @@ class Admission:
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Return the status and the reason with which a request is refused, None if it may pass."""
         headers = _Headers(scope)
-        if scope["method"] not in _METHODS:
-            return (
-                HTTPStatus.METHOD_NOT_ALLOWED,
-                "only GET, HEAD and, where there is something to post, POST are answered",
-            )
         raw_path: bytes = scope.get("raw_path") or b""
         if len(raw_path) > LONGEST_PATH or len(scope["query_string"]) > LONGEST_PATH:
             return (
@@ -128,6 +132,8 @@ class Admission:
                 HTTPStatus.MISDIRECTED_REQUEST,
                 f"the header Host must name one of {', '.join(sorted(self.hosts))}",
             )
+        if raw_path and not raw_path.startswith(b"/"):
+            return (HTTPStatus.BAD_REQUEST, "the target must be a path, such as /v1/groups")
         if is_open(raw_path):
             return None
         if headers.only("sec-fetch-site") in ("cross-site", "same-site"):
@@ -182,11 +188,57 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _name_of(host: str) -> str:
-    """Return the name in a header Host, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
+def _name_of(host: str) -> str | None:
+    """Return the name in a header Host, None if it is not a name or an address with or without a
+    port.
+    """
+    found = _HOST.fullmatch(host.lower())
+    return found and (found[1] or found[2])
+
+
+def peer_of(address: str) -> str:
+    """Return the peer that an address stands for: of IPv6 the network of 64 bits, as one machine
+    may have all addresses of it.
+
+    Examples
+    --------
+    >>> peer_of("10.0.0.1"), peer_of("::ffff:10.0.0.1"), peer_of("2001:db8::1:2"), peer_of("")
+    ('10.0.0.1', '10.0.0.1', '2001:db8::', '')
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(found, ipaddress.IPv6Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Address(int(found) >> 64 << 64))
+
+
+class _Requests:
+    """The requests that are worked on, bounded in all and by peer."""
+
+    def __init__(self) -> None:
+        self._n_of: Counter[str] = Counter()
+
+    def excess(self, peer: str) -> str | None:
+        """Return why no further request of a peer is worked on, None if one may be."""
+        if self._n_of[peer] >= MOST_OF_PEER:
+            return f"{MOST_OF_PEER} requests of your address are being worked on; try again in a second"
+        if self._n_of.total() >= MOST_REQUESTS:
+            return f"{MOST_REQUESTS} requests are being worked on; try again in a second"
+        return None
+
+    @contextmanager
+    def worked_on(self, peer: str) -> Iterator[None]:
+        """Count a request until its answer is fetched or given up."""
+        self._n_of[peer] += 1
+        try:
+            yield
+        finally:
+            self._n_of[peer] -= 1
+            self._n_of += Counter()  # drops peers without a request
 
 
 def _pieces(event: MutableMapping[str, Any]) -> Iterator[MutableMapping[str, Any]]:
@@ -218,12 +270,14 @@ class FrontDoor:
 
     def __init__(self, app: App, access: Admission, seconds: float = REQUEST_SECONDS) -> None:
         self._app, self._access, self._seconds = app, access, seconds
+        self._requests = _Requests()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        started = False
+        scope = self._undecoded(scope)
+        started, is_head = False, scope["method"] == "HEAD"
 
         async def send_strictly(event: MutableMapping[str, Any]) -> None:
             nonlocal started
@@ -236,21 +290,23 @@ class FrontDoor:
 
         refused = self._access.refusal(scope)
         if refused is not None:
-            await refuse(*refused, send_strictly, is_head=scope["method"] == "HEAD")
+            await refuse(*refused, send_strictly, is_head)
+            return
+        peer = peer_of((scope.get("client") or [""])[0])
+        is_probe = scope["path"] in PROBED_PATHS
+        excess = None if is_probe else self._requests.excess(peer)
+        if excess is not None:
+            await refuse(HTTPStatus.SERVICE_UNAVAILABLE, excess, send_strictly, is_head)
             return
         try:
-            async with asyncio.timeout(self._seconds):
-                await self._app(self._undecoded(scope), receive, send_strictly)
+            with nullcontext() if is_probe else self._requests.worked_on(peer):
+                async with asyncio.timeout(self._seconds):
+                    await self._app(scope, receive, send_strictly)
         except TimeoutError:
             if started:
                 raise
             text = f"the answer took longer than {self._seconds:g} s"
-            await refuse(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                text,
-                send_strictly,
-                is_head=scope["method"] == "HEAD",
-            )
+            await refuse(HTTPStatus.SERVICE_UNAVAILABLE, text, send_strictly, is_head)
 
     @staticmethod
     def _undecoded(scope: Scope) -> Scope:
@@ -270,7 +326,6 @@ async def refuse(status: int, detail: str, send: Send, is_head: bool = False) ->
     extra = {
         HTTPStatus.UNAUTHORIZED: (b"www-authenticate", b"Bearer"),
         HTTPStatus.SERVICE_UNAVAILABLE: (b"retry-after", b"1"),
-        HTTPStatus.METHOD_NOT_ALLOWED: (b"allow", b"GET, HEAD, POST"),
     }
     if status in extra:
         headers.append(extra[HTTPStatus(status)])

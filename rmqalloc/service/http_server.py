@@ -1,9 +1,9 @@
 """The server: a socket that is bound before anything is promised, connections that are bounded in
 number and time, a quick end.
 
-uvicorn bounds how long a connection may be idle, and the size of a header; how long a header may
-take to come, how long an answer may take to be fetched, and how many connections there are is
-bounded here.
+uvicorn bounds how long a connection may be idle, and the size of a header; `BoundedProtocol` bounds
+how long a header may take to come, how long an answer may take to be fetched, and how many
+connections there are.
 """
 
 from __future__ import annotations
@@ -95,18 +95,19 @@ def _told_to_end() -> Iterator[None]:
     """
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     log = logging.getLogger("uvicorn.error")
-    log.addFilter(_is_no_cancelled_answer)
+    log.addFilter(_is_of_interest)
     try:
         yield
     finally:
-        log.removeFilter(_is_no_cancelled_answer)
+        log.removeFilter(_is_of_interest)
         signal.signal(signal.SIGTERM, before)
 
 
-def _is_no_cancelled_answer(record: logging.LogRecord) -> bool:
-    """Return whether a record is to be logged: no answer that the end cut off, of which each would
-    be a page of traceback.
+def _is_of_interest(record: logging.LogRecord) -> bool:
+    """Return whether a record is to be logged: no answer that the end of the process or its
+    deadline cut off, of which each would be a page of traceback that a peer can ask for.
 
     They delayed the end by seconds, and for as long as nobody read standard error.
     """
-    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+    cut_off = asyncio.CancelledError, TimeoutError
+    return not (record.exc_info and isinstance(record.exc_info[1], cut_off))

@@ -110,6 +110,8 @@ class Question(NamedTuple):
         Bytes that may be posted; 0 for a question that is only got.
     is_of_now : bool
         Whether an old reading answers it wrongly: then there is no answer.
+    has_effect : bool
+        Whether an answer changes what others get: then HEAD does not ask it.
     """
 
     answer: Callable[[ServiceRequest], Document | bytes]
@@ -117,6 +119,19 @@ class Question(NamedTuple):
     is_heavy: bool = True
     most_body: int = 0
     is_of_now: bool = False
+    has_effect: bool = False
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of HTTP that ask it.
+
+        Examples
+        --------
+        >>> Question(len).methods, Question(len, most_body=9).methods, Question(len, has_effect=True).methods
+        (('GET', 'HEAD'), ('GET', 'HEAD', 'POST'), ('GET',))
+        """
+        seen = () if self.has_effect else ("HEAD",)
+        return ("GET", *seen, *(("POST",) if self.most_body else ()))
 
 
 def _named_by(group: Group) -> set[str]:

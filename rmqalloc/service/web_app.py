@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
 from http import HTTPStatus
@@ -71,7 +71,7 @@ _PLAN = Question(what_if.plan, what_if.PLAN_PARAMETERS, most_body=what_if.PLAN_B
 _RECOMMEND = Question(what_if.recommend, what_if.RECOMMEND_PARAMETERS)
 _DIFF = Question(what_if.diff, what_if.DIFF_PARAMETERS, most_body=what_if.SNAPSHOT_BODY)
 _CHECK = Question(of_cluster.check, ("severity",))
-_GUARD = Question(guard, GUARD_PARAMETERS, is_of_now=True)
+_GUARD = Question(guard, GUARD_PARAMETERS, is_of_now=True, has_effect=True)
 
 QUESTIONS: Mapping[str, Question] = {
     "/v1/groups": Question(of_cluster.groups, of_cluster.GROUPS_PARAMETERS, is_heavy=False),
@@ -136,12 +136,16 @@ class Service:
         from starlette.routing import Route
 
         def route(
-            path: str, endpoint: Callable[[Request], Awaitable[Response]], most_body: int = 0
+            path: str,
+            endpoint: Callable[[Request], Awaitable[Response]],
+            methods: Sequence[str] = ("GET", "HEAD"),
         ) -> Route:
-            return Route(path, endpoint, methods=["GET", "POST"] if most_body else ["GET"])
+            made = Route(path, endpoint)
+            made.methods = dict.fromkeys(methods)  # type: ignore[assignment]  # Allow in this order
+            return made
 
         asking = [
-            route(path, partial(self._answer, question), question.most_body)
+            route(path, partial(self._answer, question), question.methods)
             for path, question in QUESTIONS.items()
         ]
         others = {
@@ -280,13 +284,19 @@ async def _posted(request: Request, most: int) -> tuple[bytes, str]:
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f"the header Content-Type must be {JSON} or application/yaml",
         )
+    from starlette.requests import ClientDisconnect
+
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > most:
-            raise ProblemError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"what is posted has more than {most:,} bytes"
-            )
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > most:
+                raise ProblemError(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                    f"what is posted has more than {most:,} bytes",
+                )
+    except ClientDisconnect:  # nobody gets the answer, and nothing is wrong here
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "the body was cut off") from None
     return bytes(body), _FORMS[kind]
 
 

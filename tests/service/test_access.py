@@ -5,9 +5,12 @@ worked on.
 import asyncio
 import random
 import threading
+from urllib.parse import urlsplit
 
 import pytest
 from audited import group, snapshot, topic
+from hypothesis import given
+from hypothesis import strategies as st
 from served import reading as of
 from served import readings_of, served
 
@@ -42,6 +45,12 @@ def test_every_answer_bears_the_strict_headers(readings):
 @pytest.mark.parametrize(
     "host",
     [
+        "[::1]evil",
+        "[::1]:80evil",
+        "[::1]:",
+        "[::1",
+        "localhost:80:80",
+        "localhost:123456",
         "evil.example",
         "127.0.0.1.evil.example",
         "10.0.0.1",
@@ -96,12 +105,95 @@ def test_beyond_loopback_a_token_is_needed(readings):
     assert TOKEN not in repr(Admission.of("0.0.0.0", TOKEN))
 
 
-@pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "X"])
-def test_other_methods_are_refused(readings, method):
+HOST_PARTS = ("127.0.0.1", "localhost", "[::1]", ":", "80", "@", "evil", "/", "?", "#", ".", "[", "]", "%")
+
+
+@given(st.lists(st.sampled_from(HOST_PARTS), max_size=5))
+def test_a_host_that_passes_is_one_for_a_reader_of_addresses_too(parts):
+    host = "".join(parts)
+    headers = [(b"host", host.encode())]
+    scope = {"type": "http", "method": "GET", "query_string": b"", "headers": headers}
+    access = Admission.of("127.0.0.1", None)
+    if access.refusal(scope) is None:
+        found = urlsplit(f"http://{host}")
+        assert (found.hostname in access.hosts, found.username, found.path) == (True, None, "")
+
+
+ALLOWED = {
+    "/healthz": "GET, HEAD",
+    "/metrics": "GET, HEAD",
+    "/static/page.js": "GET, HEAD",
+    "/v1/groups": "GET, HEAD",
+    "/v1/plan?assume=yes&scale=3": "GET, HEAD, POST",
+    "/v1/guard?stop=c1": "GET",
+    "/v1/groups/g/guard?stop=c1": "GET",
+}
+
+
+@pytest.mark.parametrize("path", ALLOWED)
+def test_methods_that_a_path_does_not_have_are_refused(readings, path):
+    methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "X"]
+    refused = [method for method in methods if method not in ALLOWED[path].split(", ")]
     with served(readings) as client:
-        answer = client.request(method, "/v1/groups")
-        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
+        for method in methods:
+            answer = client.request(method, path)
+            assert (answer.status_code == 405) is (method in refused), method
+            assert answer.headers.get("allow") == (ALLOWED[path] if method in refused else None)
+
+
+def test_to_look_at_the_headers_of_guard_takes_no_lease(readings, monkeypatch):
+    class Leases:
+        def may_stop(self, *_asked):
+            taken.append(1)
+
+    taken = []
+    monkeypatch.setattr(web_app, "GuardLeases", Leases)
+    with served(readings) as client:
+        client.head("/v1/guard?stop=c1")
+        assert taken == []
+        client.get("/v1/guard?stop=c1")
+        assert taken == [1]
+
+
+def test_requests_of_a_peer_are_bounded_and_probes_are_not(monkeypatch):
+    monkeypatch.setattr(front_door, "MOST_OF_PEER", 2)
+    monkeypatch.setattr(front_door, "MOST_REQUESTS", 3)
+
+    async def main():
+        go = asyncio.Event()
+
+        async def app(scope, _receive, send):
+            if scope["path"] not in front_door.PROBED_PATHS:
+                await go.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body"})
+
+        door = FrontDoor(app, Admission(frozenset()))
+
+        async def status(peer, path="/v1/groups"):
+            sent = []
+
+            async def keep(event):
+                sent.append(event)
+
+            raw = path.encode()
+            scope = {"type": "http", "method": "GET", "path": path, "raw_path": raw}
+            await door(scope | {"query_string": b"", "headers": [], "client": peer}, None, keep)
+            return sent[0]["status"]
+
+        working = [asyncio.create_task(status(("10.0.0.1", port))) for port in (1, 2)]
+        await asyncio.sleep(0)
+        assert await status(("10.0.0.1", 3)) == 503
+        assert await status(("10.0.0.1", 3), "/healthz") == 200
+        working += [asyncio.create_task(status(("10.0.0.2", 1)))]
+        await asyncio.sleep(0)
+        assert await status(("10.0.0.3", 1)) == 503, "three are worked on"
+        assert await status(("10.0.0.3", 1), "/readyz") == 200
+        go.set()
+        assert await asyncio.gather(*working) == [200, 200, 200]
+        assert await status(("10.0.0.1", 3)) == 200
+
+    asyncio.run(main())
 
 
 def test_pages_of_other_sites_get_nothing(readings):

@@ -4,11 +4,13 @@ answers that nobody fetches.
 
 import asyncio
 import contextlib
+from itertools import count
 
 import simulated_time
 import uvicorn
 from uvicorn.server import ServerState
 
+from rmqalloc.service import bounded_protocol
 from rmqalloc.service.bounded_protocol import BoundedProtocol
 from rmqalloc.service.front_door import REQUEST_SECONDS
 from rmqalloc.service.http_server import HEADER_SECONDS
@@ -30,9 +32,9 @@ async def app(scope, receive, send):
     await send({"type": "http.response.body"})
 
 
-def run(*clients):
-    """What each ``client(reader, writer, connections)`` comes to, all of them at once, and the
-    seconds that it takes.
+def run(*clients, apart=0):
+    """What each ``client(reader, writer, connections)`` comes to, and the seconds that it takes;
+    all of them at once, or so many seconds apart.
     """
 
     async def main():
@@ -48,7 +50,8 @@ def run(*clients):
         server = await loop.create_server(protocol, "127.0.0.1", 0)
         address = server.sockets[0].getsockname()
 
-        async def timed(client):
+        async def timed(number, client):
+            await asyncio.sleep(number * apart)
             reader, writer = await asyncio.open_connection(*address, limit=1 << 20)
             begun = loop.time()
             found = await client(reader, writer, state.connections)
@@ -56,7 +59,7 @@ def run(*clients):
             writer.close()
             return found, round(passed, 3)
 
-        found = await asyncio.gather(*map(timed, clients))
+        found = await asyncio.gather(*map(timed, count(), clients))
         await asyncio.sleep(1)
         assert not state.connections
         return found
@@ -117,6 +120,46 @@ async def coming_back(reader, writer, _connections):
         statuses.append(head[9:12])
         await asyncio.sleep(3)
     return statuses
+
+
+def test_half_a_request_keeps_nobody_out(monkeypatch):
+    monkeypatch.setattr(bounded_protocol, "MOST_CONNECTIONS", 4)
+    half = trickling(b"GET /" + HOST + b"X: ", b"y")
+    found = run(fetching(b"/late"), *[half] * 6, fetching(b"/"), fetching(b"/"), apart=1)
+    assert found == [
+        ((1, b"200", 1), ANSWER_SECONDS - 1),
+        *[(b"", 3)] * 4,
+        *[(b"", HEADER_SECONDS)] * 2,
+        *[((4, b"200", 1), 0)] * 2,
+    ]
+
+
+class Peer(asyncio.Transport):
+    """The transport of a connection from an address, and whether it was aborted."""
+
+    def __init__(self, address):
+        super().__init__({"peername": (address, 1), "sockname": ("10.0.0.9", 80)})
+        self.is_aborted = False
+
+    def abort(self):
+        self.is_aborted = True
+
+
+def test_the_peer_with_most_connections_gives_way_with_its_oldest(monkeypatch):
+    monkeypatch.setattr(bounded_protocol, "MOST_CONNECTIONS", 4)
+    peers = [Peer(f"10.0.0.{number}") for number in (1, 2, 2, 3, 3, 3)]
+
+    async def main():
+        config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
+        state = ServerState()
+        for peer in peers:
+            made = BoundedProtocol(10, 31, config=config, server_state=state, app_state={})
+            made.connection_made(peer)
+            await asyncio.sleep(1)
+        assert len(state.connections) == 4
+
+    simulated_time.run(main())
+    assert [peer.is_aborted for peer in peers] == [False, True, False, True, False, False]
 
 
 def test_slow_requests_are_cut_off_and_others_beside_them_are_not():

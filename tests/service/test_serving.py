@@ -50,16 +50,22 @@ async def app(scope, receive, send):
     if scope["path"] == "/slow":
         print("asked", file=sys.stderr, flush=True)
         await asyncio.sleep(600)
-    if scope["path"] != "/large":
-        return await service.app(scope, receive, send)
+    await (large if scope["path"] == "/large" else service.app)(scope, receive, send)
+
+async def too_large(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": []})
-    for _ in range(1000):
-        await send({"type": "http.response.body", "body": b"x" * (1 << 16), "more_body": True})
-    print("large ended", file=sys.stderr, flush=True)
+    try:
+        for _ in range(1000):
+            await send({"type": "http.response.body", "body": b"x" * (1 << 16), "more_body": True})
+    finally:
+        print("large ended", file=sys.stderr, flush=True)
+
+limits = [float(text) for text in sys.argv[1:]]
+large = FrontDoor(too_large, Admission.of("127.0.0.1", None), *limits[1:])
 
 with bound_socket("127.0.0.1", 0) as listening:
     print("at http://127.0.0.1:" + str(listening.getsockname()[1]) + "/", file=sys.stderr, flush=True)
-    serve_until_ended(app, listening, *map(float, sys.argv[1:]))
+    serve_until_ended(app, listening, *limits)
 service.close()
 print("ended well")
 """
@@ -144,7 +150,8 @@ def service_of(*limits):
         yield program, port
         assert answered(port, "/healthz")
         program.send_signal(signal.SIGTERM)
-        assert program.communicate(timeout=PATIENCE)[0] == "ended well\n"
+        said, log = program.communicate(timeout=PATIENCE)
+        assert (said, log) == ("ended well\n", "")
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +196,11 @@ HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
     pytest.param(b"GET /static/../../web_app.py HTTP/1.1\r\n" + HOST + b"\r\n", b"404", id="a file above"),
     pytest.param(b"GET /v1/groups/%2e%2e HTTP/1.1\r\n" + HOST + b"\r\n", b"404", id="an escaped folder above"),
     pytest.param(b"GET http://evil.example/v1/groups HTTP/1.1\r\n" + HOST + b"\r\n",
-                 b"404", id="an address of another host"),
+                 b"400", id="an address of another host"),
+    pytest.param(b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n", b"400", id="no path"),
+    pytest.param(b"CONNECT 127.0.0.1:80 HTTP/1.1\r\n" + HOST + b"\r\n", b"400", id="a tunnel"),
+    pytest.param(b"GET /v1/groups HTTP/1.1\r\nHost: [::1]evil\r\nConnection: close\r\n\r\n",
+                 b"421", id="a host after an address"),
     pytest.param(b"GET /v1/groups/a%0d%0aSet-Cookie:%20x HTTP/1.1\r\n" + HOST + b"\r\n",
                  b"404", id="a header in a path"),
     pytest.param(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
@@ -204,6 +215,8 @@ HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
     pytest.param(b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
                  + b"10000\r\n" + b" " * 0x10000 + b"\r\n" + (b"10000\r\n" + b" " * 0x10000 + b"\r\n") * 5, b"413",
                  id="a body in pieces"),
+    pytest.param(b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+                 b"", id="a piece without a length"),
 ])  # fmt: skip
 def test_hostile_requests_are_answered_or_cut_off(port, content, status):
     answer = raw(port, content)
@@ -212,6 +225,15 @@ def test_hostile_requests_are_answered_or_cut_off(port, content, status):
     ):  # what comes after the refusal may reset the connection before it is read
         assert answer[9:12] == status, answer[:200]
     assert b"Set-Cookie" not in answer.partition(b"\r\n\r\n")[0]
+
+
+def test_a_body_that_is_cut_off_is_no_defect(port):
+    """What the log has of it is looked at when the service ends."""
+    head = b"Content-Type: application/json\r\nContent-Length: 99\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port)) as made:
+        made.sendall(b"POST /v1/plan HTTP/1.1\r\n" + HOST + head + b"{")
+        made.shutdown(socket.SHUT_WR)
+        assert received(made) == b""
 
 
 def trickled(port, first, rest):

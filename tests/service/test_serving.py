@@ -215,8 +215,8 @@ HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
     pytest.param(b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
                  + b"10000\r\n" + b" " * 0x10000 + b"\r\n" + (b"10000\r\n" + b" " * 0x10000 + b"\r\n") * 5, b"413",
                  id="a body in pieces"),
-    pytest.param(b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
-                 b"", id="a piece without a length"),
+    pytest.param(b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
+                 + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n", b"", id="a piece without a length"),
 ])  # fmt: skip
 def test_hostile_requests_are_answered_or_cut_off(port, content, status):
     answer = raw(port, content)

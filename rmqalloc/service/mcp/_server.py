@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rmqalloc.documents.records import Checked
 from rmqalloc.errors import ArgumentError, Error, hint, is_optional
 from rmqalloc.service.mcp._bounds import text_of
+from rmqalloc.service.mcp._stdio import checked_stdio
 from rmqalloc.service.mcp._subject import Subject
 from rmqalloc.service.mcp._tool_answers import NAMES_ARE_DATA, TOOLS, AssistantTool
 from rmqalloc.text import did_you_mean, message, quoted
@@ -103,7 +104,7 @@ def run_over_stdio(subject: Subject) -> None:
     server = make_server(subject)
 
     async def run() -> None:
-        async with stdio_server() as (incoming, outgoing):
+        async with stdio_server(*checked_stdio()) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(run)

@@ -21,9 +21,10 @@ OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "ht
 """What ``output`` can be."""
 
 _ROWS = 10_000
-_MARKDOWN = str.maketrans(
-    {c: f"\\{c}" for c in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_PLAIN_WORD = re.compile(
+    r"-|\(?(?![0-9a-f]{7,40}\b)(?:[A-Za-z]+(?:[-_][A-Za-z]+)*|[0-9][0-9,.]*%?)[).,:;]*"
 )
+"""A word that Markdown and GitHub show as it is; seven hexadecimal digits may be a commit."""
 
 
 def write_table(
@@ -211,9 +212,25 @@ def _markdown(table: pa.Table, _file: object) -> Iterator[str]:
 
 
 def _markdown_text(text: str) -> str:
-    """Return text that is no markup, no HTML and no link."""
-    escaped = printable(text).translate(_MARKDOWN)
-    return escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+    """Return text that is no markup, no link, and mentions and refers to nothing: GitHub looks for
+    ``@user`` and ``#12`` everywhere but in code, whatever is escaped.
+    """
+    return " ".join(map(_markdown_word, printable(text).split(" ")))
+
+
+def _markdown_word(word: str) -> str:
+    if not word or _PLAIN_WORD.fullmatch(word):
+        return word
+    return " ".join(map(_markdown_code, re.split(r"(?<=\\)(?=\|)", word)))
+
+
+def _markdown_code(text: str) -> str:
+    """Return text as code in a cell, where a vertical bar is ``\\|``; no backslash may stand
+    before it, which readers of Markdown take in two ways.
+    """
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")
 
 
 def _html(table: pa.Table, _file: object) -> Iterator[str]:

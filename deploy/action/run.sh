@@ -7,6 +7,10 @@ folder="$(mktemp -d "${RUNNER_TEMP:-/tmp}/rmqalloc.XXXXXX")"
 report="$folder/report.md"
 most=60000 # bytes; GitHub takes 65,536 characters
 
+rmqalloc() { # isolated from modules of the folder that it runs in
+  python -I -m rmqalloc "$@"
+}
+
 indented() { # as a block of code, which no text in it can end
   sed 's/^/    /' "$1"
 }

@@ -2,6 +2,7 @@
 checks.
 """
 
+import json
 import os
 import re
 import shlex
@@ -28,8 +29,16 @@ def faults(steps):
         if "${{" in step.get("run", "")
     ]
     uses = [step["uses"] for step in steps if "uses" in step]
+    wrong += [
+        f"{action} is pinned by no commit"
+        for action in uses
+        if not re.search(r"@[0-9a-f]{40}$", action)
+    ]
+    scripts = [step["run"] for step in steps if "run" in step]
     return wrong + [
-        f"{one} is pinned by no commit" for one in uses if not re.search(r"@[0-9a-f]{40}$", one)
+        f"Python is not isolated: {script}"
+        for script in scripts
+        if re.search(r"\b(python3?|pip)\b(?! -I)", script.replace("python -I -m pip", ""))
     ]
 
 
@@ -39,6 +48,28 @@ def test_scripts_take_inputs_as_variables_and_actions_are_pinned():
         len(faults([{"run": "echo ${{ inputs.snapshot }}"}, {"uses": "actions/setup-python@v6"}]))
         == 2
     )
+    assert len(faults([{"run": "python -m pip list"}, {"run": "pip list"}])) == 2
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder with modules that hide those of the same names, if they are found."""
+    folder = tmp_path / "checkout"
+    (folder / "rmqalloc").mkdir(parents=True)
+    hiding = "open('ran', 'w')"
+    for name in ("pip.py", "rmqalloc/__init__.py", "rmqalloc/__main__.py", "numpy.py", "click.py"):
+        (folder / name).write_text(hiding)
+    return folder
+
+
+def test_modules_of_the_checkout_do_not_run_in_place_of_pip(checkout):
+    [script] = [step["run"] for step in STEPS if "pip install" in step.get("run", "")]
+    folder = Path(sys.executable).parent
+    there = {"PATH": f"{folder}:{os.environ['PATH']}", "PACKAGE": "--help", "PYTHONPATH": "."}
+    command = ["bash", "-c", script]
+    done = subprocess.run(command, cwd=checkout, env=there, capture_output=True, timeout=120)
+    assert done.returncode == 0 and b"pip install" in done.stdout
+    assert not (checkout / "ran").exists()
 
 
 @pytest.mark.needs("zizmor")
@@ -60,14 +91,18 @@ def test_every_input_is_used_and_every_output_is_written():
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Run the script as a runner does; return its outputs, its summary and its report."""
+def run(tmp_path, checkout):
+    """Run the script in a checkout as a runner does; return its outputs, its summary and its report.
+
+    The tested package may be found by PYTHONPATH, which -I ignores; -P is as strict about the
+    checkout.
+    """
     bin_ = tmp_path / "bin"
     bin_.mkdir()
-    (bin_ / "rmqalloc").write_text(
-        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rmqalloc "$@"\n'
+    (bin_ / "python").write_text(
+        f'#!/bin/sh\n[ "$1" = -I ] || exit 99\nshift\nexec {shlex.quote(sys.executable)} -P "$@"\n'
     )
-    (bin_ / "rmqalloc").chmod(0o755)
+    (bin_ / "python").chmod(0o755)
 
     def of(**variables):
         output, summary = tmp_path / "output", tmp_path / "summary"
@@ -77,10 +112,12 @@ def run(tmp_path):
             "PATH": f"{bin_}:{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(output),
             "GITHUB_STEP_SUMMARY": str(summary), **variables,
         }  # fmt: skip
+        command = ["bash", str(FOLDER / "run.sh")]
         done = subprocess.run(
-            ["bash", str(FOLDER / "run.sh")], env=there, capture_output=True, text=True, timeout=120
+            command, cwd=checkout, env=there, capture_output=True, text=True, timeout=120
         )
         assert (done.returncode, done.stderr) == (0, "")
+        assert not (checkout / "ran").exists()
         found = dict(line.split("=", 1) for line in output.read_text().splitlines())
         return found, summary.read_text(), Path(found["report"]).read_text(encoding="utf-8")
 
@@ -129,3 +166,23 @@ def test_a_report_that_is_too_long_is_cut_at_a_line(run, tmp_path):
     assert len(report.encode()) < 60_200 and report.endswith(
         "The rest is left out: more than 60000 bytes.\n"
     )
+
+
+@pytest.mark.thorough
+def test_names_mention_nobody_in_the_comment(run, tmp_path):
+    names = ["@user", "@org/team", "#12", "<!-- x -->", "[x](http://e)", "`@user"]
+    groups = [
+        {"name": name, "subscriptions": ["T"], "strategy": "AVG", "clients": [{"client_id": "a"}]}
+        for name in names
+    ]
+    topics = [{"name": "T", "brokers": [{"broker_name": "b", "read_queue_nums": 1}]}]
+    document = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot", "groups": groups, "topics": topics}
+    scenario = {"name": "@user", "changes": [{"scale_clients": {"to": 2}}]}
+    (tmp_path / "names.json").write_text(json.dumps(document))
+    (tmp_path / "plan.json").write_text(json.dumps({"scenarios": [scenario]}))
+    given = {"SNAPSHOT": str(tmp_path / "names.json"), "SCENARIO": str(tmp_path / "plan.json")}
+    report = run(**given)[2]
+    rows = [line for line in report.splitlines() if line.startswith("| ")]
+    assert sum("`@user`" in row for row in rows) >= len(names)
+    outside = [re.sub(r"(`+) ?.*?[^`]\1(?!`)", "", row) for row in rows]
+    assert not re.search("[@#<]", "".join(outside))

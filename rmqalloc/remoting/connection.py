@@ -7,8 +7,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import ipaddress
 import logging
+import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from enum import IntEnum
 from itertools import count
@@ -24,6 +27,11 @@ _MAX_OPAQUE = (1 << 31) - 1  # of Java's int; numbers begin again after it
 
 MOST_SERVED = 64
 """Requests of the other side that are worked on at once, at most; further ones are dropped, as if they had been lost."""
+
+FRAME_WITHIN = 30.0
+"""Seconds that a frame may take from its first byte to its last; then the connection ends."""
+
+_SERVE_WITHIN = 5.0  # seconds that the other side may take to read an answer
 
 Handler = Callable[[Command], Command | Awaitable[Command | None] | None]
 """``on_request(command)``: what the other side asks; the answer, or None where there is none to give."""
@@ -53,7 +61,8 @@ class Connection:
     credentials : Credentials, optional
         Signs every request.
     connect_timeout : float
-        Seconds until it is open.
+        Seconds until it is open, in all: the name looked up, the connection made, TLS agreed, and
+        the wait for another request that opens it.
     max_frame : int
         Bytes of a frame that is read, at most.
     codes : type of IntEnum
@@ -215,13 +224,18 @@ class Connection:
         await writer.drain()
 
     async def _opened(self) -> asyncio.StreamWriter:
-        async with self._opening:
-            if self._writer is None:
-                reader, self._writer = await self._open()
-                self._reading = asyncio.create_task(self._read(reader, self._writer))
-                if self._on_open is not None:
-                    self._on_open()
-            return self._writer
+        try:
+            async with asyncio.timeout(self._connect_timeout), self._opening:
+                if self._writer is None:
+                    reader, self._writer = await self._open()
+                    self._reading = asyncio.create_task(self._read(reader, self._writer))
+                    if self._on_open is not None:
+                        self._on_open()
+                return self._writer
+        except TimeoutError:
+            raise SilentError(
+                f"{self.address} could not be reached within {self._connect_timeout:g} s"
+            ) from None
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
@@ -229,12 +243,9 @@ class Connection:
         except ArgumentError as error:
             raise UnreachableError(f"{self.address} could not be reached: {error}") from error
         try:
-            async with asyncio.timeout(self._connect_timeout):
-                return await asyncio.open_connection(host, port, ssl=self._tls)
+            return await _connected(host, port, self._tls)
         except TimeoutError:
-            raise SilentError(
-                f"{self.address} could not be reached within {self._connect_timeout:g} s"
-            ) from None
+            raise
         except ssl.SSLCertVerificationError as error:
             raise UnreachableError(
                 f"{self.address} has a certificate that does not verify: {error.verify_message}"
@@ -252,16 +263,21 @@ class Connection:
         reason, defect = "the connection was closed", None
         try:
             while True:
-                length = int.from_bytes(await reader.readexactly(4), signed=True)
-                if not 4 <= length <= self._max_frame:
-                    reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
-                    return
-                data = await reader.readexactly(length)
+                begun = await reader.readexactly(1)
+                async with asyncio.timeout(FRAME_WITHIN):
+                    begun += await reader.readexactly(3)
+                    length = int.from_bytes(begun, signed=True)
+                    if not 4 <= length <= self._max_frame:
+                        reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
+                        return
+                    data = await reader.readexactly(length)
                 self.heard = asyncio.get_running_loop().time()
                 self._hand_over(data, writer)
         except asyncio.IncompleteReadError as error:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"
+        except TimeoutError:
+            reason = f"a frame did not end within {FRAME_WITHIN:g} s"
         except (OSError, Error) as error:
             reason = _reason(error)
         except (
@@ -327,8 +343,54 @@ class Connection:
             found = _failed(self.address, request, error)
         if found is None or request.is_oneway:
             return
-        with contextlib.suppress(OSError):  # whoever asked has gone
-            await self._send(writer, found.answering(request))
+        with contextlib.suppress(OSError):  # whoever asked has gone, or does not read
+            async with asyncio.timeout(_SERVE_WITHIN):
+                await self._send(writer, found.answering(request))
+
+
+async def _connected(
+    host: str, port: int, tls: ssl.SSLContext | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to the first address of a host that can be connected to."""
+    name = host if tls is not None else None
+    *addresses, last = await _addresses(host, port)
+    for address in addresses:
+        with contextlib.suppress(OSError):
+            return await asyncio.open_connection(address, port, ssl=tls, server_hostname=name)
+    return await asyncio.open_connection(last, port, ssl=tls, server_hostname=name)
+
+
+async def _addresses(host: str, port: int) -> list[str]:
+    """Return the addresses of a host.
+
+    The loop would look up a name on a thread that `asyncio.run` and the end of the process wait
+    for, long after the time-out; nobody waits for a daemon thread.
+    """
+    with contextlib.suppress(ValueError):
+        return [str(ipaddress.ip_address(host))]
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[str]] = loop.create_future()
+
+    def give(outcome: list[str] | Exception) -> None:
+        if found.done():  # given up
+            return
+        if isinstance(outcome, Exception):
+            found.set_exception(outcome)
+        else:
+            found.set_result(outcome)
+
+    def look_up() -> None:
+        outcome: list[str] | Exception
+        try:
+            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            outcome = [str(info[4][0]) for info in infos]
+        except (OSError, ValueError) as error:
+            outcome = error
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(give, outcome)
+
+    threading.Thread(target=look_up, name="rmqalloc-names", daemon=True).start()
+    return await found
 
 
 def _failed(address: str, request: Command, error: Exception) -> Command:

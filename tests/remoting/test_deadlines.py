@@ -181,7 +181,7 @@ def test_a_name_that_nobody_resolves_keeps_neither_a_request_nor_the_end(monkeyp
 
 
 def test_each_address_of_a_name_is_tried(monkeypatch):
-    def getaddrinfo(_host, port, **_how):
+    def getaddrinfo(_host, port, *_given, **_how):
         return [(family, 1, 6, "", ("127.0.0.1", port)) for family in (socket.AF_INET,) * 2]
 
     async def serve(reader, writer):
@@ -209,6 +209,6 @@ def test_each_address_of_a_name_is_tried(monkeypatch):
             return await asked(f"broker.example:{port}")
         finally:
             server.close()
-            await has_ended.wait()
+            await asyncio.wait_for(has_ended.wait(), 5)
 
     assert asyncio.run(main()) == b"found" and len(tried) == 2

@@ -1,7 +1,7 @@
 """Damaged and hostile inputs: ``python -m fuzz [--quick] [--only PART] [--report FILE]``.
 
-Files for every reader and frames and bodies of servers, changed by structure; the same and kernels
-guided by coverage (``python -m fuzz.guided`` for more minutes). An input
+Files for every reader and frames and bodies of servers, changed by structure; raw requests and lines
+to programs that run (``peers``); files, frames and kernels guided by coverage (``python -m fuzz.guided`` for more minutes). An input
 may be read or end in the reader's own error; anything else is a fault. Outputs of tools that are
 damaged or contradict each other (``silence``): what is lost must be named.
 """
@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from proof import run_parts
 
-from fuzz import wire
+from fuzz import peers, wire
 from fuzz.guided.__main__ import guided
 from fuzz.outcome import Outcome
 from fuzz.readers import READERS
@@ -40,6 +40,12 @@ def files(report, is_quick):
 def servers(report, is_quick):
     """Give changed frames and bodies to what reads the wire, some of them through a socket."""
     told(report, [(wire.run, (inputs(is_quick), SEED))], is_quick)
+
+
+def hostile_peers(report, is_quick):
+    """Send raw requests to a service and lines to the server of tools, a fifth of the inputs."""
+    arguments = (inputs(is_quick) // 5, SEED)
+    told(report, [(peers.served, arguments), (peers.spoken, arguments)], is_quick)
 
 
 def inputs(is_quick):
@@ -77,8 +83,14 @@ def cells(made):
     return made.name, made.inputs, n_read, own, n_others, seconds, memory
 
 
-PARTS = {"files": files, "servers": servers, "silence": silence, "guided": guided}
-QUICK = ("files", "servers", "silence")
+PARTS = {
+    "files": files,
+    "servers": servers,
+    "peers": hostile_peers,
+    "silence": silence,
+    "guided": guided,
+}
+QUICK = ("files", "servers", "peers", "silence")
 
 if __name__ == "__main__":
     sys.exit(run_parts("fuzz", __doc__, PARTS, QUICK))

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ import silent_losses
 from checkout import ROOT
 from contradicting_outputs import contradiction
 from damaged_outputs import damages, given_cases
-from fuzz import readers, running, wire
+from fuzz import peers, readers, running, wire
 from fuzz.__main__ import cells
 from fuzz.guided import c_targets, of_kernels, of_readers, places, python_targets, replay
 from fuzz.readers import Reader
@@ -148,3 +149,27 @@ def test_an_exception_of_what_reads_outputs_is_seen(planted):
 
     planted(broken)
     assert "exception" in kinds_of_faults("column deleted")
+
+
+# --- Peers ---
+
+
+def test_an_answer_that_is_not_due_is_a_fault():
+    faults, due = [], Counter(["1"])
+    for said in (b'{"id":1,"result":{}}\n', b'{"id":1,"result":{}}\n'):
+        peers._judge(said, due, Counter(), faults)
+    peers._judge('{"id":null,"error":{"code":1},"x":"\u202e"}\n'.encode(), due, Counter(), faults)
+    assert [fault.split(":")[0] for fault in faults] == [
+        "more than is due",
+        "not printable ASCII",
+        "more than is due",
+    ]
+
+
+@pytest.mark.slow
+def test_a_defect_in_an_answer_is_a_fault(monkeypatch):
+    program = "from rmqalloc.service import web_app\nweb_app._healthy = None\n"
+    program += "from rmqalloc.cli import main\nraise SystemExit(main())\n"
+    monkeypatch.setattr(peers, "MODULE", ("-c", program))
+    faults = peers.served(3, 1).tracebacks
+    assert any("/healthz is not answered" in fault for fault in faults)

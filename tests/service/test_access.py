@@ -119,6 +119,19 @@ def test_a_host_that_passes_is_one_for_a_reader_of_addresses_too(parts):
         assert (found.hostname in access.hosts, found.username, found.path) == (True, None, "")
 
 
+def test_tokens_are_compared_in_constant_time(readings, monkeypatch):
+    def compare(*texts):
+        compared.append(texts)
+        return False
+
+    compared = []
+    monkeypatch.setattr(front_door.hmac, "compare_digest", compare)
+    with served(readings, host="0.0.0.0", token=TOKEN) as client:
+        right = f"Bearer {TOKEN}"
+        assert client.get("/v1/groups", headers={"authorization": right}).status_code == 401
+    assert compared == [(right.encode(), right.encode())]
+
+
 ALLOWED = {
     "/healthz": "GET, HEAD",
     "/metrics": "GET, HEAD",

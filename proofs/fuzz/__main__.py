@@ -1,7 +1,8 @@
 """Damaged and hostile inputs: ``python -m fuzz [--quick] [--only PART] [--report FILE]``.
 
 Files for every reader and frames and bodies of servers, changed by structure; raw requests and lines
-to programs that run (``peers``); files, frames and kernels guided by coverage (``python -m fuzz.guided`` for more minutes). An input
+to programs that run (``peers``); the same files and kernels
+guided by coverage (``python -m fuzz.guided`` for more minutes). An input
 may be read or end in the reader's own error; anything else is a fault. Outputs of tools that are
 damaged or contradict each other (``silence``): what is lost must be named.
 """
@@ -43,8 +44,8 @@ def servers(report, is_quick):
 
 
 def hostile_peers(report, is_quick):
-    """Send raw requests to a service and lines to the server of tools, a fifth of the inputs."""
-    arguments = (inputs(is_quick) // 5, SEED)
+    """Send raw requests to a service and lines to the server of tools, a twentieth of the inputs."""
+    arguments = (inputs(is_quick) // 20, SEED)
     told(report, [(peers.served, arguments), (peers.spoken, arguments)], is_quick)
 
 

@@ -26,7 +26,6 @@ from programs import environment
 
 from fuzz.outcome import Outcome
 
-MODULE = ("-m", "rmqalloc")
 PATIENCE = 60.0
 _HEALTHY_EVERY = 20
 _MOST_LEFT_OPEN = 600
@@ -49,20 +48,25 @@ _METHODS = (
     b"",
 )
 _TARGETS = (
-    b"/", b"/healthz", b"/metrics", b"/v1/groups", b"/v1/groups/order-svc", b"/v1/groups/%2e%2e", b"/v1/plan?assume=yes&scale=3",
-    b"/v1/diff", b"/v1/guard?stop=10.1.0.11", b"/v1/groups/order-svc/guard?stop=%ff", b"/static/../web_app.py", b"*",
-    b"http://evil/v1/groups", b"/v1/groups?top=" + b"9" * 5000, b"/" + b"a" * 5000, b"/\x00", b"/\xff", b"//", b"/v1/schema/plan",
+    b"/", b"/healthz", b"/metrics", b"/v1/groups", b"/v1/groups/order-svc", b"/v1/groups/%2e%2e",
+    b"/v1/plan?assume=yes&scale=3", b"/v1/diff", b"/v1/guard?stop=10.1.0.11",
+    b"/v1/groups/order-svc/guard?stop=%ff", b"/static/../web_app.py", b"*",
+    b"http://evil/v1/groups", b"/v1/groups?top=" + b"9" * 5000, b"/" + b"a" * 5000, b"/\x00", b"/\xff",
+    b"//", b"/v1/schema/plan",
 )  # fmt: skip
 _HEADERS = (
-    b"Host: 127.0.0.1", b"Host: 127.0.0.1", b"Host: 127.0.0.1", b"Host: [::1]evil", b"Host: evil", b"Host:", b"Connection: close",
+    b"Host: 127.0.0.1", b"Host: 127.0.0.1", b"Host: 127.0.0.1", b"Host: [::1]evil", b"Host: evil", b"Host:",
+    b"Connection: close",
     b"Content-Type: application/json", b"Content-Type: application/yaml", b"Content-Length: 2", b"Content-Length: 99999999",
-    b"Content-Length: -1", b"Transfer-Encoding: chunked", b"Transfer-Encoding: x", b"Expect: 100-continue", b"Upgrade: websocket",
+    b"Content-Length: -1", b"Transfer-Encoding: chunked", b"Transfer-Encoding: x", b"Expect: 100-continue",
+    b"Upgrade: websocket",
     b"Connection: upgrade", b"Upgrade: h2c", b"X: " + b"y" * 20_000, b" folded", b"no colon", b"\x00: \x00", b"Accept: \xff",
     b"Sec-Fetch-Site: cross-site", b"Authorization: Bearer x", b"Range: bytes=0-1", b"Origin: http://evil",
 )  # fmt: skip
 _BODIES = (
     b"", b"{}", b"[" * 3000, b'{"scenarios": []}', b'{"scenarios": [{"name": "x", "changes": [{"scale_clients": {"to": 2}}]}]}',
-    b"2\r\n{}\r\n0\r\n\r\n", b"ZZ\r\n", b"ffffffffffffffff\r\nx", b"2\r\n{}", b"\xff\xfe", b"&a [*a, *a]", b"x" * 70_000, _PROBE,
+    b"2\r\n{}\r\n0\r\n\r\n", b"ZZ\r\n", b"ffffffffffffffff\r\nx", b"2\r\n{}", b"\xff\xfe", b"&a [*a, *a]", b"x" * 70_000,
+    _PROBE,
 )  # fmt: skip
 
 
@@ -273,7 +277,7 @@ def _judge(said: bytes, due: Counter[str], counts: Counter[str], faults: list[st
 @contextlib.contextmanager
 def _program(arguments: list[str], **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A program of the package, ended with the block."""
-    command = [sys.executable, *MODULE, *arguments]
+    command = [sys.executable, "-m", "rmqalloc", *arguments]
     program = tied.popen(command, env=environment(), **streams)
     try:
         yield program
@@ -289,8 +293,9 @@ def _lines_of(stream: IO[bytes]) -> queue.SimpleQueue[bytes]:
     found: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def read() -> None:
-        for line in stream:
-            found.put(line)
+        with stream:
+            for line in stream:
+                found.put(line)
         found.put(b"")
 
     threading.Thread(target=read, daemon=True).start()

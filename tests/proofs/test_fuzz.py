@@ -164,12 +164,3 @@ def test_an_answer_that_is_not_due_is_a_fault():
         "not printable ASCII",
         "more than is due",
     ]
-
-
-@pytest.mark.slow
-def test_a_defect_in_an_answer_is_a_fault(monkeypatch):
-    program = "from rmqalloc.service import web_app\nweb_app._healthy = None\n"
-    program += "from rmqalloc.cli import main\nraise SystemExit(main())\n"
-    monkeypatch.setattr(peers, "MODULE", ("-c", program))
-    faults = peers.served(3, 1).tracebacks
-    assert any("/healthz is not answered" in fault for fault in faults)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from rmqalloc.evidence.inferred_strategies import StrategyFit
 from rmqalloc.evidence.views.group_views import GroupViews
@@ -16,6 +15,7 @@ from rmqalloc.evidence.views.unit_views import Ids, Queues, UnitViews
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.queue_states import UNKNOWN, OwnerStates
+from rmqalloc.snapshot.data_time import taken_at
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
@@ -152,11 +152,8 @@ class AuditedGroup(GroupViews):
     @lazy_property
     def _fetched_ms(self) -> float | None:
         """When a running cluster was read (ms since the epoch); None for what somebody wrote down."""
-        try:
-            read = datetime.fromisoformat(self.snapshot.fetched_at or "")
-        except ValueError:
-            return None
-        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1000
+        at = taken_at(self.snapshot)
+        return None if at is None else at * 1000
 
     def is_new(self, slot: int) -> bool:
         """Return whether a client may still be on its way to the queues that it should own: it is

@@ -188,7 +188,7 @@ def _facts(
         "n_clients": None if "clients" in missing else len(clients),
         "n_topics": len(topics) if has_topics else None,
         "n_queues": sum([n_queues.get(topic, 0) for topic in topics]) if has_queues else None,
-        "messages": _messages(signed, chosen) if signed.group.lags else None,
+        "messages": None if "lags" in missing else _messages(signed, chosen),
     }
 
 

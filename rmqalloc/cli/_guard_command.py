@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, seconds
+from rmqalloc.cli._closing_notes import forget_notes, note_after
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._live_options import Live
@@ -27,6 +29,7 @@ from rmqalloc.snapshot.snapshot import sources_entry
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known
+    from rmqalloc.snapshot.snapshot import ReadSource, Snapshot
     from rmqalloc.watching.guard import GuardAnswer
 
 _AFTER_WAIT = 120.0
@@ -101,13 +104,14 @@ def guard(
     asked = _Stop(
         target or "", is_after, (_AFTER_WAIT if is_after else 0.0) if wait is None else wait, every
     )
-    known = snapshot_of(inputs)
+    sources: tuple[ReadSource, ...] = ()
     if live is None or not asked.wait:
-        answer = _at_once(known, inputs, asked)
+        known = snapshot_of(inputs)
+        answer, sources = _at_once(known, inputs, asked), known.given.sources
     else:
         answer = _waited(inputs, live, asked)
     if output == "json":
-        document = answer.to_dict() | sources_entry(known.given.sources)
+        document = answer.to_dict() | sources_entry(sources)
         hand_over(json.dumps(document, indent=1))
     else:
         say_lines(answer.lines(sys.stdout))
@@ -115,30 +119,45 @@ def guard(
 
 
 def _at_once(known: Known, inputs: Inputs, asked: _Stop) -> GuardAnswer:
-    """Return the answer of one look."""
+    """Return the answer of one look; that of a file is unknown unless its data are of now."""
+    from rmqalloc.snapshot.data_time import taken_at, why_not_current
     from rmqalloc.watching.guard import has_left, may_stop
 
-    return (has_left if asked.is_after else may_stop)(
+    answer = (has_left if asked.is_after else may_stop)(
         known, asked.target, inputs.groups, inputs.topics
     )
+    why = None
+    if inputs.live is None:
+        why = why_not_current(taken_at(known.given), time.time())
+    return answer.of_another_time(why) if why else answer
 
 
 def _waited(inputs: Inputs, live: Live, asked: _Stop) -> GuardAnswer:
     """Return the answer that two readings give, or the last one when the time is over."""
-    from rmqalloc.snapshot.live.rereading import Rereader
+    from rmqalloc.snapshot.live.rereading import ClusterReading, Rereader
     from rmqalloc.watching.guard import GuardWatch
+
+    def know(snapshot: Snapshot) -> Known:
+        known = known_by_options(snapshot, inputs)
+        note_after(known, inputs)
+        return known
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         with Rereader(
             live.servers, inputs.groups, inputs.topics, every=asked.every, **live.how()
         ) as reader:
+
+            def read() -> ClusterReading:
+                forget_notes()  # an answer has the notes of its own reading
+                return reader.read()
+
             watch = GuardWatch(
-                reader.read,
+                read,
                 asked.target,
                 inputs.groups,
                 inputs.topics,
-                know=lambda snapshot: known_by_options(snapshot, inputs),
+                know=know,
                 every=asked.every,
             )
             return (watch.after_stop if asked.is_after else watch.before_stop)(asked.wait)

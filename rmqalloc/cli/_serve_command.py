@@ -18,6 +18,7 @@ from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import files_option
 from rmqalloc.documents import STDIN
 from rmqalloc.errors import ArgumentError
+from rmqalloc.snapshot.data_time import EVERY
 
 if TYPE_CHECKING:
     from rmqalloc.service.front_door import Admission
@@ -31,7 +32,7 @@ _MOST_TOKEN = 4096
 @option("topic", "topics", multiple=True)
 @option("group", "groups", multiple=True)
 @files_option(": a snapshot instead of a running cluster, read again every so often")
-@option("every", callback=seconds, default="30s", show_default=True)
+@option("every", callback=seconds, default=f"{EVERY:g}s", show_default=True)
 @click.option(
     "--per-second",
     type=Amount(1, 100_000),

@@ -20,6 +20,7 @@ from rmqalloc.evidence.method import Method
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import all_cut_names
+from rmqalloc.snapshot.data_time import age_of, taken_at
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
@@ -166,7 +167,7 @@ def evidence_of(
     routes = {topic.name: topic for topic in snapshot.topics}
     cut = all_cut_names(routes.values())
     unknown, differing = Unknowns(snapshot), differing or {}
-    age = _age(snapshot.fetched_at, now)
+    age = age_of(taken_at(snapshot), (now or datetime.now(UTC)).timestamp())
     rows = []
     for group in snapshot.groups:
         if not is_wanted(group.name):
@@ -209,19 +210,6 @@ def _cut(topics: Sequence[Topic], cut: Mapping[str, list[str]]) -> list[str]:
         for topic in topics:
             names.update(dict.fromkeys(cut.get(topic.name, ())))
     return list(names)
-
-
-def _age(fetched_at: str | None, now: datetime | None) -> float | None:
-    """Return the seconds since a snapshot was taken; None if its time is missing or to come."""
-    if fetched_at is None:
-        return None
-    try:
-        taken = datetime.fromisoformat(fetched_at)
-    except ValueError:
-        return None
-    taken = taken if taken.tzinfo is not None else taken.replace(tzinfo=UTC)
-    age = ((now or datetime.now(UTC)) - taken).total_seconds()
-    return age if age >= 0 else None
 
 
 # --- Notes ---

@@ -11,7 +11,8 @@ from http import HTTPStatus
 from rmqalloc.history import History, Recorder
 from rmqalloc.history.moments import moment_of
 from rmqalloc.service.problems import ProblemError
-from rmqalloc.service.readings import FRESH, Keeper
+from rmqalloc.service.readings import Keeper
+from rmqalloc.snapshot.data_time import FRESH
 from rmqalloc.snapshot.snapshot import Snapshot
 
 _SHORTEST_GAP = 300.0

@@ -115,11 +115,11 @@ class MetricsText:
             "Whether the last reading succeeded.",
             float(not status.n_failed_in_row),
         )
-        if state is not None:
-            age = max(0.0, time.time() - state.read_at)
-            yield made.one(
-                "rmqalloc_reading_age_seconds", "Age of the reading that is served.", age
-            )
+        text = "Whether the data that are served are of now: /readyz says why not."
+        yield made.one("rmqalloc_ready", text, float(not self.readings.why_not_ready))
+        if state is not None and state.age is not None:
+            text = "Age of the data that are served."
+            yield made.one("rmqalloc_reading_age_seconds", text, state.age)
         yield from ProcessCollector(registry=None).collect()
 
     def _of_state(self, state: ServedState) -> Iterator[Metric]:
@@ -131,6 +131,7 @@ class MetricsText:
         yield from _of_groups(made, table, len(shown))
         yield _of_replicas(made, state, shown)
         yield from _of_settling(made, state, shown)
+        yield _of_reports(made, state, shown)
         yield from _of_tallies(made, state, shown)
         yield from _of_findings(made, state, shown)
         yield from _of_lags(made, state, shown, most)
@@ -184,12 +185,10 @@ def _clean(text: str) -> str:
 def _of_reading(made: _Maker, state: ServedState, n_shown: int) -> Iterator[Metric]:
     reading = state.observation.reading
     n_groups = state.observation.groups.groups.num_rows
+    if reading.taken_at is not None:
+        text = "When the data that are served are from, in seconds of the Unix clock."
+        yield made.one("rmqalloc_reading_timestamp_seconds", text, reading.taken_at)
     for name, text, value in (
-        (
-            "timestamp_seconds",
-            "When the reading that is served ended, in seconds of the Unix clock.",
-            reading.read_at,
-        ),
         ("seconds", "Seconds that the reading took.", reading.read_at - reading.began_at),
         ("whole", "Whether every broker answered for the list of groups.", reading.is_whole),
         (
@@ -254,11 +253,23 @@ def _of_settling(made: _Maker, state: ServedState, shown: Mapping[str, object]) 
     text = "Seconds that the last change of the group took to settle; of the worst groups alone."
     known = {name: seconds for name, seconds in took.items() if seconds is not None}
     yield made.family("rmqalloc_group_last_settle_seconds", text, of, known)
-    began = state.observation.unsettled
-    ages = {(name,): max(0.0, state.read_at - began[name]) for name in shown if name in began}
+    began, read_at = state.observation.unsettled, state.observation.reading.read_at
+    ages = {(name,): max(0.0, read_at - began[name]) for name in shown if name in began}
     text = "Seconds since a change of the group was first seen that has not settled; of the worst groups alone."
     yield made.family("rmqalloc_group_unsettled_seconds", text, of, ages)
     yield made.one("rmqalloc_groups_unsettled", "Groups that have not settled.", len(began))
+
+
+def _of_reports(made: _Maker, state: ServedState, shown: Mapping[str, object]) -> Metric:
+    """Return how old reports of owned queues are: few clients are asked in each reading of many."""
+    reading = state.observation.reading
+    ages = {}
+    for name in shown:
+        parts = reading.ages.get(name)
+        if parts is not None and parts.owned:
+            ages[(name,)] = max(0.0, reading.read_at - min(parts.owned.values()))
+    text = "Seconds from the oldest of the reports of owned queues to the end of the reading; of the worst groups alone."
+    return made.family("rmqalloc_group_owners_age_seconds", text, ("consumer_group",), ages)
 
 
 def _of_tallies(made: _Maker, state: ServedState, shown: Mapping[str, object]) -> Iterator[Metric]:
@@ -300,7 +311,7 @@ def _of_findings(made: _Maker, state: ServedState, shown: Mapping[str, object]) 
 def _of_lags(
     made: _Maker, state: ServedState, shown: Mapping[str, object], most: int
 ) -> Iterator[Metric]:
-    owners = state.observation.owners
+    owners, groups = state.observation.owners, _with_whole_lags(state.observation.groups.groups)
     rest = f" Beyond the {most} largest, and of other groups, summed under empty labels."
     text = "Messages not yet consumed in the queues that the client owns; a queue of several owners counts for each."
     labels = ("consumer_group", "client_id")
@@ -308,15 +319,25 @@ def _of_lags(
         "rmqalloc_owner_lag_messages",
         text + rest,
         labels,
-        _sums(owners.clients, labels, shown, most),
+        _sums(_of_these(owners.clients, groups), labels, shown, most),
     )
-    queues = owners.queues
+    queues = _of_these(owners.queues, groups)
     unowned = pc.fill_null(pc.equal(pc.list_value_length(queues["owners"]), 0), False)
     labels = ("consumer_group", "topic")
     sums = _sums(queues.filter(unowned), labels, shown, most)
     yield made.family(
         "rmqalloc_unowned_lag_messages", f"Messages in queues without an owner.{rest}", labels, sums
     )
+
+
+def _with_whole_lags(groups: pa.Table) -> pa.Array:
+    """Return the groups of which the lag of every queue is known: a sum of some would be too small."""
+    pairs = zip(groups["consumer_group"].to_pylist(), groups["not_known"].to_pylist(), strict=True)
+    return pa.array([name for name, kinds in pairs if "lags" not in kinds], pa.string())
+
+
+def _of_these(table: pa.Table, groups: pa.Array) -> pa.Table:
+    return table.filter(pc.is_in(table["consumer_group"], groups))
 
 
 def _sums(

@@ -28,11 +28,10 @@ class ProblemError(Error):
 
 
 class NotReadyError(ProblemError):
-    """There is no reading yet."""
+    """There is no reading yet, or what is served is not the cluster as it is now."""
 
-    def __init__(self, error: str | None) -> None:
-        why = f"; the last attempt failed: {error}" if error else ""
-        super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, f"the cluster has not been read yet{why}")
+    def __init__(self, why: str | None) -> None:
+        super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, str(why))
 
 
 def status_of(error: Exception) -> int:

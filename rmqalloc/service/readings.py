@@ -2,7 +2,7 @@
 in one step.
 
 A reading that fails changes nothing but what is said of it: the last state stays, and its age
-grows.
+grows. So does a reading that no server answered, or of files that have not changed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 
 from rmqalloc.errors import Error
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.rollouts.advice import replica_counts
 from rmqalloc.service.tallies import Tallies
+from rmqalloc.snapshot.data_time import EVERY, age_of, taken_at, why_not_current
 from rmqalloc.snapshot.departures import Departures
 from rmqalloc.snapshot.live.rereading import ClosedError, ClusterReading, GroupAges
 from rmqalloc.text import message
@@ -30,8 +32,6 @@ MOST_KEPT = 64
 """Answers that one state keeps at most."""
 LONGEST_PAUSE = 300.0
 """Seconds between readings at most, however many failed, unless more were asked for."""
-FRESH = 3
-"""Readings that may be missed before what is served counts as old."""
 
 
 class ReadingSource(Protocol):
@@ -52,7 +52,8 @@ class Keeper(Protocol):
 
 
 class SnapshotFiles:
-    """The files of a snapshot that are read again and again, as if they were a cluster.
+    """The files of a snapshot that are read again and again, as if they were a cluster. Readings
+    have the time that the snapshot states.
 
     Examples
     --------
@@ -72,13 +73,15 @@ class SnapshotFiles:
 
         if self._is_closed:
             raise ClosedError("the files are not read any more")
-        began = time.time()
         snapshot, _ = read_snapshots(self._paths, self._form)
         snapshot = self._departures.after(snapshot, not snapshot.errors)
-        now = time.time()
-        ages = {group.name: GroupAges(now, now, {}) for group in snapshot.groups}
-        not_read = frozenset(ages) if snapshot.errors else frozenset[str]()
-        return ClusterReading(snapshot, began, now, ages, not_read, not snapshot.errors, {})
+        stated = taken_at(snapshot)
+        at, is_whole = time.time() if stated is None else stated, not snapshot.errors
+        ages = {group.name: GroupAges(at, at, {}) for group in snapshot.groups}
+        not_read = frozenset[str]() if is_whole else frozenset(ages)
+        return ClusterReading(
+            snapshot, at, at, ages, not_read, is_whole, {}, is_dated=stated is not None
+        )
 
     def close(self) -> None:
         """Refuse to read from now on."""
@@ -101,9 +104,14 @@ class ServedState:
         self._turns: dict[Hashable, threading.Lock] = {}
 
     @property
-    def read_at(self) -> float:
-        """When the reading ended, in seconds of the Unix clock."""
-        return self.observation.reading.read_at
+    def taken_at(self) -> float | None:
+        """When the data are from, in seconds of the Unix clock; None if that is not known."""
+        return self.observation.reading.taken_at
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since then; None if that is not known, or is to come."""
+        return age_of(self.taken_at, time.time())
 
     def once(self, question: Hashable, answer: Callable[[], T]) -> T:
         """Return the answer to a question, kept for the next who asks; the first few questions
@@ -165,7 +173,7 @@ class Readings:
         self,
         source: ReadingSource,
         observer: Observer,
-        every: float = 30.0,
+        every: float = EVERY,
         keepers: tuple[Keeper, ...] = (),
     ) -> None:
         self._source, self._observer, self._keepers = source, observer, keepers
@@ -186,43 +194,76 @@ class Readings:
         return self._status
 
     @property
-    def is_ready(self) -> bool:
-        """Whether there is a reading that is not old."""
-        state = self._state
-        return state is not None and time.time() - state.read_at <= FRESH * self.every
+    def why_not_ready(self) -> str | None:
+        """Why what is served is not the cluster as it is now, None if it is: nothing was read, the
+        data are old or have no time, or no name server answered.
+        """
+        state, status = self._state, self._status
+        failed = f"; the last attempt failed: {status.error}" if status.n_failed_in_row else ""
+        if state is None:
+            return f"the cluster has not been read yet{failed}"
+        if why := self.why_not_current(state):
+            return why + failed
+        return lost_name_servers(state.observation.reading)
+
+    def why_not_current(self, state: ServedState) -> str | None:
+        """Return why a state does not say what is so now: it is old, or has no time."""
+        return why_not_current(state.taken_at, time.time(), self.every)
 
     def read_once(self) -> bool:
         """Read once, in the thread of the caller; return whether it went well. Raises `ClosedError`
         after `stop`.
         """
         try:
-            observation = self._observer.observe(self._source.read())
-            tallies = Tallies() if self._state is None else self._state.tallies
-            state = ServedState(observation, tallies.after(observation))
+            reading = self._source.read()
+            if _is_unanswered(reading):
+                raise Error(f"no server answers: {lost_name_servers(reading)}")
+            state = self._state_after(reading)
         except ClosedError:
             raise
         except (Error, OSError, MemoryError) as error:
             self._failed(error)
             return False
+        was, is_new = self._status, state is not self._state
+        is_error_over = is_new or was.n_failed_in_row
         self._state = state
-        self._status = self._status._replace(
-            n_read=self._status.n_read + 1, n_failed_in_row=0, error=None
+        self._status = ReadingStatus(
+            was.n_read + 1, was.n_failed, error=None if is_error_over else was.error
         )
-        self._record(observation)
+        if is_new:
+            self._record(state.observation)
         # The state before holds cycles of many objects that count as old, of which Python would
         # look for some once in hours.
         gc.collect()
         return True
 
+    def _state_after(self, reading: ClusterReading) -> ServedState:
+        """Return the state that a reading makes; that of before where nothing was read again, as of
+        files that have not changed.
+        """
+        before = self._state
+        if before is not None and _is_same(before.observation.reading, reading):
+            return before
+        observation = self._observer.observe(reading)
+        tallies = Tallies() if before is None else before.tallies
+        return ServedState(observation, tallies.after(observation))
+
     def _record(self, observation: Observation) -> None:
         """Hand the observation to the history; what it cannot keep is a gap there, and no failure
-        here.
+        here. Data whose time is not known, or is to come, are at no moment of a history.
         """
-        for one in self._keepers:
+        at, now = observation.reading.taken_at, time.time()
+        if self._keepers and age_of(at, now) is None:
+            self._not_kept(str(why_not_current(at, now)))
+            return
+        for keeper in self._keepers:
             try:
-                one.record(observation)
+                keeper.record(observation)
             except (Error, OSError) as error:
-                self._status = self._status._replace(error=f"history: {message(str(error))}")
+                self._not_kept(str(error))
+
+    def _not_kept(self, why: str) -> None:
+        self._status = self._status._replace(error=f"history: {message(why)}")
 
     def _failed(self, error: Exception) -> None:
         was = self._status
@@ -258,3 +299,24 @@ class Readings:
         self._source.close()
         if self._thread.is_alive():
             self._thread.join(seconds)
+
+
+def lost_name_servers(reading: ClusterReading) -> str | None:
+    """Return why the list of brokers is that of an earlier reading: no name server gave one. None
+    if one did.
+    """
+    name = ReadCode.GET_BROKER_CLUSTER_INFO.name
+    errors = () if reading.is_whole else reading.snapshot.errors
+    failed = (error for error in errors if error.request == name)
+    return next((f"{error.source}: {message(error.message)}" for error in failed), None)
+
+
+def _is_unanswered(reading: ClusterReading) -> bool:
+    """Return whether all of a reading is carried over: no name server and no broker answered."""
+    is_any_up = any(not broker.is_silent for broker in reading.snapshot.brokers)
+    return not is_any_up and lost_name_servers(reading) is not None
+
+
+def _is_same(before: ClusterReading, reading: ClusterReading) -> bool:
+    """Return whether two readings are one: the same data of the same moment."""
+    return before.taken_at == reading.taken_at and before.snapshot == reading.snapshot

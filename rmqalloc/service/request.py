@@ -36,6 +36,8 @@ class ServiceRequest(NamedTuple):
         Stops that were granted.
     history : str or None
         The first file of `--history`.
+    not_current : str or None
+        Why the state does not say what is so now.
     """
 
     state: ServedState
@@ -45,6 +47,7 @@ class ServiceRequest(NamedTuple):
     form: str = "json"
     leases: GuardLeases | None = None
     history: str | None = None
+    not_current: str | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -108,8 +111,6 @@ class Question(NamedTuple):
         Whether it is worked out on the few threads for heavy answers.
     most_body : int
         Bytes that may be posted; 0 for a question that is only got.
-    is_of_now : bool
-        Whether an old reading answers it wrongly: then there is no answer.
     has_effect : bool
         Whether an answer changes what others get: then HEAD does not ask it.
     """
@@ -118,7 +119,6 @@ class Question(NamedTuple):
     parameters: tuple[str, ...] = ()
     is_heavy: bool = True
     most_body: int = 0
-    is_of_now: bool = False
     has_effect: bool = False
 
     @property

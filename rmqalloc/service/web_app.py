@@ -5,7 +5,6 @@ answer.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -23,11 +22,12 @@ from rmqalloc.service.front_door import Admission, App, FrontDoor
 from rmqalloc.service.metrics import MetricsText
 from rmqalloc.service.problems import MEDIA_TYPE, NotReadyError, ProblemError, problem, status_of
 from rmqalloc.service.query_parameters import Parameters
-from rmqalloc.service.readings import FRESH, Readings, ServedState
+from rmqalloc.service.readings import Readings, ServedState, lost_name_servers
 from rmqalloc.service.request import Document, Question, ServiceRequest
 from rmqalloc.service.workers import BusyError, Workers
+from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.version import __version__
-from rmqalloc.watching.guard import GuardLeases
+from rmqalloc.watching.guard import GuardLeases, may_stop
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -51,10 +51,15 @@ def guard(asked: ServiceRequest) -> Document:
     guard` says it.
 
     A "yes" is a lease: until that client has left and the group has settled, or two minutes have
-    passed, others get "no".
+    passed, others get "no". Of data that are not of now the answer is "unknown".
     """
     assert asked.leases is not None, "the service has leases"
     groups, target = asked.groups, asked.given.needed("stop", "10.0.0.11@1009")
+    if why := asked.not_current:
+        try:
+            return may_stop(asked.known(), target, groups).of_another_time(why).to_dict()
+        except NoMatchError as error:  # it may have joined since
+            raise NotReadyError(f"{why}; they say {error}") from error
     return asked.leases.may_stop(asked.known(), target, groups).to_dict()
 
 
@@ -71,7 +76,7 @@ _PLAN = Question(what_if.plan, what_if.PLAN_PARAMETERS, most_body=what_if.PLAN_B
 _RECOMMEND = Question(what_if.recommend, what_if.RECOMMEND_PARAMETERS)
 _DIFF = Question(what_if.diff, what_if.DIFF_PARAMETERS, most_body=what_if.SNAPSHOT_BODY)
 _CHECK = Question(of_cluster.check, ("severity",))
-_GUARD = Question(guard, GUARD_PARAMETERS, is_of_now=True, has_effect=True)
+_GUARD = Question(guard, GUARD_PARAMETERS, has_effect=True)
 
 QUESTIONS: Mapping[str, Question] = {
     "/v1/groups": Question(of_cluster.groups, of_cluster.GROUPS_PARAMETERS, is_heavy=False),
@@ -170,15 +175,7 @@ class Service:
     def _state(self) -> ServedState:
         state = self.readings.state
         if state is None:
-            raise NotReadyError(self.readings.status.error)
-        return state
-
-    def _fresh_state(self) -> ServedState:
-        state, error = self._state(), self.readings.status.error
-        if not self.readings.is_ready:
-            old = f"the last reading is {time.time() - state.read_at:.0f} s old, more than {FRESH} × {self.readings.every:g} s"
-            why = f"; the last attempt failed: {error}" if error else ""
-            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, old + why)
+            raise NotReadyError(self.readings.why_not_ready)
         return state
 
     async def _answer(self, question: Question, request: Request) -> Response:
@@ -200,7 +197,8 @@ class Service:
             if request.method == "POST"
             else (None, "json")
         )
-        state = self._fresh_state() if question.is_of_now else self._state()
+        state = self._state()
+        not_current = self.readings.why_not_current(state)
         asked = ServiceRequest(
             state,
             given,
@@ -209,12 +207,13 @@ class Service:
             form,
             self._leases,
             self._history,
+            not_current,
         )
         workers = self._heavy if question.is_heavy else self._light
         status, content = await asyncio.wrap_future(
             workers.submit(partial(_content, question, asked, request.url.query))
         )
-        return _response(content, JSON, status, asked.state)
+        return _response(content, JSON, status, _age_headers(state, not_current))
 
     async def _scraped(self, request: Request) -> Response:
         Parameters(request.scope["query_string"], ())
@@ -225,26 +224,32 @@ class Service:
         return _response(text, kind)
 
     async def _ready(self, _request: Request) -> Response:
-        return _response(json_bytes({"status": "ready"}), JSON, HTTPStatus.OK, self._fresh_state())
+        if why := self.readings.why_not_ready:
+            raise NotReadyError(why)
+        headers = _age_headers(self._state(), None)
+        return _response(json_bytes({"status": "ready"}), JSON, HTTPStatus.OK, headers)
 
     async def _status(self, _request: Request) -> Response:
         state, status = self._state(), self.readings.status
-        reading = state.observation.reading
+        reading, not_ready = state.observation.reading, self.readings.why_not_ready
         document = {
             "version": __version__,
             "every": self.readings.every,
             **status._asdict(),
-            "read_at": reading.read_at,
-            "age": time.time() - reading.read_at,
+            "error": status.error or lost_name_servers(reading),
+            "read_at": state.taken_at,
+            "age": state.age,
             "seconds": reading.read_at - reading.began_at,
             "is_whole": reading.is_whole,
-            "is_ready": self.readings.is_ready,
+            "is_ready": not not_ready,
+            "why_not_ready": not_ready,
             "n_groups": len(reading.snapshot.groups),
             "n_not_read": len(reading.not_read),
             "n_errors": len(reading.snapshot.errors),
             "n_requests": dict(reading.n_requests),
         }
-        return _response(json_bytes(document), JSON, HTTPStatus.OK, state)
+        headers = _age_headers(state, self.readings.why_not_current(state))
+        return _response(json_bytes(document), JSON, HTTPStatus.OK, headers)
 
 
 def _content(question: Question, asked: ServiceRequest, query: str) -> tuple[int, bytes]:
@@ -301,18 +306,26 @@ async def _posted(request: Request, most: int) -> tuple[bytes, str]:
 
 
 def _response(
-    content: bytes, kind: str, status: int = HTTPStatus.OK, state: ServedState | None = None
+    content: bytes,
+    kind: str,
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return a response; one about a state says when that was read."""
     from starlette.responses import Response
 
-    headers = {"Content-Type": kind}
-    if state is not None:
-        headers["Rmqalloc-Read-At"] = datetime.fromtimestamp(state.read_at, UTC).isoformat(
-            timespec="milliseconds"
-        )
-        headers["Rmqalloc-Age"] = f"{max(0.0, time.time() - state.read_at):.1f}"
-    return Response(content, status, headers)
+    return Response(content, status, {"Content-Type": kind, **(headers or {})})
+
+
+def _age_headers(state: ServedState, not_current: str | None) -> dict[str, str]:
+    """Return headers that say when the data of an answer are from, and why that is not now."""
+    at, age = state.taken_at, state.age
+    headers = {"Rmqalloc-Age": "unknown" if age is None else f"{age:.1f}"}
+    if at is not None:
+        taken = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+        headers["Rmqalloc-Read-At"] = taken
+    if not_current:
+        headers["Rmqalloc-Not-Current"] = not_current
+    return headers
 
 
 async def _healthy(_request: Request) -> Response:

@@ -8,11 +8,14 @@ import pytest
 from audited import group, snapshot, topic, with_owned
 
 from rmqalloc.cli import main
+from rmqalloc.snapshot.data_time import utc_text
 from rmqalloc.snapshot.live import fetching, rereading
 from rmqalloc.snapshot.plain_data import to_document
 
 IDS = ("10.0.0.1@7", "10.0.0.2@7")
 SETTLED = snapshot(with_owned(group(*IDS), [topic()]))
+NOW = 1_800_000_000.0
+AT = utc_text(NOW)
 [_GROUP] = SETTLED.groups
 MOVING = snapshot(
     replace(_GROUP, clients=(_GROUP.clients[0], replace(_GROUP.clients[1], owned=())))
@@ -20,11 +23,13 @@ MOVING = snapshot(
 
 
 @pytest.fixture
-def run(tmp_path, capsys):
-    """Run the verb on a snapshot as a file; its exit code and what it printed."""
+def run(tmp_path, capsys, monkeypatch):
+    """Run the verb on a snapshot as a file, by default of now; its exit code and what it printed."""
+    monkeypatch.setattr("rmqalloc.cli._guard_command.time.time", lambda: NOW)
 
-    def run(cluster, *arguments):
-        (tmp_path / "s.json").write_text(json.dumps(to_document(cluster)))
+    def run(cluster, *arguments, fetched_at=AT):
+        dated = replace(cluster, fetched_at=fetched_at)
+        (tmp_path / "s.json").write_text(json.dumps(to_document(dated)))
         code = main(["guard", "-f", str(tmp_path / "s.json"), *arguments])
         return code, capsys.readouterr()
 
@@ -48,6 +53,24 @@ def run(tmp_path, capsys):
 def test_each_answer_has_a_code_and_a_line(run, cluster, target, code, text):
     found, printed = run(cluster, "-c", target)
     assert (found, printed.out) == (code, text)
+
+
+@pytest.mark.parametrize(
+    ("fetched_at", "why"),
+    [
+        (None, "the data have no time (fetched_at"),
+        ("2020-01-01T00:00:00Z", "the data are of 2020-01-01T00:00:00Z, more than 90 s ago"),
+        (utc_text(NOW - 91), "more than 90 s ago"),
+        (utc_text(NOW + 1), "in the future"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--after", "-g", "g")])
+def test_a_file_that_is_not_of_now_answers_unknown_and_says_why(run, fetched_at, why, more):
+    code, printed = run(SETTLED, "-c", IDS[0], *more, fetched_at=fetched_at)
+    assert code == 4
+    assert printed.out.startswith("unknown: ") and why in printed.out
+    said = "no: 10.0.0.1@7 is a client of g still" if more else "yes: 10.0.0.1@7 may stop"
+    assert f"; they say {said}" in printed.out
 
 
 def test_the_document(run):
@@ -134,3 +157,11 @@ def test_of_a_running_cluster_it_looks_once_or_waits(live, capsys):
     alone = snapshot(with_owned(group(IDS[1]), [topic()]))
     assert live(SETTLED, SETTLED, alone)("--after") == 0
     assert capsys.readouterr().out.count("\n") == 5
+
+
+def test_while_it_waits_the_notes_are_those_of_the_reading_that_answers(live, capsys):
+    note = "4 queues have other owners by report than are computed: g"
+    assert live(MOVING, MOVING, SETTLED)("--wait", "60s") == 0
+    assert note not in capsys.readouterr().err
+    assert live(MOVING)("--wait", "1ms") == 3
+    assert note in capsys.readouterr().err

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -132,7 +133,7 @@ CASES = [
     *((verb, given, code) for verb in ("groups", "show") for given, code in (
         (SEED, 0), (DOUBT, 0), ([*DOUBT, *REQUIRED], 3), (PARTIAL, 4), ([*PARTIAL, "--allow-partial"], 0),
     )),
-    ("guard", ["-f", "example:orders", "-g", "order-svc", "-c", "10.1.0.11@4121"], 0),
+    ("guard", ["-f", "now.json", "-g", "order-svc", "-c", "10.1.0.11@4121"], 0),
     ("guard", [*SEED, "-c", "nobody"], 1), ("guard", [*SEED, "-c", "10.0.0.10@1009"], 4),
     ("guard", ["-f", "alone.json", "-c", "c1"], 3),
     ("check", [*DOUBT, *REQUIRED], 3), ("recommend", [*DOUBT, *REQUIRED], 3),
@@ -169,7 +170,10 @@ def in_doubt_and_partial():
         "topics": [{"name": "T", "brokers": [{"broker_name": "b", "read_queue_nums": 1}]}],
         "groups": [{"name": "g", "strategy": "AVG", "subscriptions": ["T"], "clients": [{"client_id": "c1", "owned": queues}]}],
     }  # fmt: skip
-    return {"partial.json": partial, "doubt.json": doubt, "alone.json": alone}
+    now = {"fetched_at": datetime.now(UTC).isoformat()}
+    orders = yaml.safe_load(EXAMPLES["orders"].path.read_text())
+    of_now = {"alone.json": alone | now, "now.json": orders | now}
+    return {"partial.json": partial, "doubt.json": doubt, **of_now}
 
 
 @pytest.mark.parametrize(("verb", "arguments", "code"), CASES)

@@ -13,6 +13,7 @@ from served import reading, readings_of, served
 from served_metrics import SERVED
 
 import rmqalloc
+from rmqalloc.snapshot.live.rereading import GroupAges
 from rmqalloc.snapshot.snapshot import Broker, Departure, Lag, SourceError
 from rmqalloc.watching import Change, Observer
 
@@ -229,6 +230,25 @@ def test_sources_that_do_not_answer_and_what_is_not_known_are_there():
         and found[("rmqalloc_reading_groups_not_read", ())] == 1
     )
     assert of_group(found, "rmqalloc_reading_requests", "broker") == {"a": 12}
+
+
+def test_lags_that_are_not_known_whole_have_no_sample():
+    lost = SourceError("broker b", "GET_CONSUME_STATS twice", "timeout")
+    with served(readings_of(reading(replace(CLUSTER, errors=(lost,))))) as client:
+        found = samples(client)
+        rows = client.get("/v1/groups").json()["groups"]
+    for name in ("group_lag", "owner_lag", "unowned_lag"):
+        groups = of_group(found, f"rmqalloc_{name}_messages")
+        assert "twice" not in groups and groups, name
+    assert {row["consumer_group"]: row["messages"] for row in rows}["twice"] is None
+
+
+def test_reports_of_owned_queues_have_their_age():
+    one = reading(CLUSTER, at=1_000.0)
+    ages = GroupAges(990.0, None, {"c1": 990.0, "c2": 700.0})
+    with served(readings_of(one._replace(ages=one.ages | {"idle": ages}))) as client:
+        found = of_group(samples(client), "rmqalloc_group_owners_age_seconds")
+    assert found == {"idle": 300.0}
 
 
 def test_a_label_that_is_no_text_does_not_stop_a_scrape():

@@ -14,7 +14,7 @@ export function useToken(given) {
   token = given;
 }
 
-/** Called with when the cluster was read, and how many seconds ago, at every answer that says so. */
+/** Called with when the cluster was read, how many seconds ago, and why that is not now, at every answer that says so. */
 let answered = () => {};
 export function onAnswer(told) {
   answered = told;
@@ -36,7 +36,8 @@ export async function ask(path, { body, signal } = {}) {
     if (error.name === "AbortError") throw error;
     throw new RefusedError(`the service answered ${answer.status} without JSON`);
   });
-  answered(answer.headers.get("Rmqalloc-Read-At"), answer.headers.get("Rmqalloc-Age"));
+  const [readAt, age, notCurrent] = ["Read-At", "Age", "Not-Current"].map((name) => answer.headers.get(`Rmqalloc-${name}`));
+  answered({ readAt, age, notCurrent });
   if (!answer.ok) throw new RefusedError(String(found.detail ?? found.error ?? `the service answered ${answer.status}`), answer.status);
   return found;
 }

@@ -54,11 +54,12 @@ function tokenForm() {
   return form;
 }
 
-onAnswer((readAt, age) => {
-  if (!readAt) return;
-  const text = `Cluster read ${moment(readAt)}, ${about(Number(age))} s old. `;
+onAnswer(({ readAt, age, notCurrent }) => {
+  if (!age) return;
+  const text = notCurrent ? `! Not of now: ${notCurrent}. ` : `Cluster read ${moment(readAt)}, ${about(Number(age))} s old. `;
   if (!state.firstChild) state.append(element("span"), reloadButton());
   if (state.firstChild.textContent !== text) state.firstChild.textContent = text;
+  state.firstChild.className = notCurrent ? "warn" : "";
 });
 
 function reloadButton() {

@@ -54,8 +54,9 @@ class ClusterReading(NamedTuple):
     ----------
     snapshot : Snapshot
         As `fetch` gives it. What was not asked this time is carried over from the reading before,
-        as is what a server did not answer now but did before: then ``Group.unknown`` and ``errors``
-        say so.
+        as are clients that a broker does not list now but did before: then ``Group.unknown`` says
+        so, and since when. Offsets and owned queues of what did not answer are missing, as ``errors``
+        say.
     began_at, read_at : float
         When the reading began and ended, in seconds of the Unix clock.
     ages : mapping of consumer group to GroupAges
@@ -68,6 +69,9 @@ class ClusterReading(NamedTuple):
         gone.
     n_requests : mapping of broker name to int
         Requests sent in this reading.
+    is_dated : bool
+        Whether ``began_at`` and ``read_at`` are when the data are from: not so of a file that does
+        not state it.
     """
 
     snapshot: Snapshot
@@ -77,6 +81,12 @@ class ClusterReading(NamedTuple):
     not_read: frozenset[str]
     is_whole: bool
     n_requests: Mapping[str, int]
+    is_dated: bool = True
+
+    @property
+    def taken_at(self) -> float | None:
+        """When the data are from, in seconds of the Unix clock; None if that is not known."""
+        return self.read_at if self.is_dated else None
 
 
 class Rereader:

@@ -113,6 +113,16 @@ class GuardAnswer(TableResult):
         """Return another answer for the same stop, for a reason that is not of the groups."""
         return replace(self, verdict=verdict, reason=reason)
 
+    def of_another_time(self, why: str) -> GuardAnswer:
+        """Return the answer for now, which is not known; the reason keeps what the data say.
+
+        Examples
+        --------
+        >>> print(GuardAnswer("c1", YES, "c1 may stop", ()).of_another_time("the data are old"))
+        unknown: the data are old; they say yes: c1 may stop
+        """
+        return self.refused(f"{why}; they say {self.verdict}: {self.reason}", UNKNOWN)
+
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield the answer and its reason in one line, then the groups where there are several."""
         top = checked_top(top)

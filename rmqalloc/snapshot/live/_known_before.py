@@ -43,6 +43,8 @@ class GroupBefore:
     infos: dict[str, Reported[RunningInfo]] = field(default_factory=dict)
     not_listed: list[str] = field(default_factory=list)
     """Brokers whose list could not be read in this reading."""
+    silent: set[str] = field(default_factory=set)
+    """Clients that did not answer in this reading."""
     members: Any = None
     changed_in: int = -1  # the reading that found other members than the one before
     made_from: tuple[Any, ...] | None = None
@@ -111,10 +113,12 @@ class GroupBefore:
 
     def current_infos(self) -> dict[str, RunningInfo]:
         """Return running infos by client id, without queues that were reported before the members
-        changed.
+        changed, and without clients that did not answer in this reading.
         """
         found = {}
         for client_id, info in self.infos.items():
+            if client_id in self.silent:
+                continue
             if info.reading >= self.changed_in:
                 found[client_id] = info.value
             else:
@@ -128,8 +132,15 @@ class GroupBefore:
 
     def owned_at(self) -> dict[str, float]:
         """Return when clients reported owned queues, by client id, if that is current."""
-        infos = self._infos_with_queues().items()
-        return {client_id: info.at for client_id, info in infos if info.reading >= self.changed_in}
+        current = self._infos_with_queues().keys() - self.silent - set(self.outdated())
+        return {client_id: self.infos[client_id].at for client_id in current}
+
+    def stats_of(self, reading: int) -> tuple[ConsumeStats, ...]:
+        """Return offsets that brokers reported in one reading: offsets of before are no lag of now."""
+        parts = self.stats.values()
+        return tuple(
+            part.value for part in parts if part.reading == reading and part.value is not None
+        )
 
     def _infos_with_queues(self) -> dict[str, Reported[RunningInfo]]:
         found = {}
@@ -163,7 +174,7 @@ class ClusterBefore:
             for gone in by_broker.keys() - brokers:
                 del by_broker[gone]
         for group in self.groups.values():
-            group.not_listed = []
+            group.not_listed, group.silent = [], set()
             for gone in group.views.keys() - brokers:
                 del group.views[gone]
             for gone in group.stats.keys() - brokers:

@@ -21,6 +21,7 @@ from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.remoting.client import MOST_RELAYED, Remote
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.results.and_more import named
+from rmqalloc.snapshot.data_time import utc_text
 from rmqalloc.snapshot.departures import KEPT_SECONDS
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
@@ -370,6 +371,8 @@ class Retaker(ClusterReader):
                 infos[client_id] = self._reported(answer.value, infos.get(client_id))
             elif answer.is_known:
                 infos.pop(client_id, None)
+            else:
+                groups[client.group].silent.add(client_id)
 
         def ends(client: GroupClient) -> float:
             """Return the time after which a client is not asked: clients of unchanged groups make
@@ -391,7 +394,7 @@ class Retaker(ClusterReader):
         before = self.before.groups[name]
         infos = before.current_infos()
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
-        stats = tuple(part.value for part in before.stats.values() if part.value is not None)
+        stats = before.stats_of(self.before.reading)
         unknown = self._not_current(before, view)
         if modes is not None:
             unknown |= self._modes_missing()
@@ -426,9 +429,9 @@ class Retaker(ClusterReader):
         unknown = {}
         if before.not_listed:
             silent = named(sorted(f"broker {broker}" for broker in before.not_listed))
-            unknown["clients"] = (
-                f"{silent} did not list them in this reading; what was known before is kept"
-            )
+            kept = [before.views[name].at for name in before.not_listed if name in view]
+            lists = f"; its lists of {utc_text(min(kept))} are kept" if kept else ""
+            unknown["clients"] = f"{silent} did not list them in this reading{lists}"
         outdated = before.outdated()
         never = [client_id for client_id in self._relays(view) if client_id not in before.infos]
         if outdated:

@@ -70,10 +70,12 @@ class WrittenTopic:
         Those that consumers see, in Java's order.
     hidden : dict of str to sequence of MessageQueue
         Those that they do not, by the reason.
+    unknown : str
+        Why the route is not known, or not as it is now; empty if it is.
     """
 
     def __init__(self, route: Topic, laid_out: WrittenBrokers, seen: Queues | None = None) -> None:
-        self._route = route
+        self._route, self.unknown = route, route.unknown.get("routes", "")
         self.visible: Sequence[MessageQueue]
         self.hidden: dict[str, Sequence[MessageQueue]] = {}
         if seen is not None and laid_out.is_whole:

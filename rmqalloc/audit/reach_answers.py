@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from rmqalloc.audit._audited_group import AuditedGroup
@@ -198,8 +198,11 @@ def _reasons(
             if reason
         }
         visible = tuple(sort_queues([*visible, *_where(more, reasons, None)]))
+    if hidden and written.unknown:
+        hidden = {"unknown": tuple(chain.from_iterable(hidden.values()))}
     for reason in sorted(hidden):
-        yield _hidden(reason, tuple(sort_queues(hidden[reason])))
+        detail = written.unknown if reason == "unknown" else ""
+        yield _hidden(reason, tuple(sort_queues(hidden[reason])), detail)
     if not signed.is_ordinary and not signed.audited.clients and name.startswith(RETRY_PREFIX):
         # Messages come back to a retry topic from clients of the group alone.
         visible = tuple(queue for queue in visible if waiting.get(queue))

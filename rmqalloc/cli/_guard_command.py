@@ -82,10 +82,10 @@ def guard(
     """Say whether a client may stop now: yes (0), no with the reason (3), or unknown (4).
 
     It may not while the previous change has not settled, or if nobody would read its queues
-    afterwards.
+    afterwards. Of a file the answer is unknown unless its fetched_at is of the last 90 seconds.
 
     \b
-    rmqalloc guard -f example:orders -g order-svc -c 10.1.0.11@4121
+    rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11@4121
     rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11 --wait 120s
     rmqalloc guard -n 10.0.0.1:9876 -g order-svc -c 10.1.0.11 --after --wait 120s
     """

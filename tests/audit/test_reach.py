@@ -190,6 +190,16 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.parametrize("topics", [WIDE, CLOSED])
+def test_a_route_that_is_known_only_in_part_hides_no_queue(topics):
+    in_part = (replace(topics[0], unknown={"routes": "its route of before is kept"}),)
+    lags = (Lag(MessageQueue(TOPIC, "a", 9), 7, 3),)
+    rows = by_queue(check_snapshot(whole(group("c1", lags=lags), topics=in_part))).values()
+    hidden = [row for row in rows if row["reason"] != "owner"]
+    assert {(row["state"], row["reason"]) for row in hidden} == {("unknown", "unknown")}
+    assert {row["detail"] for row in hidden} == {"its route of before is kept"}
+
+
 def test_there_is_an_example_of_every_reason():
     assert list(EXAMPLES) == list(REASONS)
     assert {one.state for one in REASONS.values()} == {"read", "unread", "unknown"}

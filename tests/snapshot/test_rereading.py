@@ -221,6 +221,32 @@ def test_close_ends_a_reading_under_way():
             reader.read()
 
 
+def test_a_route_that_no_name_server_gives_again_says_since_when_it_is_kept():
+    with SimulatedLoopback() as servers, Rereader(servers.name_server, every=1) as reader:
+        before = reader.read()
+        servers.frozen = {"name server"}
+        kept, again = reader.read(), reader.read()
+        servers.frozen = ()
+        servers.simulation.now += 60
+        after = reader.read()
+    [was], [topic], [later] = before.snapshot.topics, kept.snapshot.topics, after.snapshot.topics
+    assert was.unknown == later.unknown == {} and topic.brokers == was.brokers
+    said = topic.unknown["routes"]
+    assert utc_text(before.read_at) in said or utc_text(before.began_at) in said
+    assert again.snapshot.topics == kept.snapshot.topics
+    assert {client.client_id for client in group_of(again).clients} == {"c-0", "c-1"}
+    assert "owners" not in group_of(again).unknown, "the queues of the group have not changed"
+
+
+def test_a_client_is_asked_through_a_broker_that_answers(no_pauses):
+    with SimulatedLoopback() as servers, Rereader(servers.name_server, every=1) as reader:
+        reader.read()
+        servers.frozen = {"broker-1"}
+        for _ in range(2):
+            reading = reader.read()
+            assert not [error for error in reading.snapshot.errors if INFO.name in error.request]
+
+
 def test_a_silent_client_is_asked_again_after_a_pause_only():
     with (
         SimulatedLoopback(silent={"c-0"}) as servers,

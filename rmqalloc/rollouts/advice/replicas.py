@@ -70,7 +70,7 @@ class ReplicaCounts(TableResult):
         more clients can have work. ``useful_clients`` is the largest number with which every client
         owns such a queue, ``even_clients`` are the numbers up to that with which every client owns
         one and all own equally many queues, dry ones included. Both are null where they cannot be
-        known, and ``reason`` says why.
+        known, and ``reason`` says why; ``written_queues`` is null where a route is not known whole.
     """
 
     TABLES: ClassVar = ("groups",)
@@ -149,11 +149,18 @@ def _row(group: Group, layouts: Mapping[str, _Layout], answers: _Answers) -> dic
         "consumer_group": group.name,
         "strategy": group.strategy,
         "n_clients": len(group.clients),
-        "written_queues": sum(int(np.count_nonzero(layout.is_written)) for layout in mine),
+        "written_queues": _written(mine),
         "useful_clients": useful,
         "even_clients": even,
         "reason": reason,
     }
+
+
+def _written(layouts: Sequence[_Layout]) -> int | None:
+    """Return the queues that are written, None where there may be others."""
+    if any(layout.unknown for layout in layouts):
+        return None
+    return sum(int(np.count_nonzero(layout.is_written)) for layout in layouts)
 
 
 def _method_of(group: Group, layouts: Sequence[_Layout]) -> Method | str:

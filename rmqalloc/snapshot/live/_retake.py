@@ -74,6 +74,8 @@ class Retaker(ClusterReader):
         self.unregistered: dict[str, Broker] = {}  # those that answer, for a while
         self.routes: dict[str, Topic] = {}
         self.views: dict[str, dict[str, answers.Connections]] = {}
+        self._routes_kept: set[str] = set()
+        self._has_no_name_server = False
         self._n_stats_under_way = 0
         before.reading += 1
         self._began = asyncio.get_running_loop().time()
@@ -102,7 +104,17 @@ class Retaker(ClusterReader):
         self._observe()
         await self._read_offsets_and_infos()
         groups = [await self._updated_group(name, view) for name, view in self.views.items()]
-        return self._snapshot(self.routes.values(), groups)
+        return self._snapshot(map(self._with_time, self.routes.values()), groups)
+
+    def _with_time(self, route: Topic) -> Topic:
+        """Return a route; one that was not given again says since when it is kept."""
+        part = self.before.routes[route.name]
+        is_kept = self._has_no_name_server and part.reading < self.before.reading
+        if not is_kept and route.name not in self._routes_kept:
+            return route
+        at = utc_text(part.at)
+        why = f"no name server gave it in this reading; its route of {at} is kept"
+        return replace(route, unknown={**route.unknown, "routes": why})
 
     # --- Name servers and settings ---
 
@@ -116,7 +128,7 @@ class Retaker(ClusterReader):
                 raise
             code = ReadCode.GET_BROKER_CLUSTER_INFO
             self.errors.append(SourceError(NAME_SERVER, code.name, one_line(str(error))))
-            self.is_whole = False
+            self.is_whole, self._has_no_name_server = False, True
             self.brokers, self._own_topics = dict(known.brokers), set(known.own_topics)
             return
         known.listed_at |= dict.fromkeys(self.brokers, now)
@@ -262,6 +274,8 @@ class Retaker(ClusterReader):
                 before = routes.get(name)
                 route = self._with_unregistered(answer.value, before.value if before else None)
                 routes[name] = self._reported(route, before)
+            elif name in routes:
+                self._routes_kept.add(name)
 
         def skip(name: str) -> None:
             if name not in routes:
@@ -315,10 +329,19 @@ class Retaker(ClusterReader):
                 lanes.create_task(self._read_stats_of(broker, names))
             by_relay: dict[str, list[GroupClient]] = defaultdict(list)
             for name, view in self.views.items():
-                for client_id, broker in self._relays(view).items():
+                for client_id, broker in self._relays(self._heard(name, view)).items():
                     by_relay[broker].append(GroupClient(name, client_id))
             for broker, clients in by_relay.items():
                 lanes.create_task(self._read_infos_by(broker, clients))
+
+    def _heard(
+        self, name: str, view: dict[str, answers.Connections]
+    ) -> dict[str, answers.Connections]:
+        """Return a group as the brokers that listed it in this reading know it, through which its
+        clients are asked: a silent broker would make them silent.
+        """
+        silent = self.before.groups[name].not_listed
+        return {broker: known for broker, known in view.items() if broker not in silent}
 
     def _may_hold(self, name: str, view: dict[str, answers.Connections]) -> set[str]:
         """Return brokers that may have offsets of a group; if the route of some topic was never

@@ -98,6 +98,11 @@ def test_retry_topics_give_no_work():
     assert row_of(topics)["written_queues"] == 2
 
 
+def test_a_route_that_is_known_only_in_part_gives_no_number():
+    topics = [Topic("T", (TopicBroker("a", 2),), unknown={"routes": "kept"})]
+    assert counts_of(topics)[0] is None and row_of(topics)["written_queues"] is None
+
+
 def test_topics_that_a_rotation_starts_elsewhere_take_more_clients_than_the_largest_has_queues():
     topics = [Topic(f"T{i}", (TopicBroker("a", 3),)) for i in range(5)]
     assert counts_of(topics)[0] == 3

@@ -14,6 +14,7 @@ from clusters.departures.day import departures
 from clusters.everyday.day import everyday
 from clusters.frozen_broker.reading import frozen_broker
 from clusters.incidents.plays import incidents
+from clusters.one_shot.states import one_shot
 
 PARTS = {
     "bad day": bad_day,
@@ -21,6 +22,7 @@ PARTS = {
     "incidents": incidents,
     "everyday": everyday,
     "departures": departures,
+    "one shot": one_shot,
     **BESIDE_JAVA,
 }
 QUICK = ("bad day", "frozen broker")

@@ -18,9 +18,15 @@ from clusters.frozen_broker.reading import faults
 from clusters.incidents.judging import Right, Said, false, missing
 from clusters.incidents.plays import judged as judged_incidents
 from clusters.incidents.stage import Played
+from clusters.one_shot.comparing import Answers, answers_of, compared
+from loopback import SimulatedLoopback, running_info
 from proof import Report
+from served import reading, readings_of, served
 
 from rmqalloc import MessageQueue
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.live.fetching import fetch
+from rmqalloc.snapshot.live.rereading import Rereader
 from rmqalloc.watching import LastingStates
 
 NAMES = ["hz-java-0", "sh-python-1"]
@@ -278,3 +284,81 @@ def test_a_departure_that_is_not_reported_or_has_a_false_cause_is_noticed():
     ):
         (found,) = wrong(right._replace(**{name: value}), expected)
         assert found.startswith(fault), (name, found)
+
+
+# --- A service beside a single reading ---
+
+LAG = ("metrics", "rmqalloc_group_lag_messages", "consumer_group=g")
+OWNERS = ("snapshot", "groups", "name=g 1", "clients")
+
+
+def said(place, value, failed=None, dated=()):
+    return Answers({place: value}, 120.0, failed, frozenset(dated))
+
+
+@pytest.mark.parametrize(
+    ("served_now", "fresh", "kind"),
+    [
+        (said(LAG, 5), [said(LAG, 5)], "equal"),
+        (said(LAG, 5), [said(LAG, 4), said(LAG, 5)], "equal"),
+        (said(OWNERS, 5), [said(LAG, 5), said(OWNERS, 5)], "absent"),
+        (said(LAG, 5, failed="no server answers"), [None, None], "aged"),
+        (said(OWNERS, 5, dated=["groups g"]), [said(LAG, 5)], "aged"),
+        (said(LAG, 5), [said(LAG, 4)], "fault"),
+        (said(LAG, 5), [said(OWNERS, 5)], "fault"),
+        (said(LAG, 5), [None], "fault"),
+        (said(LAG, 5, dated=["groups g"]), [said(OWNERS, 5)], "fault"),
+        (said(OWNERS, 5, dated=["topics g", "groups h"]), [said(LAG, 5)], "fault"),
+    ],
+)
+def test_a_sample_is_that_of_a_single_reading_or_absent_or_has_its_age(served_now, fresh, kind):
+    found = compared(served_now, fresh)
+    assert bool(found.faults) == (kind == "fault")
+    assert kind == "fault" or found.counts[kind] == 1
+
+
+INFO = ReadCode.GET_CONSUMER_RUNNING_INFO
+DOWN = {
+    "a broker is frozen": lambda servers: setattr(servers, "frozen", {"broker-1"}),
+    "a client is silent": lambda servers: setattr(servers, "silent", {"c-1"}),
+    "the name server is frozen": lambda servers: setattr(servers, "frozen", {"name server"}),
+}
+
+
+def owning(servers):
+    """Running infos of clients that own queues; a silent one gives none."""
+
+    def answer(_broker, request):
+        client_id = request.ext_fields["clientId"]
+        if client_id in servers[0].silent:
+            return None
+        number = int(client_id[-1])
+        return running_info([2 * number, 2 * number + 1])
+
+    return answer
+
+
+@pytest.mark.parametrize("state", DOWN)
+def test_nothing_of_before_is_served_as_if_it_were_of_now(state):
+    made = []
+    with (
+        SimulatedLoopback(more={INFO: owning(made)}) as servers,
+        Rereader(servers.name_server, every=1) as reader,
+    ):
+        made.append(servers)
+        single = fetch(servers.name_server)
+        looks = [reader.read()]
+        DOWN[state](servers)
+        looks += [reader.read(), reader.read()]
+        if state != "the name server is frozen":  # a single reading fails without it
+            single = fetch(servers.name_server)
+    readings = readings_of(*looks)
+    readings.read_once()
+    readings.read_once()
+    with served(readings) as client:
+        found = answers_of(client)
+    with served(readings_of(reading(single, is_whole=not single.errors))) as client:
+        fresh = answers_of(client)
+    result = compared(found, [fresh])
+    assert result.faults == ()
+    assert result.counts["equal"] > 20

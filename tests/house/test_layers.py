@@ -183,6 +183,11 @@ OF_PATHS_BY_ONE = {
 NO_FILES = {
     "rmqalloc.cli._error_handler": {"os.open"},  # /dev/null in place of a pipe that nobody reads
     "rmqalloc.rebalance._lite_pull_consumer": {".replace"},  # of queues
+    "rmqalloc.service.mcp._stdio": {
+        "fdopen()",
+        "os.fdopen",
+        "os.open",
+    },  # standard streams, /dev/null
 }
 
 

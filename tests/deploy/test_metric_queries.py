@@ -16,8 +16,7 @@ RULES = [
     for group in yaml.safe_load((FOLDER / "prometheus" / "rules.yaml").read_text())["groups"]
     for rule in group["rules"]
 ]
-ALERTS = {rule["alert"]: rule for rule in RULES if "alert" in rule}
-RECORDED = {rule["record"]: rule for rule in RULES if "record" in rule}
+ALERTS = {rule["alert"]: rule for rule in RULES}
 DASHBOARD = json.loads((FOLDER / "grafana" / "dashboard.json").read_text())
 PANELS = {panel["title"]: panel for panel in DASHBOARD["panels"]}
 TIME = re.compile(r"\d+[smhd]")
@@ -49,7 +48,7 @@ def grouping(query):
     )
 
 
-LABELS = SERVED | OTHERS | {name: grouping(rule["expr"]) for name, rule in RECORDED.items()}
+LABELS = SERVED | OTHERS
 
 
 def faults(query):
@@ -67,7 +66,7 @@ def faults(query):
     return wrong
 
 
-QUERIES = {f"{name}": rule["expr"] for name, rule in (ALERTS | RECORDED).items()} | {
+QUERIES = {name: rule["expr"] for name, rule in ALERTS.items()} | {
     f"{title} {target['refId']}": target["expr"]
     for title, panel in PANELS.items()
     for target in panel["targets"]
@@ -90,17 +89,6 @@ def test_a_query_parses_and_reads_what_is_served(name):
 )
 def test_a_fault_of_a_query_is_seen(query, said):
     assert faults(query) == said
-
-
-def test_recorded_series_keep_labels_that_join():
-    for name, rule in RECORDED.items():
-        level = name.partition(":")[0]
-        expected = {
-            "consumer_group": ("cluster", "consumer_group"),
-            "consumer_group_topic": ("cluster", "consumer_group", "topic"),
-        }
-        assert grouping(rule["expr"]) == expected[level], name
-        assert set(rule) == {"record", "expr"}
 
 
 @pytest.mark.parametrize("name", ALERTS)
@@ -128,23 +116,14 @@ def test_alerts_on_groups_leave_out_the_sum_of_those_beyond_the_worst():
             assert "consumer_group" in labels, name
 
 
-def test_what_is_asked_for_has_an_alert():
+def test_what_stops_consumption_and_what_hides_it_has_an_alert():
     read = {name for rule in ALERTS.values() for name, _ in selectors(rule["expr"])}
-    read |= {
-        name
-        for recorded in read & RECORDED.keys()
-        for name, _ in selectors(RECORDED[recorded]["expr"])
-    }
-    assert read >= {
-        "rmqalloc_group_unowned_queues", "rmqalloc_group_double_owned_queues", "rmqalloc_group_clients",
-        "rmqalloc_group_idle_clients", "rmqalloc_group_clients_joined_total", "rmqalloc_lasting_findings",
-        "rmqalloc_reading_age_seconds", "rmqalloc_source_up", "rmqalloc_group_unsettled_seconds", "up",
+    assert read == {
+        "rmqalloc_unowned_lag_messages", "rmqalloc_group_double_owned_queues", "rmqalloc_group_clients_joined_total",
+        "rmqalloc_group_clients_left_total", "rmqalloc_lasting_findings", "rmqalloc_group_not_known", "rmqalloc_ready",
+        "rmqalloc_source_up", "up",
     }  # fmt: skip
-
-
-def test_names_of_rules_differ():
-    names = [rule.get("alert", rule.get("record")) for rule in RULES]
-    assert len(set(names)) == len(names)
+    assert len(ALERTS) == len(RULES) <= 8
 
 
 def test_the_scrape_of_the_service_bears_its_token_and_reads_the_rules():

@@ -1,5 +1,5 @@
 """The metrics that rules and the dashboard may read, with their labels: those of the service and of
-others.
+Prometheus itself.
 """
 
 _GROUP = ("cluster", "consumer_group")
@@ -33,6 +33,7 @@ SERVED = {
     "rmqalloc_present": ("cluster", "kind", "name", "broker_name", "cause"),
     "rmqalloc_reading_requests": ("cluster", "broker"),
     "rmqalloc_reading_up": ("cluster",),
+    "rmqalloc_ready": ("cluster",),
     "rmqalloc_reading_age_seconds": ("cluster",),
     "rmqalloc_reading_seconds": ("cluster",),
     "rmqalloc_groups": ("cluster",),
@@ -40,20 +41,8 @@ SERVED = {
 }
 """Of ``/metrics`` of `rmqalloc serve`."""
 
-OTHERS = {
-    "up": (),
-    "rocketmq_group_diff": ("group", "topic", "countOfOnlineConsumers", "msgModel"),
-    "rocketmq_group_retrydiff": ("group", "topic", "countOfOnlineConsumers", "msgModel"),
-    "rocketmq_consumer_tps": ("cluster", "broker", "topic", "group"),
-    "rocketmq_consumer_lag_messages": (
-        "cluster",
-        "node_type",
-        "node_id",
-        "topic",
-        "consumer_group",
-    ),
-}
-"""Of Prometheus itself, of rocketmq-exporter, and of RocketMQ's brokers."""
+OTHERS = {"up": ()}
+"""Of Prometheus itself."""
 
 OF_TARGET = ("job", "instance")
 """Labels that Prometheus adds to every sample."""

@@ -8,6 +8,8 @@ import sys
 
 from proof import run_parts
 
+from clusters.alerts.firing import alerts
+from clusters.alerts.rolling import rolling
 from clusters.badday.runs import bad_day
 from clusters.beside_java.parts import PARTS as BESIDE_JAVA
 from clusters.departures.day import departures
@@ -23,6 +25,8 @@ PARTS = {
     "everyday": everyday,
     "departures": departures,
     "one shot": one_shot,
+    "alerts": alerts,
+    "rolling": rolling,
     **BESIDE_JAVA,
 }
 QUICK = ("bad day", "frozen broker")

@@ -7,6 +7,13 @@ import struct
 from itertools import pairwise
 
 import pytest
+from clusters.alerts.firing import Recorded, Shown
+from clusters.alerts.firing import judged as judged_alerts
+from clusters.alerts.plays import ACTS
+from clusters.alerts.pods import Owners, Stopped, Unowned
+from clusters.alerts.prometheus import RULES, paced, unbroken
+from clusters.alerts.prometheus import Span as AlertSpan
+from clusters.alerts.rolling import n_overlapping
 from clusters.beside_java.deliveries import RECORD, Sent, Span, judged, read
 from clusters.beside_java.owners import difference
 from clusters.departures.day import Expected, wrong
@@ -362,3 +369,101 @@ def test_nothing_of_before_is_served_as_if_it_were_of_now(state):
     result = compared(found, [fresh])
     assert result.faults == ()
     assert result.counts["equal"] > 20
+
+
+# --- Alerts, and restarts with the hook ---
+
+ALERTS_AS_PLAYED = [Shown(play, 100.0, 500.0) for act in ACTS for play in act]
+STEP = 30.0
+
+
+def fired(begin=400.0, end=530.0):
+    """Spans of all alerts as they should be."""
+    return [
+        span
+        for shown in ALERTS_AS_PLAYED
+        for expected in shown.play.expected
+        for span in (
+            AlertSpan(expected.alert, "pending", dict(expected.labels), 130.0, begin - STEP),
+            AlertSpan(expected.alert, "firing", dict(expected.labels), begin, end),
+        )
+    ]
+
+
+def faults_of_alerts(spans):
+    report = Report("alerts")
+    judged_alerts(report, ALERTS_AS_PLAYED, spans, Recorded(1000.0, STEP))
+    return report.wrong
+
+
+def test_alerts_that_fire_and_clear_pass():
+    assert faults_of_alerts(fired()) == []
+
+
+def test_each_alert_is_played_and_one_that_never_fires_is_found():
+    names = {expected.alert for shown in ALERTS_AS_PLAYED for expected in shown.play.expected}
+    for name in names:
+        wrong = faults_of_alerts([span for span in fired() if span.alert != name])
+        assert f"{name} never fired in an incident" in wrong
+    pending = [span for span in fired() if span.state == "pending"]
+    assert sum("never fired" in text for text in faults_of_alerts(pending)) == len(names)
+
+
+def test_an_alert_that_stays_or_that_no_incident_explains_is_found():
+    stays = faults_of_alerts(fired(end=990.0))
+    assert len(stays) == len(fired()) / 2 and all("did not clear" in text for text in stays)
+    foreign = AlertSpan("RmqallocUnownedLag", "firing", {"consumer_group": "calm"}, 400.0, 430.0)
+    [wrong] = faults_of_alerts([*fired(), foreign])
+    assert "consumer_group calm" in wrong and "without an incident" in wrong
+    early = AlertSpan("RmqallocDown", "firing", {}, 40.0, 70.0)
+    [wrong] = faults_of_alerts([*fired(), early])
+    assert wrong.startswith("RmqallocDown")
+
+
+def test_the_pace_divides_each_duration_of_a_rule():
+    text = RULES.read_text(encoding="utf-8")
+    assert "for: 5m" in text and "[15m]" in text
+    assert "for: 30000ms" in paced(text, 10) and "[90000ms]" in paced(text, 10)
+    assert "rmqalloc_source_up == 0" in paced(text, 10)
+
+
+def test_runs_end_at_a_gap():
+    assert unbroken([0.0, 30.0, 60.0, 120.0], 30.0) == [(0.0, 60.0), (120.0, 120.0)]
+
+
+def owners_of(holdings):
+    return Owners({queue: line for (_, queue), line in timelines(holdings).items()})
+
+
+def test_owners_of_pods_are_settled_or_not():
+    queues = [MessageQueue("T", "b", number) for number in range(4)]
+    holdings = [
+        Holding(0.0, "g", "a", frozenset(queues)),
+        Holding(10.0, "g", "a", frozenset(queues[:2])),
+        Holding(12.0, "g", "b", frozenset(queues[2:])),
+    ]
+    owners = owners_of(holdings)
+    assert owners.is_settled(5.0, 1) and not owners.is_settled(5.0, 2)
+    assert not owners.is_settled(11.0, 2)
+    assert owners.is_settled(13.0, 2)
+    twice = owners_of(
+        [*holdings, *(Holding(14.0, "g", client, frozenset(queues)) for client in "ab")]
+    )
+    uneven = owners_of(
+        [
+            *holdings,
+            Holding(14.0, "g", "a", frozenset(queues[:1])),
+            Holding(14.0, "g", "b", frozenset(queues[1:])),
+        ]
+    )
+    assert not twice.is_settled(15.0, 2) and not uneven.is_settled(15.0, 2)
+    assert owners.unowned(0.0, 20.0) == Unowned(2, 2.0, 4.0)
+    assert owners.unowned(13.0, 20.0) == Unowned(0, 0.0, 0.0)
+
+
+def test_stops_that_overlap_are_counted():
+    apart = [Stopped(0.0, at, at + 2.0, at + 5.0) for at in (10.0, 20.0)]
+    together = [Stopped(0.0, at, at + 2.0, at + 5.0) for at in (20.1, 20.0, 30.0)]
+    assert n_overlapping(apart, lambda at: True) == 0
+    assert n_overlapping(together, lambda at: True) == 1
+    assert n_overlapping(apart, lambda at: at < 15.0) == 1

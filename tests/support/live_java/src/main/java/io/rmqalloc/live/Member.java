@@ -20,7 +20,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * One consumer. Of the command: name, group, topics, strategy and its parameters, instance (by default the name: two members
  * of one instance name share a client id in two processes), kind (push or lite_pull), orderly, broadcasting, tags (of all topics
  * of a push consumer; every message by default), server_assignment for a push consumer whose queues the broker assigns,
- * from_first for a push consumer that reads a queue without a stored offset from its first message, and heartbeat_v2.
+ * from_first for a push consumer that reads a queue without a stored offset from its first message, heartbeat_v2, and client_ip
+ * for a push consumer whose id begins with another address than this machine's.
  */
 final class Member {
     private static final int LOOK_EVERY_MS = Integer.getInteger("rmqalloc.lookEvery", 30_000);
@@ -52,6 +53,9 @@ final class Member {
         }
         if (command.getBooleanValue("heartbeat_v2")) {
             Release.useSecondHeartbeat(consumer);
+        }
+        if (command.getString("client_ip") != null) {
+            consumer.setClientIP(command.getString("client_ip"));
         }
         if (command.getBooleanValue("from_first")) {
             consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);

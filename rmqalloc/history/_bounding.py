@@ -7,11 +7,11 @@ present state names them.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
-from rmqalloc.history._database import LAST_KEY, PAGE_BYTES, key_of, transaction
+from rmqalloc.history._database import LAST_KEY, PAGE_BYTES, key_of, ms_of, transaction
 from rmqalloc.history._kept_states import WHOLE, state_of, texts_of, whole
+from rmqalloc.history._rows import DamageError, HistoryConnection
 from rmqalloc.history._writer import HistoryWriter, rows_of
 from rmqalloc.history.history_errors import HistoryError
 
@@ -28,7 +28,7 @@ class Bounds:
     """Drops what is too old, or too much."""
 
     def __init__(
-        self, connection: sqlite3.Connection, writer: HistoryWriter, keep_ms: int, max_bytes: int
+        self, connection: HistoryConnection, writer: HistoryWriter, keep_ms: int, max_bytes: int
     ) -> None:
         self._connection, self._writer, self._keep_ms = connection, writer, keep_ms
         self._most_pages = max_bytes // PAGE_BYTES
@@ -40,9 +40,9 @@ class Bounds:
         """Drop the oldest until there is room to write."""
         while self._used() > _FULL * self._most_pages:
             used = self._used()
-            row = self._connection.execute("SELECT min(moment), max(moment) FROM states").fetchone()
-            begin = max(self.kept_since(), (row[0] or 0) >> 20)
-            end = min(at, ((row[1] or 0) >> 20) + 1)
+            row = self._connection.row("SELECT min(moment), max(moment) FROM states")
+            first, last = (0 if key is None else ms_of(key) for key in row or (None, None))
+            begin, end = max(self.kept_since(), first), min(at, last + 1)
             for _ in self._dropped(begin + max(1, (end - begin) // 10)):
                 pass
             if begin >= end - 1 and self._used() >= used:
@@ -55,14 +55,14 @@ class Bounds:
         """Go on dropping what is too old: one small transaction."""
         cut = at - self._keep_ms
         if not self._is_at_work and cut - self.kept_since() >= self._keep_ms // _PASS_SHARE:
-            first = self._connection.execute("SELECT min(began) FROM spans").fetchone()[0]
-            if first is not None and first < cut:
+            row = self._connection.row("SELECT min(began) FROM spans")
+            if row is not None and row[0] is not None and row[0] < cut:
                 self._steps, self._is_at_work = self._dropped(cut), True
         self._is_at_work = next(self._steps, _DONE) is not _DONE
 
     def kept_since(self) -> int:
         """Return the moment before which nothing is kept; 0 for none."""
-        row = self._connection.execute("SELECT value FROM notes WHERE name='kept_since'").fetchone()
+        row = self._connection.row("SELECT value FROM notes WHERE name='kept_since'")
         return int(row[0]) if row else 0
 
     def _used(self) -> int:
@@ -90,12 +90,17 @@ class Bounds:
     def _drop_states(self, cut: int) -> Iterator[None]:
         last = -1
         while True:
-            rows = self._connection.execute(
-                "SELECT DISTINCT subject FROM states WHERE subject>? ORDER BY subject LIMIT ?",
-                (last, _SUBJECTS_AT_ONCE),
-            ).fetchall()
+            self._connection.renew_budget()
+            rows = [
+                *self._connection.rows(
+                    "SELECT DISTINCT subject FROM states WHERE subject>? ORDER BY subject LIMIT ?",
+                    (last, _SUBJECTS_AT_ONCE),
+                )
+            ]
             if not rows:
                 return
+            if rows[-1][0] <= last:
+                raise DamageError("table states: its index by subject is out of order")
             with transaction(self._connection):
                 for (number,) in rows:
                     self._drop_of(number, cut)
@@ -135,7 +140,7 @@ class Bounds:
         """
         with transaction(self._connection):
             used = self._used_now()
-            rows = self._connection.execute("SELECT id FROM texts WHERE used_until<?", (cut,))
+            rows = self._connection.rows("SELECT id FROM texts WHERE used_until<?", (cut,))
             old = [(number,) for (number,) in rows if number not in used]
             self._connection.executemany("DELETE FROM texts WHERE id=?", old)
             self._connection.execute(
@@ -149,11 +154,11 @@ class Bounds:
     def _used_now(self) -> set[int]:
         texts = self._writer.texts
         used: set[int] = set()
-        for (number,) in self._connection.execute(
-            "SELECT id FROM subjects WHERE is_gone=0"
-        ).fetchall():
+        subjects = [*self._connection.rows("SELECT id FROM subjects WHERE is_gone=0")]
+        for (number,) in subjects:
+            self._connection.renew_budget()
             bodies = rows_of(self._connection, number, LAST_KEY)[2]
             used.update(map(texts.id_of, texts_of(state_of(bodies, texts)) if bodies else ()))
         for query in ("SELECT finding FROM raised", "SELECT reason FROM gaps"):
-            used.update(number for (number,) in self._connection.execute(query))
+            used.update(number for (number,) in self._connection.rows(query))
         return used

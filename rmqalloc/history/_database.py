@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from rmqalloc.documents.store import create_file
+from rmqalloc.history._reading_budget import MOST_VALUE, OverBudgetError
+from rmqalloc.history._rows import KEY_BITS, MOST_MS, DamageError, HistoryConnection
 from rmqalloc.history.history_errors import HistoryError
 from rmqalloc.text import message
 
 APPLICATION_ID, VERSION = 0x726D7161, 1
 """What marks the file (``rmqa``), and the version of its tables."""
-KEY_BITS = 20
 PAGE_BYTES = 4096
 BUSY_SECONDS = 30.0
 
@@ -45,8 +50,10 @@ RAISED, CLEARED, SETTLED = range(3)
 
 
 def in_ms(seconds: float) -> int:
-    """Return a moment in milliseconds."""
-    return round(seconds * 1000)
+    """Return a moment in milliseconds; one before 1970 or after 2109 is the first or the last that
+    there is.
+    """
+    return round(max(0.0, min(seconds * 1000, MOST_MS)))
 
 
 def key_of(ms: int) -> int:
@@ -59,21 +66,29 @@ def ms_of(key: int) -> int:
     return key >> KEY_BITS
 
 
-LAST_KEY = key_of(1 << 42)
+LAST_KEY = key_of(MOST_MS + 1)
 """Behind all keys."""
 
 
 @contextmanager
 def told(path: Path) -> Iterator[None]:
-    """Turn errors of the database into a `HistoryError` that names the file."""
+    """Turn errors of the database and of what it holds into a `HistoryError` that names the file."""
     try:
         yield
     except sqlite3.Error as error:
         raise HistoryError(f"{path}: {_said(error)}") from error
     except UnicodeDecodeError as error:  # of sqlite's own message, which quotes the file
+        raise HistoryError(f"{path}: the history is damaged; {_MOVE_AWAY}") from error
+    except DamageError as error:
+        raise HistoryError(f"{path}: the history is damaged: {error}; {_MOVE_AWAY}") from error
+    except OverBudgetError as error:
         raise HistoryError(
-            f"{path}: the history is damaged; move it away to begin another"
+            f"{path}: this takes more {error} than is read at once of a history of this size; ask for"
+            " fewer groups or a shorter time, unless the history is damaged"
         ) from error
+
+
+_MOVE_AWAY = "move it away to begin another"
 
 
 def _said(error: sqlite3.Error) -> str:
@@ -82,110 +97,169 @@ def _said(error: sqlite3.Error) -> str:
     if name.startswith("SQLITE_FULL"):
         return f"the disk is full, or the history has the size that it may have ({text})"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return f"this is no history of rmqalloc, or a damaged one ({text}); move it away to begin another"
+        return f"this is no history of rmqalloc, or a damaged one ({text}); {_MOVE_AWAY}"
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"another program has been writing here for more than {BUSY_SECONDS:g} s ({text})"
+    if name.startswith("SQLITE_INTERRUPT"):
+        return f"this takes more steps than a history of this size needs; unless it is damaged, ask for less ({text})"
     return text
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """Open a history to write, made if there is none."""
+# --- Opening ---
+
+_AS_IT_LIES = "mode=ro&immutable=1"
+"""How sqlite reads a file and nothing beside it, takes no lock, and makes no file."""
+
+
+def opened(path: Path) -> HistoryConnection:
+    """Open a history to write, made if there is none.
+
+    Nothing is written to a file before it is known to be a history, nor through a link.
+    """
+    _check_place(path)
+    if not path.exists():
+        _create(path, _new_history())
+    opened_to_read(path).close()
     with told(path):
-        connection = _connected(str(path))
+        connection = _opened_as(path, "mode=rw")
         try:
             _configure(connection)
-            if (
-                not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-                and not _mark(connection)[0]
-            ):
-                _make(connection)
-            check(connection, path)
         except BaseException:
             connection.close()
             raise
     return connection
 
 
-def opened_to_read(path: Path) -> sqlite3.Connection:
-    """Open a history to read, also while it is written and where nothing can be written beside it."""
-    if not path.is_file():
+def opened_to_read(path: Path) -> HistoryConnection:
+    """Open a history to read, also while it is written and where nothing can be written beside it.
+
+    The file alone says whether it is a history, before sqlite looks at what lies beside it. Where
+    no log does, nobody writes it.
+    """
+    if _mode_of(path, follows=True) is None:
         raise HistoryError(f"{path}: there is no such file; a recorder makes it")
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    has_log = os.path.exists(f"{path}-wal")
+    target = os.path.realpath(path)
+    _check_beside(Path(target))
     with told(path):
-        for one in (uri,) if has_log else (uri, f"{uri}&immutable=1"):
-            connection = _connected(one)
-            try:
-                check(connection, path)
-            except sqlite3.OperationalError as error:
-                connection.close()
-                if (
-                    getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN"
-                    or "immutable" in one
-                    or has_log
-                ):
-                    raise
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                return connection
-    raise HistoryError(f"{path}: the file cannot be opened")
-
-
-def _connected(where: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        where,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        uri=where.startswith("file:"),
-        check_same_thread=False,
-    )
-    connection.text_factory = lambda data: data.decode(
-        "utf-8", "replace"
-    )  # a damaged file may hold anything
-    connection.execute("PRAGMA trusted_schema=OFF")
+        connection = _opened_as(path, _AS_IT_LIES)
+        if os.path.exists(f"{target}-wal"):
+            connection.close()
+            connection = _opened_as(path, "mode=ro")
     return connection
 
 
-def _configure(connection: sqlite3.Connection) -> None:
-    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
-    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("PRAGMA journal_size_limit=4194304")
-
-
-def _mark(connection: sqlite3.Connection) -> tuple[int, int]:
-    return tuple(
-        connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("application_id", "user_version")
+def _opened_as(path: Path, how: str) -> HistoryConnection:
+    """Open a database in a mode of sqlite, and check that it is a history."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}",
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        uri=True,
+        check_same_thread=False,
+        factory=HistoryConnection,
     )
+    try:
+        connection.guard(path)
+        _check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
-def _make(connection: sqlite3.Connection) -> None:
-    with transaction(connection):
-        for statement in TABLES:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version={VERSION}")
+def _create(path: Path, content: bytes) -> None:
+    try:
+        create_file(path, content)
+    except OSError as error:
+        raise HistoryError(f"{path}: {message(str(error))}") from error
 
 
-def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that is no history, or one of another version."""
-    mark, version = _mark(connection)
-    if mark != APPLICATION_ID:
+def _check_place(path: Path) -> None:
+    """Refuse to write where something else lies than a file and what stands beside it."""
+    for suffix in ("", ".lock"):
+        _mode_of(Path(f"{path}{suffix}"), follows=False)
+    _check_beside(path)
+
+
+def _check_beside(path: Path) -> None:
+    """Refuse links, pipes and the like in the places of files that sqlite opens by itself."""
+    for suffix in ("-wal", "-shm", "-journal"):
+        _mode_of(Path(f"{path}{suffix}"), follows=False)
+
+
+def _mode_of(path: Path, follows: bool) -> int | None:
+    """Return the mode of a regular file, None if nothing is there; anything else is refused."""
+    try:
+        mode = os.stat(path, follow_symlinks=follows).st_mode
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise HistoryError(f"{path}: {message(str(error))}") from error
+    if stat.S_ISLNK(mode):
+        raise HistoryError(
+            f"{path}: this is a link, through which nothing is written; give the file itself"
+        )
+    if not stat.S_ISREG(mode):
+        raise HistoryError(f"{path}: this is no file; give a path of its own to a history")
+    return mode
+
+
+def _check(connection: HistoryConnection, path: Path) -> None:
+    """Refuse a database that is no history, one of another version, and one with any other tables,
+    indexes, triggers or views.
+    """
+    if _number(connection, "application_id") != APPLICATION_ID:
         raise HistoryError(
             f"{path}: this database is no history of rmqalloc; give a path of its own"
         )
+    version = _number(connection, "user_version")
     if version != VERSION:
         whose = "a newer" if version > VERSION else "another"
         raise HistoryError(
             f"{path}: written by {whose} rmqalloc (version {version} of its tables, this one has {VERSION})"
         )
-    rows = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    if sorted(sql for (sql,) in rows) != sorted(TABLES):
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_SCHEMA)
+    found = connection.execute(f"{_SCHEMA} LIMIT {len(_schema()) + 1}").fetchall()
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+    if len(found) != len(_schema()) or set(found) != _schema():
         raise HistoryError(f"{path}: the tables are not those of a history; somebody changed them")
+
+
+def _number(connection: HistoryConnection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+_MOST_SCHEMA = 1 << 20
+
+
+@cache
+def _schema() -> frozenset[tuple[str | None, ...]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in TABLES:
+            connection.execute(statement)
+        return frozenset(connection.execute(_SCHEMA))
+
+
+def _new_history() -> bytes:
+    """Return the file of an empty history, whose header says from the first moment what it is."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "history"
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA page_size={PAGE_BYTES}")
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            for statement in TABLES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={VERSION}")
+            connection.execute("PRAGMA journal_mode=WAL")
+        return path.read_bytes()
+
+
+def _configure(connection: HistoryConnection) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA journal_size_limit=4194304")
 
 
 @contextmanager
@@ -209,9 +283,19 @@ def alone(path: Path) -> Iterator[None]:
     the history itself in the same process would lose locks of the system that were taken on its
     file.
     """
+    beside = Path(f"{path}.lock")
+    _check_place(path)
+    if not beside.exists():
+        _create(beside, b"")
+    if beside.stat().st_size:
+        raise HistoryError(f"{beside}: this is no lock of a history, which is empty; move it away")
     with told(path):
         lock = sqlite3.connect(
-            f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False
+            f"{beside.absolute().as_uri()}?mode=rw",
+            timeout=0,
+            isolation_level=None,
+            uri=True,
+            check_same_thread=False,
         )
     with closing(lock):
         try:

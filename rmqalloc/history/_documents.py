@@ -8,29 +8,40 @@ the lists of single brokers.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from functools import lru_cache
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rmqalloc.documents.read_budget import made_of_json
 from rmqalloc.history._kept_states import KeptState, data_of
-from rmqalloc.history.history_errors import HistoryError
+from rmqalloc.history._rows import DamageError
+from rmqalloc.history._texts import BoundedCache, HistoryTexts
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
 from rmqalloc.snapshot.snapshot import Broker, Client, Group, Snapshot, Topic, with_fields
+from rmqalloc.text import message, quoted
+
+_BYTES_PER_QUEUE, _BYTES_PER_CLIENT = 130, 600
 
 
 def _text(snapshot: Snapshot) -> str:
     return json.dumps(to_document(snapshot), separators=(",", ":"), sort_keys=True)
 
 
-@lru_cache(maxsize=20_000)
-def _read(text: str) -> Snapshot:
-    try:
-        return from_document(data_of(text))
-    except SnapshotError as error:
-        raise HistoryError(
-            f"the history is damaged: a document cannot be read ({error})"
-        ) from error
+def _read(text: str, texts: HistoryTexts) -> Snapshot:
+    found = texts.documents.get(text)
+    if found is None:
+        try:
+            found = from_document(data_of(text, texts.budget))
+        except SnapshotError as error:
+            raise DamageError(f"a document cannot be read: {message(str(error))}") from error
+        texts.documents.keep(text, found, _made_of(text))
+    return found
+
+
+def _made_of(text: str) -> int:
+    """About how much memory a document takes, and the snapshot of it."""
+    return sys.getsizeof(text) + 2 * made_of_json(text)
 
 
 def group_text(group: Group, keeps_unknown: bool = False) -> str:
@@ -57,8 +68,7 @@ def client_texts(group: Group) -> dict[str, str]:
     return {client_id: _clients_text(clients) for client_id, clients in found.items()}
 
 
-_TEXTS: dict[str, str] = {}
-_MOST_TEXTS = 10_000
+_TEXTS: BoundedCache[str, str] = BoundedCache()
 
 
 def _clients_text(clients: list[Client]) -> str:
@@ -66,10 +76,9 @@ def _clients_text(clients: list[Client]) -> str:
     key = repr(clients)
     found = _TEXTS.get(key)
     if found is None:
-        if len(_TEXTS) >= _MOST_TEXTS:
-            _TEXTS.clear()
         group = Group("", clients=tuple(clients))
-        found = _TEXTS[key] = _text(Snapshot(groups=(group,)))
+        found = _text(Snapshot(groups=(group,)))
+        _TEXTS.keep(key, found, sys.getsizeof(key) + sys.getsizeof(found))
     return found
 
 
@@ -87,13 +96,14 @@ def brokers_text(brokers: Iterable[Broker]) -> str:
     return _text(Snapshot(brokers=tuple(brokers)))
 
 
-def group_of(state: KeptState) -> Group | None:
+def group_of(name: str, state: KeptState, texts: HistoryTexts) -> Group | None:
     """Return a group of its state; None where it is gone."""
     if state.settings is None:
         return None
-    (group,) = _read(state.settings).groups or (None,)
-    if group is None:
-        raise HistoryError("the history is damaged: the document of a group has none")
+    groups = _read(state.settings, texts).groups
+    _check_is(name, groups)
+    (group,) = groups
+    texts.budget.keep(_made_of(state.settings) + _BYTES_PER_QUEUE * len(state.owners))
     owned: dict[str, list[MessageQueue]] = {}
     for queue, owners in state.owners.items():
         for client_id in owners:
@@ -101,23 +111,53 @@ def group_of(state: KeptState) -> Group | None:
     clients = []
     for client_id, text in state.clients.items():
         queues = tuple(owned.get(client_id, ()))
-        for client in _clients_of(text):
+        for client in _clients_of(text, texts):
+            texts.budget.keep(_BYTES_PER_CLIENT + 8 * len(queues))
             mine = None if client.owned is None else queues
             clients.append(with_fields(client, client_id=client_id, owned=mine))
     return with_fields(group, clients=tuple(clients))
 
 
-def _clients_of(text: str) -> tuple[Client, ...]:
-    groups = _read(text).groups
+def _clients_of(text: str, texts: HistoryTexts) -> tuple[Client, ...]:
+    groups = _read(text, texts).groups
     return groups[0].clients if groups else ()
 
 
-def topic_of(state: KeptState) -> Topic | None:
+def topic_of(name: str, state: KeptState, texts: HistoryTexts) -> Topic | None:
     """Return a topic of its state; None where it is gone."""
-    topics = () if state.settings is None else _read(state.settings).topics
-    return topics[0] if topics else None
+    if state.settings is None:
+        return None
+    topics = _kept(state.settings, texts).topics
+    _check_is(name, topics)
+    return topics[0]
 
 
-def brokers_of(state: KeptState) -> tuple[Broker, ...]:
+def _check_is(name: str, items: Sequence[Group | Topic]) -> None:
+    """Raise an error unless a document has what it is kept for, and nothing else."""
+    if [item.name for item in items] != [name]:
+        raise DamageError(f"the document of {quoted(name)} is of something else")
+
+
+def brokers_of(state: KeptState, texts: HistoryTexts) -> tuple[Broker, ...]:
     """Return brokers of their state."""
-    return () if state.settings is None else _read(state.settings).brokers
+    return () if state.settings is None else _kept(state.settings, texts).brokers
+
+
+def _kept(text: str, texts: HistoryTexts) -> Snapshot:
+    texts.budget.keep(_made_of(text))
+    return _read(text, texts)
+
+
+FINDING_FIELDS = ("rule", "severity", "message", "topic")
+
+
+def finding_of(text: str, texts: HistoryTexts) -> dict[str, str | None]:
+    """Return the fields of a finding that events show."""
+    data = data_of(text, texts.budget)
+    if not isinstance(data, dict):
+        raise DamageError("the document of a finding is not an object")
+    found = {name: data.get(name) for name in FINDING_FIELDS}
+    for name, value in found.items():
+        if value is not None and not isinstance(value, str):
+            raise DamageError(f"the document of a finding has a {name} that is not text")
+    return found

@@ -9,19 +9,27 @@ four clients takes 16 bytes and its names.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from rmqalloc.history.history_errors import HistoryError
+from rmqalloc.documents.json_text import check_depth
+from rmqalloc.documents.read_budget import made_of_json
+from rmqalloc.history._reading_budget import ReadingBudget
+from rmqalloc.history._rows import DamageError
+from rmqalloc.history._texts import BoundedCache
 from rmqalloc.model import MessageQueue
+from rmqalloc.text import message
 
 WHOLE, DIFFERENCE = range(2)
 MOST_DIFFERENCES = 15
 """Differences in a row at most, so that a state is read from few rows."""
 _MOST_NUMBER = 63
+_MOST_QUEUES = 1 << 31
+_QUEUE_BYTES = 120
+_MADE_OF_DATA = 3
+"""How much memory objects of a snapshot take, to the data that they are made of."""
 
 Owners = Mapping[MessageQueue, tuple[str, ...]]
 
@@ -62,7 +70,13 @@ def texts_of(state: KeptState) -> set[str]:
 
 
 class Numbered(Protocol):
-    """Texts that have numbers."""
+    """Texts that have numbers, and queues that were made of them."""
+
+    layouts: BoundedCache[str, Any]
+
+    @property
+    def budget(self) -> ReadingBudget:
+        """What the present reading may still take."""
 
     def id_of(self, text: str) -> int:
         """Return the number of a text."""
@@ -121,25 +135,38 @@ def difference(before: KeptState, after: KeptState, texts: Numbered) -> bytes | 
 
 def state_of(bodies: Sequence[bytes], texts: Numbered) -> KeptState:
     """Return the state of rows: a whole state first, then differences."""
-    state = KeptState()
-    for i, body in enumerate(bodies):
-        numbers = _Numbers(body)
-        kind = numbers.next()
-        if kind == WHOLE:
-            state = _whole_of(numbers, texts)
-        elif kind == DIFFERENCE and i:
-            state = _changed(state, numbers, texts)
-        else:
-            raise HistoryError("the history is damaged: a state begins with a difference")
-    return state
+    state: KeptState | None = None
+    for body in bodies:
+        state = state_after(state, body, texts)
+    return KeptState() if state is None else state
+
+
+def state_after(state: KeptState | None, body: bytes, texts: Numbered) -> KeptState:
+    """Return the state of a row; ``state`` is that of the row before, None for none."""
+    numbers = _Numbers(body)
+    kind = numbers.next()
+    if kind == WHOLE:
+        found = _whole_of(numbers, texts)
+    elif kind != DIFFERENCE:
+        raise DamageError(f"a state is of kind {kind}; {WHOLE} and {DIFFERENCE} are known")
+    elif state is None:
+        raise DamageError("a state begins with a difference")
+    else:
+        found = _changed(state, numbers, texts)
+    numbers.end()
+    return found
 
 
 def _whole_of(numbers: _Numbers, texts: Numbered) -> KeptState:
     settings = numbers.next()
+    n_clients = numbers.count()
+    texts.budget.state(0, n_clients)
     clients = {}
-    for _ in range(numbers.count()):
+    for _ in range(n_clients):
         client = texts.text(numbers.next())
         clients[client] = texts.text(numbers.next())
+    if len(clients) < n_clients:
+        raise DamageError("a state has a client twice")
     names = list(clients)
     for _ in range(numbers.count()):
         names.append(texts.text(numbers.next()))
@@ -149,12 +176,13 @@ def _whole_of(numbers: _Numbers, texts: Numbered) -> KeptState:
         owners_of_set = (_item(names, numbers.next() - 1) for _ in range(n_owners))
         owner_sets.append(tuple(owners_of_set))
     layout = numbers.next()
-    queues = _queues(texts.text(layout)) if layout else ()
+    queues = _queues(texts.text(layout), numbers.left, texts) if layout else ()
     owners = {queue: _item(owner_sets, numbers.next()) for queue in queues}
     return KeptState(texts.text(settings) if settings else None, clients, owners)
 
 
 def _changed(state: KeptState, numbers: _Numbers, texts: Numbered) -> KeptState:
+    texts.budget.state(len(state.owners), len(state.clients))
     settings, clients, owners = state.settings, dict(state.clients), dict(state.owners)
     if numbers.next():
         number = numbers.next()
@@ -175,7 +203,7 @@ def _changed(state: KeptState, numbers: _Numbers, texts: Numbered) -> KeptState:
 
 def _item(items: Sequence[Any], i: int) -> Any:
     if not 0 <= i < len(items):
-        raise HistoryError("the history is damaged: a state names what is not there")
+        raise DamageError("a state names what is not there")
     return items[i]
 
 
@@ -195,24 +223,68 @@ def layout_text(queues: Iterable[MessageQueue]) -> str:
     return json.dumps(found, separators=(",", ":"))
 
 
-@lru_cache(maxsize=1000)
-def _queues(layout: str) -> tuple[MessageQueue, ...]:
-    queues: list[MessageQueue] = []
-    for topic, broker, first, n in data_of(layout):
-        queues += [MessageQueue(topic, broker, first + i) for i in range(n)]
-    return tuple(queues)
+def _queues(layout: str, most: int, texts: Numbered) -> tuple[MessageQueue, ...]:
+    """Return queues of a text, no more than there are numbers of owners for them."""
+    found = texts.layouts.get(layout)
+    if found is None:
+        runs = [_run(run) for run in _items(data_of(layout, texts.budget))]
+        n_queues = sum(run.n_queues for run in runs)
+        _check_owners(n_queues, most)
+        texts.budget.state(n_queues, 0)
+        found = tuple(chain.from_iterable(run.queues() for run in runs))
+        texts.layouts.keep(layout, found, n_queues * _QUEUE_BYTES)
+    else:
+        _check_owners(len(found), most)
+        texts.budget.state(len(found), 0)
+    return found
 
 
-def data_of(text: str) -> Any:
+def _check_owners(n_queues: int, most: int) -> None:
+    if n_queues > most:
+        raise DamageError(f"a state has {n_queues:,} queues and owners of {most:,} at most")
+
+
+class _Run(NamedTuple):
+    """Queues of one topic on one broker with ids that follow one another."""
+
+    topic: str
+    broker_name: str
+    first: int
+    n_queues: int
+
+    def queues(self) -> Iterator[MessageQueue]:
+        """Yield the queues."""
+        for queue_id in range(self.first, self.first + self.n_queues):
+            yield MessageQueue(self.topic, self.broker_name, queue_id)
+
+
+def _run(data: object) -> _Run:
+    types = [type(part) for part in _items(data)]
+    if types != [str, str, int, int]:
+        raise DamageError("queues of a state are not topic, broker, first id and count")
+    run = _Run(*_items(data))
+    if not 0 <= run.first <= run.first + run.n_queues <= _MOST_QUEUES:
+        raise DamageError(f"a state has {run.n_queues} queues from id {run.first} on")
+    return run
+
+
+def _items(data: object) -> list[Any]:
+    if not isinstance(data, list):
+        raise DamageError("queues of a state are not a list")
+    return data
+
+
+def data_of(text: str, budget: ReadingBudget) -> Any:
     """Return the data of a document that the recorder wrote; it was escaped, so it may hold any
     name.
     """
+    budget.check_room(_MADE_OF_DATA * made_of_json(text))
     try:
-        return json.loads(text)
+        data = json.loads(text)
+        check_depth(data)
     except (ValueError, RecursionError) as error:
-        raise HistoryError(
-            f"the history is damaged: a document cannot be read ({error})"
-        ) from error
+        raise DamageError(f"a document cannot be read: {message(str(error))}") from error
+    return data
 
 
 # --- Numbers of any length as bytes ---
@@ -239,17 +311,29 @@ class _Numbers:
         number = shift = 0
         while True:
             if self._at >= len(self._body) or shift > _MOST_NUMBER:
-                raise HistoryError("the history is damaged: a state ends too early")
+                raise DamageError("a state ends too early")
             byte = self._body[self._at]
             self._at += 1
             number |= (byte & 127) << shift
             if byte < 128:
+                if number >= 1 << _MOST_NUMBER:
+                    raise DamageError("a state has a number that is too large")
                 return number
             shift += 7
 
     def count(self) -> int:
         """Return the next number, of things that take a byte each at least."""
         number = self.next()
-        if number > len(self._body):
-            raise HistoryError("the history is damaged: a state names more than it holds")
+        if number > self.left:
+            raise DamageError("a state names more than it holds")
         return number
+
+    @property
+    def left(self) -> int:
+        """Bytes behind the last number."""
+        return len(self._body) - self._at
+
+    def end(self) -> None:
+        """Raise an error unless the last number was read."""
+        if self.left:
+            raise DamageError(f"a state has {self.left:,} bytes more than it names")

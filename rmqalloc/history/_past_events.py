@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from rmqalloc.history._database import GROUP, RAISED, SETTLED, TOPIC, key_of, ms_of
-from rmqalloc.history._kept_states import KeptState, data_of
+from rmqalloc.history._documents import finding_of
+from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._past_timeline import PastTimeline
+from rmqalloc.history._rows import HistoryConnection
 from rmqalloc.history.moments import moment_text
 
 Row = dict[str, Any]
@@ -61,18 +62,18 @@ def _between(before: KeptState, after: KeptState) -> Iterator[Row]:
 
 
 def written_events(
-    connection: sqlite3.Connection,
+    connection: HistoryConnection,
     timeline: PastTimeline,
     names: Mapping[int, str],
     since: int,
     until: int,
 ) -> Iterator[Row]:
     """Yield findings that were raised and cleared, and groups that settled."""
-    rows = connection.execute(
+    rows = connection.rows(
         "SELECT moment, subject, kind, since, value FROM events WHERE moment>=? AND moment<? ORDER BY moment",
         (key_of(since), key_of(until + 1)),
     )
-    for moment, subject, kind, before, value in rows.fetchall():
+    for moment, subject, kind, before, value in rows:
         if subject not in names:
             continue
         at = ms_of(moment)
@@ -80,14 +81,13 @@ def written_events(
         if kind == SETTLED:
             yield {**row, "event": "settled", "seconds": value / 1000}
             continue
-        said = data_of(timeline.texts.text(value))
+        finding = finding_of(timeline.texts.text(value), timeline.texts)
         row["last_seen_before"] = _shown(None if before is None else at - before)
-        found = {name: said.get(name) for name in ("rule", "severity", "message", "topic")}
-        yield {**row, **found, "event": "raised" if kind == RAISED else "cleared"}
+        yield {**row, **finding, "event": "raised" if kind == RAISED else "cleared"}
 
 
 def gap_events(
-    connection: sqlite3.Connection,
+    connection: HistoryConnection,
     timeline: PastTimeline,
     names: Mapping[int, str],
     since: int,
@@ -98,9 +98,9 @@ def gap_events(
     found: list[tuple[int, int | None, str | None, str]] = [
         (one.certain, two.began, None, two.reason) for one, two in pairwise(spans)
     ]
-    for subject, begin, end, reason in connection.execute(
+    for subject, begin, end, reason in connection.rows(
         "SELECT subject, since, until, reason FROM gaps"
-    ).fetchall():
+    ):
         if subject in names:
             found.append((begin, end, names[subject], timeline.texts.text(reason)))
     for begin, end, name, reason in found:
@@ -111,11 +111,6 @@ def gap_events(
                 "first_seen_after": _shown(end),
             }
             yield {**row, "consumer_group": name, "event": "gap", "message": reason}
-
-
-def in_order(rows: Sequence[Row]) -> list[Row]:
-    """Return rows in the order of time."""
-    return sorted(rows, key=lambda row: (row["at"], row.get("consumer_group") or ""))
 
 
 def _shown(ms: int | None) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rmqalloc.history._database import KEY_BITS, key_of, ms_of
-from rmqalloc.history._kept_states import MOST_DIFFERENCES, KeptState, state_of
+from rmqalloc.history._database import key_of, ms_of
+from rmqalloc.history._kept_states import KeptState, state_after, state_of
+from rmqalloc.history._rows import KEY_BITS, HistoryConnection
 from rmqalloc.history._texts import HistoryTexts
 from rmqalloc.history._writer import rows_of
 from rmqalloc.history.history_errors import MomentUnknownError
@@ -39,14 +39,14 @@ class Standing(NamedTuple):
 class PastTimeline:
     """Reads spans, gaps and states."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: HistoryConnection) -> None:
         self._connection = connection
         self.texts = HistoryTexts(connection)
-        rows = connection.execute(
+        rows = connection.rows(
             "SELECT began, previous, reason FROM spans WHERE previous IS NOT NULL ORDER BY began"
         )
         self.spans = [ReadingSpan(*row) for row in rows]
-        kept = connection.execute("SELECT value FROM notes WHERE name='kept_since'").fetchone()
+        kept = connection.row("SELECT value FROM notes WHERE name='kept_since'")
         self.kept_since = kept[0] if kept else 0
 
     def check(self, at: int) -> None:
@@ -88,10 +88,10 @@ class PastTimeline:
         """Return what is known of a subject at a moment within a span."""
         bodies = rows_of(self._connection, number, key_of(at + 1))[2]
         state = state_of(bodies, self.texts) if bodies else None
-        row = self._connection.execute(
+        row = self._connection.row(
             "SELECT moment, since FROM states WHERE subject=? AND moment>=? ORDER BY moment LIMIT 1",
             (number, key_of(at + 1)),
-        ).fetchone()
+        )
         if row is not None:
             after, since = ms_of(row[0]), row[1]
             before = self.before_of(after, since)
@@ -103,22 +103,22 @@ class PastTimeline:
                 )
                 doubt = f"it changed: {seen}, first seen after at {moment_text(after / 1000)}"
                 return Standing(state, doubt, before, after)
-        later = self._connection.execute(
+        later = self._connection.row(
             "SELECT moment, since FROM states WHERE subject=? AND moment>=? AND (moment >> ?) - since < ?"
             " ORDER BY moment LIMIT 1",
             (number, key_of(at + 1), KEY_BITS, at),
-        ).fetchone()
+        )
         if (
             later is not None
         ):  # another part was seen to change meanwhile, this one was not looked at
             after, before = ms_of(later[0]), ms_of(later[0]) - later[1]
             seen = f"last seen before at {moment_text(before / 1000)}, first seen after at {moment_text(after / 1000)}"
             return Standing(state, f"it changed: {seen}", before, after)
-        gap = self._connection.execute(
+        gap = self._connection.row(
             "SELECT since, until, reason FROM gaps WHERE subject=? AND since<? AND (until IS NULL OR until>?)"
             " ORDER BY since DESC LIMIT 1",
             (number, at, at),
-        ).fetchone()
+        )
         if gap is None:
             return Standing(state, None, at, at)
         until = "" if gap[1] is None else f", read again at {moment_text(gap[1] / 1000)}"
@@ -144,10 +144,10 @@ class PastTimeline:
         state = state_of(bodies, self.texts) if bodies else None
         if key is not None and state is not None:
             yield ms_of(key), before, state
-        rows = self._connection.execute(
+        rows = self._connection.rows(
             "SELECT moment, since, body FROM states WHERE subject=? AND moment>=? AND moment<? ORDER BY moment",
             (number, key_of(since), key_of(until + 1)),
-        ).fetchall()
+        )
         for moment, before, body in rows:
-            bodies = [*bodies[-MOST_DIFFERENCES:], body] if body[0] else [body]
-            yield ms_of(moment), self.before_of(ms_of(moment), before), state_of(bodies, self.texts)
+            state = state_after(state, body, self.texts)
+            yield ms_of(moment), self.before_of(ms_of(moment), before), state

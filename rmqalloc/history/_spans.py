@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from rmqalloc.history._database import GROUP
+from rmqalloc.history._rows import HistoryConnection
 from rmqalloc.history._texts import decoded
 from rmqalloc.history._writer import HistoryWriter, StateRow
 from rmqalloc.snapshot.live.rereading import ClusterReading
@@ -24,19 +23,17 @@ class ReadingSpans:
         The last reading that was written, in milliseconds; -1 for none.
     """
 
-    def __init__(self, connection: sqlite3.Connection, writer: HistoryWriter, gap_ms: int) -> None:
+    def __init__(self, connection: HistoryConnection, writer: HistoryWriter, gap_ms: int) -> None:
         self._connection, self._writer, self._gap_ms = connection, writer, gap_ms
         self._is_started, self._before = False, -1
         self.reload()
 
     def reload(self) -> None:
         """Read what the file has, at the start or after a transaction that was not committed."""
-        row = self._connection.execute(
-            "SELECT began, last FROM spans ORDER BY began DESC LIMIT 1"
-        ).fetchone()
+        row = self._connection.row("SELECT began, last FROM spans ORDER BY began DESC LIMIT 1")
         self._began: int = row[0] if row else -1
         self.last: int = row[1] if row else -1
-        rows = self._connection.execute(
+        rows = self._connection.rows(
             "SELECT name, since FROM gaps JOIN subjects ON id=subject WHERE until IS NULL AND kind=?",
             (GROUP,),
         )
@@ -82,7 +79,7 @@ class ReadingSpans:
             self._end(name, at, name in there)
 
     def _known(self) -> set[str]:
-        rows = self._connection.execute(
+        rows = self._connection.rows(
             "SELECT name FROM subjects WHERE kind=? AND is_gone=0", (GROUP,)
         )
         return {decoded(name) for (name,) in rows}

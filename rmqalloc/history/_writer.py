@@ -4,7 +4,6 @@ transaction of the caller.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from rmqalloc.history._database import LAST_KEY, key_of, ms_of
@@ -17,6 +16,7 @@ from rmqalloc.history._kept_states import (
     texts_of,
     whole,
 )
+from rmqalloc.history._rows import HistoryConnection
 from rmqalloc.history._texts import HistoryTexts, encoded
 
 Subject = tuple[int, str]
@@ -46,12 +46,12 @@ class EventRow(NamedTuple):
 
 
 def rows_of(
-    connection: sqlite3.Connection, number: int, most: int
+    connection: HistoryConnection, number: int, most: int
 ) -> tuple[int | None, int | None, list[bytes]]:
     """Return the key and ``since`` of the last state with a key below ``most``, and its rows from a
     whole one on.
     """
-    found = connection.execute(
+    found = connection.rows(
         "SELECT moment, since, body FROM states WHERE subject=? AND moment<? ORDER BY moment DESC LIMIT ?",
         (number, most, MOST_DIFFERENCES + 1),
     )
@@ -70,7 +70,7 @@ def rows_of(
 class HistoryWriter:
     """Writes rows; `forget` what a transaction wrote that was not committed."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: HistoryConnection) -> None:
         self._connection = connection
         self.texts = HistoryTexts(connection)
         self._numbers: dict[Subject, int] = {}
@@ -85,9 +85,7 @@ class HistoryWriter:
         found = self._numbers.get(subject)
         if found is None:
             key = subject[0], encoded(subject[1])
-            row = self._connection.execute(
-                "SELECT id FROM subjects WHERE kind=? AND name=?", key
-            ).fetchone()
+            row = self._connection.row("SELECT id FROM subjects WHERE kind=? AND name=?", key)
             if row is None:
                 made = self._connection.execute(
                     "INSERT INTO subjects(kind, name, is_gone) VALUES (?, ?, 1)", key
@@ -147,8 +145,8 @@ class HistoryWriter:
     def _key(self, table: str, ms: int, above: int | None = None) -> int:
         """Return a free key of a moment, above another if one is given."""
         least = key_of(ms) if above is None else max(key_of(ms), above + 1)
-        row = self._connection.execute(
+        row = self._connection.row(
             f"SELECT max(moment) FROM {table} WHERE moment>=? AND moment<?",
             (least, key_of(ms_of(least) + 1)),
-        ).fetchone()
-        return least if row[0] is None else int(row[0]) + 1
+        )
+        return least if row is None or row[0] is None else int(row[0]) + 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import IO, Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rmqalloc.results import TableResult, drawn
 from rmqalloc.results.and_more import more, named
@@ -65,9 +66,59 @@ class HistoryEvents(TableResult):
 def events_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return the table of rows, which may lack columns."""
     names = EVENTS_SCHEMA.names
-    return pa.Table.from_pylist(
-        [{name: row.get(name) for name in names} for row in rows], schema=EVENTS_SCHEMA
-    )
+    data = [{name: row.get(name) for name in names} for row in rows]
+    try:
+        return pa.Table.from_pylist(data, schema=EVENTS_SCHEMA)
+    except UnicodeEncodeError:  # half a surrogate pair, which Arrow's text cannot hold
+        return pa.Table.from_pylist(list(map(_whole_pairs, data)), schema=EVENTS_SCHEMA)
+
+
+def _whole_pairs(value: Any) -> Any:
+    """Return a value with half surrogate pairs replaced, also within rows and lists."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [_whole_pairs(inner) for inner in value]
+    if isinstance(value, dict):
+        return {name: _whole_pairs(inner) for name, inner in value.items()}
+    return value
+
+
+_ROWS_AT_ONCE = 8192
+_BYTES_PER_ROW = 200
+
+
+def events_in_order(rows: Iterable[Mapping[str, Any]], keep: Callable[[int], object]) -> pa.Table:
+    """Return the table of rows in the order of their ``at``, and of their group.
+
+    Rows become columns some thousands at a time, which take a tenth of the memory.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+    keep : callable
+        Takes the bytes of each row before it is kept; an error of it ends the reading.
+    """
+    tables, times = [], []
+    found = iter(rows)
+    while some := list(islice(found, _ROWS_AT_ONCE)):
+        keep(sum(map(_bytes_of, some)))
+        tables.append(events_table(some))
+        times.append(pa.array([row["at"] for row in some], pa.int64()))
+    if not tables:
+        return events_table([])
+    table = pa.concat_tables(tables)
+    groups = pc.fill_null(table["consumer_group"], "")
+    keys = pa.table({"at": pa.chunked_array(times), "group": groups})
+    by = [(name, "ascending") for name in keys.column_names]
+    return table.take(pc.sort_indices(keys, sort_keys=by))
+
+
+def _bytes_of(row: Mapping[str, Any]) -> int:
+    """Return about how much memory a row takes while the table is put in order."""
+    texts = [text for value in row.values() for text in (value if type(value) is list else [value])]
+    sizes = [len(text) * (1 if text.isascii() else 4) for text in texts if type(text) is str]
+    return 2 * (_BYTES_PER_ROW + sum(sizes))
 
 
 def event_lines(
@@ -75,13 +126,19 @@ def event_lines(
 ) -> Iterator[str]:
     """Yield the events as text; queues of a group that moved between the same moments are one line."""
     top = _SHOWN if top is None else top
-    rows = found.events.to_pylist()
-    if not rows:
+    if not found.events.num_rows:
         yield "Nothing happened, as far as the history knows."
         return
-    lines = [_cells(list(some)) for _, some in groupby(rows, _line_of)]
-    yield from text_table(_HEADINGS, lines[:top], file=file, prose=_HEADINGS[-1:])
-    yield from more(len(lines) - top, "line", " (--top)")
+    groups = (list(rows) for _, rows in groupby(_rows_of(found.events), _line_of))
+    lines = [_cells(rows) for rows in islice(groups, top)]
+    yield from text_table(_HEADINGS, lines, file=file, prose=_HEADINGS[-1:])
+    yield from more(sum(1 for _ in groups), "line", " (--top)")
+
+
+def _rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield rows, some thousands at a time."""
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        yield from batch.to_pylist()
 
 
 def _line_of(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rmqalloc.history._database import BROKERS, GROUP, TOPIC, in_ms, opened_to_read, told
 from rmqalloc.history._documents import brokers_of, group_of, topic_of
 from rmqalloc.history._kept_states import KeptState
-from rmqalloc.history._past_events import gap_events, in_order, state_events, written_events
+from rmqalloc.history._past_events import gap_events, state_events, written_events
 from rmqalloc.history._past_timeline import PastTimeline, Standing
-from rmqalloc.history._texts import decoded, encoded
-from rmqalloc.history.history_events import HistoryEvents, events_table
+from rmqalloc.history._rows import MOST_MS, HistoryConnection
+from rmqalloc.history._texts import HistoryTexts, decoded, encoded
+from rmqalloc.history.history_events import HistoryEvents, events_in_order
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot import Snapshot
@@ -69,7 +70,7 @@ class History:
             pass
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[sqlite3.Connection, PastTimeline]]:
+    def _opened(self) -> Iterator[tuple[HistoryConnection, PastTimeline]]:
         """Read what is one moment of the file, whatever is written meanwhile."""
         with told(self._path), closing(opened_to_read(self._path)) as connection:
             connection.execute("BEGIN")
@@ -87,8 +88,8 @@ class History:
     def last_reading(self) -> float | None:
         """When the cluster was last read, in seconds of the Unix clock; None for never."""
         with self._opened() as (connection, _):
-            last = connection.execute("SELECT max(last) FROM spans").fetchone()[0]
-        return None if last is None else last / 1000
+            last = connection.row("SELECT max(last) FROM spans")
+        return None if last is None or last[0] is None else last[0] / 1000
 
     def owners_at(self, group: str, moment: float) -> PastOwners:
         """Return who owned what of a group at a moment.
@@ -102,9 +103,9 @@ class History:
         """
         at = in_ms(moment)
         with self._opened() as (connection, timeline):
-            row = connection.execute(
+            row = connection.row(
                 "SELECT id FROM subjects WHERE kind=? AND name=?", (GROUP, encoded(group))
-            ).fetchone()
+            )
             if row is None:
                 raise no_match(group, _subjects(connection, GROUP), "group of the history")
             timeline.check(at)
@@ -129,28 +130,25 @@ class History:
         at = in_ms(moment)
         with self._opened() as (connection, timeline):
             timeline.check(at)
-            rows = connection.execute(
+            topics, groups, errors = [], [], []
+            brokers: tuple[Broker, ...] = ()
+            for number, kind, encoded_name in connection.rows(
                 "SELECT id, kind, name FROM subjects ORDER BY kind, name"
-            ).fetchall()
-            found = []
-            for number, kind, name in rows:
-                found.append((kind, decoded(name), timeline.standing(number, at)))
-        topics, groups, errors = [], [], []
-        brokers: tuple[Broker, ...] = ()
-        for kind, name, standing in found:
-            topic = group = None
-            if kind == TOPIC and standing.state:
-                topic = topic_of(standing.state)
-            elif kind == GROUP:
-                group = _group_at(name, standing)
-            elif kind == BROKERS and standing.state:
-                brokers = brokers or brokers_of(standing.state)
-            if topic:
-                topics.append(topic)
-            if group:
-                groups.append(group)
-            if kind != BROKERS and standing.doubt is not None:
-                errors.append(self._error(kind, name, standing.doubt))
+            ):
+                name, standing = decoded(encoded_name), timeline.standing(number, at)
+                topic = group = None
+                if kind == TOPIC and standing.state:
+                    topic = topic_of(name, standing.state, timeline.texts)
+                elif kind == GROUP:
+                    group = _group_at(name, standing, timeline.texts)
+                elif kind == BROKERS and standing.state:
+                    brokers = brokers or brokers_of(standing.state, timeline.texts)
+                if topic:
+                    topics.append(topic)
+                if group:
+                    groups.append(group)
+                if kind != BROKERS and standing.doubt is not None:
+                    errors.append(self._error(kind, name, standing.doubt))
         when = datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
         source = f"history {self._path}"
         return with_shared(
@@ -178,7 +176,7 @@ class History:
             lies between.
         """
         begin = 0 if since is None else in_ms(since)
-        end = (1 << 42) - 1 if until is None else in_ms(until)
+        end = MOST_MS if until is None else in_ms(until)
         with self._opened() as (connection, timeline):
             begin = max(begin, timeline.kept_since)
             mine = chosen(groups, _subjects(connection, GROUP), "group of the history")
@@ -189,23 +187,25 @@ class History:
                 names |= {number: "" for name, number in all_groups if not name}
                 topics = _subjects(connection, TOPIC).items()
                 named += [(TOPIC, name, number) for name, number in topics]
-            rows: list[dict[str, Any]] = []
-            for kind, name, number in named:
-                rows += state_events(timeline, kind, name, number, since=begin, until=end)
-            rows += written_events(connection, timeline, names, begin, end)
-            rows += gap_events(connection, timeline, names, begin, end)
-        return HistoryEvents(events_table(in_order(rows)))
+            of_states = (
+                state_events(timeline, kind, name, number, since=begin, until=end)
+                for kind, name, number in named
+            )
+            written = written_events(connection, timeline, names, begin, end)
+            gaps = gap_events(connection, timeline, names, begin, end)
+            rows = chain(chain.from_iterable(of_states), written, gaps)
+            return HistoryEvents(events_in_order(rows, connection.budget.keep))
 
 
-def _subjects(connection: sqlite3.Connection, kind: int) -> dict[str, int]:
-    rows = connection.execute("SELECT name, id FROM subjects WHERE kind=? ORDER BY name", (kind,))
+def _subjects(connection: HistoryConnection, kind: int) -> dict[str, int]:
+    rows = connection.rows("SELECT name, id FROM subjects WHERE kind=? ORDER BY name", (kind,))
     return {decoded(name): number for name, number in rows}
 
 
-def _group_at(name: str, standing: Standing) -> Group | None:
+def _group_at(name: str, standing: Standing, texts: HistoryTexts) -> Group | None:
     """Return a group as it was; where it is in doubt, its facts are marked unknown."""
     doubt = standing.doubt
-    group = None if standing.state is None else group_of(standing.state)
+    group = None if standing.state is None else group_of(name, standing.state, texts)
     if group is None:
         if doubt is None or standing.known_before is None:
             return None

@@ -156,13 +156,15 @@ class Recorder:
             return
         try:
             with told(self._path):
+                self._connection.renew_budget()
                 self._bounds.make_room(at)
                 with transaction(self._connection):
                     self._write(observation, at, rows)
                 self._bounds.step(at)
         except HistoryError as error:
             self._writer.forget()
-            self._spans.reload()
+            with told(self._path):
+                self._spans.reload()
             self._raised = self._written_findings()
             self._fall_behind(rows, f"it could not be written: {error}")
             raise
@@ -172,7 +174,7 @@ class Recorder:
 
     def _written_findings(self) -> dict[str, int]:
         with told(self._path):
-            return dict(self._connection.execute("SELECT fault, finding FROM raised"))
+            return dict(self._connection.rows("SELECT fault, finding FROM raised"))
 
     def _fall_behind(self, rows: Iterable[StateRow], reason: str) -> None:
         self._behind = reason
@@ -246,7 +248,7 @@ class Recorder:
             self._writer.state(row)
 
     def _there(self) -> list[Subject]:
-        rows = self._connection.execute("SELECT kind, name FROM subjects WHERE is_gone=0")
+        rows = self._connection.rows("SELECT kind, name FROM subjects WHERE is_gone=0")
         return [(kind, decoded(name)) for kind, name in rows]
 
     def _settle_findings(self, observation: Observation, at: int) -> None:
@@ -257,7 +259,7 @@ class Recorder:
             self._finding(RAISED, one, None, at)
         seen = set(map(fault_of, observation.findings))
         silent = {self._writer.number((GROUP, name)) for name in observation.reading.not_read}
-        rows = self._connection.execute("SELECT fault, subject, finding FROM raised").fetchall()
+        rows = [*self._connection.rows("SELECT fault, subject, finding FROM raised")]
         for fault, subject, number in rows:
             if (
                 fault not in seen

@@ -3,7 +3,8 @@
 Files for every reader and frames and bodies of servers, changed by structure; raw requests and lines
 to programs that run (``peers``); the same files and kernels
 guided by coverage (``python -m fuzz.guided`` for more minutes). An input
-may be read or end in the reader's own error; anything else is a fault. Outputs of tools that are
+may be read or end in the reader's own error; anything else is a fault. Histories (``history``),
+damaged by byte and by value, are read within 256 MiB. Outputs of tools that are
 damaged or contradict each other (``silence``): what is lost must be named.
 """
 
@@ -16,6 +17,7 @@ from proof import run_parts
 
 from fuzz import peers, wire
 from fuzz.guided.__main__ import guided
+from fuzz.histories import histories
 from fuzz.outcome import Outcome
 from fuzz.readers import READERS
 from fuzz.running import run
@@ -86,12 +88,13 @@ def cells(made):
 
 PARTS = {
     "files": files,
+    "history": histories,
     "servers": servers,
     "peers": hostile_peers,
     "silence": silence,
     "guided": guided,
 }
-QUICK = ("files", "servers", "peers", "silence")
+QUICK = ("files", "history", "servers", "peers", "silence")
 
 if __name__ == "__main__":
     sys.exit(run_parts("fuzz", __doc__, PARTS, QUICK))

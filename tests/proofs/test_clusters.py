@@ -17,7 +17,7 @@ from clusters.alerts.rolling import n_overlapping
 from clusters.beside_java.deliveries import RECORD, Sent, Span, judged, read
 from clusters.beside_java.owners import difference
 from clusters.departures.day import Expected, wrong
-from clusters.departures.watched import Shown
+from clusters.departures.watched import Shown as ShownNow
 from clusters.everyday.judging import MemberTold, MoveJudge, MoveTold, members_judged, timelines
 from clusters.everyday.looking import Look
 from clusters.everyday.stage import Happened, Holding
@@ -270,7 +270,7 @@ def test_a_reading_beside_a_frozen_broker_that_is_slow_or_lacks_a_list_is_wrong(
 
 
 def test_a_departure_that_is_not_reported_or_has_a_false_cause_is_noticed():
-    right = Shown(
+    right = ShownNow(
         page="", metrics="", ready="503 no name server answers", status="no name server answers",
         findings=frozenset({"broker-left"}), guard="unknown", after="", history="",
         down=frozenset({"broker b"}), departed=frozenset({("broker", "dead")}),

@@ -217,7 +217,7 @@ PROOFS = {
         ),
         ("chaos", 40, ("rmqalloc/simulation/", "rmqalloc/rebalance/")),
         ("clusters", 35, ("rmqalloc/remoting/", "rmqalloc/snapshot/live/")),
-        ("fuzz", 20, ("rmqalloc/documents/", "rmqalloc/remoting/")),
+        ("fuzz", 30, ("rmqalloc/documents/", "rmqalloc/history/", "rmqalloc/remoting/")),
         (
             "spark",
             220,

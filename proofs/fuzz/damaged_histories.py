@@ -136,7 +136,7 @@ def by_byte(data, random):
         elif kind == 3:
             data[page : page + PAGE] = random.choice((bytes(PAGE), random.randbytes(PAGE)))
         elif kind == 4:
-            source = random.randrange(len(data) // PAGE) * PAGE
+            source = random.randrange(max(1, len(data) // PAGE)) * PAGE
             data[page : page + PAGE] = data[source : source + PAGE]
         elif kind == 5:
             del data[random.choice((at, page)) :]

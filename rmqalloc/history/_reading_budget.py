@@ -3,8 +3,8 @@
 A few bytes of a file can stand for many: a packed text for its content, a run of queues for a
 million of them, pages of a damaged tree for one another. So each bound follows from the length of
 the file, with room for small ones, up to what is read of any other file. What a recorder writes
-stays far below: a queue of a state takes a byte of the file and 200 bytes of memory at most, a row
-takes 20 bytes and is read three times at most.
+stays below: a queue of a state takes a byte of the file, up to 240 bytes of memory, and about 225
+where it changed its owner and is an event; a row takes 20 bytes and is read three times at most.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ReadingBudget:
         self._bytes = min(read_budget.MAX_BYTES, (16 << 20) + 32 * size)
         self._rows = min(read_budget.most_rows(), 20_000 + size // 2)
         self._objects = min(read_budget.MAX_BYTES, (1 << 20) + 64 * size)
-        self._memory = min(read_budget.most_made(), (64 << 20) + 128 * size)
+        self._memory = min(read_budget.most_made(), (64 << 20) + 256 * size)
         self._steps = min(_MOST_STEPS, (1 << 26) + 2048 * size)
 
     @property

@@ -68,7 +68,11 @@ def rows_of(
 
 
 class HistoryWriter:
-    """Writes rows; `forget` what a transaction wrote that was not committed."""
+    """Writes rows; `forget` what a transaction wrote that was not committed.
+
+    Each state, event and finding has a budget of its own: a reading may bring any number of them,
+    into a file that was empty before.
+    """
 
     def __init__(self, connection: HistoryConnection) -> None:
         self._connection = connection
@@ -103,6 +107,7 @@ class HistoryWriter:
         """Write a state; one that comes late moves to the last state's time, so that its span grows
         and never shrinks.
         """
+        self._connection.renew_budget()
         number = self.number(row.subject)
         last, _, bodies = rows_of(self._connection, number, LAST_KEY)
         before = row.before
@@ -129,6 +134,7 @@ class HistoryWriter:
 
     def event(self, row: EventRow) -> None:
         """Write an event."""
+        self._connection.renew_budget()
         key = self._key("events", row.at)
         since = None if row.since is None else row.at - row.since
         self._connection.execute(
@@ -138,6 +144,7 @@ class HistoryWriter:
 
     def finding(self, text: str, ms: int) -> int:
         """Return the number of a finding's text, which is used at that moment."""
+        self._connection.renew_budget()
         number = self.texts.id_of(text)
         self.texts.used_until({number}, ms)
         return number

@@ -19,6 +19,7 @@ from watched_snapshots import Watched, cluster
 
 from rmqalloc.cli import main
 from rmqalloc.history import History, HistoryError, Recorder
+from rmqalloc.history._reading_budget import ReadingBudget
 from rmqalloc.history._rows import COLUMNS
 from rmqalloc.history._texts import BoundedCache
 
@@ -195,6 +196,23 @@ def test_a_large_history_is_read_row_by_row(tmp_path):
     assert events["event"].to_pylist().count("moved") == 14 * 1024
     times = events["first_seen_after"].to_pylist()
     assert times == sorted(times)
+
+
+def test_a_reading_of_many_groups_is_recorded_into_a_small_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(ReadingBudget, "__init__", with_few_rows)
+    path, watched = tmp_path / "cluster.history", Watched()
+    many = cluster(*((f"g{i}", f"client-{i}") for i in range(100)))
+    with Recorder(path) as recorder:
+        for i in range(2):
+            settled = {group.name: 1.0 for group in many.groups}
+            recorder.record(watched.observe(many, damage.START + 30 * i, settled=settled))
+    monkeypatch.undo()
+    assert len(History(path).snapshot_at(damage.START).groups) == 100
+
+
+def with_few_rows(budget, size, made=ReadingBudget.__init__):
+    made(budget, size)
+    budget._rows = 150
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60))))

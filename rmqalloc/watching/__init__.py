@@ -8,14 +8,31 @@ queues have no owner or two at every look. What lasted shorter may be missed and
 of what could not be read nothing is concluded.
 """
 
-from rmqalloc.watching.lasting_states import Change, LastingStates
-from rmqalloc.watching.observing import Observation, Observer
-from rmqalloc.watching.raised import lasting
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
+
+if TYPE_CHECKING:
+    from rmqalloc.watching._owner_changes import OwnersSeen
+    from rmqalloc.watching.lasting_states import Change, LastingStates
+    from rmqalloc.watching.observing import Observation, Observer
+    from rmqalloc.watching.raised import lasting
 
 __all__ = [
     "Change",
     "LastingStates",
     "Observation",
     "Observer",
+    "OwnersSeen",
     "lasting",
 ]
+
+__getattr__ = imported_on_use(
+    __name__,
+    {
+        "_owner_changes": ("OwnersSeen",),
+        "lasting_states": ("Change", "LastingStates"),
+        "observing": ("Observation", "Observer"),
+        "raised": ("lasting",),
+    },
+)

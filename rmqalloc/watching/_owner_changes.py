@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from rmqalloc.audit import CurrentOwners
 from rmqalloc.evidence.views.without_owners import sharing_of
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.live.rereading import ClusterReading
+from rmqalloc.snapshot.live.rereading import ClusterReading, GroupAges
 from rmqalloc.snapshot.snapshot import Group
 from rmqalloc.watching.lasting_states import Change, LastingStates
 
@@ -38,6 +38,22 @@ class _Sighting(NamedTuple):
     is_empty: bool = False  # there is no client: no queue has an owner, and nobody says which topics the group subscribes to
 
 
+class OwnersSeen(NamedTuple):
+    """The owners of a group's queues as one reading saw them.
+
+    Attributes
+    ----------
+    at : float
+        When the oldest of its parts was read, in seconds of the Unix clock.
+    owners : mapping of MessageQueue to tuple of str
+        Client ids, () for nobody; a queue that is missing is not known. Empty where clients share
+        queues.
+    """
+
+    at: float
+    owners: Mapping[MessageQueue, Owners]
+
+
 @dataclass
 class _GroupOwners:
     """Owners of one group."""
@@ -52,22 +68,36 @@ class _GroupOwners:
 class OwnerChanges:
     """The lasting owners of every queue, those of retry topics too; groups whose clients share
     queues are left out.
+
+    Attributes
+    ----------
+    seen : dict of consumer group to OwnersSeen
+        What the last reading saw, of the groups whose owners were read since the reading before.
     """
 
     def __init__(self) -> None:
         self._groups: dict[str, _GroupOwners] = {}
+        self.seen: dict[str, OwnersSeen] = {}
 
     def after(
         self, reading: ClusterReading, owners: CurrentOwners
     ) -> Iterator[Change[OwnedKey, Owners]]:
         """Yield changes that a reading confirms."""
         sightings = {}
+        self.seen = {}
         for group in reading.snapshot.groups:
-            if group.name not in reading.not_read:
-                sighting = self._sighting(group, reading)
-                if sighting:
-                    sightings[group.name] = sighting
+            ages = reading.ages.get(group.name)
+            if group.name in reading.not_read or ages is None or ages.clients is None:
+                continue
+            if sharing_of(group) is not None:
+                self.seen[group.name] = OwnersSeen(ages.clients, {})
+            elif sighting := self._sighting(group, ages, reading.read_at):
+                sightings[group.name] = sighting
         rows = _owners_of(owners.queues, sightings)
+        for name, sighting in sightings.items():
+            known = _known_owners(rows[name])
+            if known or not rows[name]:
+                self.seen[name] = OwnersSeen(sighting.at, known)
         for name, sighting in sightings.items():
             yield from self._changes(name, sighting, rows[name])
         if reading.is_whole:
@@ -79,15 +109,12 @@ class OwnerChanges:
                 if not self._groups[name].keys:
                     del self._groups[name]
 
-    def _sighting(self, group: Group, reading: ClusterReading) -> _Sighting | None:
+    def _sighting(self, group: Group, ages: GroupAges, read_at: float) -> _Sighting | None:
         """Return when the owners of a group were read, None if nothing is new.
 
         Reports may have been read one by one, by several readings; a sighting is new once all of
         them were read after the last one. The list of queues may be from the end of the reading.
         """
-        ages = reading.ages.get(group.name)
-        if ages is None or ages.clients is None or sharing_of(group) is not None:
-            return None
         ids = [client.client_id for client in group.clients]
         times = [ages.owned[client_id] for client_id in ids if client_id in ages.owned]
         seen = self._groups.get(group.name)
@@ -96,10 +123,10 @@ class OwnerChanges:
             return None
         if is_reported and not times:
             return None
-        at = min(times) if is_reported else ages.clients
+        at = min(times) if is_reported else ages.clients or 0.0
         as_reported = is_reported or (seen is not None and seen.is_reported)
         is_new = seen is None or at > seen.until or as_reported != seen.is_reported
-        return _Sighting(at, reading.read_at, as_reported, not group.clients) if is_new else None
+        return _Sighting(at, read_at, as_reported, not group.clients) if is_new else None
 
     def _changes(
         self, name: str, sighting: _Sighting, rows: Mapping[MessageQueue, Owners]
@@ -123,6 +150,10 @@ class OwnerChanges:
                 mine.states.forget(key)
                 mine.keys.discard(queue)
         mine.at, mine.until = sighting.at, sighting.until
+
+
+def _known_owners(rows: Mapping[MessageQueue, Owners]) -> dict[MessageQueue, Owners]:
+    return {queue: owners for queue, owners in rows.items() if owners != _NOT_KNOWN}
 
 
 def _owners_of(

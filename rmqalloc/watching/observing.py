@@ -13,7 +13,7 @@ from rmqalloc.audit import CurrentOwners, Finding, Findings, GroupList, current_
 from rmqalloc.evidence import Known, known
 from rmqalloc.snapshot.live.rereading import ClusterReading
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
-from rmqalloc.watching._owner_changes import OwnedKey, OwnerChanges, Owners
+from rmqalloc.watching._owner_changes import OwnedKey, OwnerChanges, Owners, OwnersSeen
 from rmqalloc.watching._settle_times import SettleTimes
 from rmqalloc.watching.lasting_states import Change, LastingStates
 from rmqalloc.watching.raised import RaisedFindings, lasting
@@ -57,6 +57,8 @@ class Observation(NamedTuple):
     unsettled : mapping of str to float
         Groups that have not settled, with when their change was first seen (seconds of the Unix
         clock).
+    owners_seen : mapping of str to OwnersSeen
+        Groups whose owners were read since the reading before, with these owners.
     """
 
     reading: ClusterReading
@@ -71,6 +73,7 @@ class Observation(NamedTuple):
     moves: tuple[Change[OwnedKey, Owners], ...] = ()
     settled: Mapping[str, float] = _NOTHING
     unsettled: Mapping[str, float] = _NOTHING
+    owners_seen: Mapping[str, OwnersSeen] = MappingProxyType({})
 
 
 class _ReadingTimes(NamedTuple):
@@ -164,6 +167,7 @@ class Observer:
             moves=tuple(self._moves.after(mine, owners)),
             settled=self._settling.after(mine, found),
             unsettled=dict(self._settling.unsettled),
+            owners_seen=self._moves.seen,
         )
 
     def _chosen(self, reading: ClusterReading) -> ClusterReading:

@@ -8,8 +8,9 @@
 ``moments``
     Times as people write them.
 
-A state is reported once two readings in a row have seen it, with the time when the one before was
-last seen and when it was first seen itself. Of gaps nothing is reported but that they are gaps.
+A moment is known if two readings bracket it that show the same. A change is an event once two readings
+in a row have seen it, with the time when the state before was last seen and when the new one was
+first seen. Of gaps nothing is reported but that they are gaps.
 """
 
 from typing import TYPE_CHECKING

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmqalloc.documents.read_budget import made_of_json
@@ -54,6 +54,39 @@ def group_text(group: Group, keeps_unknown: bool = False) -> str:
         "strategy_explains": None,
     }
     return _text(Snapshot(groups=(with_fields(group, clients=(), **still),)))
+
+
+NOT_READ = "what its clients own was not read"
+
+
+def without_owners(settings: str, texts: HistoryTexts) -> str:
+    """Return the document of a group whose owners were not read: they are those of before."""
+    return _with_unknown(settings, {"owners": NOT_READ}, texts)
+
+
+def has_owners(state: KeptState, texts: HistoryTexts) -> bool:
+    """Return whether the owners of a state were read with its clients."""
+    if state.settings is None or NOT_READ not in state.settings:
+        return True
+    groups = _read(state.settings, texts).groups
+    return all(group.unknown.get("owners") != NOT_READ for group in groups)
+
+
+def settings_of(state: KeptState, texts: HistoryTexts) -> str | None:
+    """Return the document of a subject, which does not say whether owners were read."""
+    if state.settings is None or has_owners(state, texts):
+        return state.settings
+    return _with_unknown(state.settings, {}, texts)
+
+
+def _with_unknown(settings: str, unknown: Mapping[str, str], texts: HistoryTexts) -> str:
+    """Return the document of a group with other words on its owners."""
+    groups = _read(settings, texts).groups
+    if len(groups) != 1:
+        raise DamageError(f"the document of a group has {len(groups)}")
+    (group,) = groups
+    others = {name: why for name, why in group.unknown.items() if name != "owners"}
+    return _text(Snapshot(groups=(with_fields(group, unknown={**others, **unknown}),)))
 
 
 def client_texts(group: Group) -> dict[str, str]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from rmqalloc.history._database import GROUP, RAISED, SETTLED, TOPIC, key_of, ms_of
-from rmqalloc.history._documents import finding_of
+from rmqalloc.history._database import BROKERS, GROUP, RAISED, SETTLED, key_of, ms_of
+from rmqalloc.history._documents import NOT_READ, finding_of, settings_of
 from rmqalloc.history._kept_states import KeptState
-from rmqalloc.history._past_timeline import PastTimeline
+from rmqalloc.history._past_timeline import PastTimeline, Run, owns_known
 from rmqalloc.history._rows import HistoryConnection
+from rmqalloc.history._texts import HistoryTexts
 from rmqalloc.history.moments import moment_text
+from rmqalloc.watching.lasting_states import Change, LastingStates
 
 Row = dict[str, Any]
 
@@ -19,46 +21,101 @@ Row = dict[str, Any]
 def state_events(
     timeline: PastTimeline, kind: int, name: str, number: int, since: int, until: int
 ) -> Iterator[Row]:
-    """Yield what changed in the states of a subject, with the time as ``at``."""
-    before: KeptState | None = None
-    for at, last, after in timeline.states(number, since, until):
-        if at >= since and (before is not None or last is not None):
-            head = {"at": at, "last_seen_before": _shown(last), "first_seen_after": _shown(at)}
-            head |= (
-                {"consumer_group": name}
-                if kind == GROUP
-                else {"topic": name}
-                if kind == TOPIC
-                else {}
-            )
-            for row in _between(before or KeptState(), after):
-                yield {**head, **row}
-        before = after
+    """Yield what changed in the states of a subject and lasted, with the time as ``at``."""
+    subject: Row = {}
+    if kind != BROKERS:
+        subject = {"consumer_group" if kind == GROUP else "topic": name}
+    lasting = _LastingParts(timeline.texts)
+    for run in timeline.runs(number, since, until):
+        for change in lasting.after(run):
+            at, last = int(change.first_seen_after), change.last_seen_before
+            if last is not None and since <= at <= until:
+                times = {"last_seen_before": _shown(int(last)), "first_seen_after": _shown(at)}
+                yield {"at": at, **times, **subject, **_row_of(change)}
 
 
-def _between(before: KeptState, after: KeptState) -> Iterator[Row]:
-    if before.settings != after.settings:
-        yield {
-            "event": "appeared"
-            if before.settings is None
-            else "gone"
-            if after.settings is None
-            else "settings"
-        }
-    for client_id in before.clients.keys() - after.clients.keys():
-        yield {"event": "left", "client_id": client_id}
-    for client_id in [one for one in after.clients if one not in before.clients]:
-        yield {"event": "joined", "client_id": client_id}
-    if after.settings is None:
-        return
-    for queue in sorted(before.owners.keys() | after.owners.keys()):
-        old, new = before.owners.get(queue), after.owners.get(queue)
-        if old != new:
-            owners = {
-                "owners_before": None if old is None else list(old),
-                "owners_after": None if new is None else list(new),
-            }
-            yield {"event": "moved", **queue._asdict(), **owners}
+_SETTINGS, _CLIENT, _QUEUE = range(3)
+_Part = tuple[int, Any]
+
+
+class _LastingParts:
+    """Settings, clients and owners of one subject, of which each counts once two readings in a row
+    have seen it.
+    """
+
+    def __init__(self, texts: HistoryTexts) -> None:
+        self._texts = texts
+        self._states: LastingStates[_Part, Any] = LastingStates()
+        self._parts: set[_Part] = set()
+        self._last: int | None = None
+
+    def after(self, run: Run) -> list[Change[_Part, Any]]:
+        """Return what a run confirms: settings, clients that left, clients that joined, queues."""
+        if self._last is None and run.before is not None:
+            self._states.known((_SETTINGS, None), None, run.before)
+            self._parts.add((_SETTINGS, None))
+            self._last = run.before
+        found = self._seen(run.state, run.first, min(run.first, run.last))
+        if run.last > run.first:
+            found += self._seen(run.state, run.last, run.last)
+        return sorted(found, key=_place_of)
+
+    def _seen(self, state: KeptState, at: int, last: int) -> list[Change[_Part, Any]]:
+        """Take a state that was seen at one moment, its oldest part at another."""
+        values = _parts_of(state, self._texts)
+        for part in values.keys() - self._parts:
+            if self._last is not None:
+                self._states.known(part, None, self._last)
+        self._parts |= values.keys()
+        found: list[Change[_Part, Any]] = []
+        for part in list(self._parts):
+            value = values.get(part)
+            if part[0] == _QUEUE and value is None:
+                if state.clients or not owns_known(state, self._texts):
+                    continue  # not known
+                value = ()
+            change = self._states.seen(part, value, last, at)
+            if change:
+                found.append(change)
+            if self._states.is_absent(part):
+                self._forget(part)
+        if state.is_gone and self._states.is_absent((_SETTINGS, None)):
+            for part in [part for part in self._parts if part[0] == _QUEUE]:
+                self._forget(part)
+        self._last = last
+        return found
+
+    def _forget(self, part: _Part) -> None:
+        self._states.forget(part)
+        self._parts.discard(part)
+
+
+def _parts_of(state: KeptState, texts: HistoryTexts) -> dict[_Part, Any]:
+    parts: dict[_Part, Any] = {(_CLIENT, client_id): True for client_id in state.clients}
+    if state.settings is not None:
+        parts[_SETTINGS, None] = settings_of(state, texts)
+    if owns_known(state, texts):
+        parts |= {(_QUEUE, queue): owners for queue, owners in state.owners.items()}
+    return parts
+
+
+def _row_of(change: Change[_Part, Any]) -> Row:
+    kind, part = change.key
+    before, after = change.before, change.after
+    if kind == _SETTINGS:
+        return {"event": "appeared" if before is None else "gone" if after is None else "settings"}
+    if kind == _CLIENT:
+        return {"event": "left" if after is None else "joined", "client_id": part}
+    owners = {
+        "owners_before": None if before is None else list(before),
+        "owners_after": None if after is None else list(after),
+    }
+    return {"event": "moved", **part._asdict(), **owners}
+
+
+def _place_of(change: Change[_Part, Any]) -> tuple[Any, ...]:
+    kind, part = change.key
+    return kind, kind == _CLIENT and change.after is not None, part or ""
 
 
 def written_events(
@@ -98,11 +155,12 @@ def gap_events(
     found: list[tuple[int, int | None, str | None, str]] = [
         (one.certain, two.began, None, two.reason) for one, two in pairwise(spans)
     ]
-    for subject, begin, end, reason in connection.rows(
+    for subject, begin, end, number in connection.rows(
         "SELECT subject, since, until, reason FROM gaps"
     ):
-        if subject in names:
-            found.append((begin, end, names[subject], timeline.texts.text(reason)))
+        reason = timeline.texts.text(number)
+        if names.get(subject) and reason != NOT_READ:
+            found.append((begin, end, names[subject], reason))
     for begin, end, name, reason in found:
         if begin <= until and (end is None or end >= since):
             row = {

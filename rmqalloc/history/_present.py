@@ -1,189 +1,203 @@
-"""The present state of every group and topic, as it lasts, and what each observation changes in it."""
+"""The state of every group and topic as the file has it, and what each reading changes in it.
+
+A state is what one reading showed: nothing is put together from parts of several readings. Where a
+reading has the clients of a group and not what they own, the state is marked: the owners are those
+of before, and not known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from rmqalloc.history._database import BROKERS, GROUP, TOPIC, in_ms
 from rmqalloc.history._documents import (
-    NO_DETAILS,
     brokers_text,
     client_texts,
     group_text,
+    has_owners,
     topic_text,
+    without_owners,
 )
 from rmqalloc.history._kept_states import KeptState
-from rmqalloc.history._writer import StateRow, Subject
-from rmqalloc.model import MessageQueue
+from rmqalloc.history._spans import route_request
+from rmqalloc.history._texts import HistoryTexts
+from rmqalloc.history._writer import StateRow, Subject, Written
 from rmqalloc.snapshot.live.rereading import ClusterReading
 from rmqalloc.snapshot.snapshot import Group
-from rmqalloc.watching import Change, LastingStates, Observation
+from rmqalloc.watching import Observation
 
 _ALL_BROKERS = BROKERS, ""
 _GONE = KeptState()
-_When = tuple[float | None, float]
-
-
-class _Document(NamedTuple):
-    """The document of a subject, and those of the clients of a group."""
-
-    text: str
-    details: tuple[str, ...] = ()
 
 
 @dataclass
-class _Edit:
-    """Changes of one state between the same two moments."""
+class _Present:
+    """The state of a subject, and when it was read.
 
-    settings: list[_Document | None] = field(default_factory=list)
-    members: list[tuple[str, bool]] = field(default_factory=list)
-    moves: list[tuple[MessageQueue, tuple[str, ...] | None]] = field(default_factory=list)
+    Attributes
+    ----------
+    read_at, all_read_at : int or None
+        When its clients were read last, and when the owners of its queues were, too; the oldest
+        part of it, in milliseconds.
+    reading_at : int or None
+        The reading that read both.
+    """
 
-    def applied(self, state: KeptState, details: Mapping[str, str]) -> KeptState:
-        """Return the state after the edit."""
-        document = self.settings[-1] if self.settings else None
-        if self.settings and document is None:
-            return _GONE
-        clients = dict(state.clients)
-        if document:
-            clients |= {client: details.get(client, text) for client, text in clients.items()}
-        for client_id, is_there in self.members:
-            if is_there:
-                clients[client_id] = details.get(client_id, NO_DETAILS)
-            else:
-                clients.pop(client_id, None)
-        owners = state.owners
-        if self.moves:
-            moved = {**owners, **dict(self.moves)}
-            owners = {queue: ids for queue, ids in moved.items() if ids is not None}
-        return KeptState(document.text if document else state.settings, clients, owners)
+    state: KeptState
+    read_at: int | None
+    all_read_at: int | None
+    reading_at: int | None
+    lags: bool = False
+
+
+class _WholeReading(NamedTuple):
+    """What a reading that named everything of some kinds named, and when it began."""
+
+    at: int
+    there: Mapping[int, Set[str]]
+
+    def lacks(self, subject: Subject) -> bool:
+        """Return whether the subject was not there."""
+        kind, name = subject
+        return kind in self.there and name not in self.there[kind]
 
 
 class PresentStates:
-    """What lasts now."""
+    """What was there when it was last read.
 
-    def __init__(self, keeps_unknown: bool = False) -> None:
-        self._keeps_unknown = keeps_unknown
-        self._states: dict[Subject, KeptState] = {}
-        self._documents: LastingStates[Subject, _Document] = LastingStates()
-        self._keys: set[Subject] = set()
-        self._whole_before: tuple[float, Mapping[int, frozenset[str]]] | None = None
+    Parameters
+    ----------
+    written : callable
+        Returns what the file has of a subject.
+    there : set of Subject
+        What the file has, and is not gone.
+    texts : HistoryTexts
+        Texts of the file.
 
-    def state(self, subject: Subject) -> KeptState:
-        """Return the state of a subject."""
-        return self._states.get(subject, _GONE)
+    Attributes
+    ----------
+    lagging : dict of str to int
+        Groups of which the last reading repeats clients or owners of a reading before, though it
+        does not name them as not read; with when they were read.
+    """
 
-    def taken(self, observation: Observation) -> list[StateRow]:
-        """Take an observation; return what it changes, of each subject in the order of time."""
-        reading = observation.reading
-        edits: dict[Subject, dict[_When, _Edit]] = {}
-
-        def edit(subject: Subject, change: Change[Any, Any]) -> _Edit:
-            when = change.last_seen_before, change.first_seen_after
-            return edits.setdefault(subject, {}).setdefault(when, _Edit())
-
-        groups = {group.name: group for group in reading.snapshot.groups}
-        details = {name: client_texts(group) for name, group in groups.items()}
-        for change in self._settings(reading, groups, details):
-            edit(change.key, change).settings.append(change.after)
-        for member in observation.members:
-            group, client_id = member.key
-            edit((GROUP, group), member).members.append((client_id, member.after is not None))
-        for move in observation.moves:
-            group, queue = move.key
-            edit((GROUP, group), move).moves.append((queue, move.after))
-        rows: list[StateRow] = []
-        for subject, mine in edits.items():
-            rows += self._rows(subject, _in_order(mine), details.get(subject[1], {}))
-        return rows
-
-    def _rows(
-        self, subject: Subject, edits: Sequence[tuple[_When, _Edit]], details: Mapping[str, str]
-    ) -> Iterator[StateRow]:
-        for (since, at), edit in edits:
-            before = self._states.get(subject)
-            after = self._states[subject] = edit.applied(before or _GONE, details)
-            if after != before:
-                yield StateRow(
-                    subject, None if since is None else in_ms(since), in_ms(at), before, after
-                )
-            if after.is_gone:
-                del self._states[subject]
-
-    def _settings(
+    def __init__(
         self,
-        reading: ClusterReading,
-        groups: Mapping[str, Group],
-        details: Mapping[str, Mapping[str, str]],
-    ) -> Iterator[Change[Subject, _Document]]:
-        """Yield changed documents of groups, topics and brokers, once they last."""
-        snapshot, at = reading.snapshot, reading.read_at
-        now: dict[Subject, _Document | None] = {
-            (TOPIC, topic.name): _Document(topic_text(topic, self._keeps_unknown))
-            for topic in snapshot.topics
-        }
-        for name, group in groups.items():
-            if name not in reading.not_read:
-                text = group_text(group, self._keeps_unknown)
-                now[GROUP, name] = _Document(text, tuple(sorted({*details[name].values()})))
+        written: Callable[[Subject], Written],
+        there: Set[Subject],
+        texts: HistoryTexts,
+        keeps_unknown: bool = False,
+    ) -> None:
+        self._written, self._texts, self._keeps_unknown = written, texts, keeps_unknown
+        self._unread = set(there)
+        self._states: dict[Subject, _Present] = {}
+        self._whole: _WholeReading | None = None
+        self.lagging: dict[str, int] = {}
+
+    def taken(self, observation: Observation) -> Iterator[StateRow]:
+        """Take an observation; yield what it changes, of each subject in the order of time."""
+        reading, snapshot = observation.reading, observation.reading.snapshot
+        began_at, at = in_ms(reading.began_at), in_ms(reading.read_at)
+        self.lagging = {}
+        for group in snapshot.groups:
+            if group.name not in reading.not_read:
+                yield from self._group(observation, group, at)
+        failed = {error.request for error in snapshot.errors}
+        for topic in snapshot.topics:
+            if route_request(topic.name) not in failed:
+                state = KeptState(topic_text(topic, self._keeps_unknown))
+                yield from self._seen((TOPIC, topic.name), state, began_at, at)
         if snapshot.brokers:
-            now[_ALL_BROKERS] = _Document(brokers_text(snapshot.brokers))
+            state = KeptState(brokers_text(snapshot.brokers))
+            yield from self._seen(_ALL_BROKERS, state, began_at, at)
         if reading.is_whole:
-            kinds = (GROUP,) if snapshot.errors else (GROUP, TOPIC)
-            there = {
-                GROUP: frozenset(groups),
-                TOPIC: frozenset(topic.name for topic in snapshot.topics),
-            }
-            for kind, name in self._keys:
-                if kind in kinds and name not in there[kind]:
-                    now[kind, name] = None
-        for subject, document in now.items():
-            if subject not in self._keys:
-                self._was_absent(subject)
-                self._keys.add(subject)
-            change = self._documents.seen(subject, document, at)
-            if change:
-                yield change
-                if document is None:
-                    self._documents.forget(subject)
-                    self._keys.discard(subject)
-        if reading.is_whole:
-            self._whole_before = at, {kind: there[kind] for kind in kinds}
+            yield from self._missing(reading, began_at, at)
 
-    def _was_absent(self, subject: Subject) -> None:
-        """Note that a new subject was not there when everything was last read, if it was not."""
-        if self._whole_before is not None:
-            at, there = self._whole_before
-            if subject[0] in there and subject[1] not in there[subject[0]]:
-                self._documents.seen(subject, None, at)
-                self._documents.seen(subject, None, at)
+    def _missing(self, reading: ClusterReading, began_at: int, at: int) -> Iterator[StateRow]:
+        """Yield what is gone, for a reading that would name it."""
+        snapshot = reading.snapshot
+        there = {GROUP: {group.name for group in snapshot.groups}}
+        if not snapshot.errors:
+            there[TOPIC] = {topic.name for topic in snapshot.topics}
+        now = _WholeReading(began_at, there)
+        known = list(self._states)
+        if snapshot.unknown.keys().isdisjoint(("routes", "subscriptions")):
+            known += self._unread
+        for subject in filter(now.lacks, known):
+            yield from self._clients_alone(subject)
+            yield from self._seen(subject, _GONE, began_at, at)
+            del self._states[subject]
+        self._whole = now
 
-    def gone(
-        self, reading: ClusterReading, there: Iterable[Subject], at: int
+    def _group(self, observation: Observation, group: Group, at: int) -> Iterator[StateRow]:
+        """Take one group, with the owners of its queues if they were read."""
+        subject, present = (GROUP, group.name), self._present((GROUP, group.name))
+        ages = observation.reading.ages.get(group.name)
+        listed_at = None if ages is None else ages.clients
+        read_at = in_ms(observation.reading.began_at if listed_at is None else listed_at)
+        if present.read_at is not None and read_at <= present.read_at:
+            self.lagging[group.name] = present.reading_at or at
+            return
+        before, seen = present.state, observation.owners_seen.get(group.name)
+        text, clients = group_text(group, self._keeps_unknown), client_texts(group)
+        if seen is None and not has_owners(before, self._texts):
+            text = without_owners(text, self._texts)
+        is_same = (text, clients) == (before.settings, before.clients)
+        if is_same and seen is None:
+            self._read_again(group.name, present, read_at, at)
+            return
+        if not is_same:
+            yield from self._clients_alone(subject)
+        if seen is None:
+            state = KeptState(without_owners(text, self._texts), clients, before.owners)
+            yield from self._seen(subject, state, read_at, at)
+            return
+        owners = dict(seen.owners)
+        if not clients:
+            owners = dict.fromkeys(owners or before.owners, ())
+        state = KeptState(text, clients, owners)
+        yield from self._seen(subject, state, min(read_at, in_ms(seen.at)), at)
+
+    def _read_again(self, name: str, present: _Present, read_at: int, at: int) -> None:
+        """Take clients that stay, of a group whose owners were not read."""
+        present.read_at, present.lags = read_at, has_owners(present.state, self._texts)
+        if present.lags:
+            self.lagging[name] = present.reading_at or at
+        else:
+            present.all_read_at, present.reading_at = read_at, at
+
+    def _clients_alone(self, subject: Subject) -> Iterator[StateRow]:
+        """Yield that the clients were read without the owners, if so, before they change."""
+        present = self._present(subject)
+        before, read_at = present.state, present.read_at
+        if present.lags and read_at is not None and before.settings is not None:
+            state = KeptState(
+                without_owners(before.settings, self._texts), before.clients, before.owners
+            )
+            yield StateRow(subject, present.all_read_at, read_at, before, state)
+            self._states[subject] = _Present(state, read_at, read_at, present.reading_at)
+
+    def _seen(
+        self, subject: Subject, state: KeptState, read_at: int, at: int
     ) -> Iterator[StateRow]:
-        """Yield what the history has, and no reading has shown up to this one, which is whole as
-        the one before.
-        """
-        unknown = reading.snapshot.unknown.keys()
-        kinds = set() if "subscriptions" in unknown else {GROUP}
-        if not reading.snapshot.errors and unknown.isdisjoint(("routes", "subscriptions")):
-            kinds.add(TOPIC)
-        for subject in there:
-            if subject[0] in kinds and subject not in self._keys:
-                yield StateRow(subject, None, at, None, _GONE)
+        """Take a state whose oldest part was read at the first moment, and its last at the second."""
+        present = self._present(subject)
+        if state != present.state:
+            before = None if present.state.is_gone else present.state
+            yield StateRow(subject, present.all_read_at, at, before, state)
+        self._states[subject] = _Present(state, read_at, read_at, at)
 
-
-def _in_order(edits: Mapping[_When, _Edit]) -> list[tuple[_When, _Edit]]:
-    """Return edits by time; what was not known before is one edit, at the last of its times."""
-    first = [when for when in edits if when[0] is None]
-    if len(first) > 1:
-        merged = _Edit()
-        for when in first:
-            merged.settings += edits[when].settings
-            merged.members += edits[when].members
-            merged.moves += edits[when].moves
-        later = {when: edit for when, edit in edits.items() if when[0] is not None}
-        edits = {(None, max(at for _, at in first)): merged} | later
-    return sorted(edits.items(), key=lambda item: item[0][1])
+    def _present(self, subject: Subject) -> _Present:
+        """Return a state, as the file has it where no reading had the subject yet."""
+        found = self._states.get(subject)
+        if found is None:
+            state, until, clients_until = self._written(subject)
+            if self._whole is not None and self._whole.lacks(subject):
+                until = clients_until = self._whole.at
+            lags = until != clients_until
+            found = _Present(state, clients_until, until, until, lags)
+            self._states[subject] = found
+            self._unread.discard(subject)
+        return found

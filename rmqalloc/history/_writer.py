@@ -35,6 +35,16 @@ class StateRow(NamedTuple):
     after: KeptState
 
 
+class Written(NamedTuple):
+    """The state of a subject that the file has, and when it was seen last: as a whole, and its
+    clients, in milliseconds.
+    """
+
+    state: KeptState
+    until: int | None
+    clients_until: int | None
+
+
 class EventRow(NamedTuple):
     """A finding that was raised or cleared, or a group that settled; times as in `StateRow`."""
 

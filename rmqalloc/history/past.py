@@ -16,10 +16,12 @@ from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._past_events import gap_events, state_events, written_events
 from rmqalloc.history._past_timeline import PastTimeline, Standing
 from rmqalloc.history._rows import MOST_MS, HistoryConnection
+from rmqalloc.history._spans import ALL_GROUPS, route_request
 from rmqalloc.history._texts import HistoryTexts, decoded, encoded
 from rmqalloc.history.history_events import HistoryEvents, events_in_order
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot import Snapshot
 from rmqalloc.snapshot.matching import ALL, chosen, no_match
 from rmqalloc.snapshot.proxy import with_shared
@@ -37,14 +39,17 @@ class PastOwners(NamedTuple):
         Client ids, () for nobody; a queue that is missing is not known.
     client_ids : tuple of str
     doubt : str or None
-        Why it is not known; then ``owners`` is what was last known before.
+        Why it is not known; then ``owners`` and ``client_ids`` are what was last known before.
+    certain_ids : tuple of str
+        Clients that are certain, also where the group as a whole is not known.
     known_before, known_after : float or None
         The last moment up to then at which it is known, and the first one from then on, in seconds
-        of the Unix clock.
+        of the Unix clock; None where the history does not have it.
     """
 
     owners: Mapping[MessageQueue, tuple[str, ...]]
     client_ids: tuple[str, ...]
+    certain_ids: tuple[str, ...]
     doubt: str | None
     known_before: float | None
     known_after: float | None
@@ -111,10 +116,18 @@ class History:
             timeline.check(at)
             found = timeline.standing(row[0], at)
         state = found.state or KeptState()
-        known = (
-            None if one is None else one / 1000 for one in (found.known_before, found.known_after)
+        ids, certain = tuple(state.clients), found.certain_ids
+        if found.is_settled:
+            return PastOwners(state.owners, ids, certain, None, moment, moment)
+        before, after = found.known_before, found.known_after
+        return PastOwners(
+            state.owners,
+            ids,
+            certain,
+            found.doubt,
+            None if before is None else before / 1000,
+            None if after is None else after / 1000,
         )
-        return PastOwners(state.owners, tuple(state.clients), found.doubt, *known)
 
     def snapshot_at(self, moment: float) -> Snapshot:
         """Return the cluster as it was: clients, routes, and the queues that clients reported.
@@ -136,6 +149,8 @@ class History:
                 "SELECT id, kind, name FROM subjects ORDER BY kind, name"
             ):
                 name, standing = decoded(encoded_name), timeline.standing(number, at)
+                if (kind, name) == ALL_GROUPS:
+                    continue
                 topic = group = None
                 if kind == TOPIC and standing.state:
                     topic = topic_of(name, standing.state, timeline.texts)
@@ -148,18 +163,21 @@ class History:
                 if group:
                     groups.append(group)
                 if kind != BROKERS and standing.doubt is not None:
-                    errors.append(self._error(kind, name, standing.doubt))
+                    errors.append(self._error(kind, name, standing))
         when = datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
         source = f"history {self._path}"
         return with_shared(
             Snapshot(tuple(topics), tuple(groups), tuple(errors), when, source, brokers)
         )
 
-    def _error(self, kind: int, name: str, doubt: str) -> SourceError:
-        request = f"route of topic {name}"
+    def _error(self, kind: int, name: str, standing: Standing) -> SourceError:
+        request = route_request(name)
         if kind == GROUP:
             request = f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}"
-        return SourceError(f"history {self._path}", request, doubt)
+        why = str(standing.doubt)
+        if standing.certain_ids:
+            why += f"; certain: {named(standing.certain_ids, 3)}"
+        return SourceError(f"history {self._path}", request, why)
 
     def events(
         self, groups: Sequence[str] = ALL, since: float | None = None, until: float | None = None

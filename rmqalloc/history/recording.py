@@ -2,9 +2,10 @@
 
 Principles, in the order of their weight. Nothing is claimed that no reading has shown: of the time
 between two spans of readings, of a group that was not read and of a clock that went back, the
-history says that it does not know. Nothing that is written is lost: each reading is one
-transaction. What cannot be written now (the disk is full, the clock is behind the last reading)
-stays in memory as the present state alone, and is written as a change over that gap once it can be.
+history says that it does not know. A state is written as the reading showed it, also where only one
+did: what two readings bracket, the reader of the file decides. Nothing that is written is lost: each
+reading is one transaction. A reading that cannot be written (the disk is full, the clock is behind
+the last reading) is dropped; the next one that can be differs from what the file has, over a gap.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
@@ -35,9 +35,9 @@ from rmqalloc.history._database import (
 )
 from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._present import PresentStates
-from rmqalloc.history._spans import ReadingSpans
+from rmqalloc.history._spans import WENT_BACK, ReadingSpans
 from rmqalloc.history._texts import decoded
-from rmqalloc.history._writer import EventRow, HistoryWriter, StateRow, Subject
+from rmqalloc.history._writer import EventRow, HistoryWriter, Subject, Written
 from rmqalloc.history.history_errors import HistoryError
 from rmqalloc.watching import Observation
 
@@ -107,9 +107,9 @@ class Recorder:
                 self._spans = ReadingSpans(self._connection, self._writer, gap_ms)
                 self._bounds = Bounds(self._connection, self._writer, keep_ms, max_bytes)
                 self._raised = self._written_findings()
+                self._keeps_unknown = keeps_unknown
+                self._present = self._written_states()
             self._stack = stack.pop_all()
-        self._present = PresentStates(keeps_unknown)
-        self._unwritten: dict[Subject, KeptState | None] = {}
         self._n_whole, self._is_reconciled = 0, False
         self._behind: str | None = None
 
@@ -148,62 +148,54 @@ class Recorder:
             Nothing of it could be written, as where the disk is full. What was written stays; the
             recorder may go on, and the first observation that can be written again ends the gap.
         """
-        reading = observation.reading
-        at, rows = in_ms(reading.read_at), self._present.taken(observation)
+        reading, at = observation.reading, in_ms(observation.reading.read_at)
         self._n_whole = self._n_whole + 1 if reading.is_whole and not reading.not_read else 0
         if at <= self._spans.last:
-            self._fall_behind(rows, "the clock went back, or the same moment was read twice")
+            self._behind = WENT_BACK
             return
         try:
             with told(self._path):
                 self._connection.renew_budget()
                 self._bounds.make_room(at)
                 with transaction(self._connection):
-                    self._write(observation, at, rows)
+                    self._write(observation, at)
                 self._bounds.step(at)
         except HistoryError as error:
-            self._writer.forget()
+            self._behind = f"it could not be written: {error}"
             with told(self._path):
-                self._spans.reload()
-            self._raised = self._written_findings()
-            self._fall_behind(rows, f"it could not be written: {error}")
+                self._forget()
             raise
         self._behind = None
         self._is_reconciled |= self._n_whole >= _READINGS_THAT_LAST
-        self._unwritten.clear()
+
+    def _forget(self) -> None:
+        """Go back to what the file has, after a transaction that was not committed."""
+        self._writer.forget()
+        self._spans.reload()
+        self._raised = self._written_findings()
+        self._present = self._written_states()
+
+    def _written_states(self) -> PresentStates:
+        rows = self._connection.rows("SELECT kind, name FROM subjects WHERE is_gone=0")
+        there = {(kind, decoded(name)) for kind, name in rows}
+        return PresentStates(self._written, there, self._writer.texts, self._keeps_unknown)
+
+    def _written(self, subject: Subject) -> Written:
+        return self._spans.written(subject, self._writer.kept(subject) or KeptState())
 
     def _written_findings(self) -> dict[str, int]:
         with told(self._path):
             return dict(self._connection.rows("SELECT fault, finding FROM raised"))
 
-    def _fall_behind(self, rows: Iterable[StateRow], reason: str) -> None:
-        self._behind = reason
-        for row in rows:
-            self._unwritten.setdefault(row.subject, row.before)
-
-    def _write(self, observation: Observation, at: int, rows: list[StateRow]) -> None:
+    def _write(self, observation: Observation, at: int) -> None:
         self._spans.seen(at, self._behind)
-        for row in map(self._spans.fitted, self._over_gap(rows, at)):
+        for row in self._present.taken(observation):
             self._writer.state(row)
-        self._spans.groups_seen(observation.reading, at)
+        self._spans.subjects_seen(observation.reading, at, self._present.lagging)
         self._write_events(observation, at)
-        if not self._is_reconciled and self._n_whole >= _READINGS_THAT_LAST:
-            self._reconcile(observation, at)
-        elif self._behind is not None:
+        is_new = not self._is_reconciled and self._n_whole >= _READINGS_THAT_LAST
+        if is_new or self._behind is not None:
             self._settle_findings(observation, at)
-
-    def _over_gap(self, rows: list[StateRow], at: int) -> list[StateRow]:
-        """Return rows with what was not written before: that changed at some time in the gap that
-        ends now.
-        """
-        if not self._unwritten:
-            return rows
-        for row in rows:
-            self._unwritten.setdefault(row.subject, row.before)
-        return [
-            StateRow(subject, None, at, before, self._present.state(subject))
-            for subject, before in self._unwritten.items()
-        ]
 
     def _write_events(self, observation: Observation, at: int) -> None:
         for kind, changes in ((RAISED, observation.raised), (CLEARED, observation.cleared)):
@@ -238,18 +230,6 @@ class Recorder:
             self._writer.texts.used_until({number}, at)
             self._connection.execute("DELETE FROM raised WHERE fault=?", (fault,))
         self._writer.event(EventRow(subject, kind, since, at, number))
-
-    def _reconcile(self, observation: Observation, at: int) -> None:
-        """Write what ended while nothing was recorded, once two whole readings in a row have shown
-        what is there.
-        """
-        self._settle_findings(observation, at)
-        for row in self._present.gone(observation.reading, self._there(), at):
-            self._writer.state(row)
-
-    def _there(self) -> list[Subject]:
-        rows = self._connection.rows("SELECT kind, name FROM subjects WHERE is_gone=0")
-        return [(kind, decoded(name)) for kind, name in rows]
 
     def _settle_findings(self, observation: Observation, at: int) -> None:
         """Bring the findings that the history has as raised to what lasts now; of a group that was

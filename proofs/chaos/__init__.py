@@ -1,3 +1,3 @@
 """A search for fault schedules under which a simulated group breaks an invariant, and the smallest
-script of each.
+script of each. And random readings of a cluster, whose history is judged at every moment.
 """

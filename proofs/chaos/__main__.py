@@ -1,9 +1,10 @@
-"""Search for fault schedules that break a group: ``python -m chaos [--quick] [--schedules N]
-[--seed S] [--report FILE]``.
+"""Search for fault schedules that break a group, and for readings that a history tells wrongly:
+``python -m chaos [--quick] [--schedules N] [--histories N] [--seed S] [--report FILE]``.
 
 Random schedules of faults over a simulated group are judged on what was recorded by loops that know
 nothing of the engine. An invariant that is broken without a known cause is a fault; its smallest
-script is printed, and ``rmqalloc simulate`` plays it.
+script is printed, and ``rmqalloc simulate`` plays it. Random readings are recorded into a history,
+which is judged at every moment by loops over the readings.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import yaml
 from proof import Report, options
 
 from chaos.findings import FINDINGS
+from chaos.histories import histories
 from chaos.rules import RULES
 from chaos.schedules import Data
 from chaos.searching import Failure, Kind, Totals, search, smallest
@@ -25,11 +27,17 @@ def main() -> int:
     """Search, and make small what was found."""
     parser = options("chaos", __doc__)
     parser.add_argument("--schedules", type=int, metavar="N", help=f"{LONG}, or {QUICK} if quick")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first schedule")
+    parser.add_argument("--histories", type=int, metavar="N", help="likewise")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first of both")
     given = parser.parse_args()
     report = Report("Chaos search")
-    n = (QUICK if given.quick else LONG) if given.schedules is None else given.schedules
-    reported(report, search(range(given.seed, given.seed + n)))
+    usual = QUICK if given.quick else LONG
+    n_schedules = usual if given.schedules is None else given.schedules
+    n_histories = usual if given.histories is None else given.histories
+    if n_schedules or not n_histories:
+        reported(report, search(range(given.seed, given.seed + n_schedules)))
+    if n_histories:
+        histories(report, range(given.seed, given.seed + n_histories))
     return report.end(given.report)
 
 

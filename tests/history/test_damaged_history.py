@@ -161,18 +161,18 @@ def test_a_packed_text_is_unpacked_within_the_budget(path):
 
 def test_rows_that_stand_for_much_each_are_counted(path):
     """Each of 300 rows names a client of 100 kB as the owner of 400 queues."""
-    layout = layout_of(path)
-    put_text(path, layout, json.dumps([["orders", "broker-a", 0, 400]]))
     with closing(sqlite3.connect(path)) as connection, connection:
         (subject,) = connection.execute(
             "SELECT id FROM subjects WHERE name=?", (b"billing",)
         ).fetchone()
-        names = []
-        for name in (b"a", b"b"):
-            body = b"\x01" + zlib.compress(name * 100_000)
+        run = json.dumps([["orders", "broker-a", 0, 400]]).encode()
+        numbers = []
+        for text in (b"a" * 100_000, b"b" * 100_000, run):
+            body = b"\x01" + zlib.compress(text)
             row = zlib.crc32(body), body
             made = connection.execute("INSERT INTO texts(hash, body) VALUES (?, ?)", row)
-            names.append(made.lastrowid)
+            numbers.append(made.lastrowid)
+        *names, layout = numbers
         connection.execute("DELETE FROM states WHERE subject=?", (subject,))
         for i in range(300):
             state = bytes([0, 1, 0, 1, names[i % 2], 0, layout]) + b"\x01" * 400

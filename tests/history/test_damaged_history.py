@@ -175,7 +175,7 @@ def test_rows_that_stand_for_much_each_are_counted(path):
         *names, layout = numbers
         connection.execute("DELETE FROM states WHERE subject=?", (subject,))
         for i in range(300):
-            state = bytes([0, 1, 0, 1, names[i % 2], 0, layout]) + b"\x01" * 400
+            state = bytes([0, 1, 1, names[i % 2], 1, 0, 0, layout]) + b"\x01" * 400
             connection.execute(
                 "INSERT INTO states VALUES (?, ?, 0, ?)", (KEY + 5000 + i, subject, state)
             )

@@ -177,7 +177,7 @@ def test_rows_that_stand_for_much_each_are_counted(path):
         for i in range(300):
             state = bytes([0, 1, 1, names[i % 2], 1, 0, 0, layout]) + b"\x01" * 400
             connection.execute(
-                "INSERT INTO states VALUES (?, ?, 0, ?)", (KEY + 5000 + i, subject, state)
+                "INSERT INTO states VALUES (?, ?, 0, ?)", (KEY + ((1 + i) << 20), subject, state)
             )
     with pytest.raises(HistoryError, match="this takes more memory than is read at once"):
         History(path).events()

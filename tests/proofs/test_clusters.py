@@ -299,23 +299,23 @@ LAG = ("metrics", "rmqalloc_group_lag_messages", "consumer_group=g")
 OWNERS = ("snapshot", "groups", "name=g 1", "clients")
 
 
-def said(place, value, failed=None, dated=()):
+def stated(place, value, failed=None, dated=()):
     return Answers({place: value}, 120.0, failed, frozenset(dated))
 
 
 @pytest.mark.parametrize(
     ("served_now", "fresh", "kind"),
     [
-        (said(LAG, 5), [said(LAG, 5)], "equal"),
-        (said(LAG, 5), [said(LAG, 4), said(LAG, 5)], "equal"),
-        (said(OWNERS, 5), [said(LAG, 5), said(OWNERS, 5)], "absent"),
-        (said(LAG, 5, failed="no server answers"), [None, None], "aged"),
-        (said(OWNERS, 5, dated=["groups g"]), [said(LAG, 5)], "aged"),
-        (said(LAG, 5), [said(LAG, 4)], "fault"),
-        (said(LAG, 5), [said(OWNERS, 5)], "fault"),
-        (said(LAG, 5), [None], "fault"),
-        (said(LAG, 5, dated=["groups g"]), [said(OWNERS, 5)], "fault"),
-        (said(OWNERS, 5, dated=["topics g", "groups h"]), [said(LAG, 5)], "fault"),
+        (stated(LAG, 5), [stated(LAG, 5)], "equal"),
+        (stated(LAG, 5), [stated(LAG, 4), stated(LAG, 5)], "equal"),
+        (stated(OWNERS, 5), [stated(LAG, 5), stated(OWNERS, 5)], "absent"),
+        (stated(LAG, 5, failed="no server answers"), [None, None], "aged"),
+        (stated(OWNERS, 5, dated=["groups g"]), [stated(LAG, 5)], "aged"),
+        (stated(LAG, 5), [stated(LAG, 4)], "fault"),
+        (stated(LAG, 5), [stated(OWNERS, 5)], "fault"),
+        (stated(LAG, 5), [None], "fault"),
+        (stated(LAG, 5, dated=["groups g"]), [stated(OWNERS, 5)], "fault"),
+        (stated(OWNERS, 5, dated=["topics g", "groups h"]), [stated(LAG, 5)], "fault"),
     ],
 )
 def test_a_sample_is_that_of_a_single_reading_or_absent_or_has_its_age(served_now, fresh, kind):

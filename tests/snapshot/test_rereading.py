@@ -238,21 +238,6 @@ def test_a_route_that_no_name_server_gives_again_says_since_when_it_is_kept():
     assert "owners" not in group_of(again).unknown, "the queues of the group have not changed"
 
 
-def test_clients_are_asked_through_brokers_that_listed_them():
-    """Of a client that is asked through a silent broker nobody knows whether it is silent itself."""
-    ids = [f"c-{number}" for number in range(8)]
-    with (
-        SimulatedLoopback(groups={"g": ids}) as servers,
-        Rereader(servers.name_server, every=1) as reader,
-    ):
-        reader.read()
-        n_before = servers.count(INFO, "broker-1")
-        servers.more[LISTS] = lambda broker, _: "[" if broker == "broker-1" else None
-        reader.read()
-        assert servers.count(INFO, "broker-1") == n_before > 0
-        assert servers.count(INFO) == 2 * len(ids)
-
-
 def test_a_silent_client_is_asked_again_after_a_pause_only():
     with (
         SimulatedLoopback(silent={"c-0"}) as servers,

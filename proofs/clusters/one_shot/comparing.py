@@ -39,6 +39,8 @@ _COUNTED = {"errors", "warnings", "notes", "worst"}
 """Fields of a group that count what was found: too little where something is not known, as it says."""
 
 
+_OF_DOWN = ("silent-broker", "broker-left")
+"""Findings that a source is down."""
 _OF_CLIENTS = "GET_CONSUMER_RUNNING_INFO"
 
 
@@ -182,4 +184,5 @@ def is_down(place: Place, value: Any) -> bool:
     once it has left the route.
     """
     is_silent = place[0] == "snapshot" and place[1] == "brokers"
-    return is_silent or (place[1] == "rmqalloc_source_up" and value == 0.0)
+    is_found = any(f"rule={rule}" in part for rule in _OF_DOWN for part in place)
+    return is_silent or is_found or (place[1] == "rmqalloc_source_up" and value == 0.0)

@@ -180,9 +180,16 @@ class Stage:
             return answers_of(client)
 
     def _wait_for_reading(self) -> None:
-        """Wait for a reading that began after this moment; one under way may be older."""
+        """Wait for a reading that began after this moment; one under way may be older. Pauses of
+        readings that fail grow: after two of them it is the last state that is compared.
+        """
         before = self._n_ended()
-        wait_for(lambda: self._n_ended() >= before + 2, "two readings", STALLS_AFTER)
+
+        def is_read() -> bool:
+            fails = self._readings.status.n_failed_in_row >= 2
+            return fails or self._n_ended() >= before + 2
+
+        wait_for(is_read, "two readings", STALLS_AFTER)
 
     def _n_ended(self) -> int:
         status = self._readings.status

@@ -329,19 +329,10 @@ class Retaker(ClusterReader):
                 lanes.create_task(self._read_stats_of(broker, names))
             by_relay: dict[str, list[GroupClient]] = defaultdict(list)
             for name, view in self.views.items():
-                for client_id, broker in self._relays(self._heard(name, view)).items():
+                for client_id, broker in self._relays(view).items():
                     by_relay[broker].append(GroupClient(name, client_id))
             for broker, clients in by_relay.items():
                 lanes.create_task(self._read_infos_by(broker, clients))
-
-    def _heard(
-        self, name: str, view: dict[str, answers.Connections]
-    ) -> dict[str, answers.Connections]:
-        """Return a group as the brokers that listed it in this reading know it, through which its
-        clients are asked: a silent broker would make them silent.
-        """
-        silent = self.before.groups[name].not_listed
-        return {broker: known for broker, known in view.items() if broker not in silent}
 
     def _may_hold(self, name: str, view: dict[str, answers.Connections]) -> set[str]:
         """Return brokers that may have offsets of a group; if the route of some topic was never

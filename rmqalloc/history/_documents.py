@@ -160,9 +160,14 @@ def topic_of(name: str, state: KeptState, texts: HistoryTexts) -> Topic | None:
     """Return a topic of its state; None where it is gone."""
     if state.settings is None:
         return None
-    topics = _kept(state.settings, texts).topics
+    topics = topics_of(state, texts)
     _check_is(name, topics)
     return topics[0]
+
+
+def topics_of(state: KeptState, texts: HistoryTexts) -> tuple[Topic, ...]:
+    """Return the topics that a state has: one, unless it is gone or damaged."""
+    return () if state.settings is None else _kept(state.settings, texts).topics
 
 
 def _check_is(name: str, items: Sequence[Group | Topic]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 from rmqalloc.history._database import BROKERS, GROUP, RAISED, SETTLED, key_of, ms_of
-from rmqalloc.history._documents import NOT_READ, finding_of, settings_of
+from rmqalloc.history._documents import NOT_READ, brokers_of, finding_of, settings_of, topics_of
 from rmqalloc.history._kept_states import KeptState
 from rmqalloc.history._past_timeline import PastTimeline, Run, owns_known
 from rmqalloc.history._rows import HistoryConnection
@@ -31,7 +31,8 @@ def state_events(
             at, last = int(change.first_seen_after), change.last_seen_before
             if last is not None and since <= at <= until:
                 times = {"last_seen_before": _shown(int(last)), "first_seen_after": _shown(at)}
-                yield {"at": at, **times, **subject, **_row_of(change)}
+                for row in _rows_of(kind, change, timeline.texts):
+                    yield {"at": at, **times, **subject, **row}
 
 
 _SETTINGS, _CLIENT, _QUEUE = range(3)
@@ -99,18 +100,54 @@ def _parts_of(state: KeptState, texts: HistoryTexts) -> dict[_Part, Any]:
     return parts
 
 
-def _row_of(change: Change[_Part, Any]) -> Row:
-    kind, part = change.key
+def _rows_of(kind: int, change: Change[_Part, Any], texts: HistoryTexts) -> Iterator[Row]:
+    """Yield the events of a change in a subject of a kind."""
+    of, part = change.key
     before, after = change.before, change.after
-    if kind == _SETTINGS:
-        return {"event": "appeared" if before is None else "gone" if after is None else "settings"}
-    if kind == _CLIENT:
-        return {"event": "left" if after is None else "joined", "client_id": part}
-    owners = {
-        "owners_before": None if before is None else list(before),
-        "owners_after": None if after is None else list(after),
-    }
-    return {"event": "moved", **part._asdict(), **owners}
+    if of == _SETTINGS:
+        yield from _settings_rows(kind, before, after, texts)
+    elif of == _CLIENT:
+        yield {"event": "left" if after is None else "joined", "client_id": part}
+    else:
+        owners = {
+            "owners_before": None if before is None else list(before),
+            "owners_after": None if after is None else list(after),
+        }
+        yield {"event": "moved", **part._asdict(), **owners}
+
+
+def _settings_rows(
+    kind: int, before: str | None, after: str | None, texts: HistoryTexts
+) -> Iterator[Row]:
+    """Yield what came and went, else that settings changed: brokers of a cluster, readable queues of
+    a topic by broker.
+    """
+    if kind != BROKERS and (before is None or after is None):
+        yield {"event": "appeared" if before is None else "gone"}
+        return
+    there, here = _named_in(kind, before, texts), _named_in(kind, after, texts)
+    changes = (("gone", there - here), ("appeared", here - there))
+    rows = [{"event": event, **row._asdict()} for event, found in changes for row in sorted(found)]
+    yield from rows or [{"event": "settings"}]
+
+
+class _OnBroker(NamedTuple):
+    """A broker, or a readable queue on it."""
+
+    broker_name: str
+    queue_id: int | None = None
+
+
+def _named_in(kind: int, settings: str | None, texts: HistoryTexts) -> set[_OnBroker]:
+    """Return the brokers of a cluster, or the readable queues of a topic, as a document has them."""
+    if settings is None or kind == GROUP:
+        return set()
+    state = KeptState(settings)
+    if kind == BROKERS:
+        return {_OnBroker(broker.broker_name) for broker in brokers_of(state, texts)}
+    topics = topics_of(state, texts)
+    queues = chain.from_iterable(topic.queues() for topic in topics)
+    return {_OnBroker(queue.broker_name, queue.queue_id) for queue in queues}
 
 
 def _place_of(change: Change[_Part, Any]) -> tuple[Any, ...]:

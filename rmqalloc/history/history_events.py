@@ -52,7 +52,8 @@ class HistoryEvents(TableResult):
         ``last_seen_before`` and not after ``first_seen_after``, both ISO 8601 in local time with
         its offset; null where nothing is known before, or the gap has not ended. ``event`` is one
         of `EVENTS`. A queue that ``moved`` has its owners before and after, none for nobody, null
-        for not known. Of a ``gap`` nothing is known between the two times, and ``message`` says
+        for not known. A group, topic, broker or readable queue that ``appeared`` or is ``gone`` is
+        named by the columns that are not null. Of a ``gap`` nothing is known between the two times, and ``message`` says
         why; its ``consumer_group`` is null where the whole cluster was not read. ``seconds`` is how
         long it took to settle.
     """
@@ -147,7 +148,9 @@ def _rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 def _line_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
     same = row["last_seen_before"], row["first_seen_after"], row["consumer_group"], row["event"]
-    return (*same, row["event"] == "moved" or row["client_id"], row["message"])
+    if row["event"] == "moved":
+        return same
+    return (*same, row["client_id"], row["topic"], row["broker_name"], row["message"])
 
 
 def _cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -168,6 +171,11 @@ def _what(rows: Sequence[Mapping[str, Any]]) -> str:
         return f"{counted(len(rows), 'queue')}: {named([_moved(row) for row in rows], 3)}"
     if one["event"] == "settled":
         return f"after {duration(one['seconds'])}"
+    if one["queue_id"] is not None:
+        ids = named([str(row["queue_id"]) for row in rows], 8)
+        return f"{counted(len(rows), 'queue')} of {one['topic']} on {one['broker_name']}: {ids}"
+    if one["broker_name"] is not None:
+        return f"broker {one['broker_name']}"
     if one["rule"] is not None:
         return f"{one['severity']} {one['rule']}: {one['message']}"
     if one["event"] == "settings" and one["topic"] is None:

@@ -187,8 +187,8 @@ class History:
         Parameters
         ----------
         groups : sequence of str
-            Patterns as in `fnmatch.fnmatchcase`; topics and gaps of the whole cluster are listed
-            with all groups.
+            Patterns as in `fnmatch.fnmatchcase`; topics, brokers and gaps of the whole cluster are
+            listed with all groups.
         since, until : float, optional
             Seconds of the Unix clock; an event counts by ``first_seen_after``, a gap if any of it
             lies between.
@@ -203,8 +203,9 @@ class History:
             if tuple(groups) == ALL:
                 all_groups = _subjects(connection, GROUP).items()
                 names |= {number: "" for name, number in all_groups if not name}
-                topics = _subjects(connection, TOPIC).items()
-                named += [(TOPIC, name, number) for name, number in topics]
+                for kind in (TOPIC, BROKERS):
+                    of_kind = _subjects(connection, kind).items()
+                    named += [(kind, name, number) for name, number in of_kind]
             of_states = (
                 state_events(timeline, kind, name, number, since=begin, until=end)
                 for kind, name, number in named

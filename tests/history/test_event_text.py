@@ -20,6 +20,12 @@ TIMES = {
         ),
         ({"event": "settings", "topic": "orders"}, "–", "orders"),
         ({"event": "settings"}, "–", "brokers of the cluster"),
+        ({"event": "gone", "broker_name": "b"}, "–", "broker b"),
+        (
+            {"event": "gone", "topic": "orders", "broker_name": "b", "queue_id": 3},
+            "–",
+            "1 queue of orders on b: 3",
+        ),
         (
             {
                 "event": "raised",

@@ -20,8 +20,9 @@ from rmqalloc.audit import Finding
 from rmqalloc.errors import ArgumentError
 from rmqalloc.history import History, HistoryError, MomentUnknownError, Recorder
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot import SourceError
+from rmqalloc.snapshot import SourceError, TopicBroker
 from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.snapshot import Broker
 from rmqalloc.watching import Change
 
 START, EVERY = 1_795_000_000.0, 30.0
@@ -401,3 +402,27 @@ def test_a_recorder_that_is_killed_at_any_point_leaves_all_that_it_recorded(path
             continue
         assert found.doubt or set(found.client_ids) == {"c1", ("c2", "c3")[i // 3 % 2]}, i
     assert told(path).count(("gap",)) == 3
+
+
+def test_brokers_and_queues_that_are_gone_are_events(path):
+    """Of a topic on two brokers one broker goes, and queues on the other."""
+    (topic,) = A.topics
+    wide = TopicBroker("broker-b", 2)
+    before = replace(
+        A,
+        topics=(replace(topic, brokers=(*topic.brokers, wide)),),
+        brokers=(Broker("broker-a", "h:1"), Broker("broker-b", "h:2")),
+    )
+    less = replace(
+        A,
+        topics=(replace(topic, brokers=(TopicBroker("broker-a", 7),)),),
+        brokers=before.brokers[:1],
+    )
+    with Recorder(path) as recorder:
+        fed(recorder, Watched(), [before, before, less, less, before, before])
+    gone = told(path, "topic", "broker_name", "queue_id")
+    there = [row for row in gone if row[0] in ("gone", "appeared")]
+    parts = [(TOPIC, "broker-a", 7), (TOPIC, "broker-b", 0), (TOPIC, "broker-b", 1)]
+    parts.append((None, "broker-b", None))
+    assert there == [(event, *part) for event in ("gone", "appeared") for part in parts]
+    assert not told(path, groups=["billing"]), "nothing of the group changed"

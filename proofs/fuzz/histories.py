@@ -29,7 +29,7 @@ from rmqalloc.snapshot.matching import NoMatchError
 
 FILES, QUICK_FILES, FILES_AT_ONCE, SEED = 20_000, 160, 500, 1
 MOST_MEMORY = 256 << 20
-"""Bytes by which the address space of a process may grow while it reads damaged files."""
+"""Bytes by which the memory of a process may rise while it reads damaged files."""
 MOST_SECONDS = 20
 """Seconds of the processor for a file and a face; one that takes longer is a traceback."""
 A_DEFECT = 70
@@ -65,6 +65,8 @@ def histories(report, is_quick):
         report.row(kind, n_files, *cells(outcome))
         for text in outcome.tracebacks.values():
             report.fault(text)
+        if outcome.worst_memory > MOST_MEMORY:
+            report.fault(f"{kind}: memory rose by {outcome.worst_memory >> 20:,} MiB")
 
 
 def cells(outcome):

@@ -3,8 +3,10 @@
 A few bytes of a file can stand for many: a packed text for its content, a run of queues for a
 million of them, pages of a damaged tree for one another. So each bound follows from the length of
 the file, with room for small ones, up to what is read of any other file. What a recorder writes
-stays below: a queue of a state takes a byte of the file, up to 240 bytes of memory, and about 225
-where it changed its owner and is an event; a row takes 20 bytes and is read three times at most.
+stays below but for memory: a queue of a state takes a byte of the file at least, and up to 240 bytes
+of memory, or about 225 where it changed its owner and is an event. Names, rows and documents take
+most of the bytes of a file, so a cluster of any size is answered; of a few groups whose many queues
+moved a hundred times, a shorter time is to be asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ MOST_TEXT = 64 << 20
 MOST_VALUE = MOST_TEXT + 1
 """Bytes of one value of the file at most: a text, and how it is packed."""
 
+_LEAST_MEMORY = 160 << 20
 _MOST_STEPS = 1 << 33
 STEPS_AT_ONCE = 1 << 20
 """Steps of sqlite between two looks at the budget; about ten milliseconds."""
@@ -42,7 +45,7 @@ class ReadingBudget:
         self._bytes = min(read_budget.MAX_BYTES, (16 << 20) + 32 * size)
         self._rows = min(read_budget.most_rows(), 20_000 + size // 2)
         self._objects = min(read_budget.MAX_BYTES, (1 << 20) + 64 * size)
-        self._memory = min(read_budget.most_made(), (64 << 20) + 256 * size)
+        self._memory = min(read_budget.most_made(), max(_LEAST_MEMORY, 96 * size))
         self._steps = min(_MOST_STEPS, (1 << 26) + 2048 * size)
 
     @property

@@ -266,11 +266,8 @@ _MOST_SAID = 1000
 
 
 def fault_of(finding: Finding) -> str:
-    """Return what makes it the same fault, in a few letters; its message may hold numbers that
-    change all the time.
-    """
-    named = finding.rule, finding.consumer_group, finding.topic, finding.queues, finding.clients
-    return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:24]
+    """Return what makes it the same fault, in a few letters."""
+    return hashlib.sha256(json.dumps(finding.fault).encode()).hexdigest()[:24]
 
 
 def finding_text(finding: Finding) -> str:

@@ -129,11 +129,10 @@ def _is_message(line: bytes, fields: dict[str, Any]) -> bool:
     be a notification to it.
     """
     from mcp.types import JSONRPCNotification, jsonrpc_message_adapter
-    from pydantic import ValidationError
 
     try:
         found = jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValidationError:
+    except ValueError:  # pydantic's error is one
         return False
     return not (isinstance(found, JSONRPCNotification) and "id" in fields)
 

@@ -289,11 +289,11 @@ class Truth:
         """Return clients that joined and left, each with the end of the reading that saw it first and
         the beginning of the one that saw the state before last.
         """
-        seen = [one for one in self.readings if name in one.states]
-        ids = {client_id for one in seen for client_id in one.states[name].ids or ()}
+        seen = [reading for reading in self.readings if name in reading.states]
+        ids = {client_id for reading in seen for client_id in reading.states[name].ids or ()}
         found = set()
         for client_id in ids:
-            there = [client_id in (one.states[name].ids or ()) for one in seen]
+            there = [client_id in (reading.states[name].ids or ()) for reading in seen]
             for event, before, first in _lasting_changes(there):
                 found.add((event, client_id, seen[before].began, seen[first].at))
         return found

@@ -208,10 +208,9 @@ def rule(
     return declare
 
 
-def cluster_rule(
-    name: str, *, title: str, description: str, help: str, severity: str
-) -> Callable[[FindInCluster], FindInCluster]:
-    """Declare the function below as a rule that looks at a whole snapshot.
+def cluster_rule(name: str, **texts: str) -> Callable[[FindInCluster], FindInCluster]:
+    """Declare the function below as a rule that looks at a whole snapshot: ``title``,
+    ``description``, ``help`` and ``severity`` as for `rule`.
 
     Raises
     ------
@@ -222,16 +221,7 @@ def cluster_rule(
 
     def declare(find: FindInCluster) -> FindInCluster:
         DECLARED[name] = Rule(
-            name=name,
-            title=title,
-            description=description,
-            help=help,
-            severity=severity,
-            find=None,
-            needs=(),
-            signs=NONE,
-            when=None,
-            find_in_cluster=find,
+            name, **texts, find=None, needs=(), signs=NONE, when=None, find_in_cluster=find
         )
         return find
 

@@ -136,7 +136,7 @@ class PastTimeline:
         change = self._changing(number, at, state)
         gap = self._in_gap(number, at, state)
         if change and gap:
-            certain = tuple(one for one in change.certain_ids if one in gap.certain_ids)
+            certain = tuple(client for client in change.certain_ids if client in gap.certain_ids)
             return change._replace(certain_ids=certain, is_settled=False)
         if found := change or gap:
             return found

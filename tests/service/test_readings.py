@@ -225,7 +225,9 @@ def test_every_age_of_a_file_is_from_the_time_that_it_states(tmp_path, fetched_a
         age = time.time() - at
         ages = [status.json()["age"], float(listed.headers["rmqalloc-age"])]
         assert all(age - 60 <= found <= age + 0.1 for found in ages)
-        assert [one.reading.read_at for one in kept] == [at], "the history has the data's time"
+        assert [observation.reading.read_at for observation in kept] == [at], (
+            "the history has the data's time"
+        )
     else:
         assert kept == [], "a history has no place for it"
         assert status.json()["error"] == f"history: {status.json()['why_not_ready']}"

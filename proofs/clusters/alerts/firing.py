@@ -128,11 +128,11 @@ def judged(
     """
     report.head(COLUMNS)
     explained: list[Span] = []
-    for one in shown:
-        for expected in one.play.expected:
-            found = [span for span in spans if _is_due(span, expected, one)]
+    for play_shown in shown:
+        for expected in play_shown.play.expected:
+            found = [span for span in spans if _is_due(span, expected, play_shown)]
             explained += found
-            _report_alert(report, one, expected, found, recorded)
+            _report_alert(report, play_shown, expected, found, recorded)
     for name in sorted(_alerts() - {span.alert for span in explained if span.state == "firing"}):
         report.fault(f"{name} never fired in an incident")
     for span in spans:

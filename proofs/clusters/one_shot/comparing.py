@@ -32,7 +32,7 @@ _OF_THE_READING = {
     "fetched_at", "read", "events", "unsettled_since", "errors", "unknown", "not_known", "evidence",
     "counts", "message", "advice", "source", "detail", "consume_tps",
 }  # fmt: skip
-"""Fields of documents of the same kind, texts, and rates that are measured anew in each moment."""
+"""Fields of documents of the same kind, texts, and rates that are measured at each moment."""
 
 
 _COUNTED = {"errors", "warnings", "notes", "worst"}

@@ -198,7 +198,6 @@ class Service:
             else (None, "json")
         )
         state = self._state()
-        not_current = self.readings.why_not_current(state)
         asked = ServiceRequest(
             state,
             given,
@@ -207,13 +206,13 @@ class Service:
             form,
             self._leases,
             self._history,
-            not_current,
+            self.readings.why_not_current(state),
         )
         workers = self._heavy if question.is_heavy else self._light
         status, content = await asyncio.wrap_future(
             workers.submit(partial(_content, question, asked, request.url.query))
         )
-        return _response(content, JSON, status, _age_headers(state, not_current))
+        return _response(content, JSON, status, _age_headers(state, self.readings.why_not_ready))
 
     async def _scraped(self, request: Request) -> Response:
         Parameters(request.scope["query_string"], ())
@@ -248,7 +247,7 @@ class Service:
             "n_errors": len(reading.snapshot.errors),
             "n_requests": dict(reading.n_requests),
         }
-        headers = _age_headers(state, self.readings.why_not_current(state))
+        headers = _age_headers(state, not_ready)
         return _response(json_bytes(document), JSON, HTTPStatus.OK, headers)
 
 
@@ -316,15 +315,15 @@ def _response(
     return Response(content, status, {"Content-Type": kind, **(headers or {})})
 
 
-def _age_headers(state: ServedState, not_current: str | None) -> dict[str, str]:
+def _age_headers(state: ServedState, not_ready: str | None) -> dict[str, str]:
     """Return headers that say when the data of an answer are from, and why that is not now."""
     at, age = state.taken_at, state.age
     headers = {"Rmqalloc-Age": "unknown" if age is None else f"{age:.1f}"}
     if at is not None:
         taken = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         headers["Rmqalloc-Read-At"] = taken
-    if not_current:
-        headers["Rmqalloc-Not-Current"] = not_current
+    if not_ready:  # with words of servers, perhaps
+        headers["Rmqalloc-Not-Current"] = not_ready.encode("ascii", "backslashreplace").decode()
     return headers
 
 

@@ -266,10 +266,19 @@ def test_without_a_name_server_it_is_not_ready_and_says_so():
     carried = replace(CLUSTER, errors=(NO_NAME_SERVER,), brokers=(broker,))
     with served(readings_of(reading(carried, is_whole=False))) as client:
         ready, status = client.get("/readyz"), client.get("/v1/status").json()
-        metrics = client.get("/metrics").text
+        groups, metrics = client.get("/v1/groups"), client.get("/metrics").text
     assert ready.status_code == 503 and "name server: timed out" in ready.json()["detail"]
     assert (status["error"], status["is_ready"]) == ("name server: timed out", False)
     assert 'rmqalloc_ready{cluster="c"} 0.0' in metrics
+    assert groups.headers["rmqalloc-not-current"] == "name server: timed out"
+
+
+def test_words_of_a_server_are_ascii_in_headers():
+    named = replace(NO_NAME_SERVER, message="\u8d85\u65f6")
+    carried = replace(CLUSTER, errors=(named,), brokers=(Broker("a", "10.0.0.1:10911"),))
+    with served(readings_of(reading(carried, is_whole=False))) as client:
+        header = client.get("/v1/groups").headers["rmqalloc-not-current"]
+    assert header == "name server: \\u8d85\\u65f6"
 
 
 def test_a_reading_that_no_server_answered_is_a_reading_that_failed():

@@ -5,6 +5,7 @@ answer.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -322,8 +323,8 @@ def _age_headers(state: ServedState, not_ready: str | None) -> dict[str, str]:
     if at is not None:
         taken = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
         headers["Rmqalloc-Read-At"] = taken
-    if not_ready:  # with words of servers, perhaps
-        headers["Rmqalloc-Not-Current"] = not_ready.encode("ascii", "backslashreplace").decode()
+    if not_ready:  # in ASCII, for it may have words of servers
+        headers["Rmqalloc-Not-Current"] = json.dumps(not_ready)[1:-1]
     return headers
 
 

@@ -26,7 +26,7 @@ WHOLE, DIFFERENCE = range(2)
 MOST_DIFFERENCES = 15
 """Differences in a row at most, so that a state is read from few rows."""
 _MOST_NUMBER = 63
-_MOST_QUEUES = 1 << 31
+_MOST_ID = 1 << 31
 _QUEUE_BYTES = 120
 _MADE_OF_DATA = 3
 """How much memory objects of a snapshot take, to the data that they are made of."""
@@ -263,7 +263,7 @@ def _run(data: object) -> _Run:
     if types != [str, str, int, int]:
         raise DamageError("queues of a state are not topic, broker, first id and count")
     run = _Run(*_items(data))
-    if not 0 <= run.first <= run.first + run.n_queues <= _MOST_QUEUES:
+    if not 0 <= run.first <= run.first + run.n_queues <= _MOST_ID:
         raise DamageError(f"a state has {run.n_queues} queues from id {run.first} on")
     return run
 

@@ -502,6 +502,7 @@ MACHINE_LINES = {
     "_live_groups.py", "_live_rows.py",  # what Iceberg and Spark's state hold
     "history/_kept_states.py",  # documents of ours in the file of a history
     "_event_bounds.py",  # events of streams
+    "service/mcp/_stdio.py",  # lines of an assistant
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.results import TableResult, drawn
-from rmqalloc.results.and_more import more, named
+from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import NOTHING, duration, text_table
 from rmqalloc.results.schemas import columns
-from rmqalloc.text import counted
+from rmqalloc.text import counted, shortened
 
 EVENTS_SCHEMA = columns(
     "last_seen_before first_seen_after consumer_group event client_id topic broker_name: string",
@@ -39,6 +39,9 @@ EVENTS = (
 )
 _HEADINGS = ("last seen before", "first seen after", "group", "event", "what")
 _SHOWN = 50
+_MOST_TEXT = 2000
+_MOST_MOVES, _MOST_NAMED = 3, 8
+"""Queues of a line that are named: with their owners, and by their ids."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,10 +137,26 @@ def event_lines(
     if not found.events.num_rows:
         yield "Nothing happened, as far as the history knows."
         return
-    groups = (list(rows) for _, rows in groupby(_rows_of(found.events), _line_of))
-    lines = [_cells(rows) for rows in islice(groups, top)]
+    changes = (_change_of(rows) for _, rows in groupby(_rows_of(found.events), _line_of))
+    lines = [_cells(change) for change in islice(changes, top)]
     yield from text_table(_HEADINGS, lines, file=file, prose=_HEADINGS[-1:])
-    yield from more(sum(1 for _ in groups), "line", " (--top)")
+    yield from more(sum(1 for _ in changes), "line", " (--top)")
+
+
+class _Change(NamedTuple):
+    """The rows of one line: the first ones, and how many there are."""
+
+    rows: Sequence[Mapping[str, Any]]
+    n_rows: int
+
+    def named(self, names: Sequence[str]) -> str:
+        """Return names of the first rows, and how many more rows there are."""
+        return " ".join([", ".join(names), *more(self.n_rows - len(names))])
+
+
+def _change_of(rows: Iterator[Mapping[str, Any]]) -> _Change:
+    first = list(islice(rows, _MOST_NAMED))
+    return _Change(first, len(first) + sum(1 for _ in rows))
 
 
 def _rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
@@ -153,27 +172,28 @@ def _line_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (*same, row["client_id"], row["topic"], row["broker_name"], row["message"])
 
 
-def _cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    one = rows[0]
-    group = one["consumer_group"] or NOTHING
+def _cells(change: _Change) -> list[str]:
+    row = change.rows[0]
+    times = row["last_seen_before"] or NOTHING, row["first_seen_after"] or NOTHING
+    group = row["consumer_group"] or NOTHING
     return [
-        one["last_seen_before"] or NOTHING,
-        one["first_seen_after"] or NOTHING,
-        group,
-        one["event"],
-        _what(rows),
+        *times,
+        shortened(group, _MOST_TEXT),
+        row["event"],
+        shortened(_what(change), _MOST_TEXT),
     ]
 
 
-def _what(rows: Sequence[Mapping[str, Any]]) -> str:
-    one = rows[0]
+def _what(change: _Change) -> str:
+    one = change.rows[0]
     if one["event"] == "moved":
-        return f"{counted(len(rows), 'queue')}: {named([_moved(row) for row in rows], 3)}"
+        moves = [_moved(row) for row in change.rows[:_MOST_MOVES]]
+        return f"{counted(change.n_rows, 'queue')}: {change.named(moves)}"
     if one["event"] == "settled":
         return f"after {duration(one['seconds'])}"
     if one["queue_id"] is not None:
-        ids = named([str(row["queue_id"]) for row in rows], 8)
-        return f"{counted(len(rows), 'queue')} of {one['topic']} on {one['broker_name']}: {ids}"
+        ids = change.named([str(row["queue_id"]) for row in change.rows])
+        return f"{counted(change.n_rows, 'queue')} of {one['topic']} on {one['broker_name']}: {ids}"
     if one["broker_name"] is not None:
         return f"broker {one['broker_name']}"
     if one["rule"] is not None:

@@ -42,3 +42,24 @@ TIMES = {
 def test_every_line_says_of_what_it_is(row, group, what):
     _, *lines = event_lines(HistoryEvents(events_table([{**TIMES, **row}])))
     assert " ".join(lines).split()[2:] == [group, row["event"], *what.split()]
+
+
+def moved(number):
+    queue = {"topic": "orders", "broker_name": "b", "queue_id": number}
+    owners = {"owners_before": ["c1"], "owners_after": ["c2"]}
+    return {**TIMES, "event": "moved", "consumer_group": "g", **queue, **owners}
+
+
+def test_a_line_counts_all_queues_and_names_the_first():
+    rows = [moved(number) for number in range(12)]
+    _, *lines = event_lines(HistoryEvents(events_table(rows)))
+    text = " ".join(" ".join(lines).split())
+    named = [f"orders b:{number} c1 → c2" for number in range(3)]
+    assert f"12 queues: {', '.join(named)} and 9 more" in text
+
+
+def test_a_text_that_is_far_too_long_is_cut_in_the_middle():
+    row = {**TIMES, "event": "gap", "message": "a" * 9000 + "z"}
+    _, *lines = event_lines(HistoryEvents(events_table([row])))
+    text = "".join(line.strip() for line in lines)
+    assert "a…a" in text and text.endswith("z") and len(text) < 3000

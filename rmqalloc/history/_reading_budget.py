@@ -19,7 +19,7 @@ MOST_TEXT = 64 << 20
 MOST_VALUE = MOST_TEXT + 1
 """Bytes of one value of the file at most: a text, and how it is packed."""
 
-_LEAST_MEMORY = 96 << 20
+_LEAST_MEMORY = 64 << 20
 _MOST_STEPS = 1 << 33
 STEPS_AT_ONCE = 1 << 20
 """Steps of sqlite between two looks at the budget; about ten milliseconds."""

@@ -39,7 +39,7 @@ _COUNTED = {"errors", "warnings", "notes", "worst"}
 """Fields of a group that count what was found: too little where something is not known, as it says."""
 
 
-_OF_DOWN = ("silent-broker", "broker-left")
+_OF_DOWN = ("silent-broker", "broker-left", "silent-name-server")
 """Findings that a source is down."""
 _OF_CLIENTS = "GET_CONSUMER_RUNNING_INFO"
 

@@ -39,7 +39,7 @@ EVENTS = (
 )
 _HEADINGS = ("last seen before", "first seen after", "group", "event", "what")
 _SHOWN = 50
-_MOST_TEXT = 2000
+_MOST_TEXT, _MOST_NAME = 2000, 500
 _MOST_MOVES, _MOST_NAMED = 3, 8
 """Queues of a line that are named: with their owners, and by their ids."""
 
@@ -90,6 +90,7 @@ def _whole_pairs(value: Any) -> Any:
 
 _ROWS_AT_ONCE = 8192
 _BYTES_PER_ROW = 150
+_ROWS_OF_TEXT = 256
 
 
 def events_in_order(rows: Iterable[Mapping[str, Any]], keep: Callable[[int], object]) -> pa.Table:
@@ -160,8 +161,8 @@ def _change_of(rows: Iterator[Mapping[str, Any]]) -> _Change:
 
 
 def _rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield rows, some thousands at a time."""
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+    """Yield rows, some hundreds at a time: each has texts of its own."""
+    for batch in table.to_batches(max_chunksize=_ROWS_OF_TEXT):
         yield from batch.to_pylist()
 
 
@@ -213,7 +214,10 @@ def _moved(row: Mapping[str, Any]) -> str:
 
 
 def _owners(owners: Sequence[str] | None) -> str:
-    return "not known" if owners is None else " + ".join(owners) or "nobody"
+    if owners is None:
+        return "not known"
+    names = [shortened(name, _MOST_NAME) for name in owners[:_MOST_NAMED]]
+    return " + ".join([*names, *more(len(owners) - len(names))]) or "nobody"
 
 
 drawn(HistoryEvents, event_lines)

@@ -183,6 +183,7 @@ def is_down(place: Place, value: Any) -> bool:
     """Return whether a sample says that a source does not answer, of which one reading knows nothing
     once it has left the route.
     """
-    is_silent = place[0] == "snapshot" and place[1] == "brokers"
+    is_silent = place[0] == "snapshot" and place[1] in ("brokers", "departed")
     is_found = any(f"rule={rule}" in part for rule in _OF_DOWN for part in place)
-    return is_silent or is_found or (place[1] == "rmqalloc_source_up" and value == 0.0)
+    is_sample = place[1] in ("rmqalloc_source_up", "rmqalloc_present")
+    return is_silent or is_found or (is_sample and value == 0.0)
